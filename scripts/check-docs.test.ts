@@ -47,8 +47,8 @@ it.each([
   ['`wires.ts`', 'there is no wires.ts'],
   ['`npm run none -- --help`', 'package.json has no script none'],
   ['```sh\nnpm test\n```', 'package.json has no script test'],
-])('reports for %j that %s', (markdown, breach) => {
-  expect(checkMarkdown(markdown)).toContain(`README.md: ${breach}`)
+])('reports for %j that %s', (markdown, violation) => {
+  expect(checkMarkdown(markdown)).toContain(`README.md: ${violation}`)
 })
 
 it('resolves the paths in a package’s documents in the folder of the package', () => {

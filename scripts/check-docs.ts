@@ -30,7 +30,7 @@ export const checkDocs = (repository: Repository): string[] => [
         ...findBrokenLinks(repository, file, text),
         ...findMissingPaths(repository, file, text),
         ...findMissingCommands(repository, text),
-      ].map((breach) => `${file}: ${breach}`)
+      ].map((violation) => `${file}: ${violation}`)
     }),
 ]
 

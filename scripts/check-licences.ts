@@ -24,7 +24,7 @@ const LICENCES_IN_FILES: Readonly<Record<string, string>> = {
   '@modelcontextprotocol/inspector': 'MIT for what was written before, Apache-2.0 since then',
 }
 
-/** Checks that every installed package has an allowed licence. Returns a line for each breach, or the failure of pnpm. */
+/** Checks that every installed package has an allowed licence. Returns a line for each violation, or the failure of pnpm. */
 export function checkLicences(root: string): string[] {
   const command = ['pnpm', 'licenses', 'list', '--recursive', '--include-workspace-root', '--json']
   const { stdout, failure } = runWithPnpm(root, command)
@@ -32,7 +32,7 @@ export function checkLicences(root: string): string[] {
   const byLicence = JSON.parse(stdout) as Record<string, readonly { name: string }[]>
   const packages = Object.values(byLicence).flat()
   if (packages.length < 100) return [`the list of packages has only ${packages.length} entries`]
-  return findLicenceBreaches(byLicence)
+  return findLicenceViolations(byLicence)
 }
 
 /**
@@ -40,7 +40,7 @@ export function checkLicences(root: string): string[] {
  *
  * @param byLicence packages by licence, as pnpm lists them
  */
-export const findLicenceBreaches = (
+export const findLicenceViolations = (
   byLicence: Readonly<Record<string, readonly { name: string }[]>>,
 ): string[] =>
   Object.entries(byLicence)

@@ -30,14 +30,14 @@ function warnOfDueSources(): void {
   for (const line of dueSources.split('\n')) console.log(`    ${line}`)
 }
 
-/** Runs a check and prints its result. Returns true if it found no breach. */
-function runCheck(name: string, findBreaches: () => string[]): boolean {
+/** Runs a check and prints its result. Returns true if it found no violation. */
+function runCheck(name: string, findViolations: () => string[]): boolean {
   const startedAt = performance.now()
-  const breaches = findBreaches()
+  const violations = findViolations()
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-  console.log(`${breaches.length === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`)
-  for (const breach of breaches) console.log(`    ${breach}`)
-  return breaches.length === 0
+  console.log(`${violations.length === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`)
+  for (const violation of violations) console.log(`    ${violation}`)
+  return violations.length === 0
 }
 
 /** Runs a task with turbo, which calls pnpm. Returns the output of a failing task. */

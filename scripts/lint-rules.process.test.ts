@@ -127,9 +127,9 @@ beforeAll(() => {
     encoding: 'utf8',
     timeout: 20_000,
   })
-  const breaches = stdout.split('\n').map((line) => /^(.+?):\d+:\d+: .* \[Error(?:\/(.+))?\]$/.exec(line))
+  const violations = stdout.split('\n').map((line) => /^(.+?):\d+:\d+: .* \[Error(?:\/(.+))?\]$/.exec(line))
   rulesByFile = new Map()
-  for (const [, file = '', rule = ''] of breaches.filter((breach) => breach !== null))
+  for (const [, file = '', rule = ''] of violations.filter((violation) => violation !== null))
     rulesByFile.set(file, [...(rulesByFile.get(file) ?? []), rule])
   rmSync(folder, { recursive: true })
 })

@@ -121,7 +121,7 @@ export async function startService(
     async stop() {
       npm.kill('SIGTERM')
       const code = await awaitExitCode(npm)
-      if (code !== 0) throw new Error(`npm start ended with ${code} after SIGTERM. It said:\n${output}`)
+      if (code !== 0) throw new Error(`npm start exited with code ${code} after SIGTERM. It said:\n${output}`)
     },
     async [Symbol.asyncDispose]() {
       npm.kill('SIGTERM')

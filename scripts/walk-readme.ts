@@ -62,7 +62,7 @@ async function walkReadme(root: string): Promise<void> {
         env: port === USUAL_PORT ? env : { ...env, ORIGIN: toOrigin(port) },
       })
       await service.stop()
-      console.log('SIGTERM: it ended with exit code 0')
+      console.log('SIGTERM: it exited with code 0')
     }
     await waitUntilNothingRuns(folder)
   } finally {

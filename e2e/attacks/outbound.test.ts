@@ -159,6 +159,6 @@ test('responses contain our own origin, whatever the request claims', async () =
   const registered = await send({ method: 'POST', path: '/api/agent/register', headers: forgedHeaders })
   expect(registered.text).not.toContain('evil')
   expect(JSON.parse(registered.text)).toMatchObject({ token_endpoint: `${system.origin}/oauth/token` })
-  const refused = await send({ path: '/api/nowhere', headers: forgedHeaders })
-  expect(JSON.parse(refused.text)).toMatchObject({ type: `${system.origin}/problems/not-found` })
+  const refusal = await send({ path: '/api/nowhere', headers: forgedHeaders })
+  expect(JSON.parse(refusal.text)).toMatchObject({ type: `${system.origin}/problems/not-found` })
 })

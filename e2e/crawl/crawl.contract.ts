@@ -310,7 +310,7 @@ function describeAuthorization(crawl: () => Crawl): void {
       bearer_methods_supported: string[]
     }
     expect(bearer_methods_supported).toEqual(['header'])
-    const read = (token: string) =>
+    const readGuides = (token: string) =>
       fetch(`${resource}/guides`, { headers: { authorization: `Bearer ${token}` } })
     for (const method of selectAgentMethods(server.revocation_endpoint_auth_methods_supported)) {
       const authentication = await createAuthenticator(method, server)
@@ -320,15 +320,15 @@ function describeAuthorization(crawl: () => Crawl): void {
         await authentication(),
         grant,
       )
-      expect((await read(token)).status).toBe(200)
+      expect((await readGuides(token)).status).toBe(200)
       const { headers, fields } = await authentication()
-      const revoked = await fetch(server.revocation_endpoint, {
+      const revocationResponse = await fetch(server.revocation_endpoint, {
         method: 'POST',
         headers,
         body: new URLSearchParams({ token, ...fields }),
       })
-      expect(revoked.status).toBe(200)
-      expect((await read(token)).status).toBe(401)
+      expect(revocationResponse.status).toBe(200)
+      expect((await readGuides(token)).status).toBe(401)
     }
   })
 

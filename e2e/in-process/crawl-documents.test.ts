@@ -115,10 +115,10 @@ describe.for(DOCUMENTS)('%s', ([path, type]) => {
       'access-control-allow-headers': expect.stringMatching(/If-None-Match/),
     })
     for (const method of ['POST', 'PUT', 'DELETE']) {
-      const refused = await sendRequest(path, method)
-      expect(refused.status).toBe(405)
-      expect(refused.headers['allow']).toMatch(/\bGET\b/)
-      expect(refused.headers['allow']).toMatch(/\bHEAD\b/)
+      const refusal = await sendRequest(path, method)
+      expect(refusal.status).toBe(405)
+      expect(refusal.headers['allow']).toMatch(/\bGET\b/)
+      expect(refusal.headers['allow']).toMatch(/\bHEAD\b/)
     }
   })
 

@@ -36,9 +36,9 @@ test('a program that knows the origin and the RFCs reads a guide with a token, i
     listOperations(description).find(({ operationId }) => operationId === id)
 
   const wrongToken = { headers: { authorization: 'Bearer none' } }
-  const refused = await send(findOperation('listGuides')?.urlTemplate ?? '', wrongToken)
+  const refusal = await send(findOperation('listGuides')?.urlTemplate ?? '', wrongToken)
   const metadata =
-    /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '')?.[1] ?? ''
+    /resource_metadata="([^"]+)"/.exec(refusal.headers.get('www-authenticate') ?? '')?.[1] ?? ''
   const { resource, authorization_servers } = await readJson<{
     resource: string
     authorization_servers: string[]

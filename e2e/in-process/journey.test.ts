@@ -73,9 +73,9 @@ describe('with oauth4webapi, an agent', () => {
   })
 
   test('finds the authorization server from a challenge', async () => {
-    const refused = await get('/api/guides', 'ppt_wrong')
-    expect(refused.status).toBe(401)
-    const [challenge] = parseChallenges(refused.headers.get('www-authenticate') ?? '')
+    const refusal = await get('/api/guides', 'ppt_wrong')
+    expect(refusal.status).toBe(401)
+    const [challenge] = parseChallenges(refusal.headers.get('www-authenticate') ?? '')
     const metadata = await fetch(challenge?.['resource_metadata'] ?? '')
     const resource = new URL(`${system.origin}/api`)
     const document = await oauth.processResourceDiscoveryResponse(resource, metadata)

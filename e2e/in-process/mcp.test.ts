@@ -295,9 +295,9 @@ describe('the endpoint', () => {
 
   test('opens no stream and no session', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
-      const refused = await send(undefined, {}, method)
-      expect(readProblemCode(refused)).toEqual({ status: 405, code: 'method-not-allowed' })
-      expect(refused.headers.get('allow')).toBe('POST')
+      const refusal = await send(undefined, {}, method)
+      expect(readProblemCode(refusal)).toEqual({ status: 405, code: 'method-not-allowed' })
+      expect(refusal.headers.get('allow')).toBe('POST')
     }
     const listening = await call('subscriptions/listen', { notifications: { toolsListChanged: true } })
     expect(JSON.parse(listening.text)).toHaveProperty('error')
@@ -305,9 +305,9 @@ describe('the endpoint', () => {
   })
 
   test('challenges like the routes: a token that is sent must be valid', async () => {
-    const refused = await call('tools/list', {}, { authorization: `Bearer ppt_${'B'.repeat(43)}` })
-    expect(readProblemCode(refused)).toEqual({ status: 401, code: 'invalid-token' })
-    expect(refused.headers.get('www-authenticate')).toBe(
+    const refusal = await call('tools/list', {}, { authorization: `Bearer ppt_${'B'.repeat(43)}` })
+    expect(readProblemCode(refusal)).toEqual({ status: 401, code: 'invalid-token' })
+    expect(refusal.headers.get('www-authenticate')).toBe(
       `Bearer realm="plainpath", error="invalid_token", scope="guides:read waitlist:write", resource_metadata="${system.origin}/.well-known/oauth-protected-resource/api/mcp"`,
     )
   })
@@ -369,10 +369,10 @@ test('joins count against the limit of the route', async () => {
   expect((await joinByRoute(email)).status).toBe(201)
   for (const spelling of [email, email.toUpperCase(), email, email])
     expect((await joinByTool(spelling)).status).toBe(200)
-  const refused = await joinByTool(email)
-  expect(refused.status).toBe(429)
-  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect(await refused.json()).toMatchObject({ code: 'rate-limited', policy: 'waitlist-email' })
+  const refusal = await joinByTool(email)
+  expect(refusal.status).toBe(429)
+  expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(await refusal.json()).toMatchObject({ code: 'rate-limited', policy: 'waitlist-email' })
   expect((await joinByRoute(email)).status).toBe(429)
   const other = await joinByTool(createAddress())
   expect(other.status).toBe(200)

@@ -39,7 +39,7 @@ export async function startProcess(
       if (line.includes('"msg":"listening"')) resolve()
     })
   }
-  child.once('exit', (code) => reject(new Error(`${app} ended with ${code}:\n${printed.join('\n')}`)))
+  child.once('exit', (code) => reject(new Error(`${app} exited with code ${code}:\n${printed.join('\n')}`)))
   // oxlint-disable-next-line no-restricted-globals -- a bound
   const timer = setTimeout(() => reject(new Error(`${app} was not ready in ${START_MS} ms`)), START_MS)
   try {

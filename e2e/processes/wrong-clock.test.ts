@@ -66,12 +66,12 @@ describe('an instance with a wrong clock serves only reads without a token, and 
   ] as const)('an hour %s at the authorization server', { timeout: 60_000 }, async ([_direction, index]) => {
     await expect.poll(() => checkReadiness(auth[index]), { timeout: 30_000 }).toBe(503)
     expect(await checkReadiness(auth[0])).toBe(200)
-    const refused = await requestToken(index)
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([
+    const refusal = await requestToken(index)
+    expect([refusal.status, refusal.headers.get('retry-after')]).toEqual([
       503,
       expect.stringMatching(/^\d+$/),
     ])
-    expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
+    expect(await refusal.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect((await requestToken(0)).status).toBe(200)
     expect(auth[index]?.printed.join('\n')).toContain('the clock of this machine differs')
   })

@@ -35,13 +35,13 @@ test('the commands of auth.md work in one shell, print no secret, and keep a reg
   expect(blocks).toHaveLength(5)
   expect(deletion).toContain('-X DELETE')
   const run = async (...lines: string[]) => {
-    const script = `set -eu\n${lines.join('\n')}\necho ended with $?`
+    const script = `set -eu\n${lines.join('\n')}\necho exit code $?`
     return promisify(execFile)('sh', ['-c', script], { cwd: folder.path, timeout: 30_000 })
   }
   const firstRun = await run(...journey)
   expect(firstRun.stdout).toMatch(/"slug":"[a-z-]+"/)
   expect(firstRun.stdout).toMatch(/"talkToAnAttorneyWhen":/)
-  expect(firstRun.stdout).toMatch(/ended with 0\n$/)
+  expect(firstRun.stdout).toMatch(/exit code 0\n$/)
   const file = path.join(folder.path, 'plainpath-agent.json')
   const registered = await readFile(file, 'utf8')
   const { client_secret } = JSON.parse(registered) as { client_secret: string }
@@ -50,7 +50,7 @@ test('the commands of auth.md work in one shell, print no secret, and keep a reg
 
   // The second run uses the stored registration, and then deletes it.
   const secondRun = await run(...journey, `cp ${path.basename(file)} kept.json`, deletion)
-  expect(secondRun.stdout).toMatch(/ended with 0\n$/)
+  expect(secondRun.stdout).toMatch(/exit code 0\n$/)
   expect(await readFile(path.join(folder.path, 'kept.json'), 'utf8')).toBe(registered)
   await expect(readFile(file)).rejects.toThrow('ENOENT')
 })

@@ -175,12 +175,12 @@ test(`other clients are served while one address names ${SLOW_URLS} documents of
   expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
   expect(Math.max(...others.map(({ ms }) => ms))).toBeLessThan(UNAFFECTED_MS)
 
-  const refused = await Promise.all(abuse)
-  const statuses = refused.map(({ status }) => status)
+  const refusals = await Promise.all(abuse)
+  const statuses = refusals.map(({ status }) => status)
   expect(statuses.filter((status) => status !== 401 && status !== 429)).toEqual([])
   // An address may have two fetches in flight at each of the two processes. Further requests get 429.
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(SLOW_URLS - 8)
-  expect(Math.max(...refused.map(({ ms }) => ms))).toBeLessThan(5_000)
+  expect(Math.max(...refusals.map(({ ms }) => ms))).toBeLessThan(5_000)
   await using db = openPool(system.adminUrls.auth, { max: 1 })
   const ids = slowAgents.map(({ client_id }) => client_id)
   expect((await db.query('select from agents where id = any($1)', [ids])).rowCount).toBe(0)

@@ -75,7 +75,7 @@ describe('installing', () => {
   it('shows the output of pnpm when it failed for another reason', async () => {
     const failed = await checkout.start(['hello.mjs'], { PNPM_SAYS: 'ERR_PNPM_OUTDATED_LOCKFILE' }).ended
     expect(failed.stderr).toMatch(
-      /ERR_PNPM_OUTDATED_LOCKFILE\n\nCould not install .*pnpm ended with 1, and says why above\.\n$/,
+      /ERR_PNPM_OUTDATED_LOCKFILE\n\nCould not install .*pnpm exited with 1, and says why above\.\n$/,
     )
   })
 

@@ -115,7 +115,7 @@ async function runInstallers(root) {
     if (failure !== undefined) return { failure, ...transcript.end() }
     const options = ['--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
     const code = await runInstaller(getPnpmProgram(root), ['install', ...options], { cwd: root, transcript })
-    return { ...(code !== 0 && { failure: `pnpm ended with ${code}` }), ...transcript.end() }
+    return { ...(code !== 0 && { failure: `pnpm exited with ${code}` }), ...transcript.end() }
   } finally {
     clearTimeout(showTimer)
   }
@@ -134,7 +134,7 @@ async function installPnpm(root, transcript) {
     cwd: path.join(root, PNPM_FOLDER),
     transcript,
   })
-  if (code !== 0) return `npm ended with ${code}`
+  if (code !== 0) return `npm exited with ${code}`
   // To npm, packages for one platform are optional, so it skips one whose SHA-512 does not match.
   return existsSync(getPnpmProgram(root)) ? undefined : `npm left out ${getPnpmPackage()}: EINTEGRITY`
 }

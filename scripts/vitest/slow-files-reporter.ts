@@ -34,9 +34,9 @@ export default class SlowFilesReporter implements Reporter {
     }))
     process.stdout.write(`\n${listSlowestFiles(files, LISTED_FILES).join('\n')}\n`)
     if (this.#maxShare === undefined || !(await isWholeRun(vitest, modules))) return
-    const breaches = listFilesOverShare(files, this.#maxShare)
-    for (const breach of breaches) process.stdout.write(`FAILED: ${breach}\n`)
-    if (breaches.length > 0) process.exitCode = 1
+    const violations = listFilesOverShare(files, this.#maxShare)
+    for (const violation of violations) process.stdout.write(`FAILED: ${violation}\n`)
+    if (violations.length > 0) process.exitCode = 1
   }
 }
 

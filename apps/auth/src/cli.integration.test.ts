@@ -211,9 +211,9 @@ describe('agents', () => {
     expect((await run(`agents enable ${id} --dry-run`)).printed).toBe(`Would enable ${id}.`)
     expect(await findListedAgent()).toMatchObject({ status: 'disabled' })
     expect(JSON.parse((await run(`agents enable ${id} --json`)).printed)).toMatchObject({ done: true })
-    const refused = await run(`agents enable ${id} --json`)
-    expect(refused).toMatchObject({ code: 1, errors: `${id} is not disabled.` })
-    expect(JSON.parse(refused.printed)).toEqual({ ok: false, reason: `${id} is not disabled.` })
+    const refusal = await run(`agents enable ${id} --json`)
+    expect(refusal).toMatchObject({ code: 1, errors: `${id} is not disabled.` })
+    expect(JSON.parse(refusal.printed)).toEqual({ ok: false, reason: `${id} is not disabled.` })
   })
 
   test('stats counts the agents of each kind', async () => {

@@ -79,9 +79,9 @@ test('restores all rows, revokes again what the log names, and replaces the sign
   )
 
   await using target = await openTarget()
-  const restored = await target.restore(file, '--log', log)
-  expect(restored.code, restored.errors).toBe(0)
-  expect(JSON.parse(restored.printed)).toMatchObject({
+  const restoration = await target.restore(file, '--log', log)
+  expect(restoration.code, restoration.errors).toBe(0)
+  expect(JSON.parse(restoration.printed)).toMatchObject({
     ok: true,
     done: true,
     keys: 1,
@@ -111,9 +111,9 @@ test('a restore without a log leaves no active client and no verification, and n
   await confirmAgent(system)
   const file = await backUpTo('without-log')
   await using target = await openTarget()
-  const restored = await target.restore(file, '--revoke-everything')
-  expect(restored.code, restored.errors).toBe(0)
-  expect(JSON.parse(restored.printed)).not.toHaveProperty('replayed')
+  const restoration = await target.restore(file, '--revoke-everything')
+  expect(restoration.code, restoration.errors).toBe(0)
+  expect(JSON.parse(restoration.printed)).not.toHaveProperty('replayed')
   expect(await target.read(`select from agents where status = 'active'`)).toEqual([])
   expect(await target.read('select from claims where ended_at is null')).toEqual([])
   // The service that was backed up keeps running.

@@ -25,9 +25,9 @@ const post = (path: string, origin: string, headers: Record<string, string> = as
 
 describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
   test('allows scripts of the configured origin to read responses, including errors', async () => {
-    const [granted, refused] = [await post(path, ALLOWED_ORIGIN), await post(path, ALLOWED_ORIGIN, {})]
-    expect([granted.status, refused.status]).toEqual([200, 401])
-    for (const { headers } of [granted, refused]) {
+    const [granted, refusal] = [await post(path, ALLOWED_ORIGIN), await post(path, ALLOWED_ORIGIN, {})]
+    expect([granted.status, refusal.status]).toEqual([200, 401])
+    for (const { headers } of [granted, refusal]) {
       expect(headers.get('access-control-allow-origin')).toBe(ALLOWED_ORIGIN)
       expect(headers.get('access-control-expose-headers')).toMatch(
         /Retry-After, WWW-Authenticate, X-Request-Id/,
@@ -57,10 +57,10 @@ describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
         headers: { origin, 'access-control-request-method': 'POST' },
       })
     const allowed = await preflight(ALLOWED_ORIGIN)
-    const refused = await preflight('https://evil.example')
-    expect([allowed.status, refused.status]).toEqual([204, 204])
+    const refusal = await preflight('https://evil.example')
+    expect([allowed.status, refusal.status]).toEqual([204, 204])
     expect(allowed.headers.get('access-control-allow-origin')).toBe(ALLOWED_ORIGIN)
     expect(allowed.headers.get('access-control-allow-headers')).toContain('Authorization')
-    expect(listCorsHeaders(refused)).toEqual([])
+    expect(listCorsHeaders(refusal)).toEqual([])
   })
 })

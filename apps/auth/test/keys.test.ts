@@ -115,9 +115,9 @@ test('refuses a step that is too early and says when it will be safe, as text an
   await runKeys('generate')
   await runKeys('publish')
   const longWait = { AUTH_KEYS_MAX_AGE_SECONDS: '300' }
-  const refused = await runKeys('activate --json', longWait)
-  expect(refused.code).toBe(1)
-  const { safe_from: safeFrom, ok } = JSON.parse(refused.printed) as { safe_from: string; ok: boolean }
+  const refusal = await runKeys('activate --json', longWait)
+  expect(refusal.code).toBe(1)
+  const { safe_from: safeFrom, ok } = JSON.parse(refusal.printed) as { safe_from: string; ok: boolean }
   expect(ok).toBe(false)
   expect(new Date(safeFrom).getTime() - Date.now()).toBeGreaterThan(290_000)
   expect((await runKeys('activate', longWait)).errors).toContain(`This step is safe from 20`)

@@ -90,8 +90,8 @@ describe('refuses, changing nothing,', () => {
   )
   test.for(rows)('%s as the setting for %s', async ([, , { value, says, command }]) => {
     const before = await readStored()
-    const refused = await run(command(), { AUTH_REDIS_URL: value() })
-    expect(refused).toEqual({ code: 1, printed: '', errors: expect.stringMatching(says) })
+    const refusal = await run(command(), { AUTH_REDIS_URL: value() })
+    expect(refusal).toEqual({ code: 1, printed: '', errors: expect.stringMatching(says) })
     expect(await readStored()).toEqual(before)
     expect(await isActive(auth, token)).toBe(true)
   })

@@ -247,9 +247,9 @@ describe('refuses, with exit code 1 unless it says otherwise,', () => {
     ['to cancel without a rotation', 'finish rs_api --call-off', /rs_api has only one secret/],
   ] as const)('%s, changing neither file', async ([, args, says]) => {
     const before = [await readSecret(), await readServersFile()]
-    const refused = await run(args)
-    expect([refused.code, refused.printed]).toEqual([1, ''])
-    expect(refused.errors).toMatch(says)
+    const refusal = await run(args)
+    expect([refusal.code, refusal.printed]).toEqual([1, ''])
+    expect(refusal.errors).toMatch(says)
     expect([await readSecret(), await readServersFile()]).toEqual(before)
   })
 
@@ -265,8 +265,8 @@ describe('refuses, with exit code 1 unless it says otherwise,', () => {
     resources.use(
       await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: otherFile } }),
     )
-    const refused = await run(`${ROTATE} ${SHORT_TIMEOUT}`)
-    expect(refused).toMatchObject({
+    const refusal = await run(`${ROTATE} ${SHORT_TIMEOUT}`)
+    expect(refusal).toMatchObject({
       code: 1,
       errors: expect.stringContaining('The API still uses the old secret.'),
     })

@@ -112,9 +112,9 @@ export function describeStopCommand(
     test('--issued-before revokes older tokens, and rejects a time in the future', async () => {
       const { agent, tokens } = await createKnownAgent()
       const soon = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString()
-      const refused = await system.auth(`stop --issued-before ${soon} --reason a+drill --json`)
-      expect(refused.code).toBe(1)
-      expect(JSON.parse(refused.printed)).toMatchObject({
+      const refusal = await system.auth(`stop --issued-before ${soon} --reason a+drill --json`)
+      expect(refusal.code).toBe(1)
+      expect(JSON.parse(refusal.printed)).toMatchObject({
         ok: false,
         reason: expect.stringContaining('future'),
       })

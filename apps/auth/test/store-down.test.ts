@@ -115,7 +115,7 @@ async function expectRecovery() {
 
 describe.for([
   ['refuses connections', () => proxy.refuse()],
-  ['falls silent', async () => proxy.silence()],
+  ['accepts connections but does not respond', async () => proxy.silence()],
 ] satisfies [string, () => Promise<void>][])('F-01, F-02 while the database %s', ([_title, fail]) => {
   beforeAll(async () => {
     // When the listener reconnects, the instance clears its cache. That must not happen during the tests.

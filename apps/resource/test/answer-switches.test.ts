@@ -44,8 +44,8 @@ async function readLastAuditLines(): Promise<string[]> {
 test('answers are paused and resumed on both instances, which health, metrics and the audit show', async () => {
   expect((await run('answers', 'pause', '--reason', 'wrong fee')).code).toBe(0)
   await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 503)
-  const refused = await postQuestion(second, RENEW)
-  expectPaused(refused)
+  const refusal = await postQuestion(second, RENEW)
+  expectPaused(refusal)
   expect(await readAnswersHealth(second)).toEqual({
     status: 'paused',
     withdrawnSections: [],
@@ -64,9 +64,9 @@ test('answers are paused and resumed on both instances, which health, metrics an
 })
 
 /** Expects the problem `answers-paused` with help. */
-function expectPaused(refused: HttpResponse): void {
-  expect(refused.headers['retry-after']).toBe('300')
-  const { findHelp, ...problem } = refused.json() as { findHelp: { phone?: string; url?: string }[] }
+function expectPaused(refusal: HttpResponse): void {
+  expect(refusal.headers['retry-after']).toBe('300')
+  const { findHelp, ...problem } = refusal.json() as { findHelp: { phone?: string; url?: string }[] }
   expect(problem).toMatchObject({ status: 503, code: 'answers-paused' })
   expect(findHelp.map(({ phone }) => phone)).toContain('911')
   expect(findHelp.some(({ url }) => url?.includes('justice.gov'))).toBe(true)
@@ -209,8 +209,8 @@ test('answers from memory with the last known switches while the tables cannot b
 
 test('an instance that has never read the switches responds 503 with help', async () => {
   await using api = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE } })
-  const refused = await postQuestion(api, RENEW)
-  const { findHelp, ...problem } = refused.json()
+  const refusal = await postQuestion(api, RENEW)
+  const { findHelp, ...problem } = refusal.json()
   expect(problem).toMatchObject({ status: 503, code: 'answers-unavailable' })
   expect(findHelp).toContainEqual(expect.objectContaining({ phone: '911' }))
   expect(await readAnswersHealth(api)).toMatchObject({ status: 'unavailable' })

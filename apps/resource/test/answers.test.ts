@@ -128,17 +128,17 @@ describe('POST /api/answers refuses', () => {
     ['another member', { question: RENEW, email: 'ana@example.org' }, '#/email'],
   ]
   test.for(cases)('%s', async ([, body, pointer]) => {
-    const refused = await postQuestion(body)
-    expectProblem(refused, { status: 400, code: 'invalid-request' })
-    if (pointer) expect(refused.json()['errors']).toContainEqual({ pointer, detail: expect.any(String) })
+    const refusal = await postQuestion(body)
+    expectProblem(refusal, { status: 400, code: 'invalid-request' })
+    if (pointer) expect(refusal.json()['errors']).toContainEqual({ pointer, detail: expect.any(String) })
   })
 
   test('an invalid request with all its mistakes in one response', async () => {
-    const refused = await postQuestion({
+    const refusal = await postQuestion({
       question: '',
       facts: { 'no-such-trigger': 1, 'long-absence': 'yes' },
     })
-    const errors = refused.json()['errors'] as { pointer: string }[]
+    const errors = refusal.json()['errors'] as { pointer: string }[]
     expect(errors.map(({ pointer }) => pointer)).toEqual(
       expect.arrayContaining(['#/question', '#/facts/no-such-trigger', '#/facts/long-absence']),
     )

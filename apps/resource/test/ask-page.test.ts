@@ -107,8 +107,8 @@ describe('the answer page', () => {
   })
 
   test('is 403 for a request from another site', async () => {
-    const refused = await postForm({ question: RENEWAL }, { 'sec-fetch-site': 'cross-site' })
-    expect(refused.status).toBe(403)
+    const refusal = await postForm({ question: RENEWAL }, { 'sec-fetch-site': 'cross-site' })
+    expect(refusal.status).toBe(403)
   })
 
   test('shows markup in the question as text', async () => {

@@ -25,12 +25,15 @@ afterAll(() => resources.disposeAsync())
 
 async function fillAndBackUp(): Promise<void> {
   for (const email of ['left@example.org', 'stays@example.org']) {
-    const joined = await sendRequest(contact.api.origin, { path: '/api/waitlist', ...createPost({ email }) })
-    expect(joined.status).toBe(201)
+    const joinResponse = await sendRequest(contact.api.origin, {
+      path: '/api/waitlist',
+      ...createPost({ email }),
+    })
+    expect(joinResponse.status).toBe(201)
   }
   const token = contact.issueToken('sender@example.org', 'sender')
-  const sent = await contact.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
-  expect(sent.status, sent.body).toBe(202)
+  const response = await contact.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
+  expect(response.status, response.body).toBe(202)
   const env = {
     RESOURCE_DATABASE_URL: contact.api.databaseUrl,
     RESOURCE_MIGRATION_DATABASE_URL: contact.api.adminUrl ?? '',
@@ -58,9 +61,9 @@ test('a restore with a log restores the rows, except the entry whose erasure the
   const logLine = { msg: 'security event', event: 'entry-erased', entry_id: rows[0]?.id }
   await writeFile(logFile, JSON.stringify({ ...logLine, time: new Date(Date.now() + 1_000).toISOString() }))
   await using target = await openTarget()
-  const restored = await target.run('restore', backupFile, '--log', logFile, '--json')
-  expect(restored.code, restored.errors).toBe(0)
-  expect(JSON.parse(restored.out)).toMatchObject({ done: true, replayed: { entries: 1, messages: 0 } })
+  const restoration = await target.run('restore', backupFile, '--log', logFile, '--json')
+  expect(restoration.code, restoration.errors).toBe(0)
+  expect(JSON.parse(restoration.out)).toMatchObject({ done: true, replayed: { entries: 1, messages: 0 } })
   expect(await target.countRows('waitlist_entries')).toBe(1)
   expect(await target.countRows('contact_messages', `state <> 'erased'`)).toBe(1)
   expect(await target.countRows('guides')).toBe(guides.rowCount)
@@ -69,9 +72,9 @@ test('a restore with a log restores the rows, except the entry whose erasure the
 
 test('a restore with --erase-everything erases every entry, link and message', async () => {
   await using target = await openTarget()
-  const restored = await target.run('restore', backupFile, '--erase-everything', '--json')
-  expect(restored.code, restored.errors).toBe(0)
-  expect(JSON.parse(restored.out)).toMatchObject({ mails: 0, everything: { entries: 2, messages: 1 } })
+  const restoration = await target.run('restore', backupFile, '--erase-everything', '--json')
+  expect(restoration.code, restoration.errors).toBe(0)
+  expect(JSON.parse(restoration.out)).toMatchObject({ mails: 0, everything: { entries: 2, messages: 1 } })
   expect(await target.countRows('waitlist_entries')).toBe(0)
   expect(await target.countRows('waitlist_links')).toBe(0)
   expect(await target.countRows('contact_messages', 'message_sealed is not null')).toBe(0)

@@ -188,8 +188,8 @@ advice.
     const link = await person.waitForWithdrawLink()
     await fixture.deliver(id, 10 * MINUTE_MS)
     const rowBefore = await fixture.queryRows('select c::text from contact_messages c where id = $1', [id])
-    const refused = await person.requestMessage('DELETE', id)
-    expectProblem(refused, { status: 409, code: 'already-delivered' })
+    const refusal = await person.requestMessage('DELETE', id)
+    expectProblem(refusal, { status: 409, code: 'already-delivered' })
     const pages = await openAndPress(link)
     expect(pages.map(({ status }) => status)).toEqual([410, 410])
     for (const sentence of [
@@ -197,7 +197,7 @@ advice.
       '90 days after delivery',
       'mailbox of our staff keeps',
     ])
-      for (const text of [refused.json()['detail'], ...pages.map(({ body }) => body)])
+      for (const text of [refusal.json()['detail'], ...pages.map(({ body }) => body)])
         expect(text).toContain(sentence)
     expect(await fixture.queryRows('select c::text from contact_messages c where id = $1', [id])).toEqual(
       rowBefore,

@@ -86,8 +86,8 @@ describe('Idempotency-Key', () => {
     const acceptedIds = sent.filter(({ status }) => status === 202).map((each) => each.json()['id'])
     expect(new Set(acceptedIds).size).toBe(1)
     // Others may be 503 on a busy machine, where the wait for a connection can exceed its limit.
-    for (const refused of sent.filter(({ status }) => status !== 202 && status !== 503))
-      expectProblem(refused, { status: 409, code: 'idempotency-in-progress' })
+    for (const refusal of sent.filter(({ status }) => status !== 202 && status !== 503))
+      expectProblem(refusal, { status: 409, code: 'idempotency-in-progress' })
     expect(
       await queryRows(`select count(*) as messages from contact_messages where registration_id = 'reg_c'`),
     ).toEqual([{ messages: 1 }])
@@ -225,11 +225,11 @@ describe('/contact', () => {
     },
   ])('reports $why twice on the page, and stores nothing', async ({ change, mistake }) => {
     const rowsBefore = await contact.countStoredRows()
-    const refused = await submit({ ...FIELDS, ...change })
-    expect([refused.status, refused.body.replaceAll(/<\/?span[^>]*>/g, '').split(mistake).length]).toEqual([
+    const refusal = await submit({ ...FIELDS, ...change })
+    expect([refusal.status, refusal.body.replaceAll(/<\/?span[^>]*>/g, '').split(mistake).length]).toEqual([
       400, 3,
     ])
-    expect(refused.body).not.toMatch(/<script(?! src="\/assets\/leave-)/)
+    expect(refusal.body).not.toMatch(/<script(?! src="\/assets\/leave-)/)
     expect(await contact.countStoredRows()).toBe(rowsBefore)
   })
 

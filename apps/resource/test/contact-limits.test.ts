@@ -36,9 +36,9 @@ describe('while an address sends 100 messages', () => {
     expect(await contact.countStoredRows()).toBe(rowsBefore)
     for (let count = 0; count < 10; count++)
       expect((await contact.send(verified, newMessage())).status).toBe(202)
-    const refused = await contact.send(verified, newMessage())
-    expectProblem(refused, { status: 429, code: 'rate-limited' })
-    expect(refused.json()['policy']).toBe('contact-registration')
+    const refusal = await contact.send(verified, newMessage())
+    expectProblem(refusal, { status: 429, code: 'rate-limited' })
+    expect(refusal.json()['policy']).toBe('contact-registration')
   })
 })
 
@@ -47,9 +47,9 @@ test('one mailbox sends at most twenty messages an hour, with any number of agen
   for (let index = 0; index < 20; index++)
     expect((await contact.send(issueToken(index), newMessage())).status).toBe(202)
   const rowsBefore = await contact.countStoredRows()
-  const refused = await contact.send(issueToken(20), newMessage())
-  expectProblem(refused, { status: 429, code: 'rate-limited' })
-  expect(refused.json()['policy']).toBe('contact-mailbox')
+  const refusal = await contact.send(issueToken(20), newMessage())
+  expectProblem(refusal, { status: 429, code: 'rate-limited' })
+  expect(refusal.json()['policy']).toBe('contact-mailbox')
   expect(await contact.countStoredRows()).toBe(rowsBefore)
   expect((await contact.send(contact.issueToken('ben@example.org', 'reg_ben'), newMessage())).status).toBe(
     202,

@@ -137,9 +137,9 @@ describe('a message is refused and not stored, and a similar valid message is ac
     ...HAND_OFF_CASES,
   ])('$why', async ({ body, validBody, pointer }) => {
     const rowsBefore = await contact.countStoredRows()
-    const refused = await contact.send(issueAnasToken(), body)
-    expectProblem(refused, { status: 400, code: 'invalid-request' })
-    if (pointer) expect(refused.json()['errors']).toMatchObject([{ pointer }])
+    const refusal = await contact.send(issueAnasToken(), body)
+    expectProblem(refusal, { status: 400, code: 'invalid-request' })
+    if (pointer) expect(refusal.json()['errors']).toMatchObject([{ pointer }])
     expect(await contact.countStoredRows()).toBe(rowsBefore)
     expect((await contact.send(issueAnasToken(), validBody)).status).toBe(202)
   })
@@ -209,10 +209,10 @@ describe('a request is refused, and nothing is stored:', () => {
   ])('$why', async ({ change, status, code, detail }) => {
     const rowsBefore = await contact.countStoredRows()
     const token = change && contact.issueToken('eve@example.org', 'reg_eve', change)
-    const refused = await contact.send(token, VALID_MESSAGE)
-    expectProblem(refused, { status, code })
-    expect(refused.json()['detail']).toMatch(detail)
-    expect(refused.headers['www-authenticate']).toContain('scope="contact:write"')
+    const refusal = await contact.send(token, VALID_MESSAGE)
+    expectProblem(refusal, { status, code })
+    expect(refusal.json()['detail']).toMatch(detail)
+    expect(refusal.headers['www-authenticate']).toContain('scope="contact:write"')
     expect(await contact.countStoredRows()).toBe(rowsBefore)
   })
 
@@ -223,9 +223,9 @@ describe('a request is refused, and nothing is stored:', () => {
     for (const method of ['GET', 'DELETE']) {
       const details = []
       for (const messageId of messageIds) {
-        const refused = await requestMessage(method, messageId, evesToken)
-        expectProblem(refused, { status: 404, code: 'not-found' })
-        details.push(refused.json()['detail'])
+        const refusal = await requestMessage(method, messageId, evesToken)
+        expectProblem(refusal, { status: 404, code: 'not-found' })
+        details.push(refusal.json()['detail'])
       }
       expect(details[0]).toBe(details[1])
     }

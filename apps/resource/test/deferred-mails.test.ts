@@ -162,9 +162,9 @@ test.for([
       queryRows(`select (select count(*) from mails) as mails, (select count(*) from waitlist_entries) as entries,
             (select count(*) from waitlist_links) as links, (select count(*) from contact_messages) as messages`)
     const countsBefore = await countRows()
-    const refused = await post(row.path, row.body)
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '600'])
-    if (row.path.startsWith('/api')) expectProblem(refused, { status: 429, code: 'rate-limited' })
+    const refusal = await post(row.path, row.body)
+    expect([refusal.status, refusal.headers['retry-after']]).toEqual([429, '600'])
+    if (row.path.startsWith('/api')) expectProblem(refusal, { status: 429, code: 'rate-limited' })
     expect(await countRows()).toEqual(countsBefore)
     await queryRows(`delete from mails where id = (select id from mails where ${IS_WAITING} limit 1)`)
     expect((await post(row.path, row.body)).status).toBe(row.acceptedStatus)

@@ -13,9 +13,9 @@ test('responds 503 to a bound request without PostgreSQL, and 200 to a bearer re
   const key = await newProofKey()
   const token = api.auth.issueBound(key.jkt)
   const proofs = [await makeProof(key, { url: `${api.origin}/api/guides`, token })]
-  const refused = await sendBoundRequest(api, { token, proofs })
-  expectProblem(refused, { status: 503, code: 'unavailable' })
-  expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+  const refusal = await sendBoundRequest(api, { token, proofs })
+  expectProblem(refusal, { status: 503, code: 'unavailable' })
+  expect(refusal.headers['retry-after']).toMatch(/^\d+$/)
   const authorization = `Bearer ${api.auth.issue()}`
   expect((await sendRequest(api.origin, { path: '/api/guides', headers: { authorization } })).status).toBe(
     200,

@@ -111,9 +111,9 @@ test('the introspection of a bound token is cached until its revocation, and a u
     ],
   ]
   for (const [label, headers] of mismatches) {
-    const refused = await sendRequest(api.origin, { path: '/api/guides', headers })
-    expect(refused.status, label).toBe(401)
-    expect(refused.headers['www-authenticate'], label).toMatch(/^DPoP /)
+    const refusal = await sendRequest(api.origin, { path: '/api/guides', headers })
+    expect(refusal.status, label).toBe(401)
+    expect(refusal.headers['www-authenticate'], label).toMatch(/^DPoP /)
   }
   expect(countIntrospections()).toBe(introspectionsBefore)
   api.auth.revoke(boundToken)
@@ -134,9 +134,9 @@ test('without Redis, bound requests get 503 and others succeed; after Redis lose
     ),
   ]
   await redis.kill()
-  const refused = await readGuides(boundToken)
-  expectProblem(refused, { status: 503, code: 'unavailable' })
-  expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+  const refusal = await readGuides(boundToken)
+  expectProblem(refusal, { status: 503, code: 'unavailable' })
+  expect(refusal.headers['retry-after']).toMatch(/^\d+$/)
   expect((await readAsBearer(bearerToken)).status).toBe(200)
   expect((await sendRequest(api.origin, { path: '/api/guides' })).status).toBe(200)
   await redis.restart()

@@ -39,10 +39,10 @@ async function sendUnknownTokens(count: number, from = address): Promise<void> {
 test('after 30 failed tokens from an address within a minute, refuses another without introspection', async () => {
   await sendUnknownTokens(30)
   const introspectionsBefore = countIntrospections()
-  const refused = await read(newUnknownToken())
-  expectProblem(refused, { status: 429, code: 'rate-limited' })
-  expect(refused.json()).toMatchObject({ policy: 'failed-tokens' })
-  expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60)
+  const refusal = await read(newUnknownToken())
+  expectProblem(refusal, { status: 429, code: 'rate-limited' })
+  expect(refusal.json()).toMatchObject({ policy: 'failed-tokens' })
+  expect(Number(refusal.headers['retry-after'])).toBeLessThanOrEqual(60)
   expect(countIntrospections()).toBe(introspectionsBefore)
   clock.nowMs += 1.2 * MINUTE_MS
   expectProblem(await read(newUnknownToken()), { status: 401, code: 'invalid-token' })

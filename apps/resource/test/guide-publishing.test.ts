@@ -82,8 +82,8 @@ describe('publishing', () => {
   test('changes nothing if a guide was changed and its version was not raised', async () => {
     await using api = await startResource()
     await publish(api, packaged.slice(0, 1))
-    const refused = await publishGuides(api.db, changeFirst({ title: 'Sly' }), NOW)
-    expect(refused).toMatchObject({
+    const refusal = await publishGuides(api.db, changeFirst({ title: 'Sly' }), NOW)
+    expect(refusal).toMatchObject({
       ok: false,
       error: [{ slug: first.slug, step: 'version-not-raised', differs: ['title'] }],
     })

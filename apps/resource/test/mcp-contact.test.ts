@@ -119,10 +119,10 @@ describe.for(CONTACT_TOOLS)('%s', (name) => {
     },
   ])('refuses $why with a challenge', async ({ getToken, status, code, scope }) => {
     const rowsBefore = await fixture.contact.countStoredRows()
-    const refused = await callTool(name, createArgs(), getToken())
-    expectProblem(refused, { status, code })
-    expect(refused.headers['www-authenticate']).toContain(`scope="${scope}"`)
-    expect(refused.headers['www-authenticate']).toContain(
+    const refusal = await callTool(name, createArgs(), getToken())
+    expectProblem(refusal, { status, code })
+    expect(refusal.headers['www-authenticate']).toContain(`scope="${scope}"`)
+    expect(refusal.headers['www-authenticate']).toContain(
       `resource_metadata="${fixture.contact.api.origin}/.well-known/oauth-protected-resource/api/mcp"`,
     )
     expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
@@ -142,11 +142,11 @@ describe.for(CONTACT_TOOLS)('%s', (name) => {
 
 test('an invalid argument is named in the result', async () => {
   const rowsBefore = await fixture.contact.countStoredRows()
-  const refused = await callTool(
+  const refusal = await callTool(
     'send_contact_message',
     { ...newMessage(), topic: 'spam' },
     issueToken('gus'),
   )
-  expect(expectToolError(refused)).toContain('topic')
+  expect(expectToolError(refusal)).toContain('topic')
   expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
 })

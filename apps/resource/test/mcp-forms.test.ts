@@ -170,9 +170,9 @@ test('a form reply is accepted only with its own state, caller, tool and argumen
     { token: one, formReply: { ...formReply, requestState: 1 } },
     { token: one, formReply: { ...formReply, requestState: { body, mac } } },
   ]) {
-    const refused = await callTool(changedCall)
-    expect(refused).toMatchObject(REFUSAL)
-    expect(refused.result).toBeUndefined()
+    const refusal = await callTool(changedCall)
+    expect(refusal).toMatchObject(REFUSAL)
+    expect(refusal.result).toBeUndefined()
   }
   const { result } = await callTool({ token: one, formReply })
   expect(result.structuredContent).toMatchObject({ outcome: 'hand_off' })

@@ -58,9 +58,9 @@ test('an internal error is 500, is logged with its cause, and discloses no input
 
 test('an invalid token is 401, and with a valid one the limits of its client apply', async () => {
   await using api = await startResource()
-  const refused = await callTool(api.origin, 'list_guides', {}, { authorization: 'Bearer nonsense' })
-  expect(refused.status).toBe(401)
-  expect(refused.headers['www-authenticate']).toMatch(/error="invalid_token"/)
+  const refusal = await callTool(api.origin, 'list_guides', {}, { authorization: 'Bearer nonsense' })
+  expect(refusal.status).toBe(401)
+  expect(refusal.headers['www-authenticate']).toMatch(/error="invalid_token"/)
   const authorization = `Bearer ${api.auth.issue()}`
   const accepted = await callTool(api.origin, 'list_guides', {}, { authorization })
   expect(accepted.status).toBe(200)
@@ -81,8 +81,8 @@ test('another site may call only if its origin is configured, and another Host i
   expect(preflight.headers['access-control-allow-headers']).toMatch(
     /MCP-Protocol-Version, Mcp-Method, Mcp-Name/,
   )
-  const refused = await callTool(api.origin, 'list_guides', {}, { origin: 'https://evil.example' })
-  expect(refused.status).toBe(403)
-  expect(refused.json()).toMatchObject({ code: 'cross-site-request' })
+  const refusal = await callTool(api.origin, 'list_guides', {}, { origin: 'https://evil.example' })
+  expect(refusal.status).toBe(403)
+  expect(refusal.json()).toMatchObject({ code: 'cross-site-request' })
   expect((await callTool(api.origin, 'list_guides', {}, { host: 'evil.example' })).status).toBe(421)
 })

@@ -42,8 +42,8 @@ test.for([
   { method: 'POST', path: '/api/contact', resource: '/api' },
   { method: 'POST', path: '/api/mcp', resource: '/api/mcp' },
 ])('the challenge at $path names the metadata of $resource', async ({ method, path, resource }) => {
-  const refused = await sendRequest(api.origin, { method, path, headers: { authorization: 'Bearer x' } })
-  const [, address = ''] = /resource_metadata="([^"]+)"/.exec(refused.headers['www-authenticate'] ?? '') ?? []
+  const refusal = await sendRequest(api.origin, { method, path, headers: { authorization: 'Bearer x' } })
+  const [, address = ''] = /resource_metadata="([^"]+)"/.exec(refusal.headers['www-authenticate'] ?? '') ?? []
   // Clients construct this address from the address of the resource (RFC 9728 §3.1).
   expect(address).toBe(`${api.origin}/.well-known/oauth-protected-resource${resource}`)
   expect(await (await fetch(address)).json()).toMatchObject({ resource: `${api.origin}${resource}` })

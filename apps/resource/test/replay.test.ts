@@ -34,9 +34,9 @@ const joinWaitlist = async (email: string) => {
 }
 const sendMessage = async (registration: string) => {
   const token = contactApi.issueToken(`${registration}@example.org`, registration)
-  const sent = await contactApi.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
-  expect(sent.status, sent.body).toBe(202)
-  return { token, id: String(sent.json()['id']) }
+  const response = await contactApi.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
+  expect(response.status, response.body).toBe(202)
+  return { token, id: String(response.json()['id']) }
 }
 
 /** Submits the form of the removal page. Its link is in the mail to each person who joined. */

@@ -59,10 +59,10 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   expect(await readFile(exportFile, 'utf8')).toMatch(/(Ana|ben)@example\.org[\s\S]*(Ana|ben)@example\.org/)
 
   await writeFile(kekFile, oldKey)
-  const refused = await run('rewrap', '--json')
-  expect([refused.code, JSON.parse(refused.out)]).toEqual([1, { ok: false, reason: refused.errors }])
-  expect(refused.errors).toMatch(/^A stored address or message cannot be decrypted/)
-  const failure = { code: 1, out: '', errors: refused.errors }
+  const refusal = await run('rewrap', '--json')
+  expect([refusal.code, JSON.parse(refusal.out)]).toEqual([1, { ok: false, reason: refusal.errors }])
+  expect(refusal.errors).toMatch(/^A stored address or message cannot be decrypted/)
+  const failure = { code: 1, out: '', errors: refusal.errors }
   expect(await run('contact', 'show', String(id))).toEqual(failure)
   const unwrittenFile = path.join(contact.api.keyFolder, 'unfinished')
   expect(await run('waitlist', 'export', '--file', unwrittenFile)).toEqual(failure)

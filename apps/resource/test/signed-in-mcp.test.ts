@@ -41,9 +41,9 @@ const CORS_HEADERS = {
  *
  * @param corsHeaders the headers that allow scripts to read the response
  */
-function expectChallenge(refused: HttpResponse, error = '', corsHeaders: object = CORS_HEADERS): void {
-  expect(refused.status).toBe(401)
-  expect(refused.headers).toMatchObject({
+function expectChallenge(refusal: HttpResponse, error = '', corsHeaders: object = CORS_HEADERS): void {
+  expect(refusal.status).toBe(401)
+  expect(refusal.headers).toMatchObject({
     'www-authenticate': formatChallenge(error),
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
@@ -65,9 +65,9 @@ const MESSAGES: [string, Message][] = [
 
 describe('without a token, the response is a 401 that begins the sign-in', () => {
   test.for(MESSAGES)('%s', async ([, message]) => {
-    const refused = await send(message)
-    expectChallenge(refused)
-    expect(refused.json()).toMatchObject({ error: 'invalid_token', code: 'token-required' })
+    const refusal = await send(message)
+    expectChallenge(refusal)
+    expect(refusal.json()).toMatchObject({ error: 'invalid_token', code: 'token-required' })
   })
 
   test.for([undefined, '', '{', '[]', '{}', 'x'.repeat(20_000)])('with the body %j', async (body) => {
@@ -90,8 +90,8 @@ describe('without a token, the response is a 401 that begins the sign-in', () =>
       '',
       method === 'DELETE' ? {} : CORS_HEADERS,
     )
-    const refused = await sendWith({ authorization: `Bearer ${issueToken('ana')}` })
-    expect([refused.status, refused.headers['allow']]).toEqual([405, 'POST'])
+    const refusal = await sendWith({ authorization: `Bearer ${issueToken('ana')}` })
+    expect([refusal.status, refusal.headers['allow']]).toEqual([405, 'POST'])
   })
 })
 
@@ -108,9 +108,9 @@ describe('a token is refused', () => {
     ['that has expired', () => issueToken('ana', { exp: Math.floor(Date.now() / 1000) - 1 })],
   ])('%s', async ([, token]) => {
     const rowsBefore = await contact.countStoredRows()
-    const refused = await send(createToolCall('send_contact_message', newMessage()), token())
-    expectChallenge(refused, 'error="invalid_token", ')
-    expect(refused.json()).toMatchObject({ error: 'invalid_token', code: 'invalid-token' })
+    const refusal = await send(createToolCall('send_contact_message', newMessage()), token())
+    expectChallenge(refusal, 'error="invalid_token", ')
+    expect(refusal.json()).toMatchObject({ error: 'invalid_token', code: 'invalid-token' })
     expect(await contact.countStoredRows()).toBe(rowsBefore)
     expect((await send({ method: 'tools/list' }, issueToken('ana'))).status).toBe(200)
   })
@@ -123,8 +123,8 @@ describe('a token is refused', () => {
   })
 
   test('that lacks the scope, with a challenge that names it', async () => {
-    const refused = await send({ method: 'tools/list' }, issueToken('ana', { scope: 'guides:read' }))
-    expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+    const refusal = await send({ method: 'tools/list' }, issueToken('ana', { scope: 'guides:read' }))
+    expect([refusal.status, refusal.headers['www-authenticate']]).toEqual([
       403,
       formatChallenge('error="insufficient_scope", '),
     ])
@@ -132,8 +132,8 @@ describe('a token is refused', () => {
 
   test('that is in the query', async () => {
     const path = `/mcp?access_token=${issueToken('ana')}`
-    const refused = await sendMessage(origin, path, { method: 'tools/list' })
-    expect(refused.status).toBe(400)
+    const refusal = await sendMessage(origin, path, { method: 'tools/list' })
+    expect(refusal.status).toBe(400)
   })
 })
 
@@ -154,9 +154,9 @@ test.for<[string, (token: string) => Promise<HttpResponse>]>([
   ],
 ])('a token for /mcp is refused at %s', async ([, sendWith]) => {
   const rowsBefore = await contact.countStoredRows()
-  const refused = await sendWith(issueToken('ana'))
-  expect(refused.status).toBe(401)
-  expect(refused.headers['www-authenticate']).toMatch(/error="invalid_token".*oauth-protected-resource\/api/)
+  const refusal = await sendWith(issueToken('ana'))
+  expect(refusal.status).toBe(401)
+  expect(refusal.headers['www-authenticate']).toMatch(/error="invalid_token".*oauth-protected-resource\/api/)
   expect(await contact.countStoredRows()).toBe(rowsBefore)
   const { base } = serviceUrls(origin)
   expect(
@@ -250,9 +250,9 @@ test('the response is 503 without a challenge if the authorization server fails,
     reply.status = 500
   })
   for (const userAgent of [CHATGPT, 'Claude-User']) {
-    const refused = await send(createToolCall('list_guides'), issueToken('ana'), { 'user-agent': userAgent })
-    expect(refused.status).toBe(503)
-    expect(refused.headers).not.toHaveProperty('www-authenticate')
+    const refusal = await send(createToolCall('list_guides'), issueToken('ana'), { 'user-agent': userAgent })
+    expect(refusal.status).toBe(503)
+    expect(refusal.headers).not.toHaveProperty('www-authenticate')
   }
   contact.api.auth.tamper()
   expect((await send(createToolCall('list_guides'), issueToken('ana'))).status).toBe(200)

@@ -70,17 +70,17 @@ describe('limits', () => {
     expect(await readFrom('x.github.io', 'y.github.io', 'z.github.io', 'v.github.io')).toEqual([
       200, 200, 200, 200,
     ])
-    const refused = await read(api, createDomainClaims('d.example.org', 'another'))
-    expectProblem(refused, { status: 429, code: 'rate-limited' })
-    expect(refused.json()).toMatchObject({ policy: 'reads-domain' })
+    const refusal = await read(api, createDomainClaims('d.example.org', 'another'))
+    expectProblem(refusal, { status: 429, code: 'rate-limited' })
+    expect(refusal.json()).toMatchObject({ policy: 'reads-domain' })
   })
 
   test.for(['<script>', 'agent.example.org (domain checked)', `${'a.'.repeat(130)}example`, ''])(
     'an introspection with the invalid domain %j causes 503',
     async (domain) => {
       await using api = await startWithFactor('1')
-      const refused = await read(api, { ...createDomainClaims(HOST), verified_domain: domain })
-      expectProblem(refused, { status: 503, code: 'unavailable' })
+      const refusal = await read(api, { ...createDomainClaims(HOST), verified_domain: domain })
+      expectProblem(refusal, { status: 503, code: 'unavailable' })
     },
   )
 })

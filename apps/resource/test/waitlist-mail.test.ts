@@ -129,9 +129,9 @@ describe('a new entry', () => {
     { why: 'a wildcard', link: '/waitlist/remove?link=%25' },
   ])('is not changed by $why, which is 404', async ({ link }) => {
     const countsBefore = [await api.countEntries(), await countConfirmed()]
-    const refused = await press(link)
-    expect(refused.status).toBe(404)
-    expect(refused.body).toContain('This link does not work')
+    const refusal = await press(link)
+    expect(refusal.status).toBe(404)
+    expect(refusal.body).toContain('This link does not work')
     expect([await api.countEntries(), await countConfirmed()]).toEqual(countsBefore)
   })
 

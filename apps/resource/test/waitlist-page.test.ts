@@ -105,18 +105,18 @@ describe('/waitlist', () => {
     { 'sec-fetch-site': undefined, origin: 'null' },
   ])('refuses a form of another origin and stores nothing: %j', async (headers) => {
     const entriesBefore = await api.countEntries()
-    const refused = await submit({ email: 'victim@example.org' }, headers)
-    expect(refused.status).toBe(403)
-    expect(refused.headers['content-type']).toMatch(/^text\/html/)
+    const refusal = await submit({ email: 'victim@example.org' }, headers)
+    expect(refusal.status).toBe(403)
+    expect(refusal.headers['content-type']).toMatch(/^text\/html/)
     expect(await api.countEntries()).toBe(entriesBefore)
   })
 
   test('refuses a cross-site form with JSON if Accept requests JSON', async () => {
-    const refused = await submit(
+    const refusal = await submit(
       { email: 'victim@example.org' },
       { 'sec-fetch-site': 'cross-site', accept: 'application/json' },
     )
-    expectProblem(refused, { status: 403, code: 'cross-site-request' })
+    expectProblem(refusal, { status: 403, code: 'cross-site-request' })
   })
 
   test('responds 415 to another media type, and 405 to another method', async () => {
@@ -146,13 +146,13 @@ test('while the database is unreachable, the form responds with a 503 page', asy
   await using withoutDatabase = await startResource({
     env: { RESOURCE_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' },
   })
-  const refused = await sendRequest(withoutDatabase.origin, {
+  const refusal = await sendRequest(withoutDatabase.origin, {
     path: '/waitlist',
     ...createPost('email=ana%40example.org', {
       'content-type': 'application/x-www-form-urlencoded',
       accept: BROWSER_ACCEPT,
     }),
   })
-  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '2'])
-  expect(refused.body).toContain('<h1>A part of the service is unavailable</h1>')
+  expect([refusal.status, refusal.headers['retry-after']]).toEqual([503, '2'])
+  expect(refusal.body).toContain('<h1>A part of the service is unavailable</h1>')
 })

@@ -202,18 +202,18 @@ describe('a registration', () => {
       '#/client_name',
     ],
   ])('is refused with %s', ([_case, body, code, pointer]) => {
-    const refused = parse(body)
-    expect(refused).toEqual({ ok: false, error: { code, pointer, detail: expect.any(String) } })
+    const refusal = parse(body)
+    expect(refusal).toEqual({ ok: false, error: { code, pointer, detail: expect.any(String) } })
     expect(parse({ redirect_uris: uris })).toMatchObject({ ok: true })
   })
 
   test('that is refused explains where agents register and how to list a site, without quoting the URI', () => {
     expect(parse({})).toMatchObject({ error: { detail: expect.stringContaining('/api/agent/register') } })
-    const refused = parse({ redirect_uris: ['https://canary.example/cb'] })
-    expect(refused).toMatchObject({
+    const refusal = parse({ redirect_uris: ['https://canary.example/cb'] })
+    expect(refusal).toMatchObject({
       error: { detail: expect.stringMatching(/127\.0\.0\.1.*ask the operator/) },
     })
-    expect(JSON.stringify(refused)).not.toContain('canary')
+    expect(JSON.stringify(refusal)).not.toContain('canary')
   })
 
   test.for([undefined, null, '', '   '])('has no name when it sends %j', (client_name) => {
@@ -299,11 +299,11 @@ describe('a document', () => {
       'jwks_uri',
     ],
   ])('is refused with %s', ([_case, members, fault]) => {
-    const refused = parseDocument(members)
-    expect(refused).toMatchObject({
+    const refusal = parseDocument(members)
+    expect(refusal).toMatchObject({
       ok: false,
       error: fault === 'unusable' ? { kind: 'unusable' } : { kind: 'member', member: fault },
     })
-    expect(JSON.stringify(refused)).not.toContain('canary')
+    expect(JSON.stringify(refusal)).not.toContain('canary')
   })
 })

@@ -87,12 +87,12 @@ function createContext(path: string, headers: Record<string, string> = {}): Cont
 
 /** Passes a form of the app to the library as the routes do. */
 async function passForm(
-  opened: OpenedProvider,
+  openedProvider: OpenedProvider,
   ctx: Context,
   form: Record<string, string>,
 ): Promise<Context> {
   recordAppRequest(ctx, APP)
-  await passToProvider(ctx, opened, new URLSearchParams(form), APP.id)
+  await passToProvider(ctx, openedProvider, new URLSearchParams(form), APP.id)
   return ctx
 }
 
@@ -116,8 +116,8 @@ async function createCodeForm({ provider }: OpenedProvider): Promise<Record<stri
   })
   return { grant_type: 'authorization_code', code: await code.save(), redirect_uri: redirectUri }
 }
-const fetchToken = async (opened: OpenedProvider, ctx = createContext(OAUTH_PATHS.token)) =>
-  (await passForm(opened, ctx, await createCodeForm(opened))).body as Record<string, unknown>
+const fetchToken = async (openedProvider: OpenedProvider, ctx = createContext(OAUTH_PATHS.token)) =>
+  (await passForm(openedProvider, ctx, await createCodeForm(openedProvider))).body as Record<string, unknown>
 
 test('builds URLs from the configured origin, whatever the Host header says', () => {
   const { provider } = openProvider()
@@ -140,15 +140,15 @@ test('prefixes the tokens of apps', () => {
 })
 
 test('accepts a client only with the internal secret for that client', async () => {
-  const opened = openProvider()
+  const openedProvider = openProvider()
   recordAppRequest(createContext(OAUTH_PATHS.token), APP)
-  const client = await opened.provider.Client.find(APP.id)
-  expect(client?.compareClientSecret(opened.internalClientSecret(APP.id))).toBe(true)
+  const client = await openedProvider.provider.Client.find(APP.id)
+  expect(client?.compareClientSecret(openedProvider.internalClientSecret(APP.id))).toBe(true)
   for (const presented of [
     '',
     'what the library wants',
     APP.id,
-    opened.internalClientSecret(`app_${'B'.repeat(22)}`),
+    openedProvider.internalClientSecret(`app_${'B'.repeat(22)}`),
     createInternalClientSecret()(APP.id),
   ])
     expect(client?.compareClientSecret(presented), presented).toBe(false)
@@ -178,11 +178,11 @@ async function fetchNonce({ provider }: OpenedProvider): Promise<string> {
 /** Opens a Provider that records the proofs that it marks as used, while `isNew` is true. */
 function openProofProvider() {
   const marked = { proofs: [] as unknown[], isNew: true }
-  const opened = openProvider({}, async (proof) => {
+  const openedProvider = openProvider({}, async (proof) => {
     marked.proofs.push(proof)
     return marked.isNew
   })
-  return { opened, marked }
+  return { openedProvider, marked }
 }
 
 const REPLAYED = {
@@ -191,23 +191,25 @@ const REPLAYED = {
 }
 
 test('marks each DPoP proof as used in one step', async () => {
-  const { opened, marked } = openProofProvider()
-  const nonce = await fetchNonce(opened)
+  const { openedProvider, marked } = openProofProvider()
+  const nonce = await fetchNonce(openedProvider)
   expect(marked.proofs).toEqual([])
   const { ctx, jkt } = await createProofRequest({ nonce })
-  expect(await fetchToken(opened, ctx)).toMatchObject({ token_type: 'DPoP' })
+  expect(await fetchToken(openedProvider, ctx)).toMatchObject({ token_type: 'DPoP' })
   expect(marked.proofs).toEqual([{ clientId: APP.id, jti: 'jti-1', expiresAt: expect.any(Date) }])
-  expect([...opened.stored.values()]).toContainEqual(expect.objectContaining({ kind: 'AccessToken', jkt }))
+  expect([...openedProvider.stored.values()]).toContainEqual(
+    expect.objectContaining({ kind: 'AccessToken', jkt }),
+  )
   marked.isNew = false
   const second = await createProofRequest({ nonce, jti: 'jti-2' })
-  await expect(fetchToken(opened, second.ctx)).rejects.toMatchObject(REPLAYED)
+  await expect(fetchToken(openedProvider, second.ctx)).rejects.toMatchObject(REPLAYED)
 })
 
 test('validates proofs for the grants of agents, and marks them as used', async () => {
-  const { opened, marked } = openProofProvider()
-  const { provider } = opened
+  const { openedProvider, marked } = openProofProvider()
+  const { provider } = openedProvider
   expect(await validateProof(provider, createContext(OAUTH_PATHS.token))).toBeUndefined()
-  const nonce = await fetchNonce(opened)
+  const nonce = await fetchNonce(openedProvider)
   const { ctx, jkt } = await createProofRequest({ nonce })
   const proof = await validateProof(provider, ctx)
   expect(proof).toMatchObject({ thumbprint: jkt, jti: 'jti-1' })
@@ -239,22 +241,22 @@ test('rethrows errors from inside the library unchanged', async () => {
     throw thrownError
   }
   await expect(fetchToken(openProvider({ AccessToken: { upsert: failing } }))).rejects.toBe(thrownError)
-  const opened = openProvider()
-  const form = await createCodeForm(opened)
-  const failed = { ...opened, provider: openProvider({ Client: { find: failing } }).provider }
+  const openedProvider = openProvider()
+  const form = await createCodeForm(openedProvider)
+  const failed = { ...openedProvider, provider: openProvider({ Client: { find: failing } }).provider }
   await expect(passForm(failed, createContext(OAUTH_PATHS.token), form)).rejects.toBe(thrownError)
 })
 
 test('the library adds no CORS headers of its own', async () => {
   const origin = 'https://app.example'
-  const opened = openProvider()
+  const openedProvider = openProvider()
   const withoutCors = createContext(OAUTH_PATHS.token, { origin })
-  await fetchToken(opened, withoutCors)
+  await fetchToken(openedProvider, withoutCors)
   const headerNames = Object.keys(withoutCors.response.headers)
   expect(headerNames.filter((name) => /^access-control-|^vary/.test(name))).toEqual([])
   const withCors = createContext(OAUTH_PATHS.token, { origin })
   withCors.set({ 'access-control-allow-origin': origin, 'access-control-expose-headers': 'X-Ours' })
-  await fetchToken(opened, withCors)
+  await fetchToken(openedProvider, withCors)
   expect(withCors.response.headers).toMatchObject({
     'access-control-allow-origin': origin,
     'access-control-expose-headers': 'X-Ours',
@@ -262,15 +264,19 @@ test('the library adds no CORS headers of its own', async () => {
 })
 
 test('the library reads the form that the route has read', async () => {
-  const opened = openProvider()
+  const openedProvider = openProvider()
   const ctx = createContext(OAUTH_PATHS.token, {
     authorization: `Basic ${btoa('somebody:else')}`,
     'content-type': 'text/plain',
     'content-length': '5',
     'transfer-encoding': 'chunked',
   })
-  const form = await createCodeForm(opened)
-  const { body } = await passForm(opened, ctx, { ...form, client_id: 'somebody', client_assertion: 'else' })
+  const form = await createCodeForm(openedProvider)
+  const { body } = await passForm(openedProvider, ctx, {
+    ...form,
+    client_id: 'somebody',
+    client_assertion: 'else',
+  })
   expect(body).toMatchObject({ scope: APP_SCOPE, token_type: 'Bearer' })
 })
 
@@ -282,9 +288,9 @@ test('rejects a grant that the client may not use with unauthorized_client', asy
     response_types: ['code' as const],
     redirect_uris: [...APP.redirectUris],
   }
-  const opened = openProvider({ Client: { find: async () => metadata } })
+  const openedProvider = openProvider({ Client: { find: async () => metadata } })
   const form = { grant_type: 'refresh_token', refresh_token: `ppr_${'A'.repeat(43)}` }
-  const refusal = passForm(opened, createContext(OAUTH_PATHS.token), form)
+  const refusal = passForm(openedProvider, createContext(OAUTH_PATHS.token), form)
   await expect(refusal).rejects.toMatchObject({ code: 'unauthorized-client' })
 })
 
