@@ -29,7 +29,7 @@ export async function startOtherCommit(
   const stores = opening.use(await openStores(otherFolder))
   const options = { folder: otherFolder, nodeOptions, root, number: 1 }
   const auth = opening.use(await startMeasuredApp(stores, { ...options, app: 'auth' }))
-  const api = opening.use(await startMeasuredApp(stores, { ...options, app: 'resource', auth }))
+  const api = opening.use(await startMeasuredApp(stores, { ...options, app: 'resource', auths: [auth] }))
   const agents = await registerAgents(auth, parts.agents.length)
   const otherPaths = await createMeasuredPaths({ ...parts, stores, auth, api, agents })
   const comparedPaths: MeasuredPath[] = []

@@ -14,7 +14,7 @@ import { writeResult } from './report/keep-result.ts'
 import { renderCosts, renderReport } from './report/markdown.ts'
 import { checkCacheUse, measureRevocations, type Revocations } from './revocation.ts'
 import { joinCosts, type PathCosts, runRounds, runRoundsInTurns } from './run-rounds.ts'
-import { describeMachine, moveToLoadCore } from './testbed/machine.ts'
+import { describeMachine, moveToLoadCore, raisePriority } from './testbed/machine.ts'
 import { type AgentWithToken, registerAgents } from './testbed/make-agents.ts'
 import { openStores } from './testbed/open-stores.ts'
 import { startBaselines } from './testbed/start-baselines.ts'
@@ -88,7 +88,7 @@ async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
   const auth = opening.use(
     await startMeasuredApp(stores, { folder, profileFolder, nodeOptions, app: 'auth', number: 1 }),
   )
-  const apiOptions = { folder, nodeOptions, app: 'resource', auth } as const
+  const apiOptions = { folder, nodeOptions, app: 'resource', auths: [auth] } as const
   const api = opening.use(await startMeasuredApp(stores, { ...apiOptions, profileFolder, number: 1 }))
   const memoryReaders = { auth: await watchMemory(auth), api: await watchMemory(api) }
   const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
@@ -188,6 +188,7 @@ async function revokeInRounds(
 }
 
 const options = COMMAND.parse().opts<Options>()
+raisePriority()
 moveToLoadCore()
 // The first signal stops the run after the current measurement.
 const stopping = new AbortController()

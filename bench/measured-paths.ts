@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { cycle, formatRequest, type Target } from './load/target.ts'
 import { createBoundRequests } from './testbed/bound-requests.ts'
+import {
+  createBearerRead,
+  createIntrospections,
+  createRead,
+  createTokenRequest,
+} from './testbed/create-requests.ts'
 import { createIntrospectionRequests } from './testbed/introspection-requests.ts'
 import { AGENT_NAME, type AgentWithToken } from './testbed/make-agents.ts'
 import type { Stores } from './testbed/open-stores.ts'
-import { basicAuthorization, FORM_HEADERS, READ_HEADERS } from './testbed/send-request.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
@@ -43,7 +47,6 @@ const OAUTH_PATHS = {
   'oidc-bare': { token: '/token', introspection: '/token/introspection' },
   'better-auth': { token: '/api/auth/oauth2/token', introspection: '/api/auth/oauth2/introspect' },
 }
-const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 
 export interface Testbed {
   readonly auth: App
@@ -68,13 +71,11 @@ export async function createMeasuredPaths(parts: Testbed): Promise<MeasuredPath[
   ]
 }
 
-const createGet = (path: string, headers: Record<string, string> = {}) =>
-  formatRequest('GET', path, { headers: { ...READ_HEADERS, ...headers } })
 /** Creates a thousand requests, each from another address. Returns a function that returns them in turn. */
 const cycleAddresses = (createRequest: () => Buffer) => cycle(Array.from({ length: 1_000 }, createRequest))
 
 function createGuidesPath({ api, baselines: { servers } }: Testbed): MeasuredPath {
-  const next = cycleAddresses(() => createGet(GUIDES))
+  const next = cycleAddresses(() => createRead(GUIDES))
   return {
     name: 'guides',
     title: '`GET /api/guides`, public',
@@ -87,13 +88,12 @@ function createGuidesPath({ api, baselines: { servers } }: Testbed): MeasuredPat
   }
 }
 
-const createBearerRead = (token: string) => createGet(GUIDE, { authorization: `Bearer ${token}` })
 const createCachedReads = ({ api, agents }: Testbed) =>
-  createTarget(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => createBearerRead(token))))
+  createTarget(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => createBearerRead(GUIDE, token))))
 
 function createGuidePath(parts: Testbed): MeasuredPath {
   const { servers, jwt } = parts.baselines
-  const next = cycleAddresses(() => createBearerRead(jwt))
+  const next = cycleAddresses(() => createBearerRead(GUIDE, jwt))
   return {
     name: 'guide-bearer',
     title: '`GET /api/guides/{slug}`, cached bearer token',
@@ -122,26 +122,16 @@ function createBoundGuidePath(parts: Testbed): MeasuredPath {
 }
 
 function createTokenPath({ auth, baselines: { servers, client }, agents }: Testbed): MeasuredPath {
-  const createTokenRequest = (path: string, id: string, secret: string) =>
-    formatRequest('POST', path, {
-      headers: { ...FORM_HEADERS, ...basicAuthorization(id, secret) },
-      body: 'grant_type=client_credentials',
-    })
-  const createBaselineTarget = (name: keyof typeof OAUTH_PATHS) => {
-    const { token } = OAUTH_PATHS[name]
-    return createTarget(
+  const createBaselineTarget = (name: keyof typeof OAUTH_PATHS) =>
+    createTarget(
       servers[name],
-      cycleAddresses(() => createTokenRequest(token, client.id, client.secret)),
+      cycleAddresses(() => createTokenRequest(OAUTH_PATHS[name].token, client)),
     )
-  }
   return {
     name: 'token',
     title: '`POST /oauth/token` on Redis',
     boundBy: 'server',
-    ours: createTarget(
-      auth,
-      cycle(agents.map(({ id, secret }) => createTokenRequest('/oauth/token', id, secret))),
-    ),
+    ours: createTarget(auth, cycle(agents.map((agent) => createTokenRequest('/oauth/token', agent)))),
     beside: [
       { baseline: 'oidc-bare', target: createBaselineTarget('oidc-bare'), atLeast: 0.6 },
       { baseline: 'better-auth', target: createBaselineTarget('better-auth') },
@@ -151,12 +141,7 @@ function createTokenPath({ auth, baselines: { servers, client }, agents }: Testb
 
 async function createIntrospectionPath({ auth, baselines, agents, stores }: Testbed): Promise<MeasuredPath> {
   const { servers, client } = baselines
-  const apiSecret = await readFile(stores.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')
-  const headers = {
-    ...FORM_HEADERS,
-    ...basicAuthorization(stores.env['RESOURCE_CLIENT_ID'] ?? '', apiSecret.trim()),
-    accept: INTROSPECTION_TYPE,
-  }
+  const createIntrospection = await createIntrospections(stores)
   const createBaselineTarget = (name: keyof typeof OAUTH_PATHS): Target => {
     const { port } = servers[name]
     const { next, prepare } = createIntrospectionRequests({
@@ -173,11 +158,7 @@ async function createIntrospectionPath({ auth, baselines, agents, stores }: Test
     boundBy: 'server',
     ours: createTarget(
       { port: auth.internalPort, pid: auth.pid },
-      cycle(
-        agents.map(({ token }) =>
-          formatRequest('POST', '/oauth/introspect', { headers, body: `token=${token}` }),
-        ),
-      ),
+      cycle(agents.map(({ token }) => createIntrospection(token))),
     ),
     beside: [
       { baseline: 'oidc-bare', target: createBaselineTarget('oidc-bare'), atLeast: 0.6 },

@@ -1,5 +1,5 @@
 import { sendAtRate } from './load/open-loop.ts'
-import { cycle, formatRequest } from './load/target.ts'
+import { cycle, formatRequest, type Target } from './load/target.ts'
 import { GUIDE } from './measured-paths.ts'
 import { isLate, type Measurement } from './run-rounds.ts'
 import { type AgentWithToken, issueToken } from './testbed/make-agents.ts'
@@ -9,8 +9,8 @@ import type { App } from './testbed/start-measured-app.ts'
 /** The latencies of revocation requests, measured from the time each was due. */
 export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>
 
-/** Well above the expected rate in production, but below what the server can handle. */
-const PER_SECOND = 50
+/** The mean rate of revocations. It is well above the expected rate in production, but below what the server can handle. */
+export const REVOCATIONS_PER_SECOND = 50
 const CONCURRENCY = 16
 
 /**
@@ -21,10 +21,22 @@ export async function measureRevocations(
   parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
   seconds: number,
 ): Promise<Revocations> {
+  const target = await prepareRevocations(parts, seconds)
+  const arrivals = await sendAtRate(target, { rate: REVOCATIONS_PER_SECOND, seconds })
+  if (arrivals.errors > 0) return { arrivals, fault: { kind: 'errors', what: `${arrivals.errors} errors` } }
+  if (isLate(arrivals)) return { arrivals, fault: { kind: 'generator', what: 'the generator was late' } }
+  return { arrivals }
+}
+
+/** Issues tokens for the given seconds of revocations, uses each at every API, and returns the target that revokes them. */
+export async function prepareRevocations(
+  parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
+  seconds: number,
+): Promise<Target> {
   const { auth, apis, agents } = parts
   // Twice the expected number, since arrivals are random.
   const remainingAgents = Array.from(
-    { length: PER_SECOND * seconds * 2 },
+    { length: REVOCATIONS_PER_SECOND * seconds * 2 },
     (_none, index) => agents[index % agents.length],
   )
   const requests: Buffer[] = []
@@ -42,11 +54,7 @@ export async function measureRevocations(
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, prepare))
-  const target = { port: auth.port, pid: auth.pid, next: cycle(requests), status: 200 }
-  const arrivals = await sendAtRate(target, { rate: PER_SECOND, seconds })
-  if (arrivals.errors > 0) return { arrivals, fault: { kind: 'errors', what: `${arrivals.errors} errors` } }
-  if (isLate(arrivals)) return { arrivals, fault: { kind: 'generator', what: 'the generator was late' } }
-  return { arrivals }
+  return { port: auth.port, pid: auth.pid, next: cycle(requests), status: 200 }
 }
 
 /**

@@ -19,7 +19,8 @@ export interface Saturation {
   readonly generatorBusy: number
 }
 
-const CONNECTIONS = 32
+/** The number of connections of a load generator, each with at most one request in flight. */
+export const CONNECTIONS = 32
 /** Seconds of load before the measurement, so that connections are open. */
 export const RUN_UP_SECONDS = 0.3
 
@@ -28,7 +29,7 @@ export const RUN_UP_SECONDS = 0.3
  * to have run `target.prepare`.
  */
 export async function saturate(target: Target, seconds: number): Promise<Saturation> {
-  using generator = openLoadGenerator(target)
+  using generator = openLoadGenerator(target, () => openConnection(target.port))
   generator.start()
   await sleep(RUN_UP_SECONDS * 1_000)
   const [countBefore, start] = [generator.getCounts().expectedResponses, takeSnapshot(target.pid)]
@@ -70,7 +71,7 @@ export async function saturateInTurns(
 ): Promise<[ProcessorCost, ProcessorCost]> {
   using generators = new DisposableStack()
   const [targetA, targetB] = targets.map((target) => {
-    const generator = generators.use(openLoadGenerator(target))
+    const generator = generators.use(openLoadGenerator(target, () => openConnection(target.port)))
     let spentMs = 0
     return {
       async takeTurn() {
@@ -104,10 +105,17 @@ interface LoadGenerator extends Disposable {
   getCounts(): { readonly expectedResponses: number; readonly errors: number }
 }
 
-/** Creates a load generator and its connections. It sends nothing until `start` is called. */
-function openLoadGenerator(target: Target): LoadGenerator {
+/**
+ * Creates a load generator and its connections. It sends nothing until `start` is called.
+ *
+ * @param open opens the connection with this index, from 0
+ */
+export function openLoadGenerator(
+  target: Pick<Target, 'next' | 'status'>,
+  open: (index: number) => Connection,
+): LoadGenerator {
   const resources = new DisposableStack()
-  const connections = Array.from({ length: CONNECTIONS }, () => resources.use(openConnection(target.port)))
+  const connections = Array.from({ length: CONNECTIONS }, (_none, index) => resources.use(open(index)))
   let expectedResponses = 0
   let errors = 0
   let isStopping = false

@@ -11,8 +11,12 @@ export interface Connection extends Disposable {
   send(request: Buffer, onResponse: ResponseCallback): void
 }
 
-/** Creates a connection to a port on loopback. It connects at the first request. */
-export function openConnection(port: number): Connection {
+/**
+ * Creates a connection to a port on loopback. It connects at the first request.
+ *
+ * @param localAddress the client's address, such as `127.1.0.5`
+ */
+export function openConnection(port: number, localAddress = '127.0.0.1'): Connection {
   let socket: Socket | undefined
   let pendingCallback: ResponseCallback | undefined
   let received: Buffer | undefined
@@ -25,7 +29,7 @@ export function openConnection(port: number): Connection {
   }
 
   function openSocket(): Socket {
-    const newSocket = connect({ port, host: '127.0.0.1', noDelay: true })
+    const newSocket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true })
     const onLost = () => {
       if (socket !== newSocket) return
       socket = undefined

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { saturate, saturateInTurns } from './closed-loop.ts'
+import { CONNECTIONS, openLoadGenerator, saturate, saturateInTurns } from './closed-loop.ts'
 import { openConnection } from './connection.ts'
 import { sendAtRate } from './open-loop.ts'
 import { readProcessorMs } from './processor-time.ts'
@@ -36,6 +36,23 @@ describe('the closed loop', () => {
     expect(errors).toBe(0)
     expect(perSecond).toBeGreaterThan(100)
     expect(processorMicros).toBeGreaterThan(0)
+  })
+
+  test('sends from the given addresses', async () => {
+    const addresses = new Set<string | undefined>()
+    await using target = await serve((request, response) => {
+      addresses.add(request.socket.remoteAddress)
+      response.end('fine')
+    })
+    using generator = openLoadGenerator(target, (index) =>
+      openConnection(target.port, `127.1.0.${index + 1}`),
+    )
+    generator.start()
+    await generator.stop()
+    expect([...addresses].sort()).toEqual(
+      Array.from({ length: CONNECTIONS }, (_none, index) => `127.1.0.${index + 1}`).sort(),
+    )
+    expect(generator.getCounts()).toEqual({ expectedResponses: CONNECTIONS, errors: 0 })
   })
 
   test('counts an unexpected status, and a lost connection, as an error', async () => {

@@ -10,6 +10,11 @@ export function readProcessorMs(pid: number): number {
   return nanoseconds.reduce((sum, each) => sum + each, 0) / 1e6
 }
 
+/** Lists the processes that a process has started and that still run. */
+export function listChildProcesses(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+}
+
 /** Reads the resident memory of a process (`VmRSS`) and its peak since the last reset (`VmHWM`), in bytes. */
 export function readMemory(pid: number): { readonly now: number; readonly peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')

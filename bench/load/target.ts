@@ -41,13 +41,13 @@ function takeAddress(): string {
 export const HOST = 'localhost:8080'
 export const ORIGIN = `http://${HOST}`
 
-/** Returns a function that returns the requests in turn, and starts again after the last. */
-export function cycle(requests: readonly Buffer[]): () => Buffer {
+/** Returns a function that returns the values in turn, and starts again after the last. */
+export function cycle<T>(values: readonly T[]): () => T {
   let index = 0
   return () => {
-    const request = requests[index % requests.length]
-    if (!request) throw new Error('there is no request to send')
+    const value = values[index % values.length]
+    if (value === undefined) throw new Error('there is nothing to take in turn')
     index += 1
-    return request
+    return value
   }
 }

@@ -29,9 +29,17 @@ export function describeMachine(): Machine {
   }
 }
 
+/** Raises the priority of this process, and of the processes that it starts later, if the system permits it. */
+export function raisePriority(): void {
+  try {
+    setPriority(HIGH_PRIORITY)
+  } catch {
+    // Only root may raise the priority. Without it, other work on the machine disturbs the bench more.
+  }
+}
+
 /**
- * Moves this process, its threads and the processes that it starts later to the core for stores and load. Raises their priority if
- * the system permits it.
+ * Moves this process, its threads and the processes that it starts later to the core for stores and load.
  *
  * @throws {Error} when the machine has only one core, or no `taskset` (Debian: util-linux)
  */
@@ -40,9 +48,4 @@ export function moveToLoadCore(): void {
   execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', String(LOAD_CORE), String(process.pid)], {
     stdio: 'ignore',
   })
-  try {
-    setPriority(HIGH_PRIORITY)
-  } catch {
-    // Only root may raise the priority. Without it, other work on the machine disturbs the bench more.
-  }
 }

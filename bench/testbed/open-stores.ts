@@ -4,7 +4,7 @@ import { openAdminConnection } from '../growth/fill-stores.ts'
 import { ORIGIN } from '../load/target.ts'
 
 /** The stores of this run, on the core of this process. */
-export interface Stores extends Pick<StackStores, 'redis' | 'env'>, AsyncDisposable {
+export interface Stores extends Pick<StackStores, 'postgres' | 'redis' | 'env'>, AsyncDisposable {
   /** Superuser URLs, for seeding and for reading sizes. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /** Creates an empty database for a baseline. Returns its superuser URL. */
@@ -16,8 +16,15 @@ export interface Stores extends Pick<StackStores, 'redis' | 'env'>, AsyncDisposa
   deleteMails(): Promise<void>
 }
 
-/** Starts PostgreSQL and Redis with data in `folder`. Both are configured for a million rows. */
-export async function openStores(folder: string): Promise<Stores> {
+/**
+ * Starts PostgreSQL and Redis with data in `folder`. Both are configured for a million rows.
+ *
+ * @param postgresSettings settings of PostgreSQL in addition to these
+ */
+export async function openStores(
+  folder: string,
+  postgresSettings: Readonly<Record<string, string>> = {},
+): Promise<Stores> {
   await using opening = new AsyncDisposableStack()
   const { postgres, redis, env } = opening.use(
     await openStackStores({
@@ -27,7 +34,7 @@ export async function openStores(folder: string): Promise<Stores> {
       limitsFactor: 1_000_000,
       // Room for a million tokens, and for the indexes of a million rows.
       redisMb: 2_048,
-      postgresSettings: { shared_buffers: '512MB', max_wal_size: '4GB' },
+      postgresSettings: { shared_buffers: '512MB', max_wal_size: '4GB', ...postgresSettings },
     }),
   )
   const formatAdminUrl = (database: string) => {
@@ -40,6 +47,7 @@ export async function openStores(folder: string): Promise<Stores> {
   const resourceDatabase = opening.use(await openAdminConnection(adminUrls.resource))
   const resources = opening.move()
   return {
+    postgres,
     redis,
     env,
     adminUrls,

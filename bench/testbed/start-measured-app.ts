@@ -14,7 +14,7 @@ export interface App extends AsyncDisposable {
   readonly internalPort: number
 }
 
-/** Starts an app on the core for servers. */
+/** Starts an app, by default on the core for servers. */
 export async function startMeasuredApp(
   stores: Stores,
   options: {
@@ -22,24 +22,28 @@ export async function startMeasuredApp(
     /** Distinguishes the logs of several instances. */
     number: number
     folder: string
-    /** For an API: the auth instance at which it introspects. */
-    auth?: App
+    /** For an API: the auth instances at which it introspects. */
+    auths?: readonly App[]
     /** The folder into which Node writes a CPU profile of the app when the app ends. */
     profileFolder?: string | undefined
     /** The check-out whose code runs; by default this clone. */
     root?: string | undefined
     /** Options of Node, such as `--max-semi-space-size=4`. */
     nodeOptions: readonly string[]
+    /** The command prefix that runs the app; by default `taskset` for the core for servers. */
+    wrapper?: readonly string[]
   },
 ): Promise<App> {
-  const { app, number, folder, auth, profileFolder, root } = options
+  const { app, number, folder, auths = [], profileFolder, root, wrapper = ON_SERVER_CORE } = options
   const [port = 0, operations = 0, internal = 0] = await reserveFreePorts(3)
   const profile = profileFolder
     ? ['--cpu-prof', '--cpu-prof-dir', profileFolder, '--cpu-prof-name', `${app}-${number}.cpuprofile`]
     : []
   const env = {
     ...stores.env,
-    ...(auth && { RESOURCE_AUTH_URL: `http://127.0.0.1:${auth.internalPort}` }),
+    ...(auths.length > 0 && {
+      RESOURCE_AUTH_URL: auths.map(({ internalPort }) => `http://127.0.0.1:${internalPort}`).join(','),
+    }),
   }
   const runningApp = await startApp({
     app,
@@ -49,7 +53,7 @@ export async function startMeasuredApp(
     ...(root !== undefined && { root }),
     folder,
     nodeOptions: [...options.nodeOptions, ...profile],
-    wrapper: ON_SERVER_CORE,
+    wrapper,
   })
   return {
     pid: runningApp.child.pid ?? 0,
