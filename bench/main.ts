@@ -4,7 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checkOutCommit } from '@plainpath/stack/check-out'
 import { compileApps } from '@plainpath/stack/start-app'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { startOtherCommit } from './against.ts'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
@@ -14,6 +14,7 @@ import { writeResult } from './report/keep-result.ts'
 import { renderCosts, renderReport } from './report/markdown.ts'
 import { checkCacheUse, measureRevocations, type Revocations } from './revocation.ts'
 import { joinCosts, type PathCosts, runRounds, runRoundsInTurns } from './run-rounds.ts'
+import { runScale } from './scale/run-scale.ts'
 import { describeMachine, moveToLoadCore, raisePriority } from './testbed/machine.ts'
 import { type AgentWithToken, registerAgents } from './testbed/make-agents.ts'
 import { openStores } from './testbed/open-stores.ts'
@@ -25,6 +26,7 @@ interface Options {
   readonly rounds: number
   readonly seconds: number
   readonly growth: boolean
+  readonly scale: boolean
   readonly against?: string
   readonly profile?: string
   readonly node: string
@@ -42,7 +44,7 @@ const parseWholeNumber = (max: number) => (text: string) => {
 const COMMAND = new Command('npm run bench --')
   .option(
     '--only <names>',
-    'some paths, with commas between: guides, guide-bearer, guide-dpop, token, introspect, register, waitlist, answer, answer-worst, revoke, memory',
+    'some paths, with commas between: guides, guide-bearer, guide-dpop, token, introspect, register, waitlist, answer, answer-worst, revoke, memory; with --scale also guides-callers, limits',
   )
   .option(
     '--rounds <n>',
@@ -52,6 +54,15 @@ const COMMAND = new Command('npm run bench --')
   )
   .option('--seconds <n>', 'how long each measurement takes', parseWholeNumber(600), 3)
   .option('--growth', 'with 1 000, 100 000 and 1 000 000 agents, tokens and waitlist entries instead', false)
+  .addOption(
+    new Option(
+      '--scale',
+      'with one, two and four instances of each app behind the gateway, and revocations with up to 32 APIs, instead',
+    )
+      .default(false)
+      .implies({ seconds: 2 })
+      .conflicts(['growth', 'against', 'profile']),
+  )
   .option(
     '--against <commit>',
     'compares each path with the same one at another commit of this clone, by processor time, and writes nothing to bench/results',
@@ -75,12 +86,16 @@ interface BenchRuntime {
 
 const AGENT_COUNT = 1_000
 
+const parseNodeOptions = ({ node }: Options) => node.split(' ').filter(Boolean)
+/** Returns whether the result of a run is stored. */
+const isCompleteRun = ({ rounds, only, node }: Options) =>
+  rounds >= MIN_STORED_ROUNDS && only === undefined && !node
 const isSelected = ({ only }: Options, name: string) => only === undefined || only.split(',').includes(name)
 
 /** Starts the stores, both apps and the baselines, registers agents, and creates the paths. */
 async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
   const profileFolder = options.profile && path.resolve(options.profile)
-  const nodeOptions = options.node.split(' ').filter(Boolean)
+  const nodeOptions = parseNodeOptions(options)
   await using opening = new AsyncDisposableStack()
   print('Starting PostgreSQL, Redis, both apps and the baselines')
   const stores = opening.use(await openStores(folder))
@@ -142,12 +157,11 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
   await using testbed = await startTestbed(options, runtime)
   const { stores, auth, api, paths, agents, memoryReaders } = testbed
   if (options.growth) {
-    const shouldStore = options.rounds >= MIN_STORED_ROUNDS && options.only === undefined && !options.node
     const control = testbed.allPaths[0]?.beside[0]
     if (!control) throw new Error('there is nothing to compare with')
     return await runGrowth(
       { stores, auth, api, paths, control },
-      { ...options, shouldStore, now: startedAt, print, signal },
+      { ...options, shouldStore: isCompleteRun(options), now: startedAt, print, signal },
     )
   }
   const series = await runRounds(paths, { ...options, print, signal })
@@ -161,13 +175,25 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
     verdicts.push(...judgeMemory({ auth: memoryReaders.auth(), resource: memoryReaders.api() }))
   const report = { machine: describeMachine(), date: startedAt, ...options, verdicts, series }
   print(`\n${renderReport(report)}`)
-  if (options.rounds >= MIN_STORED_ROUNDS && options.only === undefined && !options.profile && !options.node)
+  if (isCompleteRun(options) && !options.profile)
     await writeResult(
       '',
       { ...report, revocations },
       { markdown: renderReport(report), date: startedAt, print },
     )
 }
+
+/** Measures one, two and four instances of each app, on all cores. */
+const runScaleOnAllCores = (options: Options, runtime: BenchRuntime) =>
+  runScale({
+    ...runtime,
+    rounds: options.rounds,
+    seconds: options.seconds,
+    nodeOptions: parseNodeOptions(options),
+    isSelected: (name) => isSelected(options, name),
+    shouldStore: isCompleteRun(options),
+    now: new Date(),
+  })
 
 async function revokeInRounds(
   parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
@@ -189,7 +215,7 @@ async function revokeInRounds(
 
 const options = COMMAND.parse().opts<Options>()
 raisePriority()
-moveToLoadCore()
+if (!options.scale) moveToLoadCore()
 // The first signal stops the run after the current measurement.
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -199,7 +225,8 @@ const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bench-'))
 await chmod(folder, 0o755)
 try {
   const runtime: BenchRuntime = { folder, print: (line) => console.log(line), signal: stopping.signal }
-  if (options.against === undefined) await runBench(options, runtime)
+  if (options.scale) await runScaleOnAllCores(options, runtime)
+  else if (options.against === undefined) await runBench(options, runtime)
   else await runAgainst(options.against, options, runtime)
 } finally {
   await rm(folder, { recursive: true, force: true })

@@ -5,7 +5,7 @@ const RESULTS = path.join(import.meta.dirname, '..', 'results')
 
 /** Writes a result to `bench/results`, as Markdown and as JSON. @param kind appended to the date, such as `-growth` */
 export async function writeResult(
-  kind: '' | '-growth',
+  kind: '' | '-growth' | '-scale',
   figures: unknown,
   { markdown, date, print }: { markdown: string; date: Date; print: (line: string) => void },
 ): Promise<void> {

@@ -1,0 +1,152 @@
+import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { compileApps } from '@plainpath/stack/start-app'
+import { Redis } from 'ioredis'
+import { readMemory } from '../load/processor-time.ts'
+import { writeResult } from '../report/keep-result.ts'
+import { describeMachine } from '../testbed/machine.ts'
+import { computeAllLimitChecks } from './limit-checks.ts'
+import { type LoadUsage, type MeasuredStack, measureLoad, measureUsage } from './measure-load.ts'
+import { measureRevocationsByApis } from './revocations-by-apis.ts'
+import { type PathSeries, renderScale, type StackReport } from './scale-markdown.ts'
+import { createScalePaths, type ScalePath } from './scale-paths.ts'
+import { type Instances, startInstances } from './start-instances.ts'
+
+const INSTANCE_COUNTS = [1, 2, 4]
+
+interface ScaleOptions {
+  readonly rounds: number
+  readonly seconds: number
+  readonly nodeOptions: readonly string[]
+  readonly isSelected: (pathName: string) => boolean
+  /** True to write the result to `bench/results`. */
+  readonly shouldStore: boolean
+  readonly now: Date
+  readonly folder: string
+  readonly print: (line: string) => void
+  readonly signal: AbortSignal
+}
+
+/**
+ * Measures the same requests at one, two and four instances of each app, and revocations with up to 32 subscribed APIs. The stacks
+ * run beside each other and take turns, so that other work on the machine affects all of them alike.
+ */
+export async function runScale(options: ScaleOptions): Promise<void> {
+  const { print, now, isSelected } = options
+  await using resources = new AsyncDisposableStack()
+  await compileApps(options.nodeOptions)
+  const stacks: Stack[] = []
+  for (const count of INSTANCE_COUNTS) {
+    print(`Starting ${count} instances of each app, stores and a gateway`)
+    stacks.push(resources.use(await openStack(count, options)))
+  }
+  const idleStacks = await Promise.all(stacks.map(measureIdle))
+  const paths = await measurePaths(stacks, options)
+  const stackReports = idleStacks.map(
+    ({ instances, idle }): StackReport => ({
+      instances: instances.count,
+      idle,
+      memory: sumMemory(instances),
+    }),
+  )
+  const revocations = isSelected('revoke') ? await measureRevocations(stacks, options) : []
+  const limitChecks = isSelected('limits') ? await computeAllLimitChecks() : []
+  const report = { stacks: stackReports, paths, limitChecks, revocations }
+  const markdown = renderScale({ machine: describeMachine(), date: now, ...options, ...report })
+  print(`\n${markdown}`)
+  if (options.shouldStore) await writeResult('-scale', report, { markdown, date: now, print })
+}
+
+interface Stack extends MeasuredStack, AsyncDisposable {
+  readonly instances: Instances
+  readonly paths: readonly ScalePath[]
+}
+
+async function openStack(count: number, { folder, nodeOptions, isSelected }: ScaleOptions): Promise<Stack> {
+  await using opening = new AsyncDisposableStack()
+  const stackFolder = path.join(folder, `instances-${count}`)
+  await mkdir(stackFolder)
+  const instances = opening.use(await startInstances(count, { folder: stackFolder, nodeOptions }))
+  const redis = new Redis(instances.stores.redis.adminUrl)
+  opening.defer(() => redis.disconnect())
+  const paths = (await createScalePaths(instances)).filter(({ name }) => isSelected(name))
+  const resources = opening.move()
+  return { instances, redis, paths, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+}
+
+const IDLE_SECONDS = 3
+
+/** Measures what a stack uses without requests. */
+async function measureIdle(stack: Stack) {
+  await sleep(IDLE_SECONDS * 1_000)
+  const idle = await measureUsage(stack, () => sleep(IDLE_SECONDS * 1_000))
+  return { instances: stack.instances, idle }
+}
+
+/** Reads the resident memory of all instances, in bytes. */
+const sumMemory = ({ auths, apis }: Instances) =>
+  [...auths, ...apis].reduce((sum, { pid }) => sum + readMemory(pid).now, 0)
+
+/** For each instance that shares the load, long enough to compile the code that runs often. */
+const WARM_UP_SECONDS = 2
+
+/** Measures each path at each stack, in an order that alternates from round to round. */
+async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Promise<PathSeries[]> {
+  const { rounds, seconds, print, signal } = options
+  for (const stack of stacks) {
+    for (const { load } of stack.paths) {
+      signal.throwIfAborted()
+      await measureLoad(load, stack, WARM_UP_SECONDS * stack.instances.count)
+    }
+  }
+  const names = stacks[0]?.paths.map(({ name }) => name) ?? []
+  const measuredPaths = names.flatMap((pathName) =>
+    stacks.map((stack) => {
+      const scalePath = stack.paths.find(({ name }) => name === pathName)
+      if (!scalePath) throw new Error(`a stack has no path ${pathName}`)
+      const { title, load } = scalePath
+      return {
+        name: pathName,
+        title,
+        instances: stack.instances.count,
+        stack,
+        load,
+        rounds: [] as LoadUsage[],
+      }
+    }),
+  )
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const measured of round % 2 === 0 ? measuredPaths.toReversed() : measuredPaths) {
+      signal.throwIfAborted()
+      const usage = await measureLoad(measured.load, measured.stack, seconds)
+      measured.rounds.push(usage)
+      print(formatProgress(`${round}/${rounds}  ${measured.name} ${measured.instances}`, usage))
+    }
+  }
+  return measuredPaths.map(({ name, title, instances, rounds: usages }) => ({
+    name,
+    title,
+    instances,
+    rounds: usages,
+  }))
+}
+
+function formatProgress(name: string, { answered, errors, seconds, processorMs }: LoadUsage): string {
+  const parts = Object.entries(processorMs).map(
+    ([part, ms]) => `${part} ${((ms * 1_000) / answered).toFixed(0)}`,
+  )
+  const columns = [
+    name.padEnd(24),
+    `${(answered / seconds).toFixed(0).padStart(6)}/s`,
+    `${parts.join(', ')} µs`,
+  ]
+  return [...columns, ...(errors > 0 ? [`${errors} errors`] : [])].join('  ')
+}
+
+/** Measures revocations at the stack with one instance of each app, after its API has stopped. */
+async function measureRevocations([stack]: readonly Stack[], options: ScaleOptions) {
+  if (!stack) throw new Error('there is no stack')
+  for (const api of stack.instances.apis) await api[Symbol.asyncDispose]()
+  return await measureRevocationsByApis(stack.instances, { ...options, redis: stack.redis })
+}

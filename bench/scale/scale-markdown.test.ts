@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import type { LoadUsage } from './measure-load.ts'
+import type { RevocationLevel } from './revocations-by-apis.ts'
+import { compareWithOneInstance, type PathSeries, renderScale } from './scale-markdown.ts'
+
+const usage = (change: Partial<LoadUsage> = {}): LoadUsage => ({
+  seconds: 2,
+  answered: 1_000,
+  errors: 0,
+  processorMs: { auth: 10, api: 60, gateway: 20, redis: 5, postgres: 5 },
+  commands: { evalsha: 500, get: 250, hget: 250 },
+  ...change,
+})
+
+/** @param costs the processor time of a response in each round, in microseconds */
+const series = (
+  instances: number,
+  costs: readonly number[],
+  change: Partial<LoadUsage> = {},
+): PathSeries => ({
+  name: 'guides',
+  title: 'guides',
+  instances,
+  rounds: costs.map((micros) =>
+    usage({ processorMs: { auth: 0, api: micros, gateway: 0, redis: 0, postgres: 0 }, ...change }),
+  ),
+})
+
+const level = (apis: number, p99: number, change: Partial<RevocationLevel['rounds'][number]> = {}) => ({
+  apis,
+  rounds: [
+    {
+      arrivals: {
+        rate: 50,
+        answered: 100,
+        errors: 0,
+        latency: { p50: 4, p99, most: p99 },
+        lag: { p50: 0, p99: 0, most: 0 },
+      },
+      usage: usage({ commands: { eval: 300, hget: 600 } }),
+      isLate: false,
+      ...change,
+    },
+  ],
+})
+
+const render = (paths: readonly PathSeries[], revocations: readonly RevocationLevel[] = []) =>
+  renderScale({
+    machine: { cores: 2, processor: 'a processor', memoryGb: 8, node: 'v24.0.0', platform: 'linux x64' },
+    date: new Date('2026-11-26'),
+    rounds: 1,
+    seconds: 2,
+    stacks: [{ instances: 1, idle: usage(), memory: 300 * 1024 ** 2 }],
+    paths,
+    limitChecks: [
+      { readsPerMinute: 6, instances: 2, callsPerRead: 1.333, waitingShare: 0.5, refusedShare: 0 },
+      { readsPerMinute: 120, instances: 2, callsPerRead: 0.34, waitingShare: 0.11, refusedShare: 0.044 },
+    ],
+    revocations,
+  }).split('\n')
+
+describe('the cost at several instances', () => {
+  test('is compared with that at one instance in the same round', () => {
+    const one = series(1, [100, 200, 100])
+    const four = series(4, [150, 220, 120])
+    expect(compareWithOneInstance(four, [one, four])).toEqual({ median: 1.2, least: 1.1, most: 1.5 })
+  })
+
+  test('is held if the median ratio is at most 1.25', () => {
+    const one = series(1, [100, 100, 100])
+    expect(render([one, series(4, [125, 125, 200])])).toContain(
+      '| guides | 4 | 500 (500–500) | 125 (125–200) | 1.25 (1.25–2.00) | held |',
+    )
+    expect(render([one, series(4, [126, 126, 100])])).toContain(
+      '| guides | 4 | 500 (500–500) | 126 (100–126) | 1.26 (1.00–1.26) | **not held** |',
+    )
+  })
+
+  test('has no figure if a request of the path failed at any number of instances', () => {
+    const lines = render([series(1, [100]), series(4, [100], { errors: 2 })])
+    expect(lines).toContain('| guides | 1 | no figure: 2 errors |  |  | **not held** |')
+    expect(lines).toContain('| guides | 4 | no figure: 2 errors |  |  | **not held** |')
+  })
+
+  test('is divided among the parts, with the commands of Redis for a response', () => {
+    const paths = [{ name: 'guides', title: 'guides', instances: 1, rounds: [usage()] }]
+    expect(render(paths)).toContain('| guides | 1 | 10 | 60 | 20 | 5 | 5 | 0.50 | 1.00 |')
+  })
+})
+
+test('what a stack uses without requests is given for each second', () => {
+  expect(render([])).toContain('| 1 | 5.0 | 30.0 | 10.0 | 2.5 | 2.5 | 50.0 | 300 |')
+})
+
+test('the checks of limits have a row for each number of APIs, and a column for each rate', () => {
+  expect(render([])).toContain('| 2 | 1.33, 50 %, 0 % | 0.34, 11 %, 4 % |')
+})
+
+describe('revocations', () => {
+  test('are held if the p99 is under 20 ms', () => {
+    expect(render([], [level(2, 19.9)])).toContain(
+      '| 2 | 4.0 (4.0–4.0) | 19.9 (19.9–19.9) | held | 3.0 | 9.0 | 100 | 50 | 300 |',
+    )
+    expect(render([], [level(2, 20)]).join()).toContain('| 20.0 (20.0–20.0) | **not held** |')
+  })
+
+  test('are not held, and have no figure, if the generator was late or a request failed', () => {
+    expect(render([], [level(2, 5, { isLate: true })]).join()).toContain(
+      '| no figure: the generator was late | **not held** |',
+    )
+    const failed = { ...level(2, 5).rounds[0]!.arrivals, errors: 3 }
+    expect(render([], [level(2, 5, { arrivals: failed })]).join()).toContain(
+      '| no figure: 3 errors | **not held** |',
+    )
+  })
+})

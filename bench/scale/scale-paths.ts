@@ -1,0 +1,116 @@
+import { CONNECTIONS } from '../load/closed-loop.ts'
+import { type Connection, openConnection } from '../load/connection.ts'
+import { cycle } from '../load/target.ts'
+import { GUIDE, GUIDES } from '../measured-paths.ts'
+import {
+  createBearerRead,
+  createIntrospections,
+  createRead,
+  createTokenRequest,
+} from '../testbed/create-requests.ts'
+import type { App } from '../testbed/start-measured-app.ts'
+import type { Load } from './measure-load.ts'
+import type { Instances } from './start-instances.ts'
+
+/** A measured path of one stack. */
+export interface ScalePath {
+  readonly name: string
+  readonly title: string
+  readonly load: Load
+}
+
+/** Few enough that the caches can be filled quickly before each measurement. */
+const CLIENT_COUNT = 100
+
+/** Creates the paths that are measured. All but introspections go through the gateway. */
+export async function createScalePaths(instances: Instances): Promise<ScalePath[]> {
+  const { auths, apis, gatewayPort, stores } = instances
+  const clients = instances.agents.slice(0, CLIENT_COUNT)
+  const createIntrospection = await createIntrospections(stores)
+  const openFromFew = (index: number) => openSpreadConnection(gatewayPort, listAddresses(index, 1))
+  const openFromMany = (index: number) =>
+    openSpreadConnection(gatewayPort, listAddresses(index, MANY_ADDRESSES / CONNECTIONS))
+  const reads = clients.map(({ token }) => createBearerRead(GUIDE, token))
+  const tokenRequests = clients.map((client) => createTokenRequest('/oauth/token', client))
+  const introspections = clients.map(({ token }) => createIntrospection(token))
+  const listPublicPorts = (apps: readonly App[]) => apps.map(({ port }) => port)
+  const internalPorts = auths.map(({ internalPort }) => internalPort)
+  return [
+    {
+      name: 'guides',
+      title: `\`GET /api/guides\`, public, ${CONNECTIONS} callers`,
+      load: { open: openFromFew, next: cycle([createRead(GUIDES)]), status: 200 },
+    },
+    {
+      name: 'guides-callers',
+      title: `\`GET /api/guides\`, public, ${MANY_ADDRESSES} callers`,
+      load: { open: openFromMany, next: cycle([createRead(GUIDES)]), status: 200 },
+    },
+    {
+      name: 'guide-bearer',
+      title: '`GET /api/guides/{slug}`, cached bearer token',
+      load: {
+        open: openFromFew,
+        next: cycle(reads),
+        status: 200,
+        prepare: () => sendToEach(listPublicPorts(apis), reads),
+      },
+    },
+    {
+      name: 'token',
+      title: '`POST /oauth/token`',
+      load: {
+        open: openFromFew,
+        next: cycle(tokenRequests),
+        status: 200,
+        prepare: () => sendToEach(listPublicPorts(auths), tokenRequests),
+      },
+    },
+    {
+      name: 'introspect',
+      title: '`POST /oauth/introspect`, signed, without the gateway',
+      load: {
+        open: (index) => openConnection(internalPorts[index % internalPorts.length] ?? 0),
+        next: cycle(introspections),
+        status: 200,
+        prepare: () => sendToEach(internalPorts, introspections),
+      },
+    },
+  ]
+}
+
+/** Sends each request once to each port, so that no request of the measurement finds an empty cache. */
+async function sendToEach(ports: readonly number[], requests: readonly Buffer[]): Promise<void> {
+  const sendAll = async (port: number) => {
+    using connection = openConnection(port)
+    for (const request of requests)
+      await new Promise((resolve) => {
+        connection.send(request, resolve)
+      })
+  }
+  await Promise.all(ports.map(sendAll))
+}
+
+/** A multiple of the number of connections. */
+const MANY_ADDRESSES = CONNECTIONS * 31
+
+/**
+ * Lists the loopback addresses from which a connection sends. The gateway passes on the address of the client, and ignores the
+ * header with which other measurements simulate many clients.
+ */
+const listAddresses = (index: number, perConnection: number) =>
+  Array.from({ length: perConnection }, (_none, nth) => {
+    const number = index * perConnection + nth
+    return `127.1.${Math.floor(number / 250)}.${(number % 250) + 1}`
+  })
+
+/** Opens a connection from each address, and sends each request over the next of them. */
+function openSpreadConnection(port: number, addresses: readonly string[]): Connection {
+  const resources = new DisposableStack()
+  const connections = addresses.map((address) => resources.use(openConnection(port, address)))
+  const takeConnection = cycle(connections)
+  return {
+    send: (request, onResponse) => takeConnection().send(request, onResponse),
+    [Symbol.dispose]: () => resources.dispose(),
+  }
+}
