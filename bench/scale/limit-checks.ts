@@ -75,7 +75,7 @@ export async function computeLimitChecks(readsPerMinute: number, instances: numb
   }
 }
 
-const READ_RATES = [6, 30, 90, 120]
+const READ_RATES = [6, 30, 60, 90, 120]
 const INSTANCE_COUNTS = [1, 2, 4, 8, 16, 32]
 
 /** Computes the checks for callers with few and many reads, up to the quota, at up to 32 instances. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { openLoadGenerator } from '../load/closed-loop.ts'
+import { openLoadGenerator, RUN_UP_SECONDS } from '../load/closed-loop.ts'
 import type { Connection } from '../load/connection.ts'
 import { readProcessorMs } from '../load/processor-time.ts'
 import type { Target } from '../load/target.ts'
@@ -52,16 +52,13 @@ export interface Load extends Pick<Target, 'next' | 'status'> {
   readonly open: (index: number) => Connection
 }
 
-/** Long enough to open every connection. */
-const RUN_UP_MS = 700
-
 /** Measures a stack under load for the given seconds, after a run-up. */
 export async function measureLoad(load: Load, stack: MeasuredStack, seconds: number): Promise<LoadUsage> {
   await load.prepare?.()
   using generator = openLoadGenerator(load, load.open)
   const countAnswered = () => generator.getCounts().expectedResponses
   generator.start()
-  await sleep(RUN_UP_MS)
+  await sleep(RUN_UP_SECONDS * 1_000)
   let answered = 0
   const usage = await measureUsage(stack, async () => {
     const answeredBefore = countAnswered()

@@ -89,12 +89,13 @@ const sumMemory = ({ auths, apis }: Instances) =>
   [...auths, ...apis].reduce((sum, { pid }) => sum + readMemory(pid).now, 0)
 
 /** For each instance that shares the load, long enough to compile the code that runs often. */
-const WARM_UP_SECONDS = 2
+const WARM_UP_SECONDS = 1
 
 /** Measures each path at each stack, in an order that alternates from round to round. */
 async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Promise<PathSeries[]> {
   const { rounds, seconds, print, signal } = options
   for (const stack of stacks) {
+    print(`Warming up ${stack.instances.count} instances of each app`)
     for (const { load } of stack.paths) {
       signal.throwIfAborted()
       await measureLoad(load, stack, WARM_UP_SECONDS * stack.instances.count)

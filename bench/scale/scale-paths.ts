@@ -1,5 +1,5 @@
 import { CONNECTIONS } from '../load/closed-loop.ts'
-import { type Connection, openConnection } from '../load/connection.ts'
+import { openConnection } from '../load/connection.ts'
 import { cycle } from '../load/target.ts'
 import { GUIDE, GUIDES } from '../measured-paths.ts'
 import {
@@ -9,6 +9,7 @@ import {
   createTokenRequest,
 } from '../testbed/create-requests.ts'
 import type { App } from '../testbed/start-measured-app.ts'
+import { openCaller, openChangingCaller, REQUESTS_PER_CALLER } from './callers.ts'
 import type { Load } from './measure-load.ts'
 import type { Instances } from './start-instances.ts'
 
@@ -27,9 +28,7 @@ export async function createScalePaths(instances: Instances): Promise<ScalePath[
   const { auths, apis, gatewayPort, stores } = instances
   const clients = instances.agents.slice(0, CLIENT_COUNT)
   const createIntrospection = await createIntrospections(stores)
-  const openFromFew = (index: number) => openSpreadConnection(gatewayPort, listAddresses(index, 1))
-  const openFromMany = (index: number) =>
-    openSpreadConnection(gatewayPort, listAddresses(index, MANY_ADDRESSES / CONNECTIONS))
+  const open = (index: number) => openCaller(gatewayPort, index)
   const reads = clients.map(({ token }) => createBearerRead(GUIDE, token))
   const tokenRequests = clients.map((client) => createTokenRequest('/oauth/token', client))
   const introspections = clients.map(({ token }) => createIntrospection(token))
@@ -39,18 +38,18 @@ export async function createScalePaths(instances: Instances): Promise<ScalePath[
     {
       name: 'guides',
       title: `\`GET /api/guides\`, public, ${CONNECTIONS} callers`,
-      load: { open: openFromFew, next: cycle([createRead(GUIDES)]), status: 200 },
+      load: { open, next: cycle([createRead(GUIDES)]), status: 200 },
     },
     {
       name: 'guides-callers',
-      title: `\`GET /api/guides\`, public, ${MANY_ADDRESSES} callers`,
-      load: { open: openFromMany, next: cycle([createRead(GUIDES)]), status: 200 },
+      title: `\`GET /api/guides\`, public, callers of ${REQUESTS_PER_CALLER} reads each`,
+      load: { open: () => openChangingCaller(gatewayPort), next: cycle([createRead(GUIDES)]), status: 200 },
     },
     {
       name: 'guide-bearer',
       title: '`GET /api/guides/{slug}`, cached bearer token',
       load: {
-        open: openFromFew,
+        open,
         next: cycle(reads),
         status: 200,
         prepare: () => sendToEach(listPublicPorts(apis), reads),
@@ -60,7 +59,7 @@ export async function createScalePaths(instances: Instances): Promise<ScalePath[
       name: 'token',
       title: '`POST /oauth/token`',
       load: {
-        open: openFromFew,
+        open,
         next: cycle(tokenRequests),
         status: 200,
         prepare: () => sendToEach(listPublicPorts(auths), tokenRequests),
@@ -89,28 +88,4 @@ async function sendToEach(ports: readonly number[], requests: readonly Buffer[])
       })
   }
   await Promise.all(ports.map(sendAll))
-}
-
-/** A multiple of the number of connections. */
-const MANY_ADDRESSES = CONNECTIONS * 31
-
-/**
- * Lists the loopback addresses from which a connection sends. The gateway passes on the address of the client, and ignores the
- * header with which other measurements simulate many clients.
- */
-const listAddresses = (index: number, perConnection: number) =>
-  Array.from({ length: perConnection }, (_none, nth) => {
-    const number = index * perConnection + nth
-    return `127.1.${Math.floor(number / 250)}.${(number % 250) + 1}`
-  })
-
-/** Opens a connection from each address, and sends each request over the next of them. */
-function openSpreadConnection(port: number, addresses: readonly string[]): Connection {
-  const resources = new DisposableStack()
-  const connections = addresses.map((address) => resources.use(openConnection(port, address)))
-  const takeConnection = cycle(connections)
-  return {
-    send: (request, onResponse) => takeConnection().send(request, onResponse),
-    [Symbol.dispose]: () => resources.dispose(),
-  }
 }

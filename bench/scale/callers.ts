@@ -1,0 +1,37 @@
+import { type Connection, openConnection } from '../load/connection.ts'
+
+/*
+ * Callers at different loopback addresses. The gateway passes on the address of the client, and ignores the header with which other
+ * measurements simulate many clients.
+ */
+
+/** Opens a connection of a caller that stays the same. @param index from 0 */
+export const openCaller = (port: number, index: number): Connection =>
+  openConnection(port, `127.1.0.${index + 1}`)
+
+/** How many requests a caller sends before another one takes its place. */
+export const REQUESTS_PER_CALLER = 8
+
+/** Opens a connection whose caller changes after `REQUESTS_PER_CALLER` requests. No caller comes again. */
+export function openChangingCaller(port: number): Connection {
+  let connection: Connection | undefined
+  let sent = 0
+  return {
+    send(request, onResponse) {
+      if (sent % REQUESTS_PER_CALLER === 0) {
+        connection?.[Symbol.dispose]()
+        connection = openConnection(port, takeAddress())
+      }
+      sent += 1
+      connection?.send(request, onResponse)
+    },
+    [Symbol.dispose]: () => connection?.[Symbol.dispose](),
+  }
+}
+
+let addressCount = 0
+
+function takeAddress(): string {
+  addressCount += 1
+  return `127.${2 + (addressCount >> 16)}.${(addressCount >> 8) & 255}.${addressCount & 255}`
+}
