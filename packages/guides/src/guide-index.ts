@@ -1,9 +1,9 @@
-import MiniSearch from 'minisearch'
 import { type Block, parseBlocks, removeAttorneySection } from './guide-body.ts'
 import { toHeadingAnchor } from './guide-sections.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { splitSentences } from './reading-grade.ts'
 import { createSpelling, SYNONYM_WORDS, splitWords, toQuestionTerms, toSearchTerms } from './search-terms.ts'
+import { createTextSearch } from './text-search.ts'
 
 interface GuideHit {
   readonly slug: string
@@ -37,37 +37,32 @@ const MAX_WORDS = 40
 const MAX_WORDS_TO_SUGGEST_FOR = 5
 const MAX_WORD_LENGTH = 30
 
-const FIELDS = Object.keys(BOOST) as (keyof typeof BOOST)[]
+type Field = keyof typeof BOOST
+const FIELDS = Object.keys(BOOST) as Field[]
+const mapFields = (toTerms: (field: Field) => readonly string[]) =>
+  Object.fromEntries(FIELDS.map((field) => [field, toTerms(field)])) as Record<Field, readonly string[]>
 
 /** Creates an in-memory search index of the guides, with synonyms and spelling correction. */
 export function createGuideIndex(guides: readonly PackagedGuide[]): GuideIndex {
   const texts = guides.map(extractFields)
   const vocabulary = texts.flatMap((text) => FIELDS.flatMap((field) => splitWords(text[field])))
   const spelling = createSpelling([...vocabulary, ...SYNONYM_WORDS])
-  const index = new MiniSearch({
-    idField: 'slug',
-    fields: FIELDS,
-    tokenize: (text) => text.split(' '),
-    processTerm: (term) => term,
-    searchOptions: { boost: BOOST, combineWith: 'OR' },
-  })
-  index.addAll(
-    texts.map((text) => ({
-      slug: text.slug,
-      ...Object.fromEntries(FIELDS.map((field) => [field, toSearchTerms(splitWords(text[field])).join(' ')])),
-    })),
+  const findTexts = createTextSearch(
+    texts.map((text) => mapFields((field) => toSearchTerms(splitWords(text[field])))),
+    BOOST,
   )
-  const snippets = new Map(texts.map(({ slug, blocks }) => [slug, createSnippetFinder(blocks)]))
+  const snippets = texts.map(({ blocks }) => createSnippetFinder(blocks))
   return {
-    search(text, limit) {
-      const words = splitWords(text).slice(0, MAX_WORDS).map(spelling.correct)
+    search(query, limit) {
+      const words = splitWords(query).slice(0, MAX_WORDS).map(spelling.correct)
       const terms = toQuestionTerms(words)
       if (terms.length === 0) return []
-      const hits = index.search(terms.join(' ')).slice(0, limit)
-      return hits.map(({ id, score }) => {
-        const slug = String(id)
-        return { slug, score, ...(snippets.get(slug)?.(terms) ?? NO_SNIPPET) }
-      })
+      const hits = findTexts(terms).toSorted((a, b) => b.score - a.score)
+      return hits.slice(0, limit).map(({ text, score }) => ({
+        slug: texts[text]?.slug ?? '',
+        score,
+        ...(snippets[text]?.(terms) ?? NO_SNIPPET),
+      }))
     },
     suggestWords(text, limit) {
       const words = splitWords(text).slice(0, MAX_WORDS_TO_SUGGEST_FOR)

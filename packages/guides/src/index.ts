@@ -18,4 +18,5 @@ export {
 export { SYNONYM_WORDS, splitWords, stemWord, toQuestionTerms, toSearchTerms } from './search-terms.ts'
 export { type GuideAsks, loadSectionAsks, QUESTION_TYPES, type QuestionType } from './section-asks.ts'
 export { describeStatus, summarizeFreshness } from './source-status.ts'
+export { createTextSearch, type SearchableText } from './text-search.ts'
 export { TRIGGERS_FOLDER } from './triggers-folder.ts'

@@ -25,28 +25,35 @@ interface IndexedAsk {
  * @param getWeight returns the information of a term, in nats
  */
 export function createAskIndex(asks: readonly IndexedAsk[], getWeight: (term: string) => number): AskIndex {
-  /** The indices of the asks that contain a term. */
-  const postings = new Map<string, number[]>()
+  /** The information of each term, and the indices of the asks that contain it. */
+  const postings = new Map<string, { readonly weight: number; readonly asks: number[] }>()
   const askWeights = asks.map(({ terms }, index) => {
     let askWeight = 0
     for (const term of terms) {
-      askWeight += getWeight(term)
-      const posting = postings.get(term)
-      if (posting === undefined) postings.set(term, [index])
-      else posting.push(index)
+      const posting = postings.get(term) ?? { weight: getWeight(term), asks: [] }
+      postings.set(term, posting)
+      posting.asks.push(index)
+      askWeight += posting.weight
     }
     return askWeight
   })
   return {
     match(terms) {
-      const sharedWeights = new Map<number, number>()
+      const sharedWeights = new Float64Array(asks.length)
+      const found: number[] = []
       for (const term of new Set(terms)) {
-        for (const index of postings.get(term) ?? [])
-          sharedWeights.set(index, (sharedWeights.get(index) ?? 0) + getWeight(term))
+        const posting = postings.get(term)
+        if (posting === undefined) continue
+        for (const index of posting.asks) {
+          const sharedWeight = sharedWeights[index] ?? 0
+          if (sharedWeight === 0) found.push(index)
+          sharedWeights[index] = sharedWeight + posting.weight
+        }
       }
       const bestMatches = new Map<string, AskMatch>()
-      for (const [index, sharedWeight] of sharedWeights) {
+      for (const index of found) {
         const { section, answered } = asks[index] ?? { section: '', answered: false }
+        const sharedWeight = sharedWeights[index] ?? 0
         const askWeight = askWeights[index] ?? 1
         const score = sharedWeight / Math.sqrt(askWeight)
         const bestMatch = bestMatches.get(section)

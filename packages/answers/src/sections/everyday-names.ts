@@ -16,14 +16,14 @@ export function loadEverydayNames(): Readonly<z.infer<typeof EverydayNamesFile>>
   return cachedNames
 }
 
-let findNames: ((words: readonly string[]) => readonly string[]) | undefined
+let findNames: ((stems: readonly string[]) => readonly string[]) | undefined
 
-/** Returns the guides' words for the everyday names in a question. */
-export function findGuideWords(words: readonly string[]): readonly string[] {
+/** Returns the guides' words for the everyday names in a question, from the stems of its words. */
+export function findGuideWords(stems: readonly string[]): readonly string[] {
   findNames ??= createPhraseFinder(
     Object.entries(loadEverydayNames()).flatMap(([name, variants]) =>
       variants.map((variant) => [variant, name] as const),
     ),
   )
-  return [...new Set(findNames(words))].flatMap(splitWords)
+  return [...new Set(findNames(stems))].flatMap(splitWords)
 }

@@ -1,19 +1,21 @@
 import { boundBytes } from '@plainpath/domain'
 import {
+  createTextSearch,
   type GuideAsks,
   type GuideSection,
   INTRO,
   listGuideSections,
   type PackagedGuide,
   type QuestionType,
+  type SearchableText,
   SYNONYM_WORDS,
   splitWords,
+  stemWord,
   toHeadingAnchor,
   toQuestionTerms,
   toSearchTerms,
 } from '@plainpath/guides'
 import { LRUCache } from 'lru-cache'
-import MiniSearch from 'minisearch'
 import { createSpelling } from '../language/spelling.ts'
 import { createAskIndex } from './ask-index.ts'
 import { removeDenials } from './denials.ts'
@@ -108,15 +110,6 @@ function parseCachedTerms(text: string): readonly string[] {
   return terms
 }
 
-const createSearch = (fields: string[]) =>
-  new MiniSearch({
-    idField: 'id',
-    fields,
-    storeFields: [],
-    tokenize: (text) => text.split(' '),
-    processTerm: (term) => term,
-  })
-
 /** Creates a search index of all guide sections that are not withdrawn. */
 export function createSectionIndex(
   guides: readonly PackagedGuide[],
@@ -125,8 +118,8 @@ export function createSectionIndex(
 ): SectionIndex {
   const asksBySlug = new Map(guideAskFiles.map((asks) => [asks.guide, asks]))
   const sections = new Map<string, IndexedSection>()
-  const sectionSearch = createSearch(Object.keys(SECTION_BOOST))
-  const guideSearch = createSearch(Object.keys(GUIDE_BOOST))
+  const sectionTexts: SearchableText<keyof typeof SECTION_BOOST>[] = []
+  const guideTexts: SearchableText<keyof typeof GUIDE_BOOST>[] = []
   const vocabulary: string[] = [...SYNONYM_WORDS]
   const indexedAsks: { section: string; answered: boolean; terms: ReadonlySet<string> }[] = []
   const sectionCounts = new Map<string, number>()
@@ -159,10 +152,7 @@ export function createSectionIndex(
       }
       for (const term of new Set([...fields.asks, ...fields.heading, ...fields.text]))
         sectionCounts.set(term, (sectionCounts.get(term) ?? 0) + 1)
-      sectionSearch.add({
-        id: section.id,
-        ...Object.fromEntries(Object.entries(fields).map(([field, terms]) => [field, terms.join(' ')])),
-      })
+      sectionTexts.push(fields)
       for (const ask of asks)
         indexedAsks.push({
           section: section.id,
@@ -171,15 +161,17 @@ export function createSectionIndex(
         })
     }
     vocabulary.push(...splitWords(names))
-    guideSearch.add({
-      id: guide.slug,
-      names: parseCachedTerms(names).join(' '),
-      asks: Object.values(guideAsks?.sections ?? {})
-        .flatMap(({ asks, near }) => [...asks, ...near].flatMap(parseCachedTerms))
-        .join(' '),
-      text: guideSections.flatMap(({ text }) => parseCachedTerms(text)).join(' '),
+    guideTexts.push({
+      names: parseCachedTerms(names),
+      asks: Object.values(guideAsks?.sections ?? {}).flatMap(({ asks, near }) =>
+        [...asks, ...near].flatMap(parseCachedTerms),
+      ),
+      text: guideSections.flatMap(({ text }) => parseCachedTerms(text)),
     })
   }
+  const sectionList = [...sections.values()]
+  const findSections = createTextSearch(sectionTexts, SECTION_BOOST)
+  const findGuides = createTextSearch(guideTexts, GUIDE_BOOST)
   const getWeight = (term: string) => Math.log(1 + sections.size / (sectionCounts.get(term) ?? 1))
   const askIndex = createAskIndex(indexedAsks, getWeight)
   const findExcludedGuides = createPhraseFinder(
@@ -193,28 +185,28 @@ export function createSectionIndex(
     find(question, likely) {
       const maxSimilarity = Math.max(0, ...(likely?.sections.values() ?? []))
       const words = splitWords(removeDenials(question)).slice(0, MAX_WORDS).map(correctSpelling)
+      const stems = words.map(stemWord)
       const questionTerms = toQuestionTerms(words)
-      const queryTerms = [...new Set([...questionTerms, ...parseTerms(findGuideWords(words).join(' '))])]
+      const queryTerms = [...new Set([...questionTerms, ...parseTerms(findGuideWords(stems).join(' '))])]
       const types = detectQuestionTypes(question)
-      const excludedGuides = new Set(findExcludedGuides(words))
-      const query = queryTerms.join(' ')
+      const requestedTypes = [...types]
+      const excludedGuides = new Set(findExcludedGuides(stems))
       const askMatches = askIndex.match(queryTerms)
       const guideScores = new Map(
-        guideSearch.search(query, { boost: GUIDE_BOOST }).map(({ id, score }) => [String(id), score]),
+        findGuides(queryTerms).map(({ text, score }) => [guides[text]?.slug, score]),
       )
       const termCount = queryTerms.length || 1
-      const getRelativeSimilarity = ({ modelId }: IndexedSection) =>
-        (likely?.sections.get(modelId) ?? 0) / (maxSimilarity || 1)
-      const hits = sectionSearch.search(query, { boost: SECTION_BOOST }).map(({ id, score }): SectionHit => {
-        const section = sections.get(String(id))
-        if (section === undefined) throw new Error(`no section ${id}`)
+      const hits = findSections(queryTerms).map(({ text, score }): SectionHit => {
+        const section = sectionList[text]
+        if (section === undefined) throw new Error(`no section ${text}`)
+        const relativeSimilarity = (likely?.sections.get(section.modelId) ?? 0) / (maxSimilarity || 1)
         const ask = askMatches.get(section.id)
         const scoreParts = {
           section: score / termCount,
           ask: ask?.score ?? 0,
           guide: (guideScores.get(section.guide) ?? 0) / termCount,
         }
-        const typeMatches = [...types].some((type) => section.types.has(type))
+        const typeMatches = requestedTypes.some((type) => section.types.has(type))
         const weightedSum =
           scoreParts.section * WEIGHTS.section +
           scoreParts.ask * WEIGHTS.ask +
@@ -225,7 +217,7 @@ export function createSectionIndex(
             weightedSum *
             (typeMatches ? 1 + WEIGHTS.type : 1) *
             (1 + LIKELY_GUIDE_GAIN * (likely?.guides.get(section.guide) ?? 0)) *
-            (1 + LIKELY_SECTION_GAIN * getRelativeSimilarity(section) ** 2) *
+            (1 + LIKELY_SECTION_GAIN * relativeSimilarity ** 2) *
             (excludedGuides.has(section.guide) ? OTHER_SUBJECT_FACTOR : 1) *
             (section.key === INTRO ? INTRO_FACTOR : 1),
           scoreParts,
