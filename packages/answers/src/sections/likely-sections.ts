@@ -28,6 +28,26 @@ export function loadSectionModel(): SectionModel {
 export const selectSectionFeatures = (names: readonly string[]): readonly string[] =>
   names.filter((name) => MODEL_FEATURE.test(name))
 
+const [SPACE, ZERO] = [' '.charCodeAt(0), '0'.charCodeAt(0)]
+
+/** Adds the weights of a feature to the sums of their sections. Reads digit by digit, because that creates no strings. */
+function addWeights(sums: Float64Array, weights: string, rarity: number): void {
+  let section: number | undefined
+  let number = 0
+  for (let index = 0; index <= weights.length; index += 1) {
+    const code = index < weights.length ? weights.charCodeAt(index) : SPACE
+    if (code !== SPACE) number = number * 10 + code - ZERO
+    else {
+      if (section === undefined) section = number
+      else {
+        sums[section] = (sums[section] ?? 0) + (rarity * number) / 1_000
+        section = undefined
+      }
+      number = 0
+    }
+  }
+}
+
 /**
  * Computes how similar a question is to the questions that each section answers: the cosine of the question and the centroid,
  * from 0 to 1. Linear in the number of features.
@@ -45,11 +65,7 @@ export function computeSectionSimilarities(
     if (feature === undefined) continue
     const { rarity } = feature
     sumOfSquares += rarity ** 2
-    const numbers = feature.weights.split(' ')
-    for (let index = 0; index < numbers.length; index += 2) {
-      const section = Number(numbers[index])
-      sums[section] = (sums[section] ?? 0) + (rarity * Number(numbers[index + 1])) / 1_000
-    }
+    addWeights(sums, feature.weights, rarity)
   }
   const length = Math.sqrt(sumOfSquares) || 1
   const similarities = new Map<string, number>()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type FeatureLines, findFeature, readModelFile } from '../model-file.ts'
+import { type FeatureLines, findFeature, readModelFile, type WeightedFeature } from '../model-file.ts'
 
 /**
  * A linear model that classifies a question: as one of the triggers, the subject of one of the guides, or another subject. It has a
@@ -106,12 +106,13 @@ export interface Classification {
 
 /** Computes the probability of each class. Linear in the number of features. */
 export function classifyQuestion(model: TriggerModel, features: readonly Feature[]): Classification {
-  const weightedFeatures = features.flatMap((feature) => {
-    const weighted = findFeature(model.features, feature.name)
-    return weighted ? [{ ...feature, ...weighted }] : []
-  })
+  const weightedFeatures: (Feature & WeightedFeature)[] = []
+  for (const { name, tokens } of features) {
+    const weighted = findFeature(model.features, name)
+    if (weighted) weightedFeatures.push({ ...weighted, tokens })
+  }
   const values = computeFeatureValues(weightedFeatures)
-  const logits = [...model.bias]
+  const logits = Float64Array.from(model.bias)
   for (const [index, { weights }] of weightedFeatures.entries()) {
     const value = values[index] ?? 0
     parseWeights(weights, (classIndex, weight) => {
@@ -121,12 +122,11 @@ export function classifyQuestion(model: TriggerModel, features: readonly Feature
   const maxLogit = Math.max(...logits)
   const powers = logits.map((logit) => Math.exp(logit - maxLogit))
   const total = powers.reduce((sum, power) => sum + power, 0)
-  const wordFeatures = weightedFeatures.filter(({ name }) => !name.startsWith(LETTERS_PREFIX))
   const triggers = model.triggers
     .map((trigger, classIndex) => ({
       trigger,
       probability: (powers[classIndex] ?? 0) / total,
-      findTokens: () => findStrongestTokens(wordFeatures, classIndex),
+      findTokens: () => findStrongestTokens(weightedFeatures, classIndex),
     }))
     .toSorted((a, b) => b.probability - a.probability)
   const guidePowers = powers.slice(model.triggers.length, -1)
@@ -135,13 +135,14 @@ export function classifyQuestion(model: TriggerModel, features: readonly Feature
   return { triggers, guides, otherSubject: (powers.at(-1) ?? 0) / total }
 }
 
-/** Finds the tokens whose features have the greatest positive weights for a class, in the order of the question. */
+/** Finds the tokens whose words have the greatest positive weights for a class, in the order of the question. */
 function findStrongestTokens(
-  weightedFeatures: readonly (Feature & { readonly rarity: number; readonly weights: string })[],
+  weightedFeatures: readonly (Feature & WeightedFeature)[],
   requestedClass: number,
 ): readonly number[] {
   const support = new Map<number, number>()
-  for (const { rarity, weights, tokens } of weightedFeatures) {
+  for (const { name, rarity, weights, tokens } of weightedFeatures) {
+    if (name.startsWith(LETTERS_PREFIX)) continue
     parseWeights(weights, (classIndex, weight) => {
       if (classIndex !== requestedClass) return
       for (const token of tokens)

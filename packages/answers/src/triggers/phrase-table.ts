@@ -26,13 +26,19 @@ interface QuantityAlternative extends Alternative {
   readonly first: QuantityAtom
 }
 
+/** The sequences that begin with an atom: the symbols that it matches alone, as most words do, and the longer sequences. */
+interface Alternatives {
+  readonly single: number[]
+  readonly longer: Alternative[]
+}
+
 /** All phrases, by their first atom. One pass over a question finds all of them. */
 export interface PhraseTable {
   readonly symbols: ReadonlyMap<string, number>
   /** The name and the symbol of each class. */
   readonly classes: readonly (readonly [string, number])[]
-  readonly byKey: ReadonlyMap<string, readonly Alternative[]>
-  readonly bySymbol: ReadonlyMap<number, readonly Alternative[]>
+  readonly byKey: ReadonlyMap<string, Alternatives>
+  readonly bySymbol: ReadonlyMap<number, Alternatives>
   readonly byQuantity: ReadonlyMap<string, readonly QuantityAlternative[]>
   /** The lengths of the prefixes (`arrest*`) in phrases. */
   readonly prefixLengths: readonly number[]
@@ -52,8 +58,8 @@ export function createPhraseTable(
   slots: Iterable<string>,
 ): PhraseTable {
   const symbols = new Map<string, number>()
-  const byKey = new Map<string, Alternative[]>()
-  const bySymbol = new Map<number, Alternative[]>()
+  const byKey = new Map<string, Alternatives>()
+  const bySymbol = new Map<number, Alternatives>()
   const byQuantity = new Map<string, QuantityAlternative[]>()
   const vocabulary = new Set<string>()
   const prefixLengths = new Set<number>()
@@ -63,18 +69,20 @@ export function createPhraseTable(
     symbols.set(name, symbols.size)
     return symbols.size - 1
   }
-  const push = <K, V>(map: Map<K, V[]>, key: K, value: V) => {
-    const values = map.get(key)
-    if (values) values.push(value)
-    else map.set(key, [value])
+  const addAlternative = <K>(map: Map<K, Alternatives>, first: K, alternative: Alternative) => {
+    const alternatives = map.get(first) ?? { single: [], longer: [] }
+    map.set(first, alternatives)
+    if (alternative.furtherSteps.length === 0) alternatives.single.push(alternative.symbol)
+    else alternatives.longer.push(alternative)
   }
   const addSequence = (symbol: number, sequence: Sequence) => {
     const [first, ...furtherSteps] = sequence.map((atom) => toStep(atom))
     const requiredKeys = furtherSteps.flatMap((step) => (step.kind === 'word' ? [step.key] : []))
     const alternative = { symbol, furtherSteps, requiredKeys }
-    if (first?.kind === 'word') push(byKey, first.key, alternative)
-    else if (first?.kind === 'symbol') push(bySymbol, first.symbol, alternative)
-    else if (first?.kind === 'quantity') push(byQuantity, first.of, { ...alternative, first })
+    if (first?.kind === 'word') addAlternative(byKey, first.key, alternative)
+    else if (first?.kind === 'symbol') addAlternative(bySymbol, first.symbol, alternative)
+    else if (first?.kind === 'quantity')
+      byQuantity.set(first.of, [...(byQuantity.get(first.of) ?? []), { ...alternative, first }])
     else throw new Error('a phrase begins with a gap')
   }
   const toStep = (atom: Atom): Step => {
@@ -132,19 +140,27 @@ export function findPhrases(
   const keys = tokens.map((token) => listKeys(table, token))
   const questionKeys = new Set(keys.flatMap((names) => [...names]))
   const isPossible = ({ requiredKeys }: Alternative) => requiredKeys.every((key) => questionKeys.has(key))
+  const selectPossible = ({ single, longer }: Alternatives) => ({ single, longer: longer.filter(isPossible) })
   const search: PhraseSearch = {
     keys,
     quantities,
     sentenceEnds: computeSentenceEnds(tokens),
     hitEnds: tokens.map(() => new Map()),
-    byKey: memoize((key) => (table.byKey.get(key) ?? []).filter(isPossible)),
-    bySymbol: memoize((symbol) => (table.bySymbol.get(symbol) ?? []).filter(isPossible)),
-    byQuantity: memoize((kind) => (table.byQuantity.get(kind) ?? []).filter(isPossible)),
+    hasHits: new Uint8Array(table.symbols.size),
+    byKey: selectOnce(table.byKey, selectPossible),
+    bySymbol: selectOnce(table.bySymbol, selectPossible),
+    byQuantity: selectOnce(table.byQuantity, (alternatives) => alternatives.filter(isPossible)),
   }
   for (let index = tokens.length - 1; index >= 0; index -= 1) findHitsAt(index, search)
-  const symbols = new Set<number>()
-  for (const endsBySymbol of search.hitEnds) for (const symbol of endsBySymbol.keys()) symbols.add(symbol)
-  return { has: (symbol) => symbols.has(symbol), of: memoize((symbol) => listHits(symbol, search)) }
+  const hitsBySymbol = new Map<number, readonly Hit[]>()
+  return {
+    has: (symbol) => search.hasHits[symbol] === 1,
+    of(symbol) {
+      const hits = hitsBySymbol.get(symbol) ?? listHits(symbol, search)
+      hitsBySymbol.set(symbol, hits)
+      return hits
+    },
+  }
 }
 
 /** The state of a search. Ends are bits: relative to a first token, bit `n` is the end after `n` words. */
@@ -156,20 +172,22 @@ interface PhraseSearch {
   readonly sentenceEnds: readonly number[]
   /** For each token, the ends of the hits that begin there, by symbol. */
   readonly hitEnds: readonly Map<number, number>[]
+  readonly hasHits: Uint8Array
   /** The next three return the alternatives whose required keys are in the question, by the first atom. */
-  readonly byKey: (key: string) => readonly Alternative[]
-  readonly bySymbol: (symbol: number) => readonly Alternative[]
-  readonly byQuantity: (kind: string) => readonly QuantityAlternative[]
+  readonly byKey: (key: string) => Alternatives | undefined
+  readonly bySymbol: (symbol: number) => Alternatives | undefined
+  readonly byQuantity: (kind: string) => readonly QuantityAlternative[] | undefined
 }
 
-function memoize<K, V>(compute: (key: K) => V): (key: K) => V {
-  const valuesByKey = new Map<K, V>()
+/** Returns a function that looks up a value and applies `select` to it, once for each key. */
+function selectOnce<K, V>(values: ReadonlyMap<K, V>, select: (value: V) => V): (key: K) => V | undefined {
+  const selectedByKey = new Map<K, V>()
   return (key) => {
-    const cached = valuesByKey.get(key)
-    if (cached !== undefined) return cached
-    const value = compute(key)
-    valuesByKey.set(key, value)
-    return value
+    const value = values.get(key)
+    if (value === undefined) return undefined
+    const selected = selectedByKey.get(key) ?? select(value)
+    selectedByKey.set(key, selected)
+    return selected
   }
 }
 
@@ -209,21 +227,28 @@ function listKeys(table: PhraseTable, { word, keys }: Token): ReadonlySet<string
 function findHitsAt(start: number, search: PhraseSearch): void {
   const { quantities, keys, byKey, bySymbol, byQuantity } = search
   const endsBySymbol = search.hitEnds[start] as Map<number, number>
-  const newEnds: { symbol: number; ends: number }[] = []
-  const addHits = ({ symbol, furtherSteps }: Alternative, endsOfFirst: number) => {
-    const ends = findEnds(furtherSteps, start, endsOfFirst, search)
+  const foundAtoms: { alternatives: Alternatives; ends: number }[] = []
+  const addAtom = (alternatives: Alternatives | undefined, ends: number) => {
+    if (alternatives) foundAtoms.push({ alternatives, ends })
+  }
+  const addHits = (symbol: number, ends: number) => {
     const knownEnds = endsBySymbol.get(symbol) ?? 0
     if ((ends & ~knownEnds) === 0) return
     endsBySymbol.set(symbol, knownEnds | ends)
-    newEnds.push({ symbol, ends: ends & ~knownEnds })
+    search.hasHits[symbol] = 1
+    addAtom(bySymbol(symbol), ends & ~knownEnds)
   }
-  for (const key of keys[start] ?? []) for (const alternative of byKey(key)) addHits(alternative, toEndBit(1))
+  for (const key of keys[start] ?? []) addAtom(byKey(key), toEndBit(1))
   for (const quantity of quantities[start] ?? []) {
-    const fitting = byQuantity(quantity.kind).filter(({ first }) => isWithinBounds(quantity, first))
-    for (const alternative of fitting) addHits(alternative, toEndBit(quantity.end - start))
+    const fitting = byQuantity(quantity.kind)?.filter(({ first }) => isWithinBounds(quantity, first)) ?? []
+    for (const { symbol, furtherSteps } of fitting)
+      addHits(symbol, findEnds(furtherSteps, start, toEndBit(quantity.end - start), search))
   }
-  for (let next = newEnds.pop(); next; next = newEnds.pop())
-    for (const alternative of bySymbol(next.symbol)) addHits(alternative, next.ends)
+  for (let atom = foundAtoms.pop(); atom; atom = foundAtoms.pop()) {
+    for (const symbol of atom.alternatives.single) addHits(symbol, atom.ends)
+    for (const { symbol, furtherSteps } of atom.alternatives.longer)
+      addHits(symbol, findEnds(furtherSteps, start, atom.ends, search))
+  }
 }
 
 type QuantityAtom = Atom & { kind: 'quantity' }
