@@ -19,7 +19,8 @@ const subscribers = Array.from({ length: count }, (_none, index) =>
     name: `bench-${process.pid}-${index}`,
     leaseMs: intervals.leaseMs,
     cacheMs: 30_000,
-    maxCached: 10_000,
+    maxCachedBytes: 1_000_000,
+    estimateEntryBytes: () => 0,
   }),
 )
 await using subscriptions = new AsyncDisposableStack()

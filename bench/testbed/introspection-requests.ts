@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { cycle, formatRequest, type Target } from '../load/target.ts'
+import { cycle, type Target } from '../load/target.ts'
+import { createIntrospectionRequest } from './create-requests.ts'
 import { issueTokens } from './make-agents.ts'
 import { basicAuthorization, FORM_HEADERS, sendUntilServed } from './send-request.ts'
 
@@ -18,7 +19,8 @@ export function createIntrospectionRequests(options: {
   count: number
 }): Pick<Target, 'next'> & Required<Pick<Target, 'prepare'>> {
   const { port, paths, client, count } = options
-  const headers = { ...FORM_HEADERS, ...basicAuthorization(client.id, client.secret) }
+  const authorization = basicAuthorization(client.id, client.secret)
+  const headers = { ...FORM_HEADERS, ...authorization }
   let nextRequest: (() => Buffer) | undefined
   return {
     async prepare() {
@@ -27,9 +29,7 @@ export function createIntrospectionRequests(options: {
       const [body = ''] = tokens.map((token) => `token=${token}`)
       ActiveToken.parse(await sendUntilServed(port, paths.introspection, { method: 'POST', headers, body }))
       nextRequest = cycle(
-        tokens.map((token) =>
-          formatRequest('POST', paths.introspection, { headers, body: `token=${token}` }),
-        ),
+        tokens.map((token) => createIntrospectionRequest(paths.introspection, authorization, token)),
       )
     },
     next() {
