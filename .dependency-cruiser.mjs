@@ -42,7 +42,7 @@ const FOLDER_IMPORTS = {
   instances: 'keys|tokens',
   // Repeats revocations of agents and their secrets, and blocks of domains, for the audit.
   replay: 'agents|audit|keys|tokens',
-  // Gives oidc-provider our clients, apps, connections, keys, resource servers, tokens and assertions.
+  // Issues and introspects tokens, and gives oidc-provider our apps, connections and tokens.
   oauth: 'agents|app-clients|assertions|clients|connections|keys|resource-servers|tokens',
   // A person who proves their address completes the verification of a connection, and goes back to the app.
   'sign-in': 'app-clients|verifications|connections|oauth',

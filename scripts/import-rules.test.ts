@@ -40,10 +40,10 @@ const RULE_CASES: { rule: string; violation: PlantedFile; allowed: PlantedFile }
   {
     rule: 'no-oidc-provider-internals',
     violation: [
-      'apps/auth/src/oauth/jwt-bearer-grant.ts',
+      'apps/auth/src/oauth/app-adapters.ts',
       `import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'`,
     ],
-    allowed: ['apps/auth/src/oauth/jwt-bearer-grant.ts', `import { errors } from 'oidc-provider'`],
+    allowed: ['apps/auth/src/oauth/app-adapters.ts', `import { errors } from 'oidc-provider'`],
   },
   {
     rule: 'no-oidc-provider-internals',

@@ -55,12 +55,12 @@ export async function computeLimitChecks(readsPerMinute: number, instances: numb
     nowMs = (read * MINUTE_MS) / readsPerMinute
     const store = stores[read % instances]
     if (!store) throw new Error('there is no instance')
-    const offers = POLICIES.map((policy) => store.local?.offer('caller', policy))
+    const offers = POLICIES.map((policy) => store.local?.offer(policy.name, policy))
     if (offers.every((countOne) => countOne !== undefined)) for (const countOne of offers) countOne()
     else {
       waiting += 1
       const counts = []
-      for (const policy of POLICIES) counts.push(await store.take('caller', policy))
+      for (const policy of POLICIES) counts.push(await store.take(policy.name, policy))
       if (counts.some(({ allowed }) => !allowed)) refused += 1
     }
     // Lets a prefetch end before the next read.

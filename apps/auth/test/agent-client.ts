@@ -74,11 +74,16 @@ export const requestIntrospection = (
     body: new URLSearchParams({ token }),
   })
 
-/** Introspects a token, and verifies the signed response against the published keys, as a resource server does. */
+/**
+ * Introspects a token, and verifies the signed response against the published keys, as a resource server does.
+ *
+ * @param clockTolerance in seconds, for an instance whose clock steps
+ */
 export async function introspect(
   auth: RunningAuth,
   token: string,
   caller: 'rs_api' | 'rs_other' = 'rs_api',
+  clockTolerance = 0,
 ): Promise<JWTVerifyResult<{ token_introspection: { active: boolean }; token_hash: string }>> {
   const response = await requestIntrospection(auth, token, basicAuth(caller, auth.stores.secrets[caller]))
   expect(response.status, response.text).toBe(200)
@@ -89,13 +94,12 @@ export async function introspect(
     typ: 'token-introspection+jwt',
     maxTokenAge: 5,
     currentDate: auth.now(),
-    // Some tests use a clock that steps by 10 s.
-    clockTolerance: 30,
+    clockTolerance,
     algorithms: ['ES256', 'EdDSA'],
   })
 }
 
-export async function isActive(auth: RunningAuth, token: string): Promise<boolean> {
-  const { payload } = await introspect(auth, token)
+export async function isActive(auth: RunningAuth, token: string, clockTolerance = 0): Promise<boolean> {
+  const { payload } = await introspect(auth, token, 'rs_api', clockTolerance)
   return payload.token_introspection.active
 }

@@ -17,7 +17,7 @@ export interface IntrospectionDeps {
     readonly agentCache: Pick<Stores['agentCache'], 'find'>
     readonly revocationPublisher: Pick<Stores['revocationPublisher'], 'storeMark'>
   }
-  readonly signing: Pick<KeyFollower, 'keys'>
+  readonly signing: Pick<KeyFollower, 'keys' | 'requireLease'>
   /** Describes the person of a live e-mail verification: the address, and the facts about the agent for mails. */
   findPerson(verificationId: string): Promise<object | undefined>
   readonly now: () => Date
@@ -90,10 +90,14 @@ const describeToken = (
   ...describeProvenFacts(clientId, verificationId !== undefined),
 })
 
-/** Signs with the current key. Parses each key once, because parsing takes longer than a signature. */
-function createResponseSigner(signing: Pick<KeyFollower, 'keys'>) {
+/**
+ * Creates a function that signs with the current key, and throws `unavailable` if this instance may no longer use it. Parses each key
+ * once, because parsing takes longer than a signature.
+ */
+function createResponseSigner(signing: IntrospectionDeps['signing']) {
   let parsed: { key: object; sign: (claims: object) => string } | undefined
   return (claims: object): string => {
+    signing.requireLease()
     const key = signing.keys.signing
     if (parsed?.key !== key) parsed = { key, sign: createJwsSigner(key, 'token-introspection+jwt') }
     return parsed.sign(claims)

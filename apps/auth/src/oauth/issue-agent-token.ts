@@ -73,13 +73,14 @@ export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {
     const requestedScope = readRequestedScope(form)
     requireProof(ctx, agent)
     const proof = await validateProof(deps.provider, ctx)
+    // Read before the grant computes the lifetime, so that the token never expires after what the lifetime depends on.
+    const issuedAt = Math.floor(deps.now().getTime() / 1000)
     const { scope, lifetimeSeconds, verificationId } =
       grantType === JWT_BEARER_GRANT
         ? await grantForAssertion(ctx, deps, { assertion: form.get('assertion'), requestedScope, id })
         : grantForCredentials(ctx, deps, { agent, requestedScope })
     if (proof) await markProofUsed(deps.provider, ctx, proof, id)
     const jkt = proof?.thumbprint
-    const issuedAt = Math.floor(deps.now().getTime() / 1000)
     const accessToken = await saveToken({
       clientId: id,
       credentialVersion: requireCredentialVersion(ctx),

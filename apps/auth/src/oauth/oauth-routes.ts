@@ -112,9 +112,13 @@ async function serveToken(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
  * @throws {Problem} `invalid-target`
  */
 function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
-  const [resource, secondResource] = form.getAll('resource')
-  const isOwn = !resource || listResourceNames(urls).includes(resource)
-  if (!isOwn || secondResource !== undefined) throw createInvalidTargetProblem(urls)
+  const values = form.getAll('resource')
+  const resources = values.filter(Boolean)
+  // An empty parameter counts as absent (RFC 6749 §3.2).
+  if (resources.length === 0 && values.length < 2) return
+  const [resource = '', secondResource] = resources
+  if (secondResource !== undefined || !listResourceNames(urls).includes(resource))
+    throw createInvalidTargetProblem(urls)
 }
 
 /**
@@ -211,10 +215,7 @@ async function authenticateForm(
 }
 
 async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const credentials = readCredentials(findHeaders(ctx.req, 'authorization'))
-  const verified = credentials.ok && verifyResourceServer(deps.resourceServers.current(), credentials.value)
-  if (!credentials.ok || !verified) throw createUnknownServerProblem()
-  deps.resourceServers.recordUse(verified)
+  deps.resourceServers.recordUse(requireResourceServer(ctx, deps))
   if (!ctx.get('accept').toLowerCase().includes(JWT_MEDIA_TYPE)) {
     throw new Problem('not-acceptable', {
       detail: `Introspection responses are available as ${JWT_MEDIA_TYPE} only.`,
@@ -223,8 +224,18 @@ async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<v
   deps.signing.requireLease()
   const request = await readForm(ctx, 'Send it as: -d token=$TOKEN')
   const withPerson = request.getAll('claims').some((claims) => claims.split(' ').includes('email'))
-  ctx.body = await deps.introspectToken(requireToken(request), verified.server, { withPerson })
+  // The resource server may have been removed while the body arrived.
+  const { server } = requireResourceServer(ctx, deps)
+  ctx.body = await deps.introspectToken(requireToken(request), server, { withPerson })
   ctx.type = `${JWT_MEDIA_TYPE}; charset=utf-8`
+}
+
+/** @throws {Problem} `invalid-client` unless the caller is a configured resource server */
+function requireResourceServer(ctx: Context, { resourceServers }: Pick<OAuthRouteDeps, 'resourceServers'>) {
+  const credentials = readCredentials(findHeaders(ctx.req, 'authorization'))
+  const verified = credentials.ok && verifyResourceServer(resourceServers.current(), credentials.value)
+  if (!verified) throw createUnknownServerProblem()
+  return verified
 }
 
 /**

@@ -60,7 +60,7 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
   function offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined {
     const nowMs = now().getTime()
     const batch = findCurrentBatch(key, nowMs)
-    if (!batch || batch.unusedCount === 0) return undefined
+    if (!batch || batch.unusedCount <= 0) return undefined
     return () => {
       batch.unusedCount -= 1
       const count = toLimitCount(true, batch.remaining + batch.unusedCount, batch.resetAt - nowMs)

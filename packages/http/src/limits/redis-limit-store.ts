@@ -12,8 +12,8 @@ import type { SharedLimitStore } from './prefetching-limit-store.ts'
  *
  * For `ioredis`, set `enableOfflineQueue: false, commandTimeout: 200, connectTimeout: 1000, maxRetriesPerRequest: 0`.
  *
- * For `redis`, set `disableOfflineQueue: true, commandOptions: { timeout: 200 }, socket: { connectTimeout: 1000 }`, and
- * race each command against a timer, because the client's own timeout does not cover the wait for a reply.
+ * For `redis`, set `disableOfflineQueue: true, socket: { connectTimeout: 1000 }`, and race each command against a timer,
+ * because the client's own timeout does not cover the wait for a reply.
  */
 export interface LimitRedisClient {
   /** Runs a Lua script, as `EVAL` does. The Redis user also needs permission for `TIME`, which the script calls. */

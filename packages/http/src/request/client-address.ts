@@ -45,7 +45,7 @@ export function parseTrustedProxies(list: string): TrustedProxies {
 
 const MAX_HOPS = 64
 /** Results are cached, because requests come from the same few gateways and from returning clients. */
-const MAX_CACHED_ADDRESSES = 10_000
+const MAX_CACHED_ADDRESSES = 1_000
 
 /**
  * Finds the client's address: the socket's or, behind trusted proxies, the right-most `X-Forwarded-For` hop that is not

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import type { TokenRecord } from '../tokens/token-store.ts'
+import { findActiveToken } from './find-active-token.ts'
+
+const { agent } = exampleAgent()
+const token: TokenRecord = {
+  clientId: agent.id,
+  credentialVersion: 2,
+  epoch: 0,
+  scope: 'guides:read',
+  audience: 'https://plainpath.example/api',
+  issuedAt: new Date(0),
+  expiresAt: new Date(1),
+}
+
+test.for([
+  ['the version of the token', { credentialVersion: 2 }, token],
+  ['an older version, because its cache is stale', { credentialVersion: 1 }, token],
+  ['a newer version, which the cache of the store has lost', { credentialVersion: 3 }, undefined],
+  ['a disabled agent', { credentialVersion: 2, status: 'disabled' as const }, undefined],
+] as const)('when this process knows %s', async ([_known, members, found]) => {
+  const agentCache = { find: async () => ({ agent: { ...agent, ...members }, secrets: [] }) }
+  const stores = { tokens: { find: async () => token }, agentCache }
+  expect(await findActiveToken(stores, Buffer.alloc(32))).toBe(found)
+})
+
+test('finds no token of an agent that does not exist', async () => {
+  const stores = { tokens: { find: async () => token }, agentCache: { find: async () => undefined } }
+  expect(await findActiveToken(stores, Buffer.alloc(32))).toBeUndefined()
+})
