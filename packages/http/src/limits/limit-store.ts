@@ -28,14 +28,15 @@ export interface LimitState extends LimitCount {
 }
 
 /**
- * Counts requests by key. A key belongs to one policy. Keys are keyed hashes, so no address, e-mail address or id of a caller reaches a store.
- * Refused requests do not count. A request counts for one window, or up to a tenth longer.
+ * Counts requests by key. Keys are keyed hashes, so no address, e-mail address or id of a caller reaches a store. Refused requests
+ * do not count. A request counts for one window, or up to a tenth longer.
  */
 export interface LimitStore {
   readonly local?: LocalLimits
   /**
    * Counts a request.
    *
+   * @param key belongs to one policy: a store may find its counts by the key alone
    * @param yesterdaysKey yesterday's key for the same subject
    */
   take(key: string, policy: LimitPolicy, yesterdaysKey?: string): Promise<LimitCount>
@@ -50,6 +51,7 @@ interface LocalLimits {
   /**
    * Returns a function that counts a request whose window began today. Call it in the same tick.
    *
+   * @param key belongs to one policy, as for `take`
    * @returns undefined if the request would be refused, or if the shared store is needed
    */
   offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined
