@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { oauthProvider } from '@better-auth/oauth-provider'
 import { type BetterAuthOptions, type BetterAuthPlugin, betterAuth } from 'better-auth'
@@ -20,7 +21,9 @@ const provider = oauthProvider({
   consentPage: '/consent',
   scopes: SCOPES,
   cachedTrustedClients: new Set([clientId]),
+  // Lets the user register the client.
   clientPrivileges: () => true,
+  // The id and the secret that the load generator uses.
   generateClientId: () => clientId,
   generateClientSecret: () => readSetting('BENCH_CLIENT_SECRET'),
   rateLimit: { token: UNREACHED_LIMIT, introspect: UNREACHED_LIMIT },
@@ -42,10 +45,10 @@ await registerClient()
 const handle = toNodeHandler(auth)
 listen(createServer((request, response) => void handle(request, response)))
 
-/** Registers the only client, as a user who signs up for this. */
+/** Creates a user, and registers the only client as that user, because registration needs a session. */
 async function registerClient(): Promise<void> {
   const { headers } = await auth.api.signUpEmail({
-    body: { name: 'Bench', email: 'bench@example.org', password: readSetting('BENCH_SECRET') },
+    body: { name: 'Bench', email: 'bench@example.org', password: randomBytes(32).toString('base64url') },
     returnHeaders: true,
   })
   const { adminCreateOAuthClient } = auth.api as typeof auth.api & typeof provider.endpoints

@@ -1,7 +1,7 @@
 import Koa from 'koa'
 import { listen, readResponses, readSetting, respond } from './recorded-responses.ts'
 
-const responses = readResponses(readSetting('BENCH_ANSWERS'))
+const responses = readResponses(readSetting('BENCH_RESPONSES'))
 
 const app = new Koa()
 app.use((ctx) => respond(ctx, responses))

@@ -4,7 +4,7 @@ import { listen, readResponses, readSetting, respond } from './recorded-response
 
 // This baseline verifies a signed token (ES256) for each request. This is the usual alternative to introspection, but it cannot
 // revoke a token.
-const responses = readResponses(readSetting('BENCH_ANSWERS'))
+const responses = readResponses(readSetting('BENCH_RESPONSES'))
 const key = await importJWK(JSON.parse(readSetting('BENCH_JWK')) as JWK, 'ES256')
 const verifyOptions = {
   issuer: readSetting('BENCH_ISSUER'),

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { listen, readResponses, readSetting } from './recorded-responses.ts'
 
-const responses = readResponses(readSetting('BENCH_ANSWERS'))
+const responses = readResponses(readSetting('BENCH_RESPONSES'))
 
 const server = createServer((request, response) => {
   const recorded = responses.get(request.url ?? '')

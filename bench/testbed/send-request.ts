@@ -41,7 +41,7 @@ export async function sendUntilServed(...args: Parameters<typeof sendRequest>): 
   for (let attempt = 1; ; attempt += 1) {
     const { status, body } = await sendRequest(...args)
     if (status < 300) return JSON.parse(body.toString())
-    if (status !== 503 || attempt === MAX_ATTEMPTS) throw new Error(`${args[1]} is answered ${status}`)
+    if (status !== 503 || attempt === MAX_ATTEMPTS) throw new Error(`${args[1]} responded ${status}`)
     await sleep(PAUSE_MS)
   }
 }

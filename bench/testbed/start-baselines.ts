@@ -30,7 +30,7 @@ export async function startBaselines(
   { api, paths, folder }: { api: App; paths: readonly string[]; folder: string },
 ): Promise<Baselines> {
   await using opening = new AsyncDisposableStack()
-  const file = path.join(folder, 'answers.json')
+  const file = path.join(folder, 'responses.json')
   await writeFile(file, JSON.stringify(await recordResponses(api, paths)))
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const jwt = await new SignJWT({ scope: 'guides:read waitlist:write', client_id: 'agt_bench' })
@@ -43,10 +43,10 @@ export async function startBaselines(
   const client = { id: 'bench', secret: randomBytes(32).toString('base64url') }
   const clientSettings = { BENCH_CLIENT_ID: client.id, BENCH_CLIENT_SECRET: client.secret }
   const settings: Record<BaselineName, Record<string, string>> = {
-    'koa-bare': { BENCH_ANSWERS: file },
-    'node-http': { BENCH_ANSWERS: file },
+    'koa-bare': { BENCH_RESPONSES: file },
+    'node-http': { BENCH_RESPONSES: file },
     'koa-jwt': {
-      BENCH_ANSWERS: file,
+      BENCH_RESPONSES: file,
       BENCH_JWK: JSON.stringify(await exportJWK(publicKey)),
       BENCH_ISSUER: ORIGIN,
       BENCH_AUDIENCE: AUDIENCE,
@@ -96,7 +96,7 @@ async function recordResponses(api: App, paths: readonly string[]) {
   const responses: Record<string, { type: string; encoding: string; body: string }> = {}
   for (const requestPath of paths) {
     const { status, headers, body } = await sendRequest(api.port, requestPath, { headers: READ_HEADERS })
-    if (status !== 200) throw new Error(`${requestPath} is answered ${status}`)
+    if (status !== 200) throw new Error(`${requestPath} responded ${status}`)
     responses[requestPath] = {
       type: headers['content-type'] ?? '',
       encoding: headers['content-encoding'] ?? '',
