@@ -44,7 +44,7 @@ const parseWholeNumber = (max: number) => (text: string) => {
 const COMMAND = new Command('npm run bench --')
   .option(
     '--only <names>',
-    'some paths, with commas between: guides, guide-bearer, guide-dpop, token, introspect, register, waitlist, answer, answer-worst, revoke, memory; with --scale also guides-callers, limits',
+    'some paths, with commas between: guides, guide-bearer, guide-dpop, token, introspect, register, waitlist, answer, answer-worst, revoke, memory; with --scale: guides, guides-callers, guide-bearer, token, introspect, revoke, limits',
   )
   .option(
     '--rounds <n>',
@@ -183,8 +183,8 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
     )
 }
 
-/** Measures one, two and four instances of each app, on all cores. */
-const runScaleOnAllCores = (options: Options, runtime: BenchRuntime) =>
+/** Measures one, two and four instances of each app. */
+const runScaleBench = (options: Options, runtime: BenchRuntime) =>
   runScale({
     ...runtime,
     rounds: options.rounds,
@@ -215,6 +215,7 @@ async function revokeInRounds(
 
 const options = COMMAND.parse().opts<Options>()
 raisePriority()
+// With several instances, the servers and the load run on all cores.
 if (!options.scale) moveToLoadCore()
 // The first signal stops the run after the current measurement.
 const stopping = new AbortController()
@@ -225,7 +226,7 @@ const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bench-'))
 await chmod(folder, 0o755)
 try {
   const runtime: BenchRuntime = { folder, print: (line) => console.log(line), signal: stopping.signal }
-  if (options.scale) await runScaleOnAllCores(options, runtime)
+  if (options.scale) await runScaleBench(options, runtime)
   else if (options.against === undefined) await runBench(options, runtime)
   else await runAgainst(options.against, options, runtime)
 } finally {

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { cycle, formatRequest, type Target } from './load/target.ts'
 import { createBoundRequests } from './testbed/bound-requests.ts'
 import {
-  createBearerRead,
-  createIntrospections,
-  createRead,
-  createTokenRequest,
-} from './testbed/create-requests.ts'
-import { createIntrospectionRequests } from './testbed/introspection-requests.ts'
+  createApiIntrospectionFormatter,
+  formatBearerRead,
+  formatRead,
+  formatTokenRequest,
+} from './testbed/format-requests.ts'
 import { AGENT_NAME, type AgentWithToken } from './testbed/make-agents.ts'
 import type { Stores } from './testbed/open-stores.ts'
+import { createOwnTokenIntrospections } from './testbed/own-token-introspections.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
@@ -75,7 +75,7 @@ export async function createMeasuredPaths(parts: Testbed): Promise<MeasuredPath[
 const cycleAddresses = (createRequest: () => Buffer) => cycle(Array.from({ length: 1_000 }, createRequest))
 
 function createGuidesPath({ api, baselines: { servers } }: Testbed): MeasuredPath {
-  const next = cycleAddresses(() => createRead(GUIDES))
+  const next = cycleAddresses(() => formatRead(GUIDES))
   return {
     name: 'guides',
     title: '`GET /api/guides`, public',
@@ -89,11 +89,11 @@ function createGuidesPath({ api, baselines: { servers } }: Testbed): MeasuredPat
 }
 
 const createCachedReads = ({ api, agents }: Testbed) =>
-  createTarget(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => createBearerRead(GUIDE, token))))
+  createTarget(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => formatBearerRead(GUIDE, token))))
 
 function createGuidePath(parts: Testbed): MeasuredPath {
   const { servers, jwt } = parts.baselines
-  const next = cycleAddresses(() => createBearerRead(GUIDE, jwt))
+  const next = cycleAddresses(() => formatBearerRead(GUIDE, jwt))
   return {
     name: 'guide-bearer',
     title: '`GET /api/guides/{slug}`, cached bearer token',
@@ -125,13 +125,13 @@ function createTokenPath({ auth, baselines: { servers, client }, agents }: Testb
   const createBaselineTarget = (name: keyof typeof OAUTH_PATHS) =>
     createTarget(
       servers[name],
-      cycleAddresses(() => createTokenRequest(OAUTH_PATHS[name].token, client)),
+      cycleAddresses(() => formatTokenRequest(OAUTH_PATHS[name].token, client)),
     )
   return {
     name: 'token',
     title: '`POST /oauth/token` on Redis',
     boundBy: 'server',
-    ours: createTarget(auth, cycle(agents.map((agent) => createTokenRequest('/oauth/token', agent)))),
+    ours: createTarget(auth, cycle(agents.map((agent) => formatTokenRequest('/oauth/token', agent)))),
     beside: [
       { baseline: 'oidc-bare', target: createBaselineTarget('oidc-bare'), atLeast: 0.6 },
       { baseline: 'better-auth', target: createBaselineTarget('better-auth') },
@@ -141,10 +141,10 @@ function createTokenPath({ auth, baselines: { servers, client }, agents }: Testb
 
 async function createIntrospectionPath({ auth, baselines, agents, stores }: Testbed): Promise<MeasuredPath> {
   const { servers, client } = baselines
-  const createIntrospection = await createIntrospections(stores)
+  const formatApiIntrospection = await createApiIntrospectionFormatter(stores)
   const createBaselineTarget = (name: keyof typeof OAUTH_PATHS): Target => {
     const { port } = servers[name]
-    const { next, prepare } = createIntrospectionRequests({
+    const { next, prepare } = createOwnTokenIntrospections({
       port,
       paths: OAUTH_PATHS[name],
       client,
@@ -158,7 +158,7 @@ async function createIntrospectionPath({ auth, baselines, agents, stores }: Test
     boundBy: 'server',
     ours: createTarget(
       { port: auth.internalPort, pid: auth.pid },
-      cycle(agents.map(({ token }) => createIntrospection(token))),
+      cycle(agents.map(({ token }) => formatApiIntrospection(token))),
     ),
     beside: [
       { baseline: 'oidc-bare', target: createBaselineTarget('oidc-bare'), atLeast: 0.6 },
@@ -168,7 +168,7 @@ async function createIntrospectionPath({ auth, baselines, agents, stores }: Test
 }
 
 function createRegistrationPath({ auth, baselines: { servers } }: Testbed): MeasuredPath {
-  const next = cycleAddresses(() => createPost('/api/agent/register', { client_name: AGENT_NAME }))
+  const next = cycleAddresses(() => formatPost('/api/agent/register', { client_name: AGENT_NAME }))
   return {
     name: 'register',
     title: '`POST /api/agent/register` on Postgres',
@@ -185,7 +185,7 @@ function createWaitlistPath({ api, baselines: { servers }, stores }: Testbed): M
   let personCount = 0
   const next = () => {
     personCount += 1
-    return createPost('/api/waitlist', { email: `person.${runId}.${personCount}@example.org` })
+    return formatPost('/api/waitlist', { email: `person.${runId}.${personCount}@example.org` })
   }
   return {
     name: 'waitlist',
@@ -215,7 +215,7 @@ function createOrdinaryAnswersPath({ api }: Testbed): MeasuredPath {
     boundBy: 'server',
     ours: createTarget(
       api,
-      cycleAddresses(() => createPost('/api/answers', { question: takeQuestion() })),
+      cycleAddresses(() => formatPost('/api/answers', { question: takeQuestion() })),
     ),
     beside: [],
   }
@@ -233,13 +233,13 @@ function createWorstAnswerPath({ api }: Testbed): MeasuredPath {
     boundBy: 'server',
     ours: createTarget(
       api,
-      cycleAddresses(() => createPost('/api/answers', { question })),
+      cycleAddresses(() => formatPost('/api/answers', { question })),
     ),
     beside: [],
   }
 }
 
-const createPost = (path: string, body: object) =>
+const formatPost = (path: string, body: object) =>
   formatRequest('POST', path, {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -10,7 +10,7 @@ import type { App } from './testbed/start-measured-app.ts'
 export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>
 
 /** The mean rate of revocations. It is well above the expected rate in production, but below what the server can handle. */
-export const REVOCATIONS_PER_SECOND = 50
+const REVOCATIONS_PER_SECOND = 50
 const CONCURRENCY = 16
 
 /**
@@ -21,7 +21,11 @@ export async function measureRevocations(
   parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
   seconds: number,
 ): Promise<Revocations> {
-  const target = await prepareRevocations(parts, seconds)
+  return await sendRevocations(await prepareRevocations(parts, seconds), seconds)
+}
+
+/** Sends the prepared revocations at a fixed mean rate for the given seconds. */
+export async function sendRevocations(target: Target, seconds: number): Promise<Revocations> {
   const arrivals = await sendAtRate(target, { rate: REVOCATIONS_PER_SECOND, seconds })
   if (arrivals.errors > 0) return { arrivals, fault: { kind: 'errors', what: `${arrivals.errors} errors` } }
   if (isLate(arrivals)) return { arrivals, fault: { kind: 'generator', what: 'the generator was late' } }

@@ -49,7 +49,7 @@ export async function saturate(target: Target, seconds: number): Promise<Saturat
 /** The cost of one target in one round. */
 export interface ProcessorCost {
   /** Responses with the expected status. */
-  readonly answered: number
+  readonly expectedResponses: number
   readonly errors: number
   /**
    * Processor time of the target's process per response with the expected status, in microseconds; not finite if there
@@ -85,7 +85,7 @@ export async function saturateInTurns(
       },
       computeCost() {
         const { expectedResponses, errors } = generator.getCounts()
-        return { answered: expectedResponses, errors, processorMicros: (spentMs * 1_000) / expectedResponses }
+        return { expectedResponses, errors, processorMicros: (spentMs * 1_000) / expectedResponses }
       },
     }
   })

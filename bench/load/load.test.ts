@@ -76,9 +76,11 @@ describe('two targets in turns', () => {
     const spentMs = readProcessorMs(process.pid) - msBefore
     expect([fastCost.errors, slowCost.errors]).toEqual([0, 0])
     expect(fastCost.processorMicros).toBeLessThan(slowCost.processorMicros)
-    expect(fastCost.answered).toBeGreaterThan(slowCost.answered)
+    expect(fastCost.expectedResponses).toBeGreaterThan(slowCost.expectedResponses)
     const measuredMs =
-      (fastCost.processorMicros * fastCost.answered + slowCost.processorMicros * slowCost.answered) / 1_000
+      (fastCost.processorMicros * fastCost.expectedResponses +
+        slowCost.processorMicros * slowCost.expectedResponses) /
+      1_000
     const ROUNDING_MS = 0.001
     expect(measuredMs).toBeLessThanOrEqual(spentMs + ROUNDING_MS)
   })
@@ -88,7 +90,7 @@ describe('two targets in turns', () => {
     await using failing = await serve((_request, response) => void response.writeHead(503).end())
     const [fineCost, failingCost] = await saturateInTurns([fine, failing], 0.1)
     expect(fineCost.errors).toBe(0)
-    expect(failingCost).toMatchObject({ answered: 0 })
+    expect(failingCost).toMatchObject({ expectedResponses: 0 })
     expect(failingCost.errors).toBeGreaterThan(0)
   })
 })

@@ -91,7 +91,11 @@ describe('the target of a path', () => {
 })
 
 describe('the comparison with another commit', () => {
-  const cost = (processorMicros: number, errors = 0) => ({ answered: 1_000, errors, processorMicros })
+  const cost = (processorMicros: number, errors = 0) => ({
+    expectedResponses: 1_000,
+    errors,
+    processorMicros,
+  })
   const comparison = (ours: ReturnType<typeof cost>[]): PathCosts => ({
     path: series('token', [], []).path,
     rounds: ours.map((round, index) => ({ ours: round, before: cost([100, 200, 100][index] ?? Number.NaN) })),

@@ -5,7 +5,7 @@ import { type Connection, openConnection } from '../load/connection.ts'
  * measurements simulate many clients.
  */
 
-/** Opens a connection of a caller that stays the same. @param index from 0 */
+/** Opens a connection from one fixed address. @param index from 0 */
 export const openCaller = (port: number, index: number): Connection =>
   openConnection(port, `127.1.0.${index + 1}`)
 

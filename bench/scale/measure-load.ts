@@ -6,9 +6,9 @@ import type { Connection } from '../load/connection.ts'
 import { readProcessorMs } from '../load/processor-time.ts'
 import type { Target } from '../load/target.ts'
 import { type CommandCounts, parseCommandStats, subtractCounts } from './redis-commands.ts'
-import { type Instances, PARTS, type Part } from './start-instances.ts'
+import { type InstanceStack, PARTS, type Part } from './start-instances.ts'
 
-/** What a stack used during a time. */
+/** Processor time and Redis commands of a stack during a measurement. */
 export interface Usage {
   readonly seconds: number
   /** Processor time of each part, in milliseconds. */
@@ -16,17 +16,33 @@ export interface Usage {
   readonly commands: CommandCounts
 }
 
-/** What a stack used under load. */
+/** The usage of a stack under load, and its responses. */
 export interface LoadUsage extends Usage {
   /** Responses with the expected status. */
-  readonly answered: number
+  readonly expectedResponses: number
   /** Errors since the load began, including those before and after the measurement. */
   readonly errors: number
 }
 
-/** A stack, and a connection to its Redis as the administrator. */
-export interface MeasuredStack {
-  readonly instances: Pick<Instances, 'listProcesses'>
+/** The measurements of a path at one number of instances. */
+export interface InstanceSeries {
+  readonly name: string
+  readonly title: string
+  /** The number of instances of each app. */
+  readonly instances: number
+  readonly rounds: readonly LoadUsage[]
+}
+
+/** What a stack uses without requests, and its memory after all rounds. */
+export interface StackReport {
+  readonly instances: number
+  readonly idle: Usage
+  /** The resident memory of all instances, in bytes. */
+  readonly memory: number
+}
+
+export interface MeasuredStack extends Pick<InstanceStack, 'listProcesses'> {
+  /** A connection to the stack's Redis as the administrator. */
   readonly redis: Redis
 }
 
@@ -39,12 +55,12 @@ export async function measureUsage(stack: MeasuredStack, work: () => Promise<unk
     [...end.processes[part]].reduce((sum, [pid, ms]) => sum + ms - (start.processes[part].get(pid) ?? 0), 0)
   return {
     seconds: (end.takenAt - start.takenAt) / 1_000,
-    processorMs: recordParts(computeMs),
+    processorMs: mapParts(computeMs),
     commands: subtractCounts(end.commands, start.commands),
   }
 }
 
-/** A load. Each connection sends a request as soon as it has received the response to its last one. */
+/** A closed loop: each connection sends a request as soon as it has received the response to its last one. */
 export interface Load extends Pick<Target, 'next' | 'status'> {
   /** Prepares the next measurement, for example by filling caches. */
   readonly prepare?: () => Promise<void>
@@ -56,22 +72,22 @@ export interface Load extends Pick<Target, 'next' | 'status'> {
 export async function measureLoad(load: Load, stack: MeasuredStack, seconds: number): Promise<LoadUsage> {
   await load.prepare?.()
   using generator = openLoadGenerator(load, load.open)
-  const countAnswered = () => generator.getCounts().expectedResponses
+  const countResponses = () => generator.getCounts().expectedResponses
   generator.start()
   await sleep(RUN_UP_SECONDS * 1_000)
-  let answered = 0
+  let expectedResponses = 0
   const usage = await measureUsage(stack, async () => {
-    const answeredBefore = countAnswered()
+    const countBefore = countResponses()
     await sleep(seconds * 1_000)
-    answered = countAnswered() - answeredBefore
+    expectedResponses = countResponses() - countBefore
   })
   await generator.stop()
-  return { ...usage, answered, errors: generator.getCounts().errors }
+  return { ...usage, expectedResponses, errors: generator.getCounts().errors }
 }
 
-async function takeSnapshot({ instances, redis }: MeasuredStack) {
+async function takeSnapshot({ listProcesses, redis }: MeasuredStack) {
   const commands = parseCommandStats(await redis.info('commandstats'))
-  const processes = recordParts((part) => readEachProcess(instances.listProcesses(part)))
+  const processes = mapParts((part) => readEachProcess(listProcesses(part)))
   return { takenAt: performance.now(), commands, processes }
 }
 
@@ -82,5 +98,5 @@ function readEachProcess(pids: readonly number[]): ReadonlyMap<number, number> {
   return times
 }
 
-const recordParts = <T>(compute: (part: Part) => T) =>
+const mapParts = <T>(compute: (part: Part) => T) =>
   Object.fromEntries(PARTS.map((part) => [part, compute(part)])) as Record<Part, T>

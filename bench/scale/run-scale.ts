@@ -6,12 +6,19 @@ import { Redis } from 'ioredis'
 import { readMemory } from '../load/processor-time.ts'
 import { writeResult } from '../report/keep-result.ts'
 import { describeMachine } from '../testbed/machine.ts'
-import { computeAllLimitChecks } from './limit-checks.ts'
-import { type LoadUsage, type MeasuredStack, measureLoad, measureUsage } from './measure-load.ts'
+import {
+  type InstanceSeries,
+  type LoadUsage,
+  type MeasuredStack,
+  measureLoad,
+  measureUsage,
+  type StackReport,
+} from './measure-load.ts'
 import { measureRevocationsByApis } from './revocations-by-apis.ts'
-import { type PathSeries, renderScale, type StackReport } from './scale-markdown.ts'
+import { renderScale } from './scale-markdown.ts'
 import { createScalePaths, type ScalePath } from './scale-paths.ts'
-import { type Instances, startInstances } from './start-instances.ts'
+import { simulateAllLimits } from './simulate-limits.ts'
+import { type InstanceStack, startInstances } from './start-instances.ts'
 
 const INSTANCE_COUNTS = [1, 2, 4]
 
@@ -44,22 +51,17 @@ export async function runScale(options: ScaleOptions): Promise<void> {
   const idleStacks = await Promise.all(stacks.map(measureIdle))
   const paths = await measurePaths(stacks, options)
   const stackReports = idleStacks.map(
-    ({ instances, idle }): StackReport => ({
-      instances: instances.count,
-      idle,
-      memory: sumMemory(instances),
-    }),
+    ({ stack, idle }): StackReport => ({ instances: stack.count, idle, memory: sumMemory(stack) }),
   )
   const revocations = isSelected('revoke') ? await measureRevocations(stacks, options) : []
-  const limitChecks = isSelected('limits') ? await computeAllLimitChecks() : []
-  const report = { stacks: stackReports, paths, limitChecks, revocations }
+  const limitSimulations = isSelected('limits') ? await simulateAllLimits() : []
+  const report = { stacks: stackReports, paths, limitSimulations, revocations }
   const markdown = renderScale({ machine: describeMachine(), date: now, ...options, ...report })
   print(`\n${markdown}`)
   if (options.shouldStore) await writeResult('-scale', report, { markdown, date: now, print })
 }
 
-interface Stack extends MeasuredStack, AsyncDisposable {
-  readonly instances: Instances
+interface Stack extends InstanceStack, MeasuredStack {
   readonly paths: readonly ScalePath[]
 }
 
@@ -67,12 +69,12 @@ async function openStack(count: number, { folder, nodeOptions, isSelected }: Sca
   await using opening = new AsyncDisposableStack()
   const stackFolder = path.join(folder, `instances-${count}`)
   await mkdir(stackFolder)
-  const instances = opening.use(await startInstances(count, { folder: stackFolder, nodeOptions }))
-  const redis = new Redis(instances.stores.redis.adminUrl)
+  const stack = opening.use(await startInstances(count, { folder: stackFolder, nodeOptions }))
+  const redis = new Redis(stack.stores.redis.adminUrl)
   opening.defer(() => redis.disconnect())
-  const paths = (await createScalePaths(instances)).filter(({ name }) => isSelected(name))
+  const paths = (await createScalePaths(stack)).filter(({ name }) => isSelected(name))
   const resources = opening.move()
-  return { instances, redis, paths, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  return { ...stack, redis, paths, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
 const IDLE_SECONDS = 3
@@ -81,24 +83,24 @@ const IDLE_SECONDS = 3
 async function measureIdle(stack: Stack) {
   await sleep(IDLE_SECONDS * 1_000)
   const idle = await measureUsage(stack, () => sleep(IDLE_SECONDS * 1_000))
-  return { instances: stack.instances, idle }
+  return { stack, idle }
 }
 
 /** Reads the resident memory of all instances, in bytes. */
-const sumMemory = ({ auths, apis }: Instances) =>
+const sumMemory = ({ auths, apis }: InstanceStack) =>
   [...auths, ...apis].reduce((sum, { pid }) => sum + readMemory(pid).now, 0)
 
-/** For each instance that shares the load, long enough to compile the code that runs often. */
+/** Warm-up for each instance, in seconds: long enough for V8 to compile the hot code. */
 const WARM_UP_SECONDS = 1
 
 /** Measures each path at each stack, in an order that alternates from round to round. */
-async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Promise<PathSeries[]> {
+async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Promise<InstanceSeries[]> {
   const { rounds, seconds, print, signal } = options
   for (const stack of stacks) {
-    print(`Warming up ${stack.instances.count} instances of each app`)
+    print(`Warming up ${stack.count} instances of each app`)
     for (const { load } of stack.paths) {
       signal.throwIfAborted()
-      await measureLoad(load, stack, WARM_UP_SECONDS * stack.instances.count)
+      await measureLoad(load, stack, WARM_UP_SECONDS * stack.count)
     }
   }
   const names = stacks[0]?.paths.map(({ name }) => name) ?? []
@@ -110,7 +112,7 @@ async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Pr
       return {
         name: pathName,
         title,
-        instances: stack.instances.count,
+        instances: stack.count,
         stack,
         load,
         rounds: [] as LoadUsage[],
@@ -133,13 +135,16 @@ async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Pr
   }))
 }
 
-function formatProgress(name: string, { answered, errors, seconds, processorMs }: LoadUsage): string {
+function formatProgress(
+  name: string,
+  { expectedResponses, errors, seconds, processorMs }: LoadUsage,
+): string {
   const parts = Object.entries(processorMs).map(
-    ([part, ms]) => `${part} ${((ms * 1_000) / answered).toFixed(0)}`,
+    ([part, ms]) => `${part} ${((ms * 1_000) / expectedResponses).toFixed(0)}`,
   )
   const columns = [
     name.padEnd(24),
-    `${(answered / seconds).toFixed(0).padStart(6)}/s`,
+    `${(expectedResponses / seconds).toFixed(0).padStart(6)}/s`,
     `${parts.join(', ')} µs`,
   ]
   return [...columns, ...(errors > 0 ? [`${errors} errors`] : [])].join('  ')
@@ -148,6 +153,6 @@ function formatProgress(name: string, { answered, errors, seconds, processorMs }
 /** Measures revocations at the stack with one instance of each app, after its API has stopped. */
 async function measureRevocations([stack]: readonly Stack[], options: ScaleOptions) {
   if (!stack) throw new Error('there is no stack')
-  for (const api of stack.instances.apis) await api[Symbol.asyncDispose]()
-  return await measureRevocationsByApis(stack.instances, { ...options, redis: stack.redis })
+  for (const api of stack.apis) await api[Symbol.asyncDispose]()
+  return await measureRevocationsByApis(stack, options)
 }

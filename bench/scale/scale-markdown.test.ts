@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { LoadUsage } from './measure-load.ts'
-import type { RevocationLevel } from './revocations-by-apis.ts'
-import { compareWithOneInstance, type PathSeries, renderScale } from './scale-markdown.ts'
+import type { InstanceSeries, LoadUsage } from './measure-load.ts'
+import type { RevocationSeries } from './revocations-by-apis.ts'
+import { compareWithOneInstance, renderScale } from './scale-markdown.ts'
 
 const usage = (change: Partial<LoadUsage> = {}): LoadUsage => ({
   seconds: 2,
-  answered: 1_000,
+  expectedResponses: 1_000,
   errors: 0,
   processorMs: { auth: 10, api: 60, gateway: 20, redis: 5, postgres: 5 },
   commands: { evalsha: 500, get: 250, hget: 250 },
@@ -17,7 +17,7 @@ const series = (
   instances: number,
   costs: readonly number[],
   change: Partial<LoadUsage> = {},
-): PathSeries => ({
+): InstanceSeries => ({
   name: 'guides',
   title: 'guides',
   instances,
@@ -26,7 +26,11 @@ const series = (
   ),
 })
 
-const level = (apis: number, p99: number, change: Partial<RevocationLevel['rounds'][number]> = {}) => ({
+const revocations = (
+  apis: number,
+  p99: number,
+  change: Partial<RevocationSeries['rounds'][number]> = {},
+) => ({
   apis,
   rounds: [
     {
@@ -38,13 +42,12 @@ const level = (apis: number, p99: number, change: Partial<RevocationLevel['round
         lag: { p50: 0, p99: 0, most: 0 },
       },
       usage: usage({ commands: { eval: 300, hget: 600 } }),
-      isLate: false,
       ...change,
     },
   ],
 })
 
-const render = (paths: readonly PathSeries[], revocations: readonly RevocationLevel[] = []) =>
+const render = (paths: readonly InstanceSeries[], revocationSeries: readonly RevocationSeries[] = []) =>
   renderScale({
     machine: { cores: 2, processor: 'a processor', memoryGb: 8, node: 'v24.0.0', platform: 'linux x64' },
     date: new Date('2026-11-26'),
@@ -52,11 +55,11 @@ const render = (paths: readonly PathSeries[], revocations: readonly RevocationLe
     seconds: 2,
     stacks: [{ instances: 1, idle: usage(), memory: 300 * 1024 ** 2 }],
     paths,
-    limitChecks: [
-      { readsPerMinute: 6, instances: 2, callsPerRead: 1.333, waitingShare: 0.5, refusedShare: 0 },
-      { readsPerMinute: 120, instances: 2, callsPerRead: 0.34, waitingShare: 0.11, refusedShare: 0.044 },
+    limitSimulations: [
+      { readsPerMinute: 6, apis: 2, callsPerRead: 1.333, waitingShare: 0.5, refusedShare: 0 },
+      { readsPerMinute: 120, apis: 2, callsPerRead: 0.34, waitingShare: 0.11, refusedShare: 0.044 },
     ],
-    revocations,
+    revocations: revocationSeries,
   }).split('\n')
 
 describe('the cost at several instances', () => {
@@ -92,24 +95,25 @@ test('what a stack uses without requests is given for each second', () => {
   expect(render([])).toContain('| 1 | 5.0 | 30.0 | 10.0 | 2.5 | 2.5 | 50.0 | 300 |')
 })
 
-test('the checks of limits have a row for each number of APIs, and a column for each rate', () => {
+test('the simulations of limits have a row for each number of APIs, and a column for each rate', () => {
   expect(render([])).toContain('| 2 | 1.33, 50 %, 0 % | 0.34, 11 %, 4 % |')
 })
 
 describe('revocations', () => {
   test('are held if the p99 is under 20 ms', () => {
-    expect(render([], [level(2, 19.9)])).toContain(
+    expect(render([], [revocations(2, 19.9)])).toContain(
       '| 2 | 4.0 (4.0–4.0) | 19.9 (19.9–19.9) | held | 3.0 | 9.0 | 100 | 50 | 300 |',
     )
-    expect(render([], [level(2, 20)]).join()).toContain('| 20.0 (20.0–20.0) | **not held** |')
+    expect(render([], [revocations(2, 20)]).join()).toContain('| 20.0 (20.0–20.0) | **not held** |')
   })
 
   test('are not held, and have no figure, if the generator was late or a request failed', () => {
-    expect(render([], [level(2, 5, { isLate: true })]).join()).toContain(
+    const late = { kind: 'generator', what: 'the generator was late' } as const
+    expect(render([], [revocations(2, 5, { fault: late })]).join()).toContain(
       '| no figure: the generator was late | **not held** |',
     )
-    const failed = { ...level(2, 5).rounds[0]!.arrivals, errors: 3 }
-    expect(render([], [level(2, 5, { arrivals: failed })]).join()).toContain(
+    const failed = { kind: 'errors', what: '3 errors' } as const
+    expect(render([], [revocations(2, 5, { fault: failed })]).join()).toContain(
       '| no figure: 3 errors | **not held** |',
     )
   })

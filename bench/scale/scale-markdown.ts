@@ -2,28 +2,11 @@ import { type Spread, summarizeSpread } from '../load/quantiles.ts'
 import { formatSpread } from '../report/judge.ts'
 import { renderTable } from '../report/markdown.ts'
 import type { Machine } from '../testbed/machine.ts'
-import type { LimitChecks } from './limit-checks.ts'
-import type { LoadUsage, Usage } from './measure-load.ts'
+import type { InstanceSeries, LoadUsage, StackReport } from './measure-load.ts'
 import { countCommands, countScripts } from './redis-commands.ts'
-import type { RevocationLevel, RevocationRound } from './revocations-by-apis.ts'
+import type { RevocationSeries } from './revocations-by-apis.ts'
+import type { LimitSimulation } from './simulate-limits.ts'
 import type { Part } from './start-instances.ts'
-
-/** The measurements of a path at one number of instances. */
-export interface PathSeries {
-  readonly name: string
-  readonly title: string
-  /** The number of instances of each app. */
-  readonly instances: number
-  readonly rounds: readonly LoadUsage[]
-}
-
-/** What a stack uses without requests, and its memory after all rounds. */
-export interface StackReport {
-  readonly instances: number
-  readonly idle: Usage
-  /** The resident memory of all instances, in bytes. */
-  readonly memory: number
-}
 
 interface ScaleReport {
   readonly machine: Machine
@@ -31,9 +14,9 @@ interface ScaleReport {
   readonly rounds: number
   readonly seconds: number
   readonly stacks: readonly StackReport[]
-  readonly paths: readonly PathSeries[]
-  readonly limitChecks: readonly LimitChecks[]
-  readonly revocations: readonly RevocationLevel[]
+  readonly paths: readonly InstanceSeries[]
+  readonly limitSimulations: readonly LimitSimulation[]
+  readonly revocations: readonly RevocationSeries[]
 }
 
 const MEGABYTE = 1024 ** 2
@@ -43,7 +26,7 @@ const MAX_REVOCATION_MS = 20
 
 /** Renders the results page of a scale run. */
 export function renderScale(report: ScaleReport): string {
-  const { machine, date, rounds, seconds, stacks, paths, limitChecks, revocations } = report
+  const { machine, date, rounds, seconds, stacks, paths, limitSimulations, revocations } = report
   return `# Scale on one machine, ${date.toISOString().slice(0, 10)}
 
 ${machine.cores} cores of ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}, ${machine.platform}.
@@ -52,7 +35,7 @@ ${rounds} rounds of ${seconds} s. Median (least–most). How to read it: [bench/
 ## One, two and four instances of each app
 
 All processes share the cores with the load, so throughput cannot rise with the number of instances. The cost is the processor time of
-all processes of the stack for one response. It is compared with that of one instance in the same round; at most ${MAX_COST_RATIO} is promised.
+all processes of the stack for one response. It is compared with that of one instance in the same round; the target is at most ${MAX_COST_RATIO}.
 
 ${renderTable(
   ['path', 'instances', 'responses a second', 'µs of processor', 'of one instance', 'held'],
@@ -78,12 +61,12 @@ ${renderTable(
 Computed with the apps' own code: one anonymous caller, whose reads the gateway spreads evenly. Each cell has the calls of Redis for one
 read, the share of reads that wait for one, and the share that is refused although the caller does not exceed its quota.
 
-${renderLimitTable(limitChecks)}
+${renderLimitTable(limitSimulations)}
 
 ## Revocations with up to 32 APIs
 
 Simulated APIs subscribe in one process, and one instance of auth revokes tokens, 50 a second. The time is that of the whole request for
-the revocation; a p99 under ${MAX_REVOCATION_MS} ms is promised. The other columns are for one revocation, with the renewals of leases meanwhile.
+the revocation; the target is a p99 under ${MAX_REVOCATION_MS} ms. The other columns are for one revocation, with the renewals of leases meanwhile.
 
 ${renderTable(
   ['APIs', 'p50 ms', 'p99 ms', 'held', 'scripts', 'commands', 'µs auth', 'µs Redis', 'µs of each API'],
@@ -92,14 +75,14 @@ ${renderTable(
 `
 }
 
-const computeCost = ({ processorMs, answered }: LoadUsage) =>
-  (Object.values(processorMs).reduce((sum, ms) => sum + ms, 0) * 1_000) / answered
+const computeCost = ({ processorMs, expectedResponses }: LoadUsage) =>
+  (Object.values(processorMs).reduce((sum, ms) => sum + ms, 0) * 1_000) / expectedResponses
 
-const summarize = ({ rounds }: PathSeries, compute: (usage: LoadUsage) => number): Spread =>
+const summarizeRounds = <T>(rounds: readonly T[], compute: (round: T) => number): Spread =>
   summarizeSpread(rounds.map(compute))
 
 /** Compares the cost in each round with that at one instance in the same round. */
-export function compareWithOneInstance(series: PathSeries, paths: readonly PathSeries[]): Spread {
+export function compareWithOneInstance(series: InstanceSeries, paths: readonly InstanceSeries[]): Spread {
   const atOne = paths.find(({ name, instances }) => name === series.name && instances === 1)
   const ratios = series.rounds.map((usage, index) => {
     const one = atOne?.rounds[index]
@@ -108,9 +91,9 @@ export function compareWithOneInstance(series: PathSeries, paths: readonly PathS
   return summarizeSpread(ratios)
 }
 
-const computeThroughput = ({ answered, seconds }: LoadUsage) => answered / seconds
+const computeThroughput = ({ expectedResponses, seconds }: LoadUsage) => expectedResponses / seconds
 
-function renderCostRow(series: PathSeries, paths: readonly PathSeries[]): string[] {
+function renderCostRow(series: InstanceSeries, paths: readonly InstanceSeries[]): string[] {
   const { name, title, instances } = series
   const rounds = paths.filter((each) => each.name === name).flatMap((each) => each.rounds)
   const errorCount = rounds.reduce((sum, { errors }) => sum + errors, 0)
@@ -120,18 +103,24 @@ function renderCostRow(series: PathSeries, paths: readonly PathSeries[]): string
   return [
     title,
     String(instances),
-    formatSpread(summarize(series, computeThroughput), 0),
-    formatSpread(summarize(series, computeCost), 0),
+    formatSpread(summarizeRounds(series.rounds, computeThroughput), 0),
+    formatSpread(summarizeRounds(series.rounds, computeCost), 0),
     formatSpread(ratio, 2),
     instances === 1 ? '–' : formatHeld(ratio.median <= MAX_COST_RATIO),
   ]
 }
 
-function renderPartRow(series: PathSeries): string[] {
+function renderPartRow(series: InstanceSeries): string[] {
   const formatPart = (part: Part) =>
-    summarize(series, ({ processorMs, answered }) => (processorMs[part] * 1_000) / answered).median.toFixed(0)
+    summarizeRounds(
+      series.rounds,
+      ({ processorMs, expectedResponses }) => (processorMs[part] * 1_000) / expectedResponses,
+    ).median.toFixed(0)
   const formatCount = (count: typeof countCommands) =>
-    summarize(series, ({ commands, answered }) => count(commands) / answered).median.toFixed(2)
+    summarizeRounds(
+      series.rounds,
+      ({ commands, expectedResponses }) => count(commands) / expectedResponses,
+    ).median.toFixed(2)
   return [
     series.title,
     String(series.instances),
@@ -155,14 +144,14 @@ function renderStackRow({ instances, idle: { processorMs, seconds }, memory }: S
   ]
 }
 
-function renderLimitTable(checks: readonly LimitChecks[]): string {
-  const rates = [...new Set(checks.map(({ readsPerMinute }) => readsPerMinute))]
-  const rows = Map.groupBy(checks, ({ instances }) => instances)
+function renderLimitTable(simulations: readonly LimitSimulation[]): string {
+  const rates = [...new Set(simulations.map(({ readsPerMinute }) => readsPerMinute))]
+  const rows = Map.groupBy(simulations, ({ apis }) => apis)
   const formatPercent = (share: number) => `${Math.round(share * 100)} %`
   return renderTable(
     ['APIs', ...rates.map((rate) => `${rate} reads a minute`)],
-    [...rows].map(([instances, row]) => [
-      String(instances),
+    [...rows].map(([apis, row]) => [
+      String(apis),
       ...row.map(
         ({ callsPerRead, waitingShare, refusedShare }) =>
           `${callsPerRead.toFixed(2)}, ${formatPercent(waitingShare)}, ${formatPercent(refusedShare)}`,
@@ -171,27 +160,24 @@ function renderLimitTable(checks: readonly LimitChecks[]): string {
   )
 }
 
-function renderRevocationRow({ apis, rounds }: RevocationLevel): string[] {
-  const errors = rounds.reduce((sum, { arrivals }) => sum + arrivals.errors, 0)
-  const late = rounds.filter(({ isLate }) => isLate).length
-  const fault = errors > 0 ? `${errors} errors` : late > 0 && 'the generator was late'
-  const spreadOf = (compute: (round: RevocationRound) => number) => summarizeSpread(rounds.map(compute))
-  const p99 = spreadOf(({ arrivals }) => arrivals.latency.p99)
+function renderRevocationRow({ apis, rounds }: RevocationSeries): string[] {
+  const fault = rounds.find((round) => round.fault)?.fault
+  const p50 = summarizeRounds(rounds, ({ arrivals }) => arrivals.latency.p50)
+  const p99 = summarizeRounds(rounds, ({ arrivals }) => arrivals.latency.p99)
   const formatMicros = (part: Part, divisor: number) =>
-    spreadOf(
+    summarizeRounds(
+      rounds,
       ({ usage, arrivals }) => (usage.processorMs[part] * 1_000) / arrivals.answered / divisor,
     ).median.toFixed(0)
   const formatCount = (count: typeof countCommands) =>
-    spreadOf(({ usage, arrivals }) => count(usage.commands) / arrivals.answered).median.toFixed(1)
+    summarizeRounds(
+      rounds,
+      ({ usage, arrivals }) => count(usage.commands) / arrivals.answered,
+    ).median.toFixed(1)
   return [
     String(apis),
-    fault
-      ? 'no figure'
-      : formatSpread(
-          spreadOf(({ arrivals }) => arrivals.latency.p50),
-          1,
-        ),
-    fault ? `no figure: ${fault}` : formatSpread(p99, 1),
+    fault ? 'no figure' : formatSpread(p50, 1),
+    fault ? `no figure: ${fault.what}` : formatSpread(p99, 1),
     formatHeld(!fault && p99.median < MAX_REVOCATION_MS),
     formatCount(countScripts),
     formatCount(countCommands),

@@ -3,15 +3,15 @@ import { openConnection } from '../load/connection.ts'
 import { cycle } from '../load/target.ts'
 import { GUIDE, GUIDES } from '../measured-paths.ts'
 import {
-  createBearerRead,
-  createIntrospections,
-  createRead,
-  createTokenRequest,
-} from '../testbed/create-requests.ts'
+  createApiIntrospectionFormatter,
+  formatBearerRead,
+  formatRead,
+  formatTokenRequest,
+} from '../testbed/format-requests.ts'
 import type { App } from '../testbed/start-measured-app.ts'
 import { openCaller, openChangingCaller, REQUESTS_PER_CALLER } from './callers.ts'
 import type { Load } from './measure-load.ts'
-import type { Instances } from './start-instances.ts'
+import type { InstanceStack } from './start-instances.ts'
 
 /** A measured path of one stack. */
 export interface ScalePath {
@@ -24,26 +24,26 @@ export interface ScalePath {
 const CLIENT_COUNT = 100
 
 /** Creates the paths that are measured. All but introspections go through the gateway. */
-export async function createScalePaths(instances: Instances): Promise<ScalePath[]> {
-  const { auths, apis, gatewayPort, stores } = instances
-  const clients = instances.agents.slice(0, CLIENT_COUNT)
-  const createIntrospection = await createIntrospections(stores)
+export async function createScalePaths(stack: InstanceStack): Promise<ScalePath[]> {
+  const { auths, apis, gatewayPort, stores } = stack
+  const clients = stack.agents.slice(0, CLIENT_COUNT)
+  const formatApiIntrospection = await createApiIntrospectionFormatter(stores)
   const open = (index: number) => openCaller(gatewayPort, index)
-  const reads = clients.map(({ token }) => createBearerRead(GUIDE, token))
-  const tokenRequests = clients.map((client) => createTokenRequest('/oauth/token', client))
-  const introspections = clients.map(({ token }) => createIntrospection(token))
+  const reads = clients.map(({ token }) => formatBearerRead(GUIDE, token))
+  const tokenRequests = clients.map((client) => formatTokenRequest('/oauth/token', client))
+  const introspections = clients.map(({ token }) => formatApiIntrospection(token))
   const listPublicPorts = (apps: readonly App[]) => apps.map(({ port }) => port)
   const internalPorts = auths.map(({ internalPort }) => internalPort)
   return [
     {
       name: 'guides',
       title: `\`GET /api/guides\`, public, ${CONNECTIONS} callers`,
-      load: { open, next: cycle([createRead(GUIDES)]), status: 200 },
+      load: { open, next: cycle([formatRead(GUIDES)]), status: 200 },
     },
     {
       name: 'guides-callers',
       title: `\`GET /api/guides\`, public, callers of ${REQUESTS_PER_CALLER} reads each`,
-      load: { open: () => openChangingCaller(gatewayPort), next: cycle([createRead(GUIDES)]), status: 200 },
+      load: { open: () => openChangingCaller(gatewayPort), next: cycle([formatRead(GUIDES)]), status: 200 },
     },
     {
       name: 'guide-bearer',

@@ -11,8 +11,8 @@ import { type App, startMeasuredApp } from '../testbed/start-measured-app.ts'
 export const PARTS = ['auth', 'api', 'gateway', 'redis', 'postgres'] as const
 export type Part = (typeof PARTS)[number]
 
-/** A number of instances of each app behind one gateway, with stores of their own. */
-export interface Instances extends AsyncDisposable {
+/** A stack: some instances of each app behind one gateway, with stores of their own. */
+export interface InstanceStack extends AsyncDisposable {
   readonly count: number
   readonly stores: Stores
   readonly auths: readonly App[]
@@ -20,11 +20,12 @@ export interface Instances extends AsyncDisposable {
   readonly gatewayPort: number
   readonly agents: readonly AgentWithToken[]
   /** Lists the processes of a part at present. */
-  listProcesses(part: Part): readonly number[]
+  readonly listProcesses: (part: Part) => readonly number[]
 }
 
 /** Each auth instance has at most 14 connections to PostgreSQL, and each API instance 12. */
 const CONNECTIONS_PER_PAIR = 26
+/** For the commands that set up the stores, the bench itself, and the three that PostgreSQL reserves for superusers. */
 const OTHER_CONNECTIONS = 20
 const AGENT_COUNT = 1_000
 
@@ -32,7 +33,7 @@ const AGENT_COUNT = 1_000
 export async function startInstances(
   count: number,
   { folder, nodeOptions }: { folder: string; nodeOptions: readonly string[] },
-): Promise<Instances> {
+): Promise<InstanceStack> {
   await using opening = new AsyncDisposableStack()
   const { caddy } = await findDebianPrograms(['caddy'], process.env['PATH'] ?? '')
   const maxConnections = String(CONNECTIONS_PER_PAIR * count + OTHER_CONNECTIONS)

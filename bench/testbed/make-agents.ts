@@ -2,10 +2,13 @@ import { z } from 'zod'
 import { basicAuthorization, FORM_HEADERS, sendUntilServed } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 
-/** A registered agent with a valid token. */
-export interface AgentWithToken {
+interface Credentials {
   readonly id: string
   readonly secret: string
+}
+
+/** A registered agent with a valid token. */
+export interface AgentWithToken extends Credentials {
   readonly token: string
 }
 
@@ -16,13 +19,15 @@ const CONCURRENCY = 16
 
 /** Registers at least `count` agents at auth, requests a token for each, and returns `count` of them. */
 export const registerAgents = (auth: App, count: number): Promise<AgentWithToken[]> =>
-  createInTurns(count, () => registerAgent(auth))
+  createConcurrently(count, () => registerAgent(auth))
 
 /** Requests at least `count` tokens of one client, and returns `count` of them. @param path the path of the token endpoint */
-export const issueTokens = (count: number, ...request: Parameters<typeof issueToken>): Promise<string[]> =>
-  createInTurns(count, () => issueToken(...request))
+export const issueTokens = (
+  count: number,
+  { port, path, client }: { port: number; path: string; client: Credentials },
+): Promise<string[]> => createConcurrently(count, () => issueToken(port, path, client))
 
-async function createInTurns<T>(count: number, create: () => Promise<T>): Promise<T[]> {
+async function createConcurrently<T>(count: number, create: () => Promise<T>): Promise<T[]> {
   const created: T[] = []
   const createUntilEnough = async () => {
     while (created.length < count) created.push(await create())
@@ -42,11 +47,7 @@ async function registerAgent(auth: App): Promise<AgentWithToken> {
 }
 
 /** Requests a token. @param path the path of the token endpoint */
-export async function issueToken(
-  port: number,
-  path: string,
-  client: { id: string; secret: string },
-): Promise<string> {
+export async function issueToken(port: number, path: string, client: Credentials): Promise<string> {
   const tokenResponse = await sendUntilServed(port, path, {
     method: 'POST',
     headers: { ...FORM_HEADERS, ...basicAuthorization(client.id, client.secret) },

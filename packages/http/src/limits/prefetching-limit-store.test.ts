@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { createSharedLimitStore } from '../../test/create-shared-limit-store.ts'
 import { describeLimitStore } from './limit-store.contract.ts'
-import { createMemoryLimitStore, type LimitPolicy, type LimitStore } from './limit-store.ts'
-import { createPrefetchingLimitStore, type SharedLimitStore } from './prefetching-limit-store.ts'
+import type { LimitPolicy, LimitStore } from './limit-store.ts'
+import { createPrefetchingLimitStore } from './prefetching-limit-store.ts'
 
 const reads: LimitPolicy = { name: 'reads', quota: 200, windowSeconds: 60, batch: 10 }
 const STORE_ERROR = new Error('the store is unavailable')
@@ -10,20 +11,11 @@ const STORE_ERROR = new Error('the store is unavailable')
 function setUp() {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
-  const memory = createMemoryLimitStore(now)
   const state = { calls: 0, isBroken: false }
-  const shared: SharedLimitStore = {
-    ...memory,
-    cachedDailyKey: () => undefined,
-    async takeUpTo(key, policy, maxCount, yesterdaysKey) {
-      state.calls += 1
-      if (state.isBroken) throw STORE_ERROR
-      // All are counted in the same tick, because a real store counts atomically.
-      const counts = await Promise.all(times(maxCount).map(() => memory.take(key, policy, yesterdaysKey)))
-      const allowedCounts = counts.filter(({ allowed }) => allowed)
-      return { ...(allowedCounts.at(-1) ?? counts[0])!, taken: allowedCounts.length }
-    },
-  }
+  const shared = createSharedLimitStore(now, () => {
+    state.calls += 1
+    if (state.isBroken) throw STORE_ERROR
+  })
   return { clock, state, openProcess: () => createPrefetchingLimitStore(shared, now), shared }
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { computeLimitChecks } from './limit-checks.ts'
+import { simulateLimits } from './simulate-limits.ts'
 
 test('a caller whose reads come once a minute to each instance waits for both limits each time', async () => {
-  expect(await computeLimitChecks(30, 30)).toMatchObject({
+  expect(await simulateLimits(30, 30)).toMatchObject({
     callsPerRead: 2,
     waitingShare: 1,
     refusedShare: 0,
@@ -10,13 +10,13 @@ test('a caller whose reads come once a minute to each instance waits for both li
 })
 
 test('with fewer instances, more reads use rate-limit tokens that were prefetched', async () => {
-  const [one, four] = [await computeLimitChecks(30, 1), await computeLimitChecks(30, 4)]
+  const [one, four] = [await simulateLimits(30, 1), await simulateLimits(30, 4)]
   expect(one.callsPerRead).toBeLessThan(four.callsPerRead)
   expect(one.waitingShare).toBeLessThan(four.waitingShare)
   expect(four.waitingShare).toBeLessThan(1)
 })
 
 test('with many instances, a caller within its quota is refused, because they hold rate-limit tokens that it needs', async () => {
-  expect(await computeLimitChecks(90, 1)).toMatchObject({ refusedShare: 0 })
-  expect((await computeLimitChecks(90, 32)).refusedShare).toBeGreaterThan(0)
+  expect(await simulateLimits(90, 1)).toMatchObject({ refusedShare: 0 })
+  expect((await simulateLimits(90, 32)).refusedShare).toBeGreaterThan(0)
 })

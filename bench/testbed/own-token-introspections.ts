@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { cycle, type Target } from '../load/target.ts'
-import { createIntrospectionRequest } from './create-requests.ts'
+import { formatIntrospection } from './format-requests.ts'
 import { issueTokens } from './make-agents.ts'
 import { basicAuthorization, FORM_HEADERS, sendUntilServed } from './send-request.ts'
 
@@ -12,7 +12,7 @@ const ActiveToken = z.object({ active: z.literal(true) })
  *
  * @param options.count the number of tokens
  */
-export function createIntrospectionRequests(options: {
+export function createOwnTokenIntrospections(options: {
   port: number
   paths: { readonly token: string; readonly introspection: string }
   client: { readonly id: string; readonly secret: string }
@@ -25,11 +25,11 @@ export function createIntrospectionRequests(options: {
   return {
     async prepare() {
       if (nextRequest) return
-      const tokens = await issueTokens(count, port, paths.token, client)
+      const tokens = await issueTokens(count, { port, path: paths.token, client })
       const [body = ''] = tokens.map((token) => `token=${token}`)
       ActiveToken.parse(await sendUntilServed(port, paths.introspection, { method: 'POST', headers, body }))
       nextRequest = cycle(
-        tokens.map((token) => createIntrospectionRequest(paths.introspection, authorization, token)),
+        tokens.map((token) => formatIntrospection(paths.introspection, authorization, token)),
       )
     },
     next() {
