@@ -1,10 +1,10 @@
-import { type AgentId, boundBytes, RULES } from '@plainpath/domain'
+import { type AgentId, byteBoundOptions, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { AgentRecord, AgentStore } from './agent-store.ts'
 
 /** How long a miss is cached. It is short, because nothing invalidates it when the agent registers at another instance. */
 const MISS_TTL_MS = 2_000
-/** The memory of about 10,000 agents with a secret and a short name. */
+/** Enough for about 10,000 agents with a secret and a short name (estimated by `byteBoundOptions`). */
 const MAX_CACHED_BYTES = 16_000_000
 
 type Entry = { readonly record: AgentRecord | undefined }
@@ -29,7 +29,7 @@ export function createAgentCache(
 ): AgentCache {
   const { skipSharedLoads = () => false, clock = performance } = options
   const entries = new LRUCache<string, Entry>({
-    ...boundBytes(MAX_CACHED_BYTES),
+    ...byteBoundOptions(MAX_CACHED_BYTES),
     perf: clock,
     ttlResolution: 0,
   })

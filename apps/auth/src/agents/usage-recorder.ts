@@ -1,10 +1,10 @@
-import { type AgentId, boundBytes, RULES } from '@plainpath/domain'
+import { type AgentId, byteBoundOptions, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { AgentCache } from './agent-cache.ts'
 import type { AgentStore } from './agent-store.ts'
 import { computeIdleExpiry } from './describe-agent.ts'
 
-/** The memory of the last uses of about 10,000 registered agents. */
+/** Enough for the last uses of about 10,000 registered agents (estimated by `byteBoundOptions`). */
 const MAX_REMEMBERED_BYTES = 2_500_000
 
 /** Records when agents were last used, about once a day for each, so issuing a token seldom writes to the database. */
@@ -25,7 +25,7 @@ export function createUsageRecorder(deps: {
   agents: Pick<AgentStore, 'markUsed'>
   now: () => Date
 }): UsageRecorder {
-  const lastUses = new LRUCache<string, Date>(boundBytes(MAX_REMEMBERED_BYTES))
+  const lastUses = new LRUCache<string, Date>(byteBoundOptions(MAX_REMEMBERED_BYTES))
   const inFlight = new Map<string, Promise<boolean>>()
 
   async function markUsed(id: AgentId, now: Date): Promise<boolean> {

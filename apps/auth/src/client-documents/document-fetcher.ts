@@ -1,4 +1,4 @@
-import { type AgentId, boundBytes, err, ok, type Result, RULES } from '@plainpath/domain'
+import { type AgentId, byteBoundOptions, err, ok, type Result, RULES } from '@plainpath/domain'
 import { listNetworks } from '@plainpath/http'
 import { LRUCache } from 'lru-cache'
 import {
@@ -20,9 +20,9 @@ const MAX_FOR_CALLER = 2
 const MAX_NEW_IN_PROCESS = 12
 const MAX_NEW_FOR_HOST = 2
 
-/** How long a URL is not fetched again after a failure, if the failure is among the latest that fit into `MAX_FAILURES_BYTES`. */
+/** How long a URL is not fetched again after a failure, unless later failures have evicted it. */
 const FAILURE_MS = RULES.documentFailureMs
-/** The memory of over 1,000 failures, also with the longest URLs. */
+/** Enough for 1,000 failures with the longest URLs (estimated by `byteBoundOptions`). */
 const MAX_FAILURES_BYTES = 1_000_000
 
 /** The outcomes of a call, which are labels of a metric. `FETCH_FAULTS` names the steps of a fetch that can fail. */
@@ -71,7 +71,7 @@ export function createDocumentFetcher<Document>(
   const inFlight = new Map<AgentId, Promise<Result<Document, DocumentFault>>>()
   const slots = createSlotCounter()
   const failures = new LRUCache<AgentId, DocumentFault>({
-    ...boundBytes(MAX_FAILURES_BYTES),
+    ...byteBoundOptions(MAX_FAILURES_BYTES),
     ttl: FAILURE_MS,
     perf: clock,
     ttlResolution: 0,

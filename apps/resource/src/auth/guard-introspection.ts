@@ -1,4 +1,4 @@
-import { boundBytes } from '@plainpath/domain'
+import { byteBoundOptions } from '@plainpath/domain'
 import { createMemoryLimitStore, type LimitPolicy, type LimitState, listNetworks } from '@plainpath/http'
 import { sha256Text } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
@@ -19,7 +19,7 @@ const UNVERIFIED_IN_FLIGHT_FROM_NETWORK: LimitPolicy = {
 }
 
 const VERIFIED_LIFETIME_MS = 10 * 60_000
-/** The memory of the hashes of about 50,000 tokens. */
+/** Enough for the hashes of about 50,000 tokens (estimated by `byteBoundOptions`). */
 const MAX_VERIFIED_BYTES = 10_000_000
 
 /** Thrown when a limit does not allow an introspection. */
@@ -49,7 +49,7 @@ export function guardIntrospection(options: {
   const { introspect, factor, now } = options
   const failedTokens = createMemoryLimitStore(now)
   const recentlyVerified = new LRUCache<string, true>({
-    ...boundBytes(MAX_VERIFIED_BYTES),
+    ...byteBoundOptions(MAX_VERIFIED_BYTES),
     ttl: VERIFIED_LIFETIME_MS,
     perf: { now: () => now().getTime() },
   })

@@ -12,7 +12,7 @@ import type { Config } from '../config.ts'
 
 /** Bounds the age of a cached introspection: even a revocation that failed midway, with a 503, takes effect within this time. */
 const MAX_CACHE_AGE_MS = 30_000
-/** The memory of about 10,000 introspections. */
+/** Enough for about 10,000 introspections (estimated by `estimateEntryBytes`). */
 const MAX_CACHED_BYTES = 10_000_000
 
 /** Creates the introspection cache. It stays unused until `followRevocations` has subscribed it. */

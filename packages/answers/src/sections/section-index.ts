@@ -1,4 +1,4 @@
-import { boundBytes } from '@plainpath/domain'
+import { byteBoundOptions } from '@plainpath/domain'
 import {
   createTextSearch,
   type GuideAsks,
@@ -95,10 +95,10 @@ const OTHER_SUBJECT_FACTOR = 0.8
 const INTRO_FACTOR = 0.7
 const MAX_WORDS = 200
 
-/** Twice the memory of the terms of all guides. */
+/** Twice the memory of the terms of all guides (estimated by `byteBoundOptions`). */
 const MAX_TERMS_BYTES = 8_000_000
 /** Caches the terms of texts, because most texts do not change when a guide or a switch changes. */
-const termsByText = new LRUCache<string, readonly string[]>(boundBytes(MAX_TERMS_BYTES))
+const termsByText = new LRUCache<string, readonly string[]>(byteBoundOptions(MAX_TERMS_BYTES))
 
 const parseTerms = (text: string) => toSearchTerms(splitWords(text))
 

@@ -57,7 +57,7 @@ interface LocalLimits {
   offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined
 }
 
-/** Bounds a cache by size, because with a maximum number of entries it allocates all its memory when created. */
+/** Bounds the number of entries by `maxSize`: with `max`, a cache reserves all its memory when it is created. */
 const KEY_CACHE_OPTIONS = { maxSize: 50_000, sizeCalculation: () => 1 }
 
 /**

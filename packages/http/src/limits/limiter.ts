@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import { boundBytes, DAY_MS } from '@plainpath/domain'
+import { byteBoundOptions, DAY_MS } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
@@ -145,7 +145,7 @@ interface KeyCache {
   readonly callers: WeakMap<RouteLimits, LRUCache<string, readonly PolicyKeys[]>>
 }
 
-/** For each `RouteLimits`, the memory of the keys of about 10,000 callers. */
+/** Enough, for each `RouteLimits`, for the keys of about 10,000 callers (estimated by `byteBoundOptions`). */
 const MAX_CALLERS_BYTES = 7_000_000
 
 /** Creates the function behind {@link Limiter.takeLocally}. */
@@ -162,7 +162,8 @@ export function createTakeLocally(options: {
   function findKeys(limits: RouteLimits, dailyKey: Buffer, address: string, caller?: LimitedCaller) {
     if (cache.dailyKey !== dailyKey) cache = { dailyKey, callers: new WeakMap() }
     const callers =
-      cache.callers.get(limits) ?? new LRUCache<string, readonly PolicyKeys[]>(boundBytes(MAX_CALLERS_BYTES))
+      cache.callers.get(limits) ??
+      new LRUCache<string, readonly PolicyKeys[]>(byteBoundOptions(MAX_CALLERS_BYTES))
     cache.callers.set(limits, callers)
     const callerKey = formatCallerKey(address, caller)
     const cachedKeys = callers.get(callerKey)
@@ -241,7 +242,7 @@ interface HashingKey {
   readonly hashes: LRUCache<string, string>
 }
 const HASHING_KEYS = new WeakMap<Buffer, HashingKey>()
-/** The memory of the hashes of about 10,000 addresses. */
+/** Enough for the hashes of about 10,000 addresses (estimated by `byteBoundOptions`). */
 const MAX_HASHES_BYTES = 2_000_000
 /** Longer texts are not cached. Our addresses and ids are shorter, but a text may be as long as a request body. */
 const MAX_CACHED_LENGTH = 500
@@ -254,7 +255,7 @@ const MAX_CACHED_LENGTH = 500
 function hashSubject(dailyKey: Buffer, { name }: LimitPolicy, subject: string): string {
   const hashingKey = HASHING_KEYS.get(dailyKey) ?? {
     key: createSecretKey(dailyKey),
-    hashes: new LRUCache<string, string>(boundBytes(MAX_HASHES_BYTES)),
+    hashes: new LRUCache<string, string>(byteBoundOptions(MAX_HASHES_BYTES)),
   }
   HASHING_KEYS.set(dailyKey, hashingKey)
   const { key, hashes } = hashingKey
@@ -274,7 +275,8 @@ function listWindowDays({ windowSeconds }: LimitPolicy, at: Date): [string, stri
 /** Returns today if the current windows of all policies began today; otherwise undefined. */
 function findOnlyWindowDay(at: Date, limits: RouteLimits): string | undefined {
   const now = at.getTime()
-  return now - findLongestWindowMs(limits) >= findMidnight(now) ? formatDay(now) : undefined
+  const midnight = Math.floor(now / DAY_MS) * DAY_MS
+  return now - findLongestWindowMs(limits) >= midnight ? formatDay(now) : undefined
 }
 
 const LONGEST_WINDOWS_MS = new WeakMap<RouteLimits, number>()
@@ -287,8 +289,6 @@ function findLongestWindowMs(limits: RouteLimits): number {
   LONGEST_WINDOWS_MS.set(limits, longestMs)
   return longestMs
 }
-
-const findMidnight = (ms: number) => Math.floor(ms / DAY_MS) * DAY_MS
 
 let lastDay = { number: Number.NaN, text: '' }
 

@@ -1,4 +1,4 @@
-import { boundBytes } from '@plainpath/domain'
+import { byteBoundOptions } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import { type LimitCount, type LimitPolicy, type LimitStore, toLimitCount } from './limit-store.ts'
 
@@ -31,7 +31,7 @@ interface Batch {
   readonly expiresAt: number
 }
 
-/** The memory of the batches of about 100,000 keys. */
+/** Enough for the batches of about 100,000 keys (estimated by `byteBoundOptions`). */
 const MAX_BATCHES_BYTES = 33_000_000
 /** After a batch of at least this size, the next one is prefetched. */
 const MIN_PREFETCH_SIZE = 4
@@ -49,7 +49,7 @@ const MIN_PREFETCH_SIZE = 4
  * a burst of refused requests causes few calls.
  */
 export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => Date): LimitStore {
-  const batches = new LRUCache<string, Batch>(boundBytes(MAX_BATCHES_BYTES))
+  const batches = new LRUCache<string, Batch>(byteBoundOptions(MAX_BATCHES_BYTES))
   const inFlight = new Map<string, Promise<LimitCount>>()
 
   function findCurrentBatch(key: string, nowMs: number): Batch | undefined {
@@ -116,7 +116,9 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
 
   return {
     take: (key, policy, yesterdaysKey) =>
-      (policy.batch === undefined ? store.take : takeFromBatch)(key, policy, yesterdaysKey),
+      policy.batch === undefined
+        ? store.take(key, policy, yesterdaysKey)
+        : takeFromBatch(key, policy, yesterdaysKey),
     dailyKey: (day) => store.dailyKey(day),
     local: { cachedDailyKey: (day) => store.cachedDailyKey(day), offer },
   }

@@ -44,7 +44,10 @@ export function parseTrustedProxies(list: string): TrustedProxies {
 }
 
 const MAX_HOPS = 64
-/** Results are cached, because requests come from the same few gateways and from returning clients. */
+/**
+ * Enough for the few gateways and the clients that return soon. Small, because a cache with `max` reserves memory for all its
+ * entries at once.
+ */
 const MAX_CACHED_ADDRESSES = 1_000
 
 /**

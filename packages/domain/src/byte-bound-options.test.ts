@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { estimateEntryBytes } from './bound-bytes.ts'
+import { estimateEntryBytes } from './byte-bound-options.ts'
 
 const EMPTY = estimateEntryBytes('', undefined)
 

@@ -1,18 +1,22 @@
-/** The memory of an entry of `lru-cache`, of an object without its members, and of a member, in bytes. V8 needs about as much. */
+/** Rough values for 64-bit V8, in bytes: an entry of `lru-cache`, an object without its members, and a member. */
 const ENTRY_BYTES = 100
 const OBJECT_BYTES = 60
 const MEMBER_BYTES = 16
 
 /**
- * Creates the options of an `LRUCache` that bound it by the estimated memory of its entries, since they differ in size. Unlike with
- * a maximum number of entries, an empty cache takes no memory.
+ * Returns the options of an `LRUCache` that bound the estimated memory of its entries. Use them where entries differ in size.
+ *
+ * For a few entries of one size, use `max`, which reserves memory for all of them at once. For many entries of one size, use a
+ * `maxSize` with a `sizeCalculation` of 1, which reserves nothing.
+ *
+ * @param maxBytes the bound; an entry larger than this is not cached
  */
-export const boundBytes = (maxBytes: number) => ({
+export const byteBoundOptions = (maxBytes: number) => ({
   maxSize: maxBytes,
   sizeCalculation: (value: unknown, key: string) => estimateEntryBytes(key, value),
 })
 
-/** Estimates the memory of a cached entry, in bytes. */
+/** Estimates the memory of a cached entry, in bytes. `value` must not contain a `Map`, which would count as an empty object. */
 export const estimateEntryBytes = (key: string, value: unknown): number =>
   ENTRY_BYTES + estimateBytes(key) + estimateBytes(value)
 
