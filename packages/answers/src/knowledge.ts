@@ -40,7 +40,10 @@ export interface Knowledge {
   readonly version: string
 }
 
-/** Caches the current and the previous version of the knowledge, so that reverting a switch needs no new preparation. Each takes 10 MB. */
+/**
+ * Caches the current and the previous version of the knowledge, so that reverting a switch needs no new preparation. Each takes
+ * 10 MB.
+ */
 const preparedByVersion = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 2 })
 
 /**

@@ -16,7 +16,9 @@ const TAB = '\t'
 const NEWLINE = '\n'
 
 /**
- * Reads a model from a file: its head as JSON on the first line, then one line per feature with the name, a tab and the row.
+ * Reads a model file: its head as JSON on the first line, then one line per feature (name, rarity and weights, with tabs between
+ * them). The lines must be in the order of their bytes, as `formatModelFile` writes them, because `findFeature` searches by
+ * bisection.
  *
  * @throws {z.ZodError} when the head is invalid
  */

@@ -32,13 +32,13 @@ export interface GuideIndex {
 }
 
 /** The weight of a match in each field. */
-const BOOST = { title: 3, summary: 2, headings: 2, audience: 1, body: 1.5, triggers: 0.3 }
+const FIELD_WEIGHTS = { title: 3, summary: 2, headings: 2, audience: 1, body: 1.5, triggers: 0.3 }
 const MAX_WORDS = 40
 const MAX_WORDS_TO_SUGGEST_FOR = 5
 const MAX_WORD_LENGTH = 30
 
-type Field = keyof typeof BOOST
-const FIELDS = Object.keys(BOOST) as Field[]
+type Field = keyof typeof FIELD_WEIGHTS
+const FIELDS = Object.keys(FIELD_WEIGHTS) as Field[]
 const mapFields = (toTerms: (field: Field) => readonly string[]) =>
   Object.fromEntries(FIELDS.map((field) => [field, toTerms(field)])) as Record<Field, readonly string[]>
 
@@ -49,7 +49,7 @@ export function createGuideIndex(guides: readonly PackagedGuide[]): GuideIndex {
   const spelling = createSpelling([...vocabulary, ...SYNONYM_WORDS])
   const findTexts = createTextSearch(
     texts.map((text) => mapFields((field) => toSearchTerms(splitWords(text[field])))),
-    BOOST,
+    FIELD_WEIGHTS,
   )
   const snippets = texts.map(({ blocks }) => createSnippetFinder(blocks))
   return {
@@ -58,10 +58,10 @@ export function createGuideIndex(guides: readonly PackagedGuide[]): GuideIndex {
       const terms = toQuestionTerms(words)
       if (terms.length === 0) return []
       const hits = findTexts(terms).toSorted((a, b) => b.score - a.score)
-      return hits.slice(0, limit).map(({ text, score }) => ({
-        slug: texts[text]?.slug ?? '',
+      return hits.slice(0, limit).map(({ index, score }) => ({
+        slug: texts[index]?.slug ?? '',
         score,
-        ...(snippets[text]?.(terms) ?? NO_SNIPPET),
+        ...(snippets[index]?.(terms) ?? NO_SNIPPET),
       }))
     },
     suggestWords(text, limit) {

@@ -15,7 +15,7 @@ const search = createTextSearch(
 const rank = (...terms: string[]) =>
   search(terms)
     .toSorted((a, b) => b.score - a.score)
-    .map(({ text }) => NAMES[text])
+    .map(({ index }) => NAMES[index])
 
 test('finds the texts that contain any of the terms', () => {
   expect(rank('photo', 'court', 'absent')).toEqual(['court', 'card'])
@@ -40,6 +40,6 @@ test('scores are those of BM25+, times the number of terms found', () => {
   const meanBodyLength = (3 + 3 + 1) / 3
   const fee = bm25(1, 2, 3, meanBodyLength)
   const renew = bm25(1, 1, 3, meanBodyLength)
-  const [permit] = search(['fee', 'renew']).filter(({ text }) => NAMES[text] === 'permit')
+  const [permit] = search(['fee', 'renew']).filter(({ index }) => NAMES[index] === 'permit')
   expect(permit?.score).toBeCloseTo((fee + renew) * 2, 10)
 })

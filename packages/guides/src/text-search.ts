@@ -3,22 +3,32 @@ export type SearchableText<Field extends string> = Readonly<Record<Field, readon
 
 interface TextHit {
   /** The index of the text. */
-  readonly text: number
+  readonly index: number
   /** Higher is better. Comparable only within one search. */
   readonly score: number
 }
 
-/** Finds the texts that contain any of the distinct terms, in no particular order. */
+/**
+ * Finds the texts that contain any of the terms, in no particular order.
+ *
+ * @param terms without repetitions: a repeated term would count twice
+ */
 type TextSearch = (terms: readonly string[]) => readonly TextHit[]
 
 /** Maps each term to the texts that contain it, by index, and the score that it adds to each. */
 type Scores = Map<string, Map<number, number>>
 
-/** The parameters of BM25+: the weight of repetitions, the weight of the field's length, and the least score of an occurrence. */
+/**
+ * The parameters of BM25+. `k`: a higher value lets repetitions add more. `b`: how much the length of a field counts, from 0 to 1.
+ * `d`: what a term adds at least, however long the field is (δ in Lv and Zhai 2011). The values are the defaults of minisearch.
+ */
 const BM25 = { k: 1.2, b: 0.7, d: 0.5 }
 
 /**
  * Creates an in-memory search by BM25+. All scores are computed in advance, so a search only adds them up.
+ *
+ * Three things differ from the published formula, as they do in minisearch (decision 43): the length of a field is its number of
+ * distinct terms, an empty field has the length 1, and the sum for a text is multiplied by the number of terms that it contains.
  *
  * @param weights the weight of a match in each field
  */
@@ -37,7 +47,7 @@ export function createTextSearch<Field extends string>(
   const postings = new Map(
     [...scores].map(([term, scoreByText]) => [
       term,
-      { texts: [...scoreByText.keys()], scores: [...scoreByText.values()] },
+      { textIndices: [...scoreByText.keys()], scores: [...scoreByText.values()] },
     ]),
   )
   return (terms) => {
@@ -47,14 +57,14 @@ export function createTextSearch<Field extends string>(
     for (const term of terms) {
       const posting = postings.get(term)
       if (posting === undefined) continue
-      for (const [index, text] of posting.texts.entries()) {
-        if (termCounts[text] === 0) found.push(text)
-        sums[text] = (sums[text] ?? 0) + (posting.scores[index] ?? 0)
-        termCounts[text] = (termCounts[text] ?? 0) + 1
+      for (const [position, textIndex] of posting.textIndices.entries()) {
+        if (termCounts[textIndex] === 0) found.push(textIndex)
+        sums[textIndex] = (sums[textIndex] ?? 0) + (posting.scores[position] ?? 0)
+        termCounts[textIndex] = (termCounts[textIndex] ?? 0) + 1
       }
     }
-    // A text with more of the terms is better than its sum alone says.
-    return found.map((text) => ({ text, score: (sums[text] ?? 0) * (termCounts[text] ?? 0) }))
+    // The factor ranks a text with more of the terms higher.
+    return found.map((index) => ({ index, score: (sums[index] ?? 0) * (termCounts[index] ?? 0) }))
   }
 }
 
@@ -64,14 +74,15 @@ function addField(scores: Scores, fieldTerms: readonly (readonly string[])[], we
   let meanLength = 0
   /** The number of times that each text contains a term. */
   const frequencies = new Map<string, Map<number, number>>()
-  for (const [text, terms] of fieldTerms.entries()) {
+  for (const [textIndex, terms] of fieldTerms.entries()) {
     const length = new Set(terms).size || 1
     lengths.push(length)
-    meanLength = (meanLength * text + length) / (text + 1)
+    // A running mean, because the quotient of sum and count rounds differently: scores equal those of minisearch (decision 43).
+    meanLength = (meanLength * textIndex + length) / (textIndex + 1)
     for (const term of terms) {
       const frequencyByText = frequencies.get(term) ?? new Map<number, number>()
       frequencies.set(term, frequencyByText)
-      frequencyByText.set(text, (frequencyByText.get(text) ?? 0) + 1)
+      frequencyByText.set(textIndex, (frequencyByText.get(textIndex) ?? 0) + 1)
     }
   }
   const { k, b, d } = BM25
@@ -80,10 +91,13 @@ function addField(scores: Scores, fieldTerms: readonly (readonly string[])[], we
     const information = Math.log(1 + (fieldTerms.length - count + 0.5) / (count + 0.5))
     const scoreByText = scores.get(term) ?? new Map<number, number>()
     scores.set(term, scoreByText)
-    for (const [text, frequency] of frequencyByText) {
+    for (const [textIndex, frequency] of frequencyByText) {
       const saturation =
-        (frequency * (k + 1)) / (frequency + k * (1 - b + (b * (lengths[text] ?? 1)) / meanLength))
-      scoreByText.set(text, (scoreByText.get(text) ?? 0) + weight * (information * (d + saturation)))
+        (frequency * (k + 1)) / (frequency + k * (1 - b + (b * (lengths[textIndex] ?? 1)) / meanLength))
+      scoreByText.set(
+        textIndex,
+        (scoreByText.get(textIndex) ?? 0) + weight * (information * (d + saturation)),
+      )
     }
   }
 }

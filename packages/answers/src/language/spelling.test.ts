@@ -6,7 +6,7 @@ test.each([
   ['petiton', 'petition'],
   ['pteition', 'petition'],
   ['partiton', 'partition'],
-  // “states” and “status” lack one letter each, so the first alphabetically is the correction.
+  // “stats” lacks one letter of “states” and of “status”; the first alphabetically wins.
   ['stats', 'states'],
   ['perm', 'perm'],
   ['zzzzzz', 'zzzzzz'],

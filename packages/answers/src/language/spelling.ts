@@ -11,7 +11,10 @@ const MIN_LENGTH = 5
  */
 export function createSpelling(vocabulary: Iterable<string>, otherWords: ReadonlySet<string>): Spelling {
   const corrections = new Set(vocabulary)
-  /** The corrections by each text that `listDeletions` returns for them: one, or several with spaces between. */
+  /**
+   * The corrections by each text that `listDeletions` returns for them: mostly one, otherwise several with spaces between. Arrays
+   * would take 5 MB more.
+   */
   const byDeletion = new Map<string, string>()
   for (const word of corrections) {
     if (word.length < MIN_LENGTH || /\d/.test(word)) continue

@@ -80,9 +80,9 @@ export interface SectionIndex {
 }
 
 /** The weights of a match in the fields of a section. */
-const SECTION_BOOST = { asks: 2, heading: 1.2, text: 0.7, guide: 1 }
+const SECTION_FIELD_WEIGHTS = { asks: 2, heading: 1.2, text: 0.7, guide: 1 }
 /** The weights of a match in the fields of a guide. */
-const GUIDE_BOOST = { names: 2.5, asks: 1.5, text: 0.8 }
+const GUIDE_FIELD_WEIGHTS = { names: 2.5, asks: 1.5, text: 0.8 }
 /** The weights, in a section's score, of its own text, its nearest ask, its guide, and a requested type of information. */
 const WEIGHTS = { section: 1, ask: 30, guide: 0.7, type: 0.9 }
 /** The gain for sections of a guide that the model is certain about. */
@@ -118,8 +118,11 @@ export function createSectionIndex(
 ): SectionIndex {
   const asksBySlug = new Map(guideAskFiles.map((asks) => [asks.guide, asks]))
   const sections = new Map<string, IndexedSection>()
-  const sectionTexts: SearchableText<keyof typeof SECTION_BOOST>[] = []
-  const guideTexts: SearchableText<keyof typeof GUIDE_BOOST>[] = []
+  const searchedSections: {
+    readonly section: IndexedSection
+    readonly fields: SearchableText<keyof typeof SECTION_FIELD_WEIGHTS>
+  }[] = []
+  const guideTexts: SearchableText<keyof typeof GUIDE_FIELD_WEIGHTS>[] = []
   const vocabulary: string[] = [...SYNONYM_WORDS]
   const indexedAsks: { section: string; answered: boolean; terms: ReadonlySet<string> }[] = []
   const sectionCounts = new Map<string, number>()
@@ -129,20 +132,21 @@ export function createSectionIndex(
     const guideAsks = asksBySlug.get(guide.slug)
     const names = [guide.title, guide.summary, ...(guideAsks?.names ?? [])].join('\n')
     const guideSections = listGuideSections(guide).filter(({ id }) => !withdrawnSections.has(id))
-    for (const section of guideSections) {
+    for (const guideSection of guideSections) {
       const {
         asks: answeredAsks = [],
         near: nearAsks = [],
         types = [],
-      } = guideAsks?.sections[section.key] ?? {}
+      } = guideAsks?.sections[guideSection.key] ?? {}
       const asks = [...answeredAsks, ...nearAsks]
-      for (const [, heading = ''] of section.markdown.matchAll(/^### +(.+)$/gm))
-        sectionIdsByHeading.set(`${guide.slug}#${toHeadingAnchor(heading)}`, section.id)
-      sections.set(section.id, {
-        ...section,
+      for (const [, heading = ''] of guideSection.markdown.matchAll(/^### +(.+)$/gm))
+        sectionIdsByHeading.set(`${guide.slug}#${toHeadingAnchor(heading)}`, guideSection.id)
+      const section = {
+        ...guideSection,
         types: new Set(types),
-        modelId: `${guide.slug}#${section.key}`,
-      })
+        modelId: `${guide.slug}#${guideSection.key}`,
+      }
+      sections.set(section.id, section)
       vocabulary.push(...splitWords(section.text), ...asks.flatMap(splitWords))
       const fields = {
         asks: parseCachedTerms(asks.join('\n')),
@@ -152,7 +156,7 @@ export function createSectionIndex(
       }
       for (const term of new Set([...fields.asks, ...fields.heading, ...fields.text]))
         sectionCounts.set(term, (sectionCounts.get(term) ?? 0) + 1)
-      sectionTexts.push(fields)
+      searchedSections.push({ section, fields })
       for (const ask of asks)
         indexedAsks.push({
           section: section.id,
@@ -169,9 +173,11 @@ export function createSectionIndex(
       text: guideSections.flatMap(({ text }) => parseCachedTerms(text)),
     })
   }
-  const sectionList = [...sections.values()]
-  const findSections = createTextSearch(sectionTexts, SECTION_BOOST)
-  const findGuides = createTextSearch(guideTexts, GUIDE_BOOST)
+  const findSections = createTextSearch(
+    searchedSections.map(({ fields }) => fields),
+    SECTION_FIELD_WEIGHTS,
+  )
+  const findGuides = createTextSearch(guideTexts, GUIDE_FIELD_WEIGHTS)
   const getWeight = (term: string) => Math.log(1 + sections.size / (sectionCounts.get(term) ?? 1))
   const askIndex = createAskIndex(indexedAsks, getWeight)
   const findExcludedGuides = createPhraseFinder(
@@ -189,16 +195,17 @@ export function createSectionIndex(
       const questionTerms = toQuestionTerms(words)
       const queryTerms = [...new Set([...questionTerms, ...parseTerms(findGuideWords(stems).join(' '))])]
       const types = detectQuestionTypes(question)
-      const requestedTypes = [...types]
+      // An array, because each hit searches it, and a set has no `some`.
+      const typeList = [...types]
       const excludedGuides = new Set(findExcludedGuides(stems))
       const askMatches = askIndex.match(queryTerms)
       const guideScores = new Map(
-        findGuides(queryTerms).map(({ text, score }) => [guides[text]?.slug, score]),
+        findGuides(queryTerms).map(({ index, score }) => [guides[index]?.slug, score]),
       )
       const termCount = queryTerms.length || 1
-      const hits = findSections(queryTerms).map(({ text, score }): SectionHit => {
-        const section = sectionList[text]
-        if (section === undefined) throw new Error(`no section ${text}`)
+      const hits = findSections(queryTerms).map(({ index, score }): SectionHit => {
+        const section = searchedSections[index]?.section
+        if (section === undefined) throw new Error(`no section ${index}`)
         const relativeSimilarity = (likely?.sections.get(section.modelId) ?? 0) / (maxSimilarity || 1)
         const ask = askMatches.get(section.id)
         const scoreParts = {
@@ -206,7 +213,7 @@ export function createSectionIndex(
           ask: ask?.score ?? 0,
           guide: (guideScores.get(section.guide) ?? 0) / termCount,
         }
-        const typeMatches = requestedTypes.some((type) => section.types.has(type))
+        const typeMatches = typeList.some((type) => section.types.has(type))
         const weightedSum =
           scoreParts.section * WEIGHTS.section +
           scoreParts.ask * WEIGHTS.ask +

@@ -26,10 +26,12 @@ interface QuantityAlternative extends Alternative {
   readonly first: QuantityAtom
 }
 
-/** The sequences that begin with an atom: the symbols that it matches alone, as most words do, and the longer sequences. */
+/** The sequences that begin with an atom. */
 interface Alternatives {
-  readonly single: number[]
-  readonly longer: Alternative[]
+  /** The symbols that the atom matches alone, as most words do. */
+  readonly symbols: number[]
+  /** The sequences with further atoms. */
+  readonly sequences: Alternative[]
 }
 
 /** All phrases, by their first atom. One pass over a question finds all of them. */
@@ -70,10 +72,10 @@ export function createPhraseTable(
     return symbols.size - 1
   }
   const addAlternative = <K>(map: Map<K, Alternatives>, first: K, alternative: Alternative) => {
-    const alternatives = map.get(first) ?? { single: [], longer: [] }
+    const alternatives = map.get(first) ?? { symbols: [], sequences: [] }
     map.set(first, alternatives)
-    if (alternative.furtherSteps.length === 0) alternatives.single.push(alternative.symbol)
-    else alternatives.longer.push(alternative)
+    if (alternative.furtherSteps.length === 0) alternatives.symbols.push(alternative.symbol)
+    else alternatives.sequences.push(alternative)
   }
   const addSequence = (symbol: number, sequence: Sequence) => {
     const [first, ...furtherSteps] = sequence.map((atom) => toStep(atom))
@@ -81,9 +83,11 @@ export function createPhraseTable(
     const alternative = { symbol, furtherSteps, requiredKeys }
     if (first?.kind === 'word') addAlternative(byKey, first.key, alternative)
     else if (first?.kind === 'symbol') addAlternative(bySymbol, first.symbol, alternative)
-    else if (first?.kind === 'quantity')
-      byQuantity.set(first.of, [...(byQuantity.get(first.of) ?? []), { ...alternative, first }])
-    else throw new Error('a phrase begins with a gap')
+    else if (first?.kind === 'quantity') {
+      const alternatives = byQuantity.get(first.of) ?? []
+      byQuantity.set(first.of, alternatives)
+      alternatives.push({ ...alternative, first })
+    } else throw new Error('a phrase begins with a gap')
   }
   const toStep = (atom: Atom): Step => {
     if (atom.kind === 'word') {
@@ -140,7 +144,10 @@ export function findPhrases(
   const keys = tokens.map((token) => listKeys(table, token))
   const questionKeys = new Set(keys.flatMap((names) => [...names]))
   const isPossible = ({ requiredKeys }: Alternative) => requiredKeys.every((key) => questionKeys.has(key))
-  const selectPossible = ({ single, longer }: Alternatives) => ({ single, longer: longer.filter(isPossible) })
+  const selectPossible = ({ symbols, sequences }: Alternatives) => ({
+    symbols,
+    sequences: sequences.filter(isPossible),
+  })
   const search: PhraseSearch = {
     keys,
     quantities,
@@ -172,6 +179,7 @@ interface PhraseSearch {
   readonly sentenceEnds: readonly number[]
   /** For each token, the ends of the hits that begin there, by symbol. */
   readonly hitEnds: readonly Map<number, number>[]
+  /** 1 for each symbol with a hit, otherwise 0. */
   readonly hasHits: Uint8Array
   /** The next three return the alternatives whose required keys are in the question, by the first atom. */
   readonly byKey: (key: string) => Alternatives | undefined
@@ -245,8 +253,8 @@ function findHitsAt(start: number, search: PhraseSearch): void {
       addHits(symbol, findEnds(furtherSteps, start, toEndBit(quantity.end - start), search))
   }
   for (let atom = foundAtoms.pop(); atom; atom = foundAtoms.pop()) {
-    for (const symbol of atom.alternatives.single) addHits(symbol, atom.ends)
-    for (const { symbol, furtherSteps } of atom.alternatives.longer)
+    for (const symbol of atom.alternatives.symbols) addHits(symbol, atom.ends)
+    for (const { symbol, furtherSteps } of atom.alternatives.sequences)
       addHits(symbol, findEnds(furtherSteps, start, atom.ends, search))
   }
 }
