@@ -55,10 +55,10 @@ export const getUsableShare = (cap: number, askedFor: boolean): number =>
 export const IS_WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
 
 /**
- * `counted`: the mail may be sent. `domain`, `all`: it waits for room under that cap. `mailbox`: only the cap of its mailbox is
- * used up.
+ * Whether a mail may be sent. `counted`: it may, and counts under the caps. `domain`, `all`: it waits for room under this shared
+ * cap. `mailbox-full`: only the cap of its mailbox is used up, so the caller must drop it.
  */
-const Verdict = z.enum(['counted', 'mailbox', 'domain', 'all'])
+const Verdict = z.enum(['counted', 'mailbox-full', 'domain', 'all'])
 type Verdict = z.infer<typeof Verdict>
 
 interface CapDeps {
@@ -70,8 +70,11 @@ interface CapDeps {
 const LOCK_CAPS = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
 
 /**
- * SQL that decides about a mail under the caps, and records the decision. The verdict is `domain` or `all` for the shared cap under
- * which the mail waits, `mailbox` if only its mailbox cap is used up, and otherwise `counted`.
+ * SQL that decides whether a mail may be sent now, and records the decision. Returns a `Verdict`.
+ *
+ * Parameters: $1 the id of the mail, $2 the hash of its mailbox, $3 that of its domain, $4 the id of the hash key,
+ * $5 24 hours ago, $6 now, $7 whether a person requested the mail, $8 to $10 the caps for its mailbox, its domain and all mails,
+ * $11 when it is given up if it has to wait.
  */
 const COUNT_MAIL = `
   with full_caps as (
@@ -83,7 +86,8 @@ const COUNT_MAIL = `
       (select count(*) from mails where counted_at > $5) >= $10::bigint
         or exists (select from mails where ${IS_WAITING} and deferred_by = 'all' and (asked_for or not $7)) as all),
   judged as (
-    select case when domain then 'domain' when full_caps.all then 'all' when mailbox then 'mailbox' else 'counted' end as verdict
+    select case when domain then 'domain' when full_caps.all then 'all' when mailbox then 'mailbox-full'
+                else 'counted' end as verdict
     from full_caps),
   counted as (
     update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, counted_at = $6
@@ -135,9 +139,7 @@ const MAX_RELEASED = 100
 
 /**
  * SQL that decides which waiting mails are released. Mails that a person requested come first, then mails of the network with the
- * fewest mails of the kind within 24 hours, then the oldest. The verdict is `counted` for a mail that may be sent, `domain` or
- * `all` for the cap under which it waits, and `mailbox` if only its mailbox cap is used up. The query returns the mails whose state
- * changes.
+ * fewest mails of the kind within 24 hours, then the oldest. Returns the mails whose state changes, each with a `Verdict`.
  *
  * `turn` numbers the mails of a kind that a network requested, counted ones first.
  */
@@ -167,7 +169,7 @@ const JUDGE_WAITING_MAILS = `
     from in_all left join (select mailbox_hash, count(*) from counted group by 1) as sent using (mailbox_hash)),
   judged as (
     select *, case when not domain_has_room then 'domain' when not all_have_room then 'all'
-                   when mailbox_has_room then 'counted' else 'mailbox' end as verdict from in_mailbox)
+                   when mailbox_has_room then 'counted' else 'mailbox-full' end as verdict from in_mailbox)
   select id, kind, about, verdict from judged where verdict <> deferred_by order by has_room desc, asked_for desc, turn, created_at, id`
 
 /**
@@ -201,7 +203,7 @@ export async function releaseWaitingMails(
       selectIds(cap),
       cap,
     ])
-  return selectMails('mailbox')
+  return selectMails('mailbox-full')
 }
 
 const GMAIL = new Set(['gmail.com', 'googlemail.com'])

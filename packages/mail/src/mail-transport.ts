@@ -19,7 +19,7 @@ export interface MailTransport extends Disposable {
   /**
    * Delivers a mail. Resolves once the server has accepted it, or the file is written.
    *
-   * @throws {DeliveryError} if the server did not accept the mail
+   * @throws {DeliveryError} if the server did not accept the mail; an error of the file system if the file could not be written
    */
   send(mail: OutgoingMail): Promise<void>
   /** Deletes the mails that the transport stored more than 24 hours ago. */
@@ -137,8 +137,9 @@ export function createOutboxTransport(options: {
     async send(mail) {
       const { message } = await composer.sendMail(buildMessage(mail))
       const name = `${mail.messageId.replaceAll(/[^\w.@-]/g, '_')}.eml`
-      // Synchronous, because a small file takes less processor time than the four calls in the thread pool.
+      // Synchronous, because this takes less processor time than the four asynchronous calls (mkdir, open, write, close).
       mkdirSync(directory, { recursive: true, mode: 0o700 })
+      // A Buffer, because the composer has `buffer: true`.
       writeFileSync(path.join(directory, name), message as Buffer, { mode: 0o600 })
       // Skip lines that begin with `| `, because they quote another person.
       const link = /^(?!\| ).*?(https?:\/\/\S+)/m.exec(mail.text)?.[1]

@@ -12,7 +12,7 @@ import {
   forgetMails,
   type LeasedMail,
   leaseNextMail,
-  type StoredMail,
+  type MailReference,
 } from './stored-mail.ts'
 
 const UPKEEP_INTERVAL_MS = 10_000
@@ -97,7 +97,7 @@ export function openMailer(options: MailerOptions): Mailer {
     )
 
   /** Drops a mail that waited too long. Reports it, unless its handler no longer wants it. */
-  async function giveUp(mail: StoredMail): Promise<void> {
+  async function giveUp(mail: MailReference): Promise<void> {
     const checkWanted = options.handlers[mail.kind]?.isWanted
     const isWanted = checkWanted === undefined || (await checkWanted(mail.about))
     const wasDropped = await settle(deps, mail, 'dropped', isWanted ? 'waited' : 'unwanted')
@@ -116,8 +116,8 @@ export function openMailer(options: MailerOptions): Mailer {
   async function upkeep(): Promise<void> {
     await settleEach(await findSpentMails(db, now()), (mail) => settle(deps, mail, 'dead', 'spent'))
     await settleEach(await findMailsToGiveUp(db, now()), giveUp)
-    const overMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
-    await settleEach(overMailboxCap, (mail) => settle(deps, mail, 'dropped', 'cap-mailbox'))
+    const mailsOverMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
+    await settleEach(mailsOverMailboxCap, (mail) => settle(deps, mail, 'dropped', 'cap-mailbox'))
     wake()
     await forgetMails(db, now())
     await transport.sweep?.(now())

@@ -6,7 +6,7 @@ import { MailContent, type MailOutcome, toContentEncryptionContext } from './mai
 import { countMail, type MailCaps } from './mail-caps.ts'
 import type { MailMetrics, SettledReason } from './mail-metrics.ts'
 import { DeliveryError, type MailTransport } from './mail-transport.ts'
-import { type LeasedMail, MAX_ATTEMPTS, returnMail, type StoredMail, settleMail } from './stored-mail.ts'
+import { type LeasedMail, MAX_ATTEMPTS, type MailReference, returnMail, settleMail } from './stored-mail.ts'
 
 /** An app's decisions about mails of one kind. `about` is the value with which the mail was added. */
 export interface MailHandler {
@@ -70,7 +70,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     const waitUntil = new Date(createdAt.getTime() + (handler.maxWaitMs ?? RULES.mailWaitsMs))
     const countedMail = { id, to: content.to, askedFor, waitUntil }
     const verdict = await deps.db.transaction((tx) => countMail(tx, deps, countedMail, deps.now()))
-    if (verdict === 'mailbox') await settle(deps, mail, 'dropped', 'cap-mailbox')
+    if (verdict === 'mailbox-full') await settle(deps, mail, 'dropped', 'cap-mailbox')
     if (verdict !== 'counted') return
   }
   if (mail.releasedAt) await handler.renew?.(mail.about, deps.now())
@@ -100,7 +100,7 @@ const SETTLE_RETRY_MS = 8_000
 const SETTLE_PAUSE_MS = 250
 
 /** Settles a sent mail. Retries while the database is unavailable, because a mail that is not settled is sent again. */
-async function settleSent(deps: SendMailDeps, mail: StoredMail): Promise<void> {
+async function settleSent(deps: SendMailDeps, mail: MailReference): Promise<void> {
   const deadline = performance.now() + SETTLE_RETRY_MS
   for (;;) {
     try {
@@ -120,7 +120,7 @@ async function settleSent(deps: SendMailDeps, mail: StoredMail): Promise<void> {
  */
 export async function settle(
   deps: Pick<SendMailDeps, 'db' | 'handlers' | 'metrics' | 'now'>,
-  { id, kind, about }: StoredMail,
+  { id, kind, about }: MailReference,
   outcome: MailOutcome,
   reason: SettledReason,
 ): Promise<boolean> {

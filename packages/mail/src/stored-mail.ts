@@ -48,8 +48,8 @@ const LeasedMail = z
     releasedAt: mail.deferred_by === null ? null : mail.counted_at,
   }))
 
-/** The columns by which a mail is settled. */
-export type StoredMail = Pick<LeasedMail, 'id' | 'kind' | 'about'>
+/** Identifies a mail and its handler. */
+export type MailReference = Pick<LeasedMail, 'id' | 'kind' | 'about'>
 
 /** A mail that only this worker may send until the lease ends. `attempts` includes the current attempt. */
 export type LeasedMail = z.output<typeof LeasedMail>
@@ -111,8 +111,8 @@ export async function settleMail(
 }
 
 /** Finds at most 500 mails whose last attempt was interrupted, for example because the worker was killed. */
-export async function findSpentMails(db: Database, now: Date): Promise<StoredMail[]> {
-  const { rows } = await db.query<StoredMail>(
+export async function findSpentMails(db: Database, now: Date): Promise<MailReference[]> {
+  const { rows } = await db.query<MailReference>(
     `select id, kind, about from mails where state = 'queued' and overdue_at <= $1 and attempts >= ${MAX_ATTEMPTS}
      order by overdue_at limit ${BATCH_SIZE}`,
     [now],
@@ -121,8 +121,8 @@ export async function findSpentMails(db: Database, now: Date): Promise<StoredMai
 }
 
 /** Finds at most 500 mails that have waited too long for room under a cap. */
-export async function findMailsToGiveUp(db: Database, now: Date): Promise<StoredMail[]> {
-  const { rows } = await db.query<StoredMail>(
+export async function findMailsToGiveUp(db: Database, now: Date): Promise<MailReference[]> {
+  const { rows } = await db.query<MailReference>(
     `select id, kind, about from mails where ${IS_WAITING} and overdue_at <= $1 order by overdue_at limit ${BATCH_SIZE}`,
     [now],
   )
