@@ -51,8 +51,8 @@ export const newHashKey = (): string => newKeyLine('hash')
 /** Computes SHA-256 (32 bytes) of bytes, or of a string as UTF-8. For a secret that could be guessed, use a `HashKey`. */
 export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', value, 'buffer')
 
-/** Computes SHA-256 of a string as UTF-8, in base64url. The same as `sha256`, but without a buffer. */
-export const sha256Text = (value: string): string => hash('sha256', value, 'base64url')
+/** Computes SHA-256 of a string as UTF-8, in base64url. Faster than `sha256(value).toString('base64url')`. */
+export const sha256Base64url = (value: string): string => hash('sha256', value, 'base64url')
 
 /** Compares bytes in a time that depends only on their lengths. */
 export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>

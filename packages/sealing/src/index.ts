@@ -1,4 +1,4 @@
 export { drawRandomBytes } from './draw-random-bytes.ts'
-export { equalBytes, type HashKey, newHashKey, parseHashKey, sha256, sha256Text } from './hash-key.ts'
+export { equalBytes, type HashKey, newHashKey, parseHashKey, sha256, sha256Base64url } from './hash-key.ts'
 export { openIfPossible } from './open-if-possible.ts'
 export { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError, type SealingKeys } from './sealing-keys.ts'

@@ -1,4 +1,4 @@
-import { sha256Text } from '@plainpath/sealing'
+import { sha256Base64url } from '@plainpath/sealing'
 import type { ActiveIntrospection, IntrospectFor, Introspection } from './introspection.ts'
 import type { IntrospectionMetrics } from './introspection-client.ts'
 import type { InFlightIntrospection, RevocationSubscriber } from './revocation-subscriber.ts'
@@ -32,7 +32,7 @@ export function cacheIntrospection(deps: {
 
   return {
     async introspect(token, address) {
-      const source = subscriber.beginIntrospection(sha256Text(token), clock.now())
+      const source = subscriber.beginIntrospection(sha256Base64url(token), clock.now())
       metrics.countSource(source.from)
       if (source.from === 'cache') return source.introspection
       if (source.from === 'uncached') return introspect(token, address)
@@ -45,7 +45,7 @@ export function cacheIntrospection(deps: {
     },
     // A miss is not counted here, because the caller then calls `introspect`, which counts it.
     findCached(token) {
-      const introspection = subscriber.findCached(sha256Text(token), clock.now())
+      const introspection = subscriber.findCached(sha256Base64url(token), clock.now())
       if (introspection) metrics.countSource('cache')
       return introspection
     },

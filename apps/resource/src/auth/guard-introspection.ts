@@ -1,6 +1,6 @@
 import { byteBoundOptions } from '@plainpath/domain'
 import { createMemoryLimitStore, type LimitPolicy, type LimitState, listNetworks } from '@plainpath/http'
-import { sha256Text } from '@plainpath/sealing'
+import { sha256Base64url } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
 import { AuthorizationServerFailure, type Introspect, type IntrospectFor } from './introspection.ts'
 
@@ -103,7 +103,7 @@ export function guardIntrospection(options: {
   }
 
   return async (token, address) => {
-    const hash = sha256Text(token)
+    const hash = sha256Base64url(token)
     const introspection = recentlyVerified.has(hash)
       ? await introspect(token)
       : await introspectUnverified(token, address)

@@ -1,5 +1,5 @@
 import { AgentId, EmailAddress, IdentityType } from '@plainpath/domain'
-import { sha256Text } from '@plainpath/sealing'
+import { sha256Base64url } from '@plainpath/sealing'
 import { type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { z } from 'zod'
 import { LinkSecret } from '../link-secret.ts'
@@ -182,7 +182,7 @@ export async function parseSignedIntrospection(
     const invalidPaths = response.error.issues.map((issue) => issue.path.join('.')).join(', ')
     throw new AuthorizationServerFailure(`the introspection response has another shape at ${invalidPaths}`)
   }
-  if (response.data.token_hash !== sha256Text(token))
+  if (response.data.token_hash !== sha256Base64url(token))
     throw new AuthorizationServerFailure('the introspection response is about another token')
   const { token_introspection: introspection, revocation_mark: revocationMark } = response.data
   return introspection.active && revocationMark !== undefined
