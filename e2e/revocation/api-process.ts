@@ -29,6 +29,7 @@ export function createApiProcess(
     name,
     leaseMs,
     cacheMs: 30_000,
+    // 100 entries.
     maxCachedBytes: 100,
     estimateEntryBytes: () => 1,
   })

@@ -30,8 +30,8 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
     name: 'plainpath-resource',
     disableOfflineQueue: true,
     commandsQueueMaxLength: 1_000,
-    // Without a timer of the client's own, which would stay in memory for 5 s after each command. `withReplyTimeout` bounds a call, and
-    // `watchSilence` ends a silent connection.
+    // Turns off the client's timer for each command, which stays in memory for 5 s. `withReplyTimeout` bounds each call instead,
+    // and `watchSilence` closes a silent connection.
     commandOptions: { timeout: 0 },
     pingInterval: PING_MS,
     socket: {

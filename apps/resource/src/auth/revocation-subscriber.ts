@@ -91,7 +91,7 @@ export interface RevocationSubscriber {
   finishIntrospection(inFlight: InFlightIntrospection, result: Introspection | undefined, now: number): void
 }
 
-export function createRevocationSubscriber(options: {
+export interface RevocationSubscriberOptions {
   /** A name that is unique to this process. */
   readonly name: string
   readonly leaseMs: number
@@ -99,8 +99,11 @@ export function createRevocationSubscriber(options: {
   readonly cacheMs: number
   /** The maximum memory of the cached introspections, as `estimateEntryBytes` estimates it. */
   readonly maxCachedBytes: number
+  /** Passed in, because the mutants of `e2e/revocation` load this file without its packages. */
   readonly estimateEntryBytes: (hash: string, introspection: ActiveIntrospection) => number
-}): RevocationSubscriber {
+}
+
+export function createRevocationSubscriber(options: RevocationSubscriberOptions): RevocationSubscriber {
   const cache = createIntrospectionCache(options)
   const inFlightByHash = new Map<string, InFlightIntrospection>()
   let isConnected = false
@@ -216,7 +219,7 @@ export function createRevocationSubscriber(options: {
 function createIntrospectionCache({
   maxCachedBytes,
   estimateEntryBytes,
-}: Pick<Parameters<typeof createRevocationSubscriber>[0], 'maxCachedBytes' | 'estimateEntryBytes'>) {
+}: Pick<RevocationSubscriberOptions, 'maxCachedBytes' | 'estimateEntryBytes'>) {
   const entries = new Map<
     string,
     { readonly introspection: ActiveIntrospection; readonly expiresAt: number; readonly bytes: number }

@@ -9,7 +9,7 @@ import type { ToolRequest } from './tools.ts'
 export interface McpDeps {
   readonly urls: ServiceUrls
   readonly endpoint: McpEndpoint
-  /** Loads the function when it is called first, because it needs the MCP library, which takes 4 MB. */
+  /** Imports the module of `RegisterTools` at the first call, because the MCP library takes 4 MB. */
   readonly loadRegisterTools: () => Promise<RegisterTools>
   readonly requestStates: RequestStates
 }

@@ -89,7 +89,8 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   const app = await waitingApp.open(stop.signal)
   if (!app) return log.info('stopping', { signal: await receivedSignal })
   resources.use(app)
-  // The start leaves garbage that V8 would collect only under load. Only this kind of collection returns the memory.
+  // The start leaves garbage that V8 would collect only under load. Only this kind of collection returns the memory. It takes
+  // about 0.1 s. Without `--expose-gc` (see infra/Dockerfile), there is no `gc`, and nothing happens.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   const servers: RunningServer[] = []
   const ports: Record<string, number> = {}
