@@ -1,7 +1,8 @@
 import type { Quantity } from '../language/quantities.ts'
 import type { Token } from '../language/tokens.ts'
+import type { PhraseHits } from './find-phrases.ts'
 import { type Feature, LETTERS_PREFIX } from './likely-triggers.ts'
-import type { PhraseHits, PhraseTable } from './phrase-table.ts'
+import type { PhraseTable } from './phrase-table.ts'
 
 interface ReadQuestion {
   readonly table: PhraseTable

@@ -2,7 +2,7 @@ import type { Place } from '../language/clauses.ts'
 import type { Quantity } from '../language/quantities.ts'
 import type { Token } from '../language/tokens.ts'
 import type { CompiledDefuser, CompiledEvent, CompiledTriggers } from './compile-triggers.ts'
-import type { Hit, PhraseHits } from './phrase-table.ts'
+import type { Hit, PhraseHits } from './find-phrases.ts'
 
 /** A question with its tokens, quantities and phrases. */
 export interface Reading {
