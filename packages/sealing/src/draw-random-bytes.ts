@@ -4,8 +4,11 @@ const PAGE_BYTES = 4096
 let page = Buffer.alloc(0)
 
 /**
- * Returns random bytes for keys, secrets and ids, like `randomBytes`. Takes them from a page, because drawing 12 bytes takes as
- * long as drawing a page. No byte is returned twice.
+ * Returns random bytes for keys, secrets and ids. A call of `randomBytes` takes about 2 µs whatever its size, so this function
+ * takes slices of a page of 4 KB. No byte is returned twice. Use it where the time matters, such as for tokens and nonces, and
+ * `randomBytes` elsewhere.
+ *
+ * The result is a view of the page: never pass its `buffer` on. Erasing the result with `fill(0)` erases it in the page too.
  *
  * @param size 1 to 4096
  * @throws {RangeError} for another size

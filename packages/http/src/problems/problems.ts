@@ -101,6 +101,7 @@ const PROBLEMS = {
     remedy: 'Send grant_type=client_credentials as a form field.',
     oauth: 'unsupported_grant_type',
   },
+  // Reserved: no response has this code any more, but the page of a published code remains.
   'unsupported-token-type': {
     status: 400,
     title: 'The token was not issued by this server',
