@@ -35,7 +35,7 @@ import { createInstanceDescriber } from './instances/describe-instance.ts'
 import { createKeyMetrics, openKeyFollower } from './keys/key-follower.ts'
 import { createSharedLimitStore, LIMITS } from './limits.ts'
 import { createAuthMetrics } from './metrics.ts'
-import { createAppAdapters, createReadOnlyAdapter } from './oauth/app-adapters.ts'
+import { createAppAdapters } from './oauth/app-adapters.ts'
 import { createProvider } from './oauth/create-provider.ts'
 import { createInteractions, type Interactions } from './oauth/interactions.ts'
 import { createTokenIntrospector } from './oauth/introspect-token.ts'
@@ -44,6 +44,7 @@ import { createInternalClientSecret } from './oauth/override-provider.ts'
 import { followResourceServers } from './resource-servers/follow-resource-servers.ts'
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts'
 import { MIGRATIONS, openStores, type StoreOptions, type Stores } from './stores.ts'
+import { reportCutoffs } from './tokens/report-cutoffs.ts'
 import { startUpkeep } from './upkeep.ts'
 import { describePerson } from './verifications/confirmed-person.ts'
 import { createVerificationMailHandlers } from './verifications/verification-mails.ts'
@@ -91,7 +92,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   )
 
   const stores = stack.use(await openStores(config, { ...runtime, events }))
-  const { db, redis, agents, agentCache, connections, tokens, verifications } = stores
+  const { db, redis, agents, agentCache, connections, oauthRecords: records, tokens, verifications } = stores
   await db.openReserved()
   registerPoolMetrics(metrics, db)
   const clock = stack.use(watchClock({ readTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }))
@@ -166,14 +167,12 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   const internalClientSecret = createInternalClientSecret()
   const cookieKey = hashKey.deriveKey('cookies').toString('base64url')
   const usage = createUsageRecorder({ agentCache, agents, now })
-  const { oauthRecords: records } = stores
-  const adapters = createAppAdapters({ records, connections, tokens, usage, events, now })
   const provider = createProvider({
     internalClientSecret,
     dpopNonceSecret: hashKey.deriveKey('dpop-nonce'),
     markProofUsed: stores.usedProofs.markUsed,
     urls,
-    adapter: (model) => adapters[model] ?? createReadOnlyAdapter(`this server never stores a ${model}`),
+    adapter: createAppAdapters({ records, connections, tokens, usage, events, now }),
     connections,
     limiter,
     cookieKey,
@@ -182,7 +181,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   const issueAgentToken = createAgentTokenIssuer({
     provider,
     urls,
-    tokens,
+    tokens: { save: reportCutoffs(tokens.save, events) },
     findAgent: agentCache.find,
     usage,
     events,
@@ -198,7 +197,9 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   })
   const introspectToken = createTokenIntrospector({
     urls,
-    stores,
+    tokens,
+    findAgent: agentCache.find,
+    revocationPublisher: stores.revocationPublisher,
     signing,
     findPerson: async (verificationId) => {
       const person = await verifications.findPerson(verificationId, now())

@@ -5,18 +5,16 @@
 import { RULES } from '@plainpath/domain'
 import { APP_GRANT_TYPES } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
-import { type Adapter, type AllClientMetadata, errors } from 'oidc-provider'
+import { type Adapter, type AdapterFactory, type AllClientMetadata, errors } from 'oidc-provider'
 import { z } from 'zod'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
 import type { AppClient } from '../app-clients/app-client.ts'
 import { CONNECTION_CREDENTIAL_VERSION, type ConnectionStore } from '../connections/connection-store.ts'
 import type { AuthEvents } from '../events.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
+import { REFRESH_TOKEN_PREFIX } from './access-token.ts'
 import { getCurrentAppRequest } from './app-request.ts'
 import type { OAuthRecordStore, RecordModel } from './oauth-record-store.ts'
-
-/** The prefix of every refresh token. */
-export const REFRESH_TOKEN_PREFIX = 'ppr_'
 
 interface AppAdapterDeps {
   readonly records: OAuthRecordStore
@@ -34,8 +32,8 @@ interface AppAdapterDeps {
 const isReuse = (consumedAt: Date, now: Date): boolean =>
   now.getTime() - consumedAt.getTime() > RULES.refreshGraceMs
 
-/** Creates the adapters for apps, by the name of their model. */
-export function createAppAdapters(deps: AppAdapterDeps): Readonly<Record<string, Adapter>> {
+/** Creates the function that returns the adapter for a model of the library. */
+export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
   const { records, connections, tokens, usage, events, now } = deps
   const createRefusingAdapter = (model: string) =>
     createReadOnlyAdapter(`this server never does that with a ${model}`)
@@ -59,7 +57,7 @@ export function createAppAdapters(deps: AppAdapterDeps): Readonly<Record<string,
    */
   const ignoreRevocation = { destroy: async () => undefined, revokeByGrantId: async () => undefined }
 
-  return {
+  const adapters: Readonly<Record<string, Adapter>> = {
     Client: createClientAdapter(),
     Interaction: {
       ...createRecordAdapter('Interaction'),
@@ -144,6 +142,7 @@ export function createAppAdapters(deps: AppAdapterDeps): Readonly<Record<string,
       },
     },
   }
+  return (model) => adapters[model] ?? createReadOnlyAdapter(`this server never stores a ${model}`)
 }
 
 /** Adapts the app of the current request to the library's Client model, with minimal metadata. */

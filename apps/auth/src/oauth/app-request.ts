@@ -21,7 +21,7 @@ export function recordAppRequest(ctx: object, client: AppClient): AppRequest {
   return request
 }
 
-/** Returns the state of an app request; undefined for a request of an agent. */
+/** Returns the state of an app request; undefined if the request was not recorded as one. */
 export const findAppRequest = (ctx: object): AppRequest | undefined => (ctx as WithState).state[APP_REQUEST]
 
 /**

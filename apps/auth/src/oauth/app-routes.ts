@@ -13,11 +13,13 @@ import { type AppClient, type FindAppClient, isRedirectUriOf } from '../app-clie
 import type { AuthenticateApp } from '../clients/app-authenticator.ts'
 import { LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
-import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
+import { REFRESH_TOKEN_PREFIX } from './access-token.ts'
 import { recordAppRequest } from './app-request.ts'
 import { APP_SCOPE, OAUTH_PATHS } from './create-provider.ts'
+import { requireToken } from './find-active-token.ts'
 import { SIGN_IN_GONE_DETAIL } from './interactions.ts'
 import { type InternalClientSecret, passBrowserToProvider, passToProvider } from './override-provider.ts'
+import { revokeAccessToken } from './revoke-access-token.ts'
 
 export interface AppRouteDeps {
   readonly provider: Provider
@@ -199,7 +201,7 @@ export async function serveAppRevocation(
 ): Promise<void> {
   const client = await deps.authenticateApp(ctx, form)
   const token = requireToken(form)
-  const { oauthRecords, connections, tokens, revocationPublisher } = deps.stores
+  const { oauthRecords, connections, tokens } = deps.stores
   if (token.startsWith(REFRESH_TOKEN_PREFIX)) {
     const payload = (await oauthRecords.find('RefreshToken', token))?.payload
     if (!payload?.accountId) return
@@ -211,8 +213,7 @@ export async function serveAppRevocation(
   const storedToken = await tokens.find(hash)
   if (storedToken && !(await belongsToApp(deps.stores, storedToken.clientId, client)))
     throw new Problem('foreign-token')
-  await tokens.revoke(hash)
-  await revocationPublisher.publish({ kind: 'token', hash: hash.toString('base64url') })
+  await revokeAccessToken(deps.stores, hash)
 }
 
 async function belongsToApp(
@@ -221,16 +222,4 @@ async function belongsToApp(
   client: AppClient,
 ): Promise<boolean> {
   return (await agentCache.find(agentId))?.agent.appClientId === client.id
-}
-
-/**
- * Reads the token of a revocation or an introspection.
- *
- * @throws {Problem} `invalid-request`
- */
-export function requireToken(form: URLSearchParams): string {
-  const [token, anotherToken] = form.getAll('token')
-  if (!token || anotherToken !== undefined)
-    throw new Problem('invalid-request', { detail: 'Send the parameter token exactly once.' })
-  return token
 }

@@ -5,8 +5,8 @@
  * agents.
  */
 import { ASSERTION_ALGORITHMS, RULES, Scope } from '@plainpath/domain'
-import { type Limiter, Problem, spendLimits } from '@plainpath/http'
-import { listResourceNames, type ServiceUrls } from '@plainpath/metadata'
+import { type Limiter, spendLimits } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
 import Provider, {
   type Account,
   type AdapterFactory,
@@ -125,8 +125,7 @@ function buildConfiguration(deps: ProviderDeps): Configuration {
  * Finds the connection (the library's *account*) to which a sign-in, code or refresh token belongs. Also stores it in the app
  * request, which needs it for token lifetimes and storage, and counts the request against the connection's client limits.
  *
- * @returns undefined if the request is not from an app, or if the connection has ended, ends within a second, or belongs to
- *   another app
+ * @returns undefined if the connection has ended, ends within a second, or belongs to another app
  * @throws {Problem} `rate-limited`
  */
 async function findAccount(
@@ -135,8 +134,9 @@ async function findAccount(
   { connections, limiter, now }: Pick<ProviderDeps, 'connections' | 'limiter' | 'now'>,
 ): Promise<Account | undefined> {
   const request = findAppRequest(ctx)
+  if (!request) throw new Error('cannot find an account: the request was not recorded as an app request')
   const connection = await connections.find(id, now())
-  if (!request || connection?.appClientId !== request.client.id) return undefined
+  if (connection?.appClientId !== request.client.id) return undefined
   request.connection = connection
   if (computeRemainingConnectionSeconds(ctx, now()) < 1) return undefined
   for (const policy of LIMITS.client) spendLimits(ctx, await limiter.take(policy, connection.agentId))
@@ -148,12 +148,4 @@ function computeRemainingConnectionSeconds(ctx: object, now: Date): number {
   const connection = findAppRequest(ctx)?.connection
   if (!connection) throw new Error('cannot compute a lifetime: the app request has no connection')
   return Math.floor((connection.expiresAt.getTime() - now.getTime()) / 1000)
-}
-
-/** Creates the problem for a `resource` parameter (RFC 8707) that does not name the API. */
-export const createInvalidTargetProblem = (urls: ServiceUrls) => {
-  const resourceParameters = listResourceNames(urls).map((name) => `resource=${name}`)
-  return new Problem('invalid-target', {
-    detail: `Leave resource out, or send ${resourceParameters.join(' or ')}`,
-  })
 }

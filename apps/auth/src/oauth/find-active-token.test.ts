@@ -19,13 +19,13 @@ test.for([
   ['an older version, because its cache is stale', { credentialVersion: 1 }, token],
   ['a newer version, which the cache of the store has lost', { credentialVersion: 3 }, undefined],
   ['a disabled agent', { credentialVersion: 2, status: 'disabled' as const }, undefined],
-] as const)('when this process knows %s', async ([_known, members, found]) => {
-  const agentCache = { find: async () => ({ agent: { ...agent, ...members }, secrets: [] }) }
-  const stores = { tokens: { find: async () => token }, agentCache }
-  expect(await findActiveToken(stores, Buffer.alloc(32))).toBe(found)
+] as const)('when this process knows %s', async ([_known, overrides, found]) => {
+  const findAgent = async () => ({ agent: { ...agent, ...overrides }, secrets: [] })
+  const deps = { tokens: { find: async () => token }, findAgent }
+  expect(await findActiveToken(deps, Buffer.alloc(32))).toBe(found)
 })
 
 test('finds no token of an agent that does not exist', async () => {
-  const stores = { tokens: { find: async () => token }, agentCache: { find: async () => undefined } }
-  expect(await findActiveToken(stores, Buffer.alloc(32))).toBeUndefined()
+  const deps = { tokens: { find: async () => token }, findAgent: async () => undefined }
+  expect(await findActiveToken(deps, Buffer.alloc(32))).toBeUndefined()
 })

@@ -1,3 +1,4 @@
+import { Problem } from '@plainpath/http'
 import { type AgentRecord, getActiveCredentialVersion } from '../agents/agent-store.ts'
 import type { Stores } from '../stores.ts'
 import type { TokenRecord } from '../tokens/token-store.ts'
@@ -5,23 +6,36 @@ import type { TokenRecord } from '../tokens/token-store.ts'
 /**
  * Finds a token that this process does not know to be revoked.
  *
- * The store has checked the credential version, but its cache may have lost a newer one that this process knows. If this process
- * knows only an older one, its own cache is stale. The token is then valid, and must be found, for instance to be revoked.
+ * The store has checked the credential version. But Redis may have lost a newer version that this process still caches: the token
+ * is then revoked. If this process caches an older version, its cache is stale: the token is then valid, and must be found, for
+ * instance to be revoked.
  *
  * @param hash the SHA-256 of the token
  */
 export async function findActiveToken(
   {
     tokens,
-    agentCache,
+    findAgent,
   }: {
     tokens: Pick<Stores['tokens'], 'find'>
-    agentCache: { find(id: TokenRecord['clientId']): Promise<AgentRecord | undefined> }
+    findAgent: (id: TokenRecord['clientId']) => Promise<AgentRecord | undefined>
   },
   hash: Buffer,
 ): Promise<TokenRecord | undefined> {
   const token = await tokens.find(hash)
   if (!token) return undefined
-  const credentialVersion = getActiveCredentialVersion(await agentCache.find(token.clientId))
+  const credentialVersion = getActiveCredentialVersion(await findAgent(token.clientId))
   return credentialVersion !== undefined && credentialVersion <= token.credentialVersion ? token : undefined
+}
+
+/**
+ * Reads the token of a revocation or an introspection.
+ *
+ * @throws {Problem} `invalid-request`
+ */
+export function requireToken(form: URLSearchParams): string {
+  const [token, anotherToken] = form.getAll('token')
+  if (!token || anotherToken !== undefined)
+    throw new Problem('invalid-request', { detail: 'Send the parameter token exactly once.' })
+  return token
 }

@@ -2,35 +2,34 @@
 
 import type { ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
+import type { AgentRecord } from '../agents/agent-store.ts'
 import { describeProvenFacts } from '../agents/proven-facts.ts'
 import { createJwsSigner } from '../keys/jws-signer.ts'
 import type { KeyFollower } from '../keys/key-follower.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import type { Stores } from '../stores.ts'
-import type { TokenRecord } from '../tokens/token-store.ts'
+import type { TokenRecord, TokenStore } from '../tokens/token-store.ts'
+import { ACCESS_TOKEN_PATTERN } from './access-token.ts'
 import { findActiveToken } from './find-active-token.ts'
 
 export interface IntrospectionDeps {
   readonly urls: ServiceUrls
-  readonly stores: {
-    readonly tokens: Pick<Stores['tokens'], 'find'>
-    readonly agentCache: Pick<Stores['agentCache'], 'find'>
-    readonly revocationPublisher: Pick<Stores['revocationPublisher'], 'storeMark'>
-  }
+  readonly tokens: Pick<TokenStore, 'find'>
+  readonly findAgent: (id: TokenRecord['clientId']) => Promise<AgentRecord | undefined>
+  readonly revocationPublisher: Pick<Stores['revocationPublisher'], 'storeMark'>
   readonly signing: Pick<KeyFollower, 'keys' | 'requireLease'>
-  /** Describes the person of a live e-mail verification: the address, and the facts about the agent for mails. */
+  /** Describes the person of a live e-mail verification: the person's address, and what mails say about the agent. */
   findPerson(verificationId: string): Promise<object | undefined>
   readonly now: () => Date
 }
-
-/** Matches every access token that this server issues. */
-export const TOKEN_PATTERN = /^ppt_[A-Za-z0-9_-]{43}$/
 
 /**
  * Describes a token to a resource server. Does not say why a token is inactive.
  *
  * @param options.withPerson whether to describe the person on whose verification the token depends
  * @returns a JWT for this server
+ * @throws {Problem} `unavailable` if this instance may no longer use its signing key
+ * @throws if a store is unavailable
  */
 export type IntrospectToken = (
   presentedToken: string,
@@ -39,20 +38,18 @@ export type IntrospectToken = (
 ) => Promise<string>
 
 /**
- * Creates the function that introspects tokens.
- *
  * An RFC 9701 response does not name its token, so two responses could be swapped in transit. The claim `token_hash` prevents
  * that. The claim `revocation_mark` permits an API that subscribes to that store to cache the response. The person of a
  * verification is read last and only on request; such a response is not cacheable.
  */
 export function createTokenIntrospector(deps: IntrospectionDeps): IntrospectToken {
-  const { urls, stores, findPerson, now } = deps
+  const { urls, revocationPublisher, findPerson, now } = deps
   const sign = createResponseSigner(deps.signing)
   return async (presentedToken, server, { withPerson }) => {
     const hash = sha256(presentedToken)
-    const found = TOKEN_PATTERN.test(presentedToken) ? await findActiveToken(stores, hash) : undefined
+    const found = ACCESS_TOKEN_PATTERN.test(presentedToken) ? await findActiveToken(deps, hash) : undefined
     const token = found && mayIntrospect(server, found, urls) ? found : undefined
-    const { storeMark } = stores.revocationPublisher
+    const { storeMark } = revocationPublisher
     const person = withPerson && token?.verificationId ? await findPerson(token.verificationId) : undefined
     return sign({
       iss: urls.origin,
@@ -65,7 +62,7 @@ export function createTokenIntrospector(deps: IntrospectionDeps): IntrospectToke
   }
 }
 
-/** The API is one resource server with two audiences: its own, and the audience of the tokens of apps. */
+/** Returns whether a server may introspect a token: one for its own audience, and the API also one of apps. */
 const mayIntrospect = (
   server: Pick<ResourceServer, 'audience'>,
   { audience }: TokenRecord,
@@ -91,8 +88,8 @@ const describeToken = (
 })
 
 /**
- * Creates a function that signs with the current key, and throws `unavailable` if this instance may no longer use it. Parses each key
- * once, because parsing takes longer than a signature.
+ * Creates a function that signs with the current key, and throws `unavailable` if this instance may no longer use it. Parses each
+ * key once, because parsing takes longer than a signature.
  */
 function createResponseSigner(signing: IntrospectionDeps['signing']) {
   let parsed: { key: object; sign: (claims: object) => string } | undefined

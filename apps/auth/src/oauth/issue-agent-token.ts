@@ -6,7 +6,7 @@
 import { type Agent, type AgentId, type LiveVerification, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { AGENT_GRANT_TYPES, APP_GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
-import { drawRandomBytes, sha256 } from '@plainpath/sealing'
+import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
 import type { AgentRecord } from '../agents/agent-store.ts'
@@ -14,9 +14,10 @@ import type { UsageRecorder } from '../agents/usage-recorder.ts'
 import { CREDENTIAL_VERSION } from '../clients/client-authenticator.ts'
 import { invalidClient } from '../clients/invalid-client.ts'
 import type { AuthEvents } from '../events.ts'
-import type { NewToken, TokenCutoff, TokenStore } from '../tokens/token-store.ts'
-import { computeTokenSeconds, grantScope, readRequestedScope, requireProof } from './agent-token.ts'
-import { markProofUsed, validateProof } from './override-proofs.ts'
+import type { NewToken, TokenStore } from '../tokens/token-store.ts'
+import { generateAccessToken } from './access-token.ts'
+import { computeTokenSeconds, grantScope, readRequestedScope, requireProof } from './agent-token-rules.ts'
+import { consumeProof, validateProof } from './override-proofs.ts'
 
 export interface AgentTokenDeps {
   /** Checks DPoP proofs. */
@@ -57,7 +58,7 @@ interface TokenResponse {
  */
 export type IssueAgentToken = (ctx: Context, form: URLSearchParams, id: AgentId) => Promise<TokenResponse>
 
-/** What a grant decides about a token. */
+/** The properties of a token that depend on the grant. */
 interface Grant {
   readonly scope: string
   readonly lifetimeSeconds: number
@@ -66,7 +67,6 @@ interface Grant {
 }
 
 export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {
-  const saveToken = createTokenSaver(deps)
   return async (ctx, form, id) => {
     const grantType = requireAgentGrant(form)
     const agent = await requireActiveAgent(deps, id)
@@ -79,9 +79,9 @@ export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {
       grantType === JWT_BEARER_GRANT
         ? await grantForAssertion(ctx, deps, { assertion: form.get('assertion'), requestedScope, id })
         : grantForCredentials(ctx, deps, { agent, requestedScope })
-    if (proof) await markProofUsed(deps.provider, ctx, proof, id)
+    if (proof) await consumeProof(deps.provider, ctx, proof, id)
     const jkt = proof?.thumbprint
-    const accessToken = await saveToken({
+    const accessToken = await mintToken(deps, {
       clientId: id,
       credentialVersion: requireCredentialVersion(ctx),
       scope,
@@ -117,8 +117,10 @@ async function requireActiveAgent({ findAgent }: Pick<AgentTokenDeps, 'findAgent
 }
 
 /**
- * Returns the credential version under which the agent was authenticated. If a credential is removed before the token is saved,
- * the token is therefore revoked too.
+ * Returns the credential version under which the agent was authenticated, not the current one. A token that is saved after a
+ * credential was removed is therefore already revoked.
+ *
+ * @throws {Error} if the client was not authenticated
  */
 function requireCredentialVersion({ state }: Pick<Context, 'state'>): number {
   const credentialVersion: unknown = state[CREDENTIAL_VERSION]
@@ -173,46 +175,34 @@ const INVALID_ASSERTION =
   'The identity assertion was not issued to this client, has expired, or its confirmation has expired or was revoked. Get another one ' +
   'with POST /api/agent/assertion. If that responds no_claim, do not ask the person again on your own.'
 
-const TOKEN_BYTES = 32
-
-/** Creates the function that saves a new token, by its SHA-256 only, and returns it. */
-function createTokenSaver(deps: AgentTokenDeps) {
-  const { tokens, usage, events, bindContact } = deps
-  const reportCutoff = notifyOnAdvance(({ epoch }) => events.emit('tokens-stopped', { epoch }))
-  return async (token: NewToken): Promise<string> => {
-    const { clientId, credentialVersion, scope, jkt } = token
-    const agent = await requireActiveAgent(deps, clientId)
-    const scopes = scope.split(' ')
-    const isContact = scopes.includes('contact:write')
-    if (isContact && jkt === undefined && agent.contactBoundSince !== undefined)
-      throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND })
-    if (!(await usage.recordUse(clientId))) throw invalidClient()
-    const accessToken = `ppt_${drawRandomBytes(TOKEN_BYTES).toString('base64url')}`
-    const cutoff = await tokens.save(sha256(accessToken), {
-      ...token,
-      credentialVersion:
-        isContact && jkt !== undefined ? await bindContact(clientId, credentialVersion) : credentialVersion,
-    })
-    if (cutoff) reportCutoff(cutoff)
-    events.emit('token-issued', { scopes })
-    return accessToken
-  }
+/**
+ * Generates a token and saves it, by its SHA-256 only. Before that, it checks that the agent is still active and, for
+ * `contact:write`, that its lock permits a bearer token, and records the use of the agent. A bound token for `contact:write` sets
+ * that lock.
+ *
+ * @throws {Problem} `invalid-client` or `dpop-proof-required`
+ */
+async function mintToken(deps: AgentTokenDeps, token: NewToken): Promise<string> {
+  const { clientId, credentialVersion, scope, jkt } = token
+  // Read again: the agent may have been deactivated, or its lock set, while the proof and the assertion were checked.
+  const agent = await requireActiveAgent(deps, clientId)
+  const scopes = scope.split(' ')
+  const isContact = scopes.includes('contact:write')
+  if (isContact && jkt === undefined && agent.contactBoundSince !== undefined)
+    throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND })
+  if (!(await deps.usage.recordUse(clientId))) throw invalidClient()
+  const accessToken = generateAccessToken()
+  await deps.tokens.save(sha256(accessToken), {
+    ...token,
+    credentialVersion:
+      isContact && jkt !== undefined
+        ? await deps.bindContact(clientId, credentialVersion)
+        : credentialVersion,
+  })
+  deps.events.emit('token-issued', { scopes })
+  return accessToken
 }
 
 const CONTACT_IS_BOUND =
   'This client got a token for contact:write that is bound to a key, so that scope needs a DPoP proof. ' +
   'Send one, request other scopes, or allow it without a proof by DELETE /api/agent/dpop-required-scopes.'
-
-/**
- * Creates a function that calls `onAdvance` if its cutoff is higher than those of all its earlier calls. The first call has no
- * effect, since its cutoff may be old.
- */
-function notifyOnAdvance(onAdvance: (cutoff: TokenCutoff) => void): (cutoff: TokenCutoff) => void {
-  const toPosition = ({ epoch, issuedBefore }: TokenCutoff) => [epoch, issuedBefore?.getTime() ?? 0] as const
-  let lastPosition: readonly [number, number] | undefined
-  return (cutoff) => {
-    const [epoch, issuedBeforeMs] = toPosition(cutoff)
-    if (lastPosition && (epoch > lastPosition[0] || issuedBeforeMs > lastPosition[1])) onAdvance(cutoff)
-    lastPosition = [Math.max(epoch, lastPosition?.[0] ?? 0), Math.max(issuedBeforeMs, lastPosition?.[1] ?? 0)]
-  }
-}

@@ -26,18 +26,13 @@ import type { KeySettings } from '../keys/key-settings.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { FollowedResourceServers } from '../resource-servers/follow-resource-servers.ts'
 import { createUnknownServerProblem, verifyResourceServer } from '../resource-servers/resource-servers.ts'
-import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
-import {
-  type AppRouteDeps,
-  createAppRoutes,
-  requireToken,
-  serveAppRevocation,
-  serveAppToken,
-} from './app-routes.ts'
-import { createInvalidTargetProblem, OAUTH_PATHS } from './create-provider.ts'
-import { findActiveToken } from './find-active-token.ts'
-import { type IntrospectToken, TOKEN_PATTERN } from './introspect-token.ts'
+import { ACCESS_TOKEN_PATTERN, REFRESH_TOKEN_PREFIX } from './access-token.ts'
+import { type AppRouteDeps, createAppRoutes, serveAppRevocation, serveAppToken } from './app-routes.ts'
+import { OAUTH_PATHS } from './create-provider.ts'
+import { findActiveToken, requireToken } from './find-active-token.ts'
+import type { IntrospectToken } from './introspect-token.ts'
 import type { IssueAgentToken } from './issue-agent-token.ts'
+import { revokeAccessToken } from './revoke-access-token.ts'
 
 export interface OAuthRouteDeps extends AppRouteDeps {
   authenticate: AuthenticateClient
@@ -121,6 +116,14 @@ function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
     throw createInvalidTargetProblem(urls)
 }
 
+/** Creates the problem for a `resource` parameter (RFC 8707) that does not name the API. */
+function createInvalidTargetProblem(urls: ServiceUrls): Problem {
+  const resourceParameters = listResourceNames(urls).map((name) => `resource=${name}`)
+  return new Problem('invalid-target', {
+    detail: `Leave resource out, or send ${resourceParameters.join(' or ')}`,
+  })
+}
+
 /**
  * Refuses a DPoP proof that cannot be valid. For an agent, this is called after the agent was authenticated and its limits were
  * applied. For an app, it is called before that: only the limit of the address bounds this work.
@@ -150,15 +153,12 @@ async function serveAgentRevocation(
   const clientId = await authenticateForm(ctx, deps, form)
   const presentedToken = requireToken(form)
   // An unknown token is not an error (RFC 7009 §2.2).
-  if (!TOKEN_PATTERN.test(presentedToken)) return
+  if (!ACCESS_TOKEN_PATTERN.test(presentedToken)) return
   const hash = sha256(presentedToken)
-  const token = await findActiveToken(deps.stores, hash)
+  const { tokens, agentCache } = deps.stores
+  const token = await findActiveToken({ tokens, findAgent: agentCache.find }, hash)
   if (token && token.clientId !== clientId) throw new Problem('foreign-token')
-  // A token that is not found may be hidden by a revocation in progress. If that revocation fails, the token is active again. So it
-  // is revoked here too. For a token that was already revoked, this publishes again: the earlier request may still wait, or may have
-  // failed there.
-  await deps.stores.tokens.revoke(hash)
-  await deps.stores.revocationPublisher.publish({ kind: 'token', hash: hash.toString('base64url') })
+  await revokeAccessToken(deps.stores, hash)
 }
 
 /**
@@ -174,7 +174,7 @@ async function isFromApp(
   if (form.get('client_id')?.startsWith('app_') || presentedToken.startsWith(REFRESH_TOKEN_PREFIX))
     return true
   if (!form.has('client_assertion')) return true
-  const storedToken = TOKEN_PATTERN.test(presentedToken)
+  const storedToken = ACCESS_TOKEN_PATTERN.test(presentedToken)
     ? await stores.tokens.find(sha256(presentedToken))
     : undefined
   return storedToken !== undefined && storedToken.clientId !== form.get('client_id')

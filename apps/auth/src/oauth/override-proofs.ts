@@ -1,6 +1,6 @@
 /*
- * Overrides how oidc-provider checks DPoP proofs (RFC 9449). `override-provider.ts` explains the format of the comments, and
- * `override-provider.test.ts` contains the tests that they name.
+ * Overrides how oidc-provider checks DPoP proofs (RFC 9449), and calls its checks for agents. `override-provider.ts` explains the
+ * format of the comments, and `override-provider.test.ts` contains the tests that they name.
  */
 import { Problem } from '@plainpath/http'
 import type { Context } from 'koa'
@@ -16,7 +16,8 @@ export type MarkProofUsed = UsedProofStore['markUsed']
  * The library looks for a proof and saves it in two steps, so simultaneous uses of a proof would all succeed. It would also
  * report a replay as `invalid_grant`, without a reason.
  *
- * Replaces `ReplayDetection.unique`, which the library calls with the client's id, `jti` and a time after the nonce has expired.
+ * Replaces `ReplayDetection.unique`, which the library calls with the client's id, `jti` and `exp`: the Unix time in seconds
+ *          until which a replay must be recognised (later than the nonce's expiry).
  * API      public: typed.
  * Test     'marks each DPoP proof as used in one step'
  */
@@ -30,11 +31,11 @@ export function acceptProofsOnce(provider: Provider, markProofUsed: MarkProofUse
 }
 
 /**
- * Validates the DPoP proof of a token request as the library's own grants do: its signature, its nonce and its key.
+ * Validates the DPoP proof of a token request as the library's own grants do: its signature, claims and nonce.
  *
  * Replaces nothing: it calls the function that the library's grants call, with a context as the library creates it.
- * API      public: `OIDCContext` is typed; internal: that it reads `_matchedRouteName`; `validateDpop` is typed, but according to the types, semantic versioning
- *          does not cover its module.
+ * API      public: `OIDCContext`, typed; internal: that it reads `_matchedRouteName`, and `validateDpop`: its types say that
+ *          semantic versioning does not cover it.
  * Test     'validates proofs for the grants of agents, and marks them as used'
  *
  * @returns undefined if the request has no proof
@@ -56,7 +57,8 @@ export async function validateProof(
 }
 
 /**
- * Marks the proof that `validateProof` returned as used.
+ * Marks the proof that `validateProof` returned as used. Call it with the same `ctx`: the library throws a TypeError for a
+ * context that `validateProof` has not prepared.
  *
  * Replaces nothing: see `validateProof`.
  * API      internal: `checkDpopReplay`, as `validateDpop`.
@@ -64,7 +66,7 @@ export async function validateProof(
  *
  * @throws {Problem} `invalid-dpop-proof` if it was used before
  */
-export const markProofUsed = (
+export const consumeProof = (
   provider: Provider,
   ctx: Context,
   proof: DPoPValidationResult,

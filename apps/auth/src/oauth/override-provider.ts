@@ -6,7 +6,7 @@ import { equalBytes } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import compose from 'koa-compose'
 import type Provider from 'oidc-provider'
-import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
+import { ACCESS_TOKEN_PREFIX, REFRESH_TOKEN_PREFIX } from './access-token.ts'
 import { acceptProofsOnce, type MarkProofUsed } from './override-proofs.ts'
 import { throwProviderFailure } from './provider-failure.ts'
 
@@ -46,8 +46,8 @@ function useConfiguredOrigin(provider: Provider): void {
 }
 
 /**
- * Adds a prefix to the 43 base64url characters that the library generates, to make tokens recognisable: `ppt_` for access tokens,
- * `ppr_` for refresh tokens. The library's configuration can only change the length.
+ * Adds a prefix to the 43 base64url characters that the library generates, to make tokens recognisable (`access-token.ts`). The
+ * library's configuration can only change the length.
  *
  * Replaces `generateTokenId` of `AccessToken` and `RefreshToken`, and calls the original.
  * API      internal.
@@ -56,7 +56,7 @@ function useConfiguredOrigin(provider: Provider): void {
 function prefixTokens(provider: Provider): void {
   const { AccessToken, RefreshToken } = provider
   const prefixes = [
-    [AccessToken, 'ppt_'],
+    [AccessToken, ACCESS_TOKEN_PREFIX],
     [RefreshToken, REFRESH_TOKEN_PREFIX],
   ] as const
   for (const [{ prototype }, prefix] of prefixes) {

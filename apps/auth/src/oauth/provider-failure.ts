@@ -16,24 +16,18 @@ const PROBLEM_CODES: Readonly<Record<string, ProblemCode>> = {
   invalid_grant: 'invalid-grant',
   invalid_scope: 'invalid-scope',
   invalid_target: 'invalid-target',
-  unauthorized_client: 'unauthorized-client',
-  unsupported_grant_type: 'unsupported-grant-type',
-  unsupported_token_type: 'unsupported-token-type',
   invalid_dpop_proof: 'invalid-dpop-proof',
   use_dpop_nonce: 'use-dpop-nonce',
   server_error: 'internal-error',
   temporarily_unavailable: 'unavailable',
 }
 
-/** The library's text for an `unauthorized_client` error (RFC 6749 §5.2), which it reports as `invalid_request`. */
-const NOT_ALLOWED_GRANT = 'requested grant type is not allowed for this client'
-
 /**
  * Throws the problem that corresponds to an error response of oidc-provider.
  *
  * Replaces the library's error responses.
- * API      public: their members are those of RFC 6749 §5.2; internal: the text of `NOT_ALLOWED_GRANT`.
- * Test     'rejects a grant that the client may not use with unauthorized_client'
+ * API      public: their members are those of RFC 6749 §5.2.
+ * Test     'converts the library error %s to the problem %s'
  *
  * @throws {Problem} or any error that was thrown inside the library; nothing if the response is not an error
  */
@@ -53,8 +47,7 @@ export function createProviderProblem({
   error: string
   error_description?: string | undefined
 }): Problem {
-  const code =
-    description === NOT_ALLOWED_GRANT ? 'unauthorized-client' : (PROBLEM_CODES[error] ?? 'invalid-request')
+  const code = PROBLEM_CODES[error] ?? 'invalid-request'
   return new Problem(code, {
     ...(description && code === 'invalid-request' && { detail: `${capitalise(description)}.` }),
     ...(code === 'invalid-dpop-proof' && { detail: UNVERIFIED_PROOF_DETAIL }),

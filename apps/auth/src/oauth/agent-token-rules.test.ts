@@ -1,6 +1,6 @@
 import { err, ok, type Scope } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import { grantScope } from './agent-token.ts'
+import { grantScope } from './agent-token-rules.ts'
 
 const ALLOWED: Scope[] = ['guides:read', 'waitlist:write']
 

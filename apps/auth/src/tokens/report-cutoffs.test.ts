@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { createEvents } from '../events.ts'
+import { reportCutoffs } from './report-cutoffs.ts'
+import type { TokenCutoff } from './token-store.ts'
+
+const token = {
+  clientId: exampleAgent().agent.id,
+  credentialVersion: 1,
+  scope: 'guides:read',
+  audience: 'https://plainpath.example/api',
+  issuedAt: new Date(0),
+  expiresAt: new Date(1),
+}
+
+test('emits an event for each advance of the cutoff, but not for the first cutoff', async () => {
+  const cutoffs: (TokenCutoff | undefined)[] = [
+    { epoch: 3 },
+    { epoch: 3 },
+    { epoch: 4 },
+    undefined,
+    { epoch: 3 },
+    { epoch: 4, issuedBefore: new Date(1_000) },
+    { epoch: 4, issuedBefore: new Date(1_000) },
+  ]
+  const events = createEvents()
+  let emitted = 0
+  events.on('tokens-stopped', () => void (emitted += 1))
+  const countAfterSave: number[] = []
+  const remaining = [...cutoffs]
+  const save = reportCutoffs(async () => remaining.shift(), events)
+  for (const cutoff of cutoffs) {
+    expect(await save(randomBytes(32), token)).toEqual(cutoff)
+    countAfterSave.push(emitted)
+  }
+  expect(countAfterSave).toEqual([0, 0, 1, 1, 1, 2, 2])
+})
