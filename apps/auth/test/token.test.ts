@@ -118,6 +118,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       'guides:read waitlist:write',
     ],
     ['an empty resource', withFields({ resource: '' }), 'guides:read waitlist:write'],
+    [
+      'an empty resource beside the API',
+      rawForm('grant_type=client_credentials&resource=&resource=https://plainpath.example/api'),
+      'guides:read waitlist:write',
+    ],
     ['expires_in, which is ignored', withFields({ expires_in: '999999' }), 'guides:read waitlist:write'],
     [
       'request_uri, which is ignored',

@@ -1,37 +1,36 @@
-import type { AgentId } from '@plainpath/domain'
 import { serviceUrls } from '@plainpath/metadata'
-import type { Context } from 'koa'
+import type Provider from 'oidc-provider'
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
+import { createContext, createProofRequest, fetchNonce, openProvider } from '../../test/open-provider.ts'
 import type { AgentRecord } from '../agents/agent-store.ts'
-import { CREDENTIAL_VERSION } from '../clients/client-authenticator.ts'
+import { CREDENTIAL_VERSION, DOCUMENT_EXPIRES_AT } from '../clients/client-authenticator.ts'
 import { createEvents } from '../events.ts'
 import type { NewToken } from '../tokens/token-store.ts'
+import { OAUTH_PATHS } from './create-provider.ts'
 import { type AgentTokenDeps, createAgentTokenIssuer } from './issue-agent-token.ts'
 
 const { agent } = exampleAgent()
 
 /** Issues tokens to `agent`, under the credential version of the request. */
 function openIssuer(
-  members: { findAgent?: () => AgentRecord; bindContact?: AgentTokenDeps['bindContact'] } = {},
+  overrides: { findAgent?: () => AgentRecord; provider?: Provider; now?: AgentTokenDeps['now'] } = {},
 ) {
   const saved: NewToken[] = []
   const issue = createAgentTokenIssuer({
-    // No request has a proof, so the library is not called.
-    provider: {} as AgentTokenDeps['provider'],
+    provider: overrides.provider ?? openProvider().provider,
     urls: serviceUrls('https://plainpath.example'),
     tokens: { save: async (_hash, token) => void saved.push(token) },
-    findAgent: async () => members.findAgent?.() ?? { agent, secrets: [] },
+    findAgent: async () => overrides.findAgent?.() ?? { agent, secrets: [] },
     usage: { recordUse: async () => true },
     events: createEvents(),
-    bindContact: members.bindContact ?? (async (_id, credentialVersion) => credentialVersion),
+    bindContact: async (_id, credentialVersion) => credentialVersion,
     verifyPresentedAssertion: async () => undefined,
-    now: () => new Date(),
+    now: overrides.now ?? (() => new Date()),
   })
-  const requestToken = (credentialVersion: number | undefined, id: AgentId = agent.id) => {
-    const ctx = { state: { [CREDENTIAL_VERSION]: credentialVersion }, req: { headers: {} }, get: () => '' }
-    const form = new URLSearchParams({ grant_type: 'client_credentials' })
-    return issue(ctx as unknown as Context, form, id)
+  const requestToken = (state: Record<string, unknown>, ctx = createContext(OAUTH_PATHS.token)) => {
+    Object.assign(ctx.state, state)
+    return issue(ctx, new URLSearchParams({ grant_type: 'client_credentials' }), agent.id)
   }
   return { saved, requestToken }
 }
@@ -40,20 +39,34 @@ test('saves a token under the credential version of its request, even if that is
   const { saved, requestToken } = openIssuer({
     findAgent: () => ({ agent: { ...agent, credentialVersion: 2 }, secrets: [] }),
   })
-  await requestToken(1)
-  await requestToken(2)
+  await requestToken({ [CREDENTIAL_VERSION]: 1 })
+  await requestToken({ [CREDENTIAL_VERSION]: 2 })
   expect(saved.map(({ credentialVersion }) => credentialVersion)).toEqual([1, 2])
-  await expect(requestToken(undefined)).rejects.toThrow('was not authenticated')
+  await expect(requestToken({})).rejects.toThrow('was not authenticated')
   expect(saved).toHaveLength(2)
 })
 
 test('saves no token of an agent that is deactivated while its token is issued', async () => {
   const lookups: AgentRecord[] = [
-    { agent: { ...agent, status: 'disabled' }, secrets: [] },
     { agent, secrets: [] },
+    { agent: { ...agent, status: 'disabled' }, secrets: [] },
   ]
-  const { saved, requestToken } = openIssuer({ findAgent: () => lookups.pop()! })
-  await expect(requestToken(1)).rejects.toMatchObject({ code: 'invalid-client' })
+  const { saved, requestToken } = openIssuer({ findAgent: () => lookups.shift()! })
+  await expect(requestToken({ [CREDENTIAL_VERSION]: 1 })).rejects.toMatchObject({ code: 'invalid-client' })
   expect(lookups).toEqual([])
   expect(saved).toEqual([])
+})
+
+test('a bound token never expires after the document of its client, even if marking the proof as used takes long', async () => {
+  const clock = { now: new Date('2026-11-20T09:00:00Z') }
+  const openedProvider = openProvider({}, async () => {
+    clock.now = new Date('2026-11-20T09:01:00Z')
+    return true
+  })
+  const { saved, requestToken } = openIssuer({ provider: openedProvider.provider, now: () => clock.now })
+  const documentExpiresAt = new Date('2026-11-20T09:10:00Z')
+  const { ctx, jkt } = await createProofRequest({ nonce: await fetchNonce(openedProvider) })
+  await requestToken({ [CREDENTIAL_VERSION]: 1, [DOCUMENT_EXPIRES_AT]: documentExpiresAt }, ctx)
+  expect(clock.now).toEqual(new Date('2026-11-20T09:01:00Z'))
+  expect(saved).toMatchObject([{ jkt, expiresAt: documentExpiresAt }])
 })
