@@ -318,11 +318,13 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       let { page } = signIn
-      for (let repetition = 0; repetition < 2; repetition += 1) {
+      let codes: readonly string[] = []
+      for (const count of [2, 3]) {
         await passCodeInterval(scene)
         page = await signIn.person.browser.press(page, BUTTONS.again)
+        // A code that another one replaces before its mail is sent is not mailed.
+        codes = await signIn.person.waitForCodes(count)
       }
-      const codes = await signIn.person.waitForCodes(3)
       await scene.startCountingGrants()
       if (!isHostile) return typeCode(scene, { ...signIn, page }, codes.at(-1) ?? '')
       await passCodeInterval(scene)
