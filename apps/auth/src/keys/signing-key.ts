@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { sha256 } from '@plainpath/sealing'
+import { sha256Base64url } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /** The signing algorithms. `EdDSA` means Ed25519; most JOSE libraries know only the name `EdDSA`. */
@@ -94,5 +94,5 @@ export function toPublicJwk({ d: _private, ...publicJwk }: PrivateJwk): PublicJw
 /** Computes the thumbprint of a key (RFC 7638 §3.2), base64url. */
 export function computeThumbprint({ crv, kty, x, y }: Pick<PublicJwk, 'crv' | 'kty' | 'x' | 'y'>): string {
   const members = kty === 'EC' ? { crv, kty, x, y } : { crv, kty, x }
-  return sha256(JSON.stringify(members)).toString('base64url')
+  return sha256Base64url(JSON.stringify(members))
 }

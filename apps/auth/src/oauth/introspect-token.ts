@@ -1,5 +1,4 @@
 /* Describes tokens to resource servers, in signed responses (RFC 7662, RFC 9701). */
-
 import type { ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { AgentRecord } from '../agents/agent-store.ts'

@@ -3,7 +3,7 @@
  * are stored as SHA-256 and contents are encrypted, since both contain secrets. The adapters are in `app-adapters.ts`.
  */
 import { createRowReader, type Database, deleteBatch, type Pool, rewriteColumn } from '@plainpath/postgres'
-import { openIfPossible, type SealingKeys, sha256 } from '@plainpath/sealing'
+import { openIfPossible, type SealingKeys, sha256Base64url } from '@plainpath/sealing'
 import type { AdapterPayload } from 'oidc-provider'
 import { z } from 'zod'
 
@@ -110,7 +110,7 @@ export function createOAuthRecordStore(
   }
 }
 
-const toStoredId = (model: RecordModel, id: string) => `${model}:${sha256(id).toString('base64url')}`
+const toStoredId = (model: RecordModel, id: string) => `${model}:${sha256Base64url(id)}`
 const toEncryptionContext = (storedId: string) => `oauth_records/${storedId}`
 
 const REMOVE_OLDEST = `

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Problem } from '@plainpath/http'
-import { equalBytes, sha256 } from '@plainpath/sealing'
+import { equalBytes, sha256Base64url } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /** A resource server that may introspect tokens for its audience. Each of its secrets has 256 random bits. */
@@ -24,7 +24,7 @@ export const ResourceServers = z
     'two entries have the same client_id',
   )
 
-export const hashSecret = (secret: string) => `sha256:${sha256(secret).toString('base64url')}`
+export const hashSecret = (secret: string) => `sha256:${sha256Base64url(secret)}`
 
 /** Returns the first 12 characters of a secret's hash. They identify the secret to people, but do not help to guess it. */
 export const toFingerprint = (digest: string) => digest.slice('sha256:'.length, 'sha256:'.length + 12)
