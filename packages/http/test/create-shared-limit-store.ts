@@ -1,5 +1,5 @@
 import { createMemoryLimitStore } from '../src/limits/limit-store.ts'
-import type { SharedLimitStore } from '../src/limits/prefetching-limit-store.ts'
+import { BATCHES_PER_REMAINING_QUOTA, type SharedLimitStore } from '../src/limits/prefetching-limit-store.ts'
 
 /**
  * Creates a shared store in memory, for several prefetching stores.
@@ -13,12 +13,16 @@ export function createSharedLimitStore(now: () => Date, onTakeUpTo: () => void):
     cachedDailyKey: () => undefined,
     async takeUpTo(key, policy, maxCount, yesterdaysKey) {
       onTakeUpTo()
-      // All are counted in the same tick, because a real store counts atomically.
-      const counts = await Promise.all(
-        Array.from({ length: maxCount }, () => memoryStore.take(key, policy, yesterdaysKey)),
+      const takeOne = () => memoryStore.take(key, policy, yesterdaysKey)
+      const firstCount = await takeOne()
+      if (!firstCount.allowed) return { ...firstCount, taken: 0 }
+      const share = Math.floor((firstCount.remaining + 1) / BATCHES_PER_REMAINING_QUOTA)
+      // All others are counted in the same tick, because a real store counts atomically.
+      const otherCounts = await Promise.all(
+        Array.from({ length: Math.max(0, Math.min(maxCount, share) - 1) }, takeOne),
       )
-      const allowedCounts = counts.filter(({ allowed }) => allowed)
-      return { ...(allowedCounts.at(-1) ?? counts[0])!, taken: allowedCounts.length }
+      const counts = [firstCount, ...otherCounts.filter(({ allowed }) => allowed)]
+      return { ...(counts.at(-1) ?? firstCount), taken: counts.length }
     },
   }
 }

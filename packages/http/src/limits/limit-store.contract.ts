@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { LimitPolicy, LimitStore } from './limit-store.ts'
+import type { SharedLimitStore } from './prefetching-limit-store.ts'
 
 export interface LimitStoreUnderTest extends AsyncDisposable {
   readonly store: LimitStore
@@ -146,6 +147,36 @@ export function describeLimitStore(name: string, open: () => Promise<LimitStoreU
       expect(await limits.store.dailyKey('2026-01-01')).toEqual(key)
       expect(await (limits.sameStore ?? limits.store).dailyKey('2026-01-01')).toEqual(key)
       expect(await limits.store.dailyKey('2026-01-02')).not.toEqual(key)
+    })
+  })
+}
+
+/** Defines the tests that every shared limit store must pass in addition. */
+export function describeSharedLimitStore(
+  name: string,
+  open: () => Promise<{ readonly store: SharedLimitStore } & AsyncDisposable>,
+): void {
+  describe(`${name} as a shared limit store`, () => {
+    const reads: LimitPolicy = { name: 'reads', quota: 100, windowSeconds: 60 }
+
+    test('counts at most an eighth of the remaining quota at once, or one request', async () => {
+      await using limits = await open()
+      const takenCounts = []
+      for (const _ of times(8)) takenCounts.push((await limits.store.takeUpTo('key', reads, 50)).taken)
+      expect(takenCounts).toEqual([12, 11, 9, 8, 7, 6, 5, 5])
+      for (const _ of times(100)) takenCounts.push((await limits.store.takeUpTo('key', reads, 50)).taken)
+      expect(takenCounts.at(-1)).toBe(0)
+      expect(takenCounts.reduce((sum, taken) => sum + taken, 0)).toBe(100)
+    })
+
+    test('counts no more than it is called for, and returns what remains', async () => {
+      await using limits = await open()
+      expect(await limits.store.takeUpTo('key', reads, 4)).toMatchObject({
+        allowed: true,
+        taken: 4,
+        remaining: 96,
+      })
+      expect(await limits.store.take('key', reads)).toMatchObject({ allowed: true, remaining: 95 })
     })
   })
 }

@@ -5,7 +5,8 @@ import { type LimitCount, type LimitPolicy, type LimitStore, toLimitCount } from
 /** A store that can count several requests in one call. */
 export interface SharedLimitStore extends LimitStore {
   /**
-   * Counts up to `maxCount` requests.
+   * Counts one request, or up to `maxCount` of them while they are at most an eighth of the remaining quota
+   * (`BATCHES_PER_REMAINING_QUOTA`). The rest stays for the other processes that count the same key.
    *
    * @param yesterdaysKey yesterday's key for the same subject
    * @returns the state of the limit, with the number of counted requests (`taken`), which is 0 if the quota is used up
@@ -33,14 +34,17 @@ interface Batch {
 
 /** Enough for the batches of about 100,000 keys (estimated by `byteBoundOptions`). */
 const MAX_BATCHES_BYTES = 33_000_000
+/** The shared store makes a batch at most the remaining quota divided by this number, but at least one request. */
+export const BATCHES_PER_REMAINING_QUOTA = 8
 /** After a batch of at least this size, the next one is prefetched. */
 const MIN_PREFETCH_SIZE = 4
 
 /**
  * Wraps a shared store to count policies with a `batch` mostly in this process. The first batch is one request, and
  * each later one is twice as large, up to `batch` or a tenth of the quota. Callers with few requests are therefore
- * counted almost exactly, and callers with many cause few store calls. Once batches are large enough, the next one is
- * prefetched when at most a quarter of the current one is unused.
+ * counted almost exactly, and callers with many cause few store calls. The store makes batches smaller again while
+ * little of the quota remains, so the processes do not keep it from each other. Once batches are large enough, the next
+ * one is prefetched when at most a quarter of the current one is unused.
  *
  * The store never counts more than the quota. Other processes cannot use the unused requests of a batch until they
  * expire, and a request counts from the time when its batch was fetched. The error is at most one batch per process.

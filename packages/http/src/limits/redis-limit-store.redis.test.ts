@@ -6,9 +6,14 @@ import { describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { startTcpProxy } from '../../test/tcp-proxy.ts'
 import { createLog } from '../observability/log.ts'
-import { describeLimitStore, type LimitStoreUnderTest } from './limit-store.contract.ts'
+import {
+  describeLimitStore,
+  describeSharedLimitStore,
+  type LimitStoreUnderTest,
+} from './limit-store.contract.ts'
 import type { LimitStore } from './limit-store.ts'
 import { createLimiter } from './limiter.ts'
+import type { SharedLimitStore } from './prefetching-limit-store.ts'
 import { createRedisLimitStore, type LimitRedisClient } from './redis-limit-store.ts'
 
 const url = inject('redisUrl') ?? ''
@@ -97,7 +102,7 @@ const StoredParts = z
 
 async function openStore(
   openClient: (serverUrl: string) => Promise<OpenedClient>,
-): Promise<LimitStoreUnderTest> {
+): Promise<LimitStoreUnderTest & { readonly store: SharedLimitStore }> {
   await using opening = new AsyncDisposableStack()
   const keySpace = opening.use(openKeySpace())
   const oneClient = opening.use(await openClient(url))
@@ -115,6 +120,7 @@ async function openStore(
 
 for (const [name, openClient] of Object.entries(CLIENTS)) {
   describeLimitStore(name, () => openStore(openClient))
+  describeSharedLimitStore(name, () => openStore(openClient))
 }
 
 test('counts with ioredis auto-pipelining, in the same tick as another command', async () => {

@@ -3,7 +3,7 @@ import { RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { PARTS_PER_WINDOW, toLimitCount } from './limit-store.ts'
-import type { SharedLimitStore } from './prefetching-limit-store.ts'
+import { BATCHES_PER_REMAINING_QUOTA, type SharedLimitStore } from './prefetching-limit-store.ts'
 
 /**
  * A Redis client with the commands that the limits need, such as an adapter for `ioredis` or `redis`. Requests wait for
@@ -54,7 +54,9 @@ local function count_unexpired_parts(key)
 end
 local parts = count_unexpired_parts(KEYS[1])
 if KEYS[2] then count_unexpired_parts(KEYS[2]) end
-local taken = math.max(0, math.min(max_count, quota - used))
+local remaining = quota - used
+local share = math.max(1, math.floor(remaining / ${BATCHES_PER_REMAINING_QUOTA}))
+local taken = math.max(0, math.min(max_count, share, remaining))
 local newest = parts[#parts]
 if taken > 0 and newest and now < newest[1] + window / ${PARTS_PER_WINDOW} then
   newest[2], newest[3] = now, newest[3] + taken
