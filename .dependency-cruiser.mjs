@@ -1,8 +1,9 @@
 /** The import rules. `npm run check` applies them to every file; `scripts/import-rules.test.ts` plants a violation of each rule. */
 
 /** Files that exist for tests alone. */
-const TEST_FILE = [/\.(test|contract|fixture)\.ts$/, /^(apps|packages)\/[^/]+\/test\//, /^e2e\//]
-const TEST = TEST_FILE.map(({ source }) => source)
+const TEST_FILES = [/\.(test|contract|fixture)\.ts$/, /^(apps|packages)\/[^/]+\/test\//, /^e2e\//].map(
+  ({ source }) => source,
+)
 
 /** The packages that each package may import. A package that is not listed may import none. */
 const PACKAGE_IMPORTS = {
@@ -21,48 +22,48 @@ const PACKAGE_IMPORTS = {
   tracing: [],
 }
 
-/** The folders that each folder of an app may import. A folder that is not listed may import none. */
+/** The folders that each folder of an app may import, and why. A folder that is not listed may import none. */
 const FOLDER_IMPORTS = {
-  // Revoking an agent also revokes its e-mail verifications and tokens, and notifies the APIs. Blocks of domains are audited.
+  // To revoke an agent is also to revoke its e-mail verifications and tokens, and to notify the APIs. Blocks of domains are audited.
   agents: 'audit|verifications|client-documents|clients|revocation|tokens',
-  // A verification that is completed is answered with an assertion.
+  // The response to a completed verification has an assertion.
   verifications: 'assertions|clients|revocation|tokens',
-  // Authenticates agents and apps, also by their documents.
+  // Agents and apps are authenticated here, some of them by the keys in their documents.
   clients: 'agents|app-clients|client-documents',
-  // Fetches the documents of apps as those of agents, and refuses the domains that agents may not use either.
+  // Documents of apps are fetched like those of agents, and the domains that are blocked for agents are blocked for apps too.
   'app-clients': 'agents|client-documents',
-  // A connection is an agent whose verification is the grant.
+  // A connection is an agent whose e-mail verification is the person's grant.
   connections: 'verifications',
-  // Gives a key without a kid its thumbprint.
+  // A key without a kid gets its thumbprint as its kid.
   'client-documents': 'clients',
   tokens: 'audit|revocation',
-  // A report names the store of tokens that its instance uses.
+  // The report of an instance names the store of tokens that the instance uses.
   keys: 'audit|tokens',
-  // Compares what commands use with what instances report, and asks instances for tokens.
+  // What commands use is compared with what instances report, and instances are asked for the canary, a token that nobody has.
   instances: 'keys|tokens',
-  // Repeats revocations of agents and their secrets, and blocks of domains, for the audit.
+  // Revocations of agents and their secrets, and blocks of domains, are repeated and audited.
   replay: 'agents|audit|keys|tokens',
-  // Issues and introspects tokens, and gives oidc-provider our apps, connections and tokens.
+  // Tokens are issued and introspected here, and oidc-provider gets our apps, connections and tokens.
   oauth: 'agents|app-clients|assertions|clients|connections|keys|resource-servers|tokens',
   // A person who proves their address completes the verification of a connection, and goes back to the app.
   'sign-in': 'app-clients|verifications|connections|oauth',
-  // Signed with the keys of the ring.
+  // Assertions are signed with the keys of the ring.
   assertions: 'keys',
-  // Makes answers from the guides of the catalog.
+  // Answers are made from the guides of the catalog.
   answers: 'guides',
-  // Shows the guides of the catalog, and answers; its forms join the waitlist and send messages.
+  // Pages show guides and answers, and their forms join the waitlist and send messages.
   pages: 'answers|contact|guides|waitlist',
-  // Offers as tools what the routes of these do, and checks scopes as they do.
+  // Each tool does what a route of these folders does, and scopes are checked as for the routes.
   mcp: 'answers|auth|contact|guides|waitlist',
-  // Answers to the address that the token stands for.
+  // Staff reply to the address of the person for whom the token was issued.
   contact: 'auth',
-  // The parts of wire.ts, and the command line, which reaches into each folder.
+  // The parts of wire.ts, and the commands, may use every folder.
   wire: '[^/]+',
   commands: '[^/]+',
 }
 
-/** A package by its name: found among those that are installed, or not found. @param {string} name */
-const named = (name) => `(^|node_modules/)${name}(/|$)`
+/** Returns a pattern that matches the imports of a package, whether or not it is installed. @param {string} name */
+const matchPackage = (name) => `(^|node_modules/)${name}(/|$)`
 
 /** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
 const RULES = [
@@ -88,8 +89,8 @@ const RULES = [
     name: 'domain-has-few-dependencies',
     comment:
       'the domain imports only zod, @noble/curves (to validate public keys) and node:url (to parse host names)',
-    from: { path: '^packages/domain/', pathNot: TEST },
-    to: { pathNot: ['^packages/domain/', '^url$', named('zod'), named('@noble/curves')] },
+    from: { path: '^packages/domain/', pathNot: TEST_FILES },
+    to: { pathNot: ['^packages/domain/', '^url$', matchPackage('zod'), matchPackage('@noble/curves')] },
   },
   {
     name: 'packages-do-not-import-apps',
@@ -118,21 +119,21 @@ const RULES = [
     comment: 'folders of an app do not import each other; wire.ts and app.ts connect them (FOLDER_IMPORTS)',
     from: {
       path: '^apps/([^/]+)/src/([^/]+)/',
-      pathNot: [...TEST, `^apps/[^/]+/src/(${Object.keys(FOLDER_IMPORTS).join('|')})/`],
+      pathNot: [...TEST_FILES, `^apps/[^/]+/src/(${Object.keys(FOLDER_IMPORTS).join('|')})/`],
     },
     to: { path: '^apps/$1/src/[^/]+/', pathNot: '^apps/$1/src/$2/' },
   },
   ...Object.entries(FOLDER_IMPORTS).map(([name, allowed]) => ({
     name: 'folder-imports-are-listed',
     comment: `of the folders of its app, ${name} may import ${allowed} (FOLDER_IMPORTS)`,
-    from: { path: `^apps/([^/]+)/src/${name}/`, pathNot: TEST },
+    from: { path: `^apps/([^/]+)/src/${name}/`, pathNot: TEST_FILES },
     to: { path: '^apps/$1/src/[^/]+/', pathNot: `^apps/$1/src/(${name}|${allowed})/` },
   })),
   {
     name: 'only-oauth-folder-uses-oidc-provider',
     comment: 'only apps/auth/src/oauth imports oidc-provider',
     from: { pathNot: '^(apps/auth/src/oauth|bench/baselines)/' },
-    to: { path: named('oidc-provider') },
+    to: { path: matchPackage('oidc-provider') },
   },
   {
     name: 'no-oidc-provider-internals',
@@ -148,18 +149,18 @@ const RULES = [
     name: 'only-auth-uses-ioredis',
     comment: 'ioredis is the Redis client of apps/auth',
     from: { pathNot: ['^(apps/auth|bench|e2e|scripts/vitest)/', '^packages/http/.*\\.test\\.ts$'] },
-    to: { path: named('ioredis') },
+    to: { path: matchPackage('ioredis') },
   },
   {
     name: 'only-resource-uses-redis',
     comment: 'redis is the Redis client of apps/resource',
     from: { pathNot: ['^(apps/resource|e2e)/', '^packages/http/.*\\.test\\.ts$'] },
-    to: { path: named('redis') },
+    to: { path: matchPackage('redis') },
   },
   {
     name: 'only-stores-chooses-token-store',
     comment: 'stores.ts chooses one of the two token stores; other files import only their interface',
-    from: { path: '^apps/', pathNot: [...TEST, '^apps/auth/src/stores\\.ts$'] },
+    from: { path: '^apps/', pathNot: [...TEST_FILES, '^apps/auth/src/stores\\.ts$'] },
     to: { path: '/(postgres|redis)-token-store\\.ts$' },
   },
   {
@@ -168,7 +169,7 @@ const RULES = [
     from: {
       path: '^apps/([^/]+)/',
       pathNot: [
-        ...TEST,
+        ...TEST_FILES,
         '/src/(main|cli|app|serve|stores|upkeep|wire|wire/wire-[a-z-]+)\\.ts$',
         '-command\\.ts$',
       ],
@@ -186,7 +187,7 @@ const RULES = [
     comment: 'apps and packages start no programs and threads; only `npm start` starts a database server',
     from: {
       path: '^(apps|packages)/',
-      pathNot: [...TEST, '^packages/postgres/src/embedded/'],
+      pathNot: [...TEST_FILES, '^packages/postgres/src/embedded/'],
     },
     to: { path: '^(child_process|worker_threads|cluster)$' },
   },

@@ -16,8 +16,8 @@ const ON_POSTGRES = [
 const ON_REDIS = ['{apps,packages,e2e}/**/*.redis.test.ts']
 const WITH_PROCESSES = ['{apps,bench,e2e,infra,packages,scripts}/**/*.process.test.ts']
 const NOT_ON_POSTGRES = [...ON_REDIS, ...WITH_PROCESSES]
-/** Candidates for the unit project, which leaves out the files above. */
-const ALL = [
+/** The unit project runs those of these files that the patterns above do not match. */
+const UNIT_CANDIDATES = [
   '{apps,bench,packages,infra,scripts}/**/*.test.ts',
   'e2e/{faults,graphs,releases,revocation,soak}/**/*.test.ts',
 ]
@@ -25,7 +25,7 @@ const ALL = [
 const EMBEDDED = './packages/postgres/test/vitest-embedded.ts'
 const SERVER = './packages/postgres/test/vitest-server.ts'
 
-/** The files `*.production.test.ts` run in `npm run test:system`. */
+/** `npm run test:system` runs the files `*.production.test.ts`. */
 const EXCLUDED = ['**/node_modules/**', '**/*.production.test.ts']
 
 /** Defines a test project. @param options.setup the `globalSetup` that gives the project's tests their PostgreSQL */
@@ -58,7 +58,8 @@ function createProject(
  */
 export default defineConfig({
   test: {
-    // Files of a worker share its modules: half of the time was spent on loading them again. No test relies on their state.
+    // The files of a worker share its modules, because loading them again for each file took half of the time. No test relies on the
+    // state of a module.
     isolate: false,
     // A cache of compiled code, so that apps started as processes load faster.
     env: { NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/plainpath') },
@@ -78,7 +79,7 @@ export default defineConfig({
     ],
     projects: [
       createProject('unit', {
-        include: ALL,
+        include: UNIT_CANDIDATES,
         exclude: [...ON_POSTGRES, ...ON_REDIS, ...WITH_PROCESSES],
         setupFiles: ['./scripts/vitest/forbid-processes.ts'],
       }),

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Tests that `npm run rehearse` runs beside its load. */
+/** The tests that `npm run rehearse` runs while the stack is under load. */
 export default defineConfig({
   test: {
     include: ['e2e/rehearsals/**/*.test.ts'],

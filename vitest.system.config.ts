@@ -16,8 +16,8 @@ try {
 }
 
 /**
- * Files that take a minute or more. They start first, so that none runs alone at the end. Those of the pages run one after
- * another, since a worker that changes to another project loads all modules again.
+ * Files that take a minute or more. They start first, so that none of them runs alone at the end. The files of the project `pages`
+ * come one after another, since a worker that changes to another project loads all modules again.
  */
 const SLOWEST = [
   ...['pages', 'safe-pages', 'page-tasks'],
@@ -34,15 +34,15 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-/** Tests that judge how soon each request gets its response, so nothing runs beside them. */
+/** Tests that judge how soon each request gets its response, so no other test runs at the same time. */
 const FAULTS = ['e2e/system/faults.test.ts', 'e2e/system/lifecycle.test.ts']
 /** Tests that share one stack. */
 const PAGES = 'e2e/system/{pages,page-tasks,safe-pages}.test.ts'
 
 /**
  * Tests of the whole topology (both apps twice, a gateway, PostgreSQL, Redis and a browser), and tests of production intervals.
- * Except for the tests of faults, as many files run at a time as the machine has cores: with three on two cores, a slow machine
- * sheds requests that should succeed.
+ * Except for the tests of faults, as many files run at a time as the machine has cores: with three files at a time on two cores, a
+ * slow machine sheds requests that should succeed.
  */
 export default defineConfig({
   test: {

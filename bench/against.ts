@@ -6,12 +6,12 @@ import { openStores } from './testbed/open-stores.ts'
 import { startMeasuredApp } from './testbed/start-measured-app.ts'
 
 /**
- * Starts both apps of another commit. Their stores are separate, but have the tables of this work tree.
+ * Starts both apps as they are at another commit. They have stores of their own, with the tables of this work tree.
  *
  * @param root the check-out of the other commit
- * @returns the given paths, each with the same path of the other commit as its only baseline
+ * @returns those of the given paths that the other commit has too, each with the path of that commit as its only baseline
  */
-export async function startOtherCommit(
+export async function startAppsAtCommit(
   root: string,
   paths: readonly MeasuredPath[],
   {

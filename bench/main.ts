@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { checkOutCommit } from '@plainpath/stack/check-out'
 import { compileApps } from '@plainpath/stack/start-app'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { startOtherCommit } from './against.ts'
+import { startAppsAtCommit } from './against.ts'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
 import { createMeasuredPaths, GUIDE, GUIDES } from './measured-paths.ts'
@@ -32,7 +32,7 @@ interface Options {
   readonly node: string
 }
 
-/** A result of fewer rounds is not stored. */
+/** The minimum number of rounds of a run whose result is stored. */
 const MIN_STORED_ROUNDS = 5
 
 const parseWholeNumber = (max: number) => (text: string) => {
@@ -124,6 +124,8 @@ async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
   }
 }
 
+const ROUNDS_PER_START = 3
+
 /**
  * Compares both apps with those of another commit, and prints the result. Restarts everything every few rounds, since the same
  * code may take a sixth more processor time after one start than after another.
@@ -139,7 +141,7 @@ async function runAgainst(commit: string, options: Options, runtime: BenchRuntim
     await mkdir(folder)
     await using testbed = await startTestbed(options, { ...runtime, folder })
     print(`Starting both apps as they were at ${commit}`)
-    await using otherCommit = await startOtherCommit(root, testbed.paths, testbed.sharedParts)
+    await using otherCommit = await startAppsAtCommit(root, testbed.paths, testbed.sharedParts)
     const rounds = Math.min(ROUNDS_PER_START, options.rounds - startedRounds)
     costs.push(...(await runRoundsInTurns(otherCommit.paths, { ...options, rounds, print, signal })))
   }
@@ -148,8 +150,6 @@ async function runAgainst(commit: string, options: Options, runtime: BenchRuntim
   print(`\n${renderCosts({ machine: describeMachine(), date, ...options, verdicts, costs: joinedCosts })}`)
 }
 
-const ROUNDS_PER_START = 3
-
 /** Starts everything, measures and prints the result. Writes a complete result to `bench/results`. */
 async function runBench(options: Options, runtime: BenchRuntime): Promise<void> {
   const { print, signal } = runtime
@@ -157,6 +157,7 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
   await using testbed = await startTestbed(options, runtime)
   const { stores, auth, api, paths, agents, memoryReaders } = testbed
   if (options.growth) {
+    // The first baseline of the first path, `koa-bare`, needs no store.
     const control = testbed.allPaths[0]?.beside[0]
     if (!control) throw new Error('there is nothing to compare with')
     return await runGrowth(
@@ -218,14 +219,14 @@ raisePriority()
 // With several instances, the servers and the load run on all cores.
 if (!options.scale) moveToLoadCore()
 // The first signal stops the run after the current measurement.
-const stopping = new AbortController()
+const stopController = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)))
+  process.once(signal, () => stopController.abort(new Error(`stopped by ${signal}`)))
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bench-'))
 // If root runs the bench, the database server runs as another user, who must be able to enter this folder.
 await chmod(folder, 0o755)
 try {
-  const runtime: BenchRuntime = { folder, print: (line) => console.log(line), signal: stopping.signal }
+  const runtime: BenchRuntime = { folder, print: (line) => console.log(line), signal: stopController.signal }
   if (options.scale) await runScaleBench(options, runtime)
   else if (options.against === undefined) await runBench(options, runtime)
   else await runAgainst(options.against, options, runtime)

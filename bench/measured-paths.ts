@@ -23,11 +23,13 @@ export interface MeasuredPath {
    */
   readonly boundBy: 'server' | 'store'
   readonly ours: Target
+  /** The baselines, which are measured in the same rounds as our target. */
   readonly beside: readonly Comparison[]
   /** Removes deferred work, such as mails, after each measurement of our target. */
   readonly cleanUp?: () => Promise<void>
 }
 
+/** A baseline of a path, and the target that our path should reach against it. */
 export interface Comparison {
   /** `bearer` is the API itself, with a bearer token for the same read; `before` is the same path at another commit. */
   readonly baseline: BaselineName | 'bearer' | 'before'
@@ -40,7 +42,7 @@ export interface Comparison {
 
 export const GUIDES = '/api/guides'
 export const GUIDE = '/api/guides/work-permit'
-/** Few enough that their introspections, one per token every 30 s, hardly affect the measured reads. */
+/** The number of tokens for reads. They are so few that their introspections, one per token every 30 s, hardly affect the reads. */
 const CACHED_TOKENS = 200
 /** The endpoints of the baselines that are OAuth servers. */
 const OAUTH_PATHS = {
@@ -71,7 +73,7 @@ export async function createMeasuredPaths(parts: Testbed): Promise<MeasuredPath[
   ]
 }
 
-/** Creates a thousand requests, each from another address. Returns a function that returns them in turn. */
+/** Creates a thousand requests, each from another address, and a function that returns them in turn. */
 const cycleAddresses = (createRequest: () => Buffer) => cycle(Array.from({ length: 1_000 }, createRequest))
 
 function createGuidesPath({ api, baselines: { servers } }: Testbed): MeasuredPath {

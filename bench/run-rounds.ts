@@ -85,6 +85,7 @@ export interface Series {
 export interface PathSeries {
   readonly path: MeasuredPath
   readonly ours: Series
+  /** One series for each baseline of the path. */
   readonly beside: readonly Series[]
 }
 

@@ -5,7 +5,7 @@ import path from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 
-const BUILD = path.resolve(import.meta.dirname, '../scripts/build-client.ts')
+const BUILD_SCRIPT = path.resolve(import.meta.dirname, '../scripts/build-client.ts')
 
 export interface BuiltClient extends AsyncDisposable {
   /** The folder of a project in which `@plainpath/client` is installed as it would be published. */
@@ -18,7 +18,7 @@ export interface BuiltClient extends AsyncDisposable {
 export async function buildClient(): Promise<BuiltClient> {
   const project = await mkdtemp(path.join(tmpdir(), 'plainpath-client-'))
   const installed = path.join(project, 'node_modules/@plainpath/client')
-  await promisify(execFile)(process.execPath, [BUILD, installed])
+  await promisify(execFile)(process.execPath, [BUILD_SCRIPT, installed])
   return {
     project,
     dist: path.join(installed, 'dist'),

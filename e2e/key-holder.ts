@@ -14,8 +14,8 @@ export interface KeyRequests {
   /** Creates the header that authenticates the client at other endpoints. */
   createAuthHeader(holder: KeyHolder): Record<string, string>
   /**
-   * Requests a token. For a token that is bound to the key, it sends a request without a nonce, and then one with the
-   * nonce from the first response.
+   * Requests a token. For a token that is bound to the key, first sends a request without a nonce, and then a
+   * request with the nonce from the first response.
    *
    * @param options.grant the parameters of the grant. The default is client_credentials
    */

@@ -24,7 +24,7 @@ export interface Sender extends Disposable {
   send(request: HttpRequest): Promise<HttpResponse>
 }
 
-const GIVE_UP_MS = 20_000
+const TIMEOUT_MS = 20_000
 
 /**
  * Creates a sender of arbitrary requests over persistent connections.
@@ -38,7 +38,7 @@ export function createSender(
 ): Sender {
   const { protocol, hostname, port, host } = new URL(url)
   const { Agent, request } = protocol === 'https:' ? https : http
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 32, timeout: GIVE_UP_MS, ...options.tls })
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 32, timeout: TIMEOUT_MS, ...options.tls })
   return {
     async send({ method = 'GET', path, headers = {}, body }) {
       const startedAt = performance.now()
@@ -51,7 +51,7 @@ export function createSender(
         path,
         headers: { host, ...length, ...(headers as Record<string, string | string[]>) },
         ...(options.from && { localAddress: options.from }),
-        signal: AbortSignal.timeout(GIVE_UP_MS),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
       })
       outgoing.end(body)
       const incoming = await waitForResponse(outgoing)

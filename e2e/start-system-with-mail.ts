@@ -5,7 +5,7 @@ import { createMailSettings, showCode, waitForMailedLink } from './verification-
 
 export interface SystemWithMail extends System {
   readonly mail: MailServer
-  /** Presses the button on the mailed page, as a person does whose two words match. @returns the shown code */
+  /** Presses the button on the mailed page, as a person does if the two words match. @returns the shown code */
   confirm(email: string, phrase: string): Promise<string>
 }
 

@@ -4,16 +4,22 @@ import type { Repository } from './repository.ts'
 /** The texts that the service publishes. Their links do not lead to files of the repository. */
 const PUBLISHED_TEXT = /^packages\/guides\/content\/|\.template\.md$/
 const INDEX_PAGE = 'docs/README.md'
+/** A block between lines of at least three backticks or tildes. */
 const FENCED_CODE = /^ *(`{3,}|~{3,})[^\n]*\n[\s\S]*?^ *\1/gm
 const INLINE_CODE = /`[^`\n]+`/g
+/** An inline link, `[text](target)`, or the definition of a reference link, `[name]: target`. */
 const LINK = /\[[^\]]*\]\(([^)\s]+)[^)]*\)|^ *\[[^\]]+\]: *(\S+)/gm
+/** A link with a scheme, or with a path on a web site: it does not lead to a file of the repository. */
 const ABSOLUTE_LINK = /^([a-z][a-z+.-]*:|\/)/
-/** `apps/v1` is an API group of Kubernetes. */
+/** A path relative to the root. `apps/v1` is not one: it is an API group of Kubernetes. */
 const REPOSITORY_PATH =
   /(?<![\w/.@{-])(?:apps(?!\/v1\b)|bench|docs|e2e|infra|packages|scripts|\.ci)\/[\w.*/{},-]*/g
+/** A path relative to the folder of the package whose document has it. */
 const PACKAGE_PATH = /(?<![\w/.@-])(?:src|test|migrations)\/[\w.*/{},-]*/g
+/** The name of a source file without its folder, in code. */
 const FILE_NAME = /`([\w.*-]+\.(?:ts|mjs|sql))`/g
-const COMMAND = /\bnpm (?:run(?:-script)? +([\w:-]+)|(start|test)\b)/g
+/** `npm run NAME`, or one of the names that npm accepts without `run`. */
+const NPM_COMMAND = /\bnpm (?:run(?:-script)? +([\w:-]+)|(start|test)\b)/g
 
 /**
  * Checks the references of Markdown files to the repository: link targets, paths and npm commands must exist.
@@ -104,7 +110,10 @@ function pathExists({ files }: Repository, name: string): boolean {
 
 function findMissingCommands(repository: Repository, text: string): string[] {
   const { scripts } = JSON.parse(repository.read('package.json')) as { scripts: Record<string, string> }
-  const commandNames = Array.from(text.matchAll(COMMAND), ([, run, short]) => run ?? short ?? '')
+  const commandNames = Array.from(
+    text.matchAll(NPM_COMMAND),
+    ([, runName, shortName]) => runName ?? shortName ?? '',
+  )
   return [...new Set(commandNames)]
     .filter((name) => !(name in scripts))
     .map((name) => `package.json has no script ${name}`)

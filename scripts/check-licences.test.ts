@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findLicenceViolations } from './check-licences.ts'
 
-test('accepts packages under licences of the list', () => {
+test('accepts packages under allowed licences', () => {
   expect(findLicenceViolations({ MIT: [{ name: 'one' }], 'MIT OR Apache-2.0': [{ name: 'two' }] })).toEqual(
     [],
   )

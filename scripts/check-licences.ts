@@ -19,31 +19,34 @@ const ALLOWED_LICENCES = [
   'Unlicense',
 ]
 
-/** Packages whose manifest names a file instead of a licence, with the licences in that file. */
+/** The packages whose manifest names a file instead of a licence, with the licences in that file. They are allowed. */
 const LICENCES_IN_FILES: Readonly<Record<string, string>> = {
-  '@modelcontextprotocol/inspector': 'MIT for what was written before, Apache-2.0 since then',
+  '@modelcontextprotocol/inspector': 'MIT for older contributions, Apache-2.0 for newer ones',
 }
+
+/** If pnpm lists fewer packages, its list is not complete. */
+const MIN_PACKAGES = 100
 
 /** Checks that every installed package has an allowed licence. Returns a line for each violation, or the failure of pnpm. */
 export function checkLicences(root: string): string[] {
   const command = ['pnpm', 'licenses', 'list', '--recursive', '--include-workspace-root', '--json']
   const { stdout, failure } = runWithPnpm(root, command)
   if (failure) return [failure]
-  const byLicence = JSON.parse(stdout) as Record<string, readonly { name: string }[]>
-  const packages = Object.values(byLicence).flat()
-  if (packages.length < 100) return [`the list of packages has only ${packages.length} entries`]
-  return findLicenceViolations(byLicence)
+  const packagesByLicence = JSON.parse(stdout) as Record<string, readonly { name: string }[]>
+  const packages = Object.values(packagesByLicence).flat()
+  if (packages.length < MIN_PACKAGES) return [`the list of packages has only ${packages.length} entries`]
+  return findLicenceViolations(packagesByLicence)
 }
 
 /**
  * Finds packages whose licence is not allowed.
  *
- * @param byLicence packages by licence, as pnpm lists them
+ * @param packagesByLicence as pnpm lists them
  */
 export const findLicenceViolations = (
-  byLicence: Readonly<Record<string, readonly { name: string }[]>>,
+  packagesByLicence: Readonly<Record<string, readonly { name: string }[]>>,
 ): string[] =>
-  Object.entries(byLicence)
+  Object.entries(packagesByLicence)
     .filter(([licence]) => !ALLOWED_LICENCES.includes(licence))
     .flatMap(([licence, packages]) =>
       packages

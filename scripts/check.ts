@@ -5,8 +5,9 @@ import { checkLicences } from './check-licences.ts'
 import { openRepository } from './repository.ts'
 import { runWithPnpm } from './run-with-pnpm.ts'
 
-/** Scripts of package.json whose results turbo caches while no file changes. */
+/** The checks that are scripts of package.json. turbo caches their results while no file changes. */
 const TASKS = ['format:check', 'lint', 'lint:openapi', 'typecheck', 'imports', 'unused']
+/** The lines with which turbo introduces a run. */
 const TURBO_PREFACE = /^ +• /
 const root = path.resolve(import.meta.dirname, '..')
 
@@ -21,7 +22,7 @@ function runChecks(): boolean {
   return results.every(Boolean)
 }
 
-/** Prints a warning for each guide source that becomes stale within 30 days. The check still passes: the code is not wrong. */
+/** Prints a warning for each guide source that becomes stale within 30 days. The checks still pass, because the code is correct. */
 function warnOfDueSources(): void {
   const script = path.join(root, 'packages/guides/src/print-due-sources.ts')
   const dueSources = execFileSync(process.execPath, [script], { encoding: 'utf8' }).trim()

@@ -5,7 +5,10 @@ import process from 'node:process'
 import { openRepository } from './repository.ts'
 import { renderStoragePage } from './storage-page.ts'
 
+// Writes the committed files that are generated from the code.
+
 const root = path.resolve(import.meta.dirname, '..')
+/** Programs that each write one or more of these files. */
 const WRITERS = [
   'packages/metadata/src/openapi/write-openapi.ts',
   'packages/client/write-openapi-types.ts',
@@ -13,7 +16,6 @@ const WRITERS = [
   'apps/local/src/write-commands.ts',
 ]
 
-// Writes the committed files that are generated from the code.
 for (const writer of WRITERS) {
   execFileSync(process.execPath, [path.join(root, writer)], { cwd: root, stdio: 'inherit' })
 }

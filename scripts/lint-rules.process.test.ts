@@ -7,6 +7,7 @@ import { beforeAll, expect, it } from 'vitest'
 const ROOT = path.resolve(import.meta.dirname, '..')
 const SOURCE = 'packages/one/src/planted.ts'
 const TEST = 'packages/one/src/planted.test.ts'
+/** A file in a folder whose code must take its random numbers from a seed. */
 const SEEDED = 'e2e/faults/planted.ts'
 
 /** At least one violation for each rule that the project depends on, with the rule's name as `oxlint` prints it. */
@@ -74,6 +75,7 @@ const PLANTED: [rule: string, file: string, line: string][] = [
   ['vitest(expect-expect)', TEST, `import { it } from 'vitest'\nit('says nothing', () => {})`],
 ]
 
+/** Files that look similar but violate no rule. */
 const CLEAN: [file: string, content: string][] = [
   [
     'packages/one/src/clean.ts',
@@ -101,7 +103,8 @@ const SWITCHED_OFF = ['// oxlint', 'disable-next-line no-console\nexport const o
 
 /** The violated rules of each file, from one run. */
 let rulesByFile: Map<string, string[]>
-const numberFile = (file: string, index: number) => file.replace('planted', `planted-${index}`)
+/** Gives each planted file a name of its own. */
+const addIndexToName = (file: string, index: number) => file.replace('planted', `planted-${index}`)
 
 beforeAll(() => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'lint-'))
@@ -118,7 +121,7 @@ beforeAll(() => {
   )
   write('packages/one/src/right.ts', `import { left } from './left.ts'\nexport const right = () => left`)
   write('packages/one/src/switched-off.ts', SWITCHED_OFF)
-  for (const [index, [, file, content]] of PLANTED.entries()) write(numberFile(file, index), content)
+  for (const [index, [, file, content]] of PLANTED.entries()) write(addIndexToName(file, index), content)
   for (const [file, content] of CLEAN) write(file, content)
 
   const oxlint = path.join(ROOT, 'node_modules/oxlint/bin/oxlint')
@@ -134,17 +137,17 @@ beforeAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-it.each(PLANTED.map(([rule, file], index) => ({ rule, file: numberFile(file, index) })))(
-  '$rule is caught',
+it.each(PLANTED.map(([rule, file], index) => ({ rule, file: addIndexToName(file, index) })))(
+  'a violation of $rule is reported',
   ({ rule, file }) => {
     expect(rulesByFile.get(file)).toContain(rule)
   },
 )
 
-it.each(CLEAN)('%s is clean', (file) => {
+it.each(CLEAN)('nothing is reported for %s', (file) => {
   expect(rulesByFile.get(file)).toBeUndefined()
 })
 
-it('rejects a comment that disables a rule without a violation', () => {
+it('a comment that disables a rule without a violation is reported', () => {
   expect(rulesByFile.get('packages/one/src/switched-off.ts')).toHaveLength(1)
 })

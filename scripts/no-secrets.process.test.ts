@@ -5,17 +5,31 @@ import { openRepository } from './repository.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 
-/** The formats of real secrets: ours with random characters, and those of other services. */
-const SECRET =
-  /(?:ppt|pps|rss)_[A-Za-z0-9_-]{43}\b|\b(?:kek|hash)-[a-z0-9]+:[A-Za-z0-9_-]{43}\b|-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----|"d": ?"[A-Za-z0-9_-]{43,}"|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b|\bxox[bp]-[0-9A-Za-z-]{20,}|\/\/[a-z]+:(?!password@|secret@|pw@|\$)[^\s@/'"`:]{12,}@/g
+/** The formats of real secrets. */
+const SECRET_FORMATS = [
+  // Our tokens and client secrets.
+  /(?:ppt|pps|rss)_[A-Za-z0-9_-]{43}\b/,
+  // A line of a file with key-encryption keys or hash keys.
+  /\b(?:kek|hash)-[a-z0-9]+:[A-Za-z0-9_-]{43}\b/,
+  /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/,
+  // The private member of a JWK.
+  /"d": ?"[A-Za-z0-9_-]{43,}"/,
+  // Keys and tokens of AWS, GitHub and Slack.
+  /\bAKIA[0-9A-Z]{16}\b/,
+  /\bgh[pousr]_[A-Za-z0-9]{36}\b/,
+  /\bxox[bp]-[0-9A-Za-z-]{20,}/,
+  // A password in a URL.
+  /\/\/[a-z]+:(?!password@|secret@|pw@|\$)[^\s@/'"`:]{12,}@/,
+]
+const SECRET = new RegExp(SECRET_FORMATS.map(({ source }) => source).join('|'), 'g')
 
-/** Examples of the API description. */
+/** The made-up secrets that the API description has as examples. */
 const EXAMPLES = [
   'pps_4vQm2Xz8Kf0Ld6Hs1Bn5Gt9Wc3Rj7Ye0Ua4Io8Pq2Sk',
   'pps_nYw0x2C8mFh5Rk7Tq1Vb4Zd6Gj9Lp3Ss8Uu0Ww2Yy4A',
   'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df',
 ]
-/** Returns whether a match is invented: it is one of the examples, has few different characters, or contains a word. */
+/** Returns whether a match is no real secret: it is one of the examples, has few different characters, or contains a telling word. */
 function isMadeUp(match: string): boolean {
   if (match.startsWith('-----')) return false
   return EXAMPLES.includes(match) || new Set(match).size < 14 || /canary|example|wrong|secret/i.test(match)

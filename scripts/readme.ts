@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * Reads a block of commands from Markdown, so that the test runs the commands that people copy.
@@ -21,6 +21,7 @@ export function readBlock(markdown: string, marker: string): string {
   return block[1]
 }
 
+/** The variables that npm, the bootstrap and our settings use. */
 const OWN_VARIABLES =
   /^(npm_|AUTH_|RESOURCE_|TEST_|NODE|INIT_CWD$|PORT$|ORIGIN$|DATA_DIR$|LIMITS_FACTOR$|TURBO_)/
 
@@ -46,6 +47,7 @@ export interface BlockRun {
 }
 
 const BLOCK_LIMIT_MS = 60_000
+/** A setting of curl, by which each call prints its method, URL and status to stderr. */
 const REPORT_EACH_CALL = 'write-out = "%{stderr}\\ncurl: %{method} %{url} %{http_code}\\n"\n'
 
 /**
@@ -67,16 +69,18 @@ export async function runBlock(
       reject(new Error(`The commands failed (${reason}).\n${output}\n${stderr}`, { cause: error }))
       return
     }
-    const calls = Array.from(stderr.matchAll(/^curl: (\S+) (\S+) (\d{3})$/gm))
+    const curlCalls = Array.from(stderr.matchAll(/^curl: (\S+) (\S+) (\d{3})$/gm))
     resolve({
       output,
-      responses: calls.map(([, method, url = '', status]) => `${method} ${new URL(url).pathname} ${status}`),
+      responses: curlCalls.map(
+        ([, method, url = '', status]) => `${method} ${new URL(url).pathname} ${status}`,
+      ),
     })
   })
   return await promise
 }
 
-/** The first start downloads all dependencies. */
+/** The time limit of a start. The first start downloads all dependencies. */
 const READY_SECONDS = 300
 const STOP_SECONDS = 30
 
@@ -106,18 +110,18 @@ export async function startService(
   for (const stream of [npm.stdout, npm.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   const startedAt = performance.now()
-  const elapsedSeconds = () => (performance.now() - startedAt) / 1000
+  const getElapsedSeconds = () => (performance.now() - startedAt) / 1000
 
   while (!(await isReady(options.port))) {
-    if (npm.exitCode === null && npm.signalCode === null && elapsedSeconds() < READY_SECONDS) {
-      await setTimeout(100)
+    if (npm.exitCode === null && npm.signalCode === null && getElapsedSeconds() < READY_SECONDS) {
+      await sleep(100)
       continue
     }
     npm.kill('SIGTERM')
-    throw new Error(`npm start was not ready after ${elapsedSeconds().toFixed(1)} s. It said:\n${output}`)
+    throw new Error(`npm start was not ready after ${getElapsedSeconds().toFixed(1)} s. It said:\n${output}`)
   }
   return {
-    readyAfterSeconds: elapsedSeconds(),
+    readyAfterSeconds: getElapsedSeconds(),
     async stop() {
       npm.kill('SIGTERM')
       const code = await awaitExitCode(npm)
@@ -152,13 +156,13 @@ async function awaitExitCode(child: ChildProcess): Promise<number | string> {
   return child.exitCode ?? String(child.signalCode)
 }
 
-export interface Process {
+export interface RunningProcess {
   readonly pid: number
   readonly command: string
 }
 
 /** Lists the processes whose command line contains the path of a folder, except this process. */
-export function listProcesses(folder: string): Process[] {
+export function listProcesses(folder: string): RunningProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .map((name) => ({ pid: Number(name), command: readCommandLine(name) }))
@@ -166,7 +170,7 @@ export function listProcesses(folder: string): Process[] {
 }
 
 /** Sends SIGKILL to each process that still runs. */
-export function killAll(processes: readonly Process[]): void {
+export function killAll(processes: readonly RunningProcess[]): void {
   for (const { pid } of processes) {
     try {
       process.kill(pid, 'SIGKILL')

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { openRepository } from './repository.ts'
-import { RETENTION, readTables, renderStoragePage } from './storage-page.ts'
+import { ROW_RETENTION, readTables, renderStoragePage } from './storage-page.ts'
 
 const SQL = `-- Who is here.
 create table guests (
@@ -33,20 +33,23 @@ it('reads tables and columns with their comments, and applies later migrations',
   }
   const base = { 'apps/auth/migrations/0001-guests.sql': SQL }
   expect(readTables(createRepository(base), 'auth')).toEqual([guests])
-  const smaller = { ...base, 'apps/auth/migrations/0002-less.sql': 'alter table guests drop column name;\n' }
-  expect(readTables(createRepository(smaller), 'auth')[0]?.columns.map(({ name }) => name)).toEqual([
+  const withoutColumn = {
+    ...base,
+    'apps/auth/migrations/0002-less.sql': 'alter table guests drop column name;\n',
+  }
+  expect(readTables(createRepository(withoutColumn), 'auth')[0]?.columns.map(({ name }) => name)).toEqual([
     'id',
     'left_at',
   ])
-  const emptied = { ...base, 'apps/auth/migrations/0002-none.sql': 'drop table guests;\n' }
-  expect(readTables(createRepository(emptied), 'auth')).toEqual([])
+  const withoutTable = { ...base, 'apps/auth/migrations/0002-none.sql': 'drop table guests;\n' }
+  expect(readTables(createRepository(withoutTable), 'auth')).toEqual([])
 })
 
 const repository = openRepository(path.resolve(import.meta.dirname, '..'))
 
-it.each(['auth', 'resource'] as const)('RETENTION names exactly the tables of %s, in order', (app) => {
+it.each(['auth', 'resource'] as const)('ROW_RETENTION names exactly the tables of %s, in order', (app) => {
   const tableNames = readTables(repository, app).map(({ name }) => name)
-  expect(Object.keys(RETENTION[app])).toEqual(tableNames)
+  expect(Object.keys(ROW_RETENTION[app])).toEqual(tableNames)
 })
 
 it('docs/storage.md is what "npm run generate" writes', () => {

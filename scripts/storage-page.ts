@@ -3,49 +3,50 @@ import type { Repository } from './repository.ts'
 const APPS = ['auth', 'resource'] as const
 const TITLES = { auth: 'The authorization server', resource: 'The API' } as const
 
-/** The retention of each table's rows. docs/retention.md describes the retention of personal data. */
-export const RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
+/** How long the rows of each table are stored. docs/retention.md says the same of personal data, in words for people. */
+export const ROW_RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
   auth: {
-    agent_secrets: 'until the secret ends, or the agent registers keys instead, is deleted or expires',
+    agent_secrets: 'until the secret is revoked, or the agent registers keys instead, is deleted or expires',
     agents:
-      'until the agent expires; that of a deleted one is kept without name, secrets and keys; a connection until there is no record of its claim, or an hour without one',
+      'until the agent expires. The row of a deleted agent is kept without its name, secrets and keys. The row of a connection is kept until the record of its e-mail verification is deleted, or for an hour if it never had one',
     app_clients: '90 days after a person last signed in with it, or a day if nobody did',
     blocked_domain_audit: 'kept, append-only',
     blocked_domains: 'until the domain is unblocked',
     claim_attempts:
-      'two days; what is personal goes with the end of the attempt, after 24 hours at most, ten minutes for a sign-in',
+      'two days. Personal data is erased when the attempt ends: after 24 hours at most, or after ten minutes for a sign-in',
     claim_blocks: '30 days',
     claim_tries: 'a day',
-    claims: 'until 30 days after the end, which comes after 30 days at most; the address goes with the end',
-    client_assertions: 'until a few minutes after the assertion is over',
-    expired_agents: '90 days, and of at most ten times AUTH_NEVER_USED_CLIENTS agents',
-    identity_assertions: 'until the assertion is over, 24 hours',
+    claims:
+      'until 30 days after the e-mail verification ended. It ends after 30 days at most, and the address is erased then',
+    client_assertions: 'until a few minutes after the assertion has expired',
+    expired_agents: '90 days, and at most ten times AUTH_NEVER_USED_CLIENTS rows',
+    identity_assertions: 'until the assertion has expired, 24 hours',
     key_audit: 'kept, append-only',
-    key_followers: 'while the instance runs, and an hour longer when it was killed',
+    key_followers: 'while the instance runs, and an hour longer if it was killed',
     key_ring: 'one row',
     mails: 'content until it is sent, or 8 days; the row 30 days',
     oauth_records: 'until the code, refresh token, grant or sign-in is over: a minute to 30 days',
-    resource_server_followers: 'while the instance runs, and an hour longer when it was killed',
+    resource_server_followers: 'while the instance runs, and an hour longer if it was killed',
     resource_server_secrets: 'kept: the beginning of a hash, and times',
-    sign_ins: 'until the sign-in is over, half an hour',
-    signing_keys: 'kept; the private part goes when the key stops signing',
+    sign_ins: 'until the sign-in is over, half an hour at most',
+    signing_keys: 'kept. The private part is erased when the key stops signing',
     token_stop: 'one row',
     token_stop_audit: 'kept, append-only',
     token_store_in_use: 'one row',
-    tokens: 'an hour, or eight for an app; empty where there is a Redis',
+    tokens: 'an hour, or eight hours for an app. With Redis, the table is empty',
   },
   resource: {
-    answer_switches: 'until the operator turns it on again',
-    contact_messages: 'kept; text and addresses go 90 days after delivery',
+    answer_switches: 'until an operator turns it on again',
+    contact_messages: 'kept. The text and the addresses are erased 90 days after delivery',
     desk_audit: 'kept, append-only',
     guide_reviews: 'kept, append-only',
     guide_versions: 'kept, append-only',
     guides: 'one row for each guide',
     mails: 'content until it is sent, or 8 days; the row 30 days',
     trigger_reviews: 'kept, append-only',
-    used_proofs: 'until a few minutes after the proof is over; empty where there is a Redis',
+    used_proofs: 'until a few minutes after the proof has expired. With Redis, the table is empty',
     waitlist_entries: 'until the person leaves',
-    waitlist_links: 'as long as the entry; a link to leave that was asked for, 7 days',
+    waitlist_links: 'as long as the entry. A link to leave that a person requested: 7 days',
   },
 }
 
@@ -53,25 +54,29 @@ export const RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record<str
 export function renderStoragePage(repository: Repository): string {
   return `# Storage
 
-Made from \`apps/auth/migrations\`, \`apps/resource/migrations\` and \`scripts/storage-page.ts\` by \`npm run generate\`; a test holds
-its tables and columns with migrated databases. [Retention](retention.md) says the same in plain words for people,
-[architecture](architecture.md#what-is-stored) how things are sealed.
+\`npm run generate\` writes this page from \`apps/auth/migrations\`, \`apps/resource/migrations\` and \`scripts/storage-page.ts\`. A test
+compares its tables and columns with migrated databases.
+
+- [Retention](retention.md) says in plain words, for people, what is stored about them.
+- [Architecture](architecture.md#what-is-stored) says how values are sealed.
+- The descriptions of tables and columns are comments in migrations, which never change. The [glossary](glossary.md) explains their older words:
+  a token *lives* (is valid), a *claim* is an e-mail verification, the *generation* is the credential version, the *desk* is the staff inbox.
 
 ${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(renderSection(app)).join('\n')}`).join('\n')}
 ## Elsewhere
 
 | where | what | how long |
 |---|---|---|
-| schema \`graphile_worker\` of databases from before migration \`one-mail-queue\` | jobs of mails, each the id of a mail; nothing reads them | until it is [dropped](decisions/0029-a-row-of-mails-is-the-queue.md) |
-| Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and generation, and the thumbprint of the key that it is bound to | the life of the token: an hour, for an app eight hours |
-| Redis \`auth:proof:*\` | SHA-256 of the client and the \`jti\` of a DPoP proof that was used; where there is no Redis, in \`client_assertions\` | five minutes |
+| schema \`graphile_worker\`, in databases that are older than the migration \`one-mail-queue\` | jobs of mails, each the id of a mail. Nothing reads them | until it is [dropped](decisions/0029-a-row-of-mails-is-the-queue.md) |
+| Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and credential version, and the thumbprint of the key to which it is bound | the lifetime of the token: an hour, or eight hours for an app |
+| Redis \`auth:proof:*\` | SHA-256 of the client and the \`jti\` of a DPoP proof that was used. Without Redis, it is in \`client_assertions\` | five minutes |
 | Redis \`auth:generation:*\`, \`auth:stop\` | cached copies of \`agents.generation\` and \`token_stop\` | until the tokens that need them expire |
 | Redis \`auth:store\` | a random id, by which commands recognise the Redis of the instances | kept |
-| Redis \`revocation:state\` | subscribers that receive revocations, and a number | while they run |
-| Redis \`auth:*\`, \`resource:*\` of limits | counts under keyed hashes whose key changes daily | their window, a day at most; the key two days |
-| Redis \`resource:proof:*\`, \`resource:proofs-since\` | SHA-256 of the key and the jti of a DPoP proof that was used; the replication ID, and since when it has been that one | three minutes; kept |
-| memory of each API process | answers about tokens, under SHA-256 of the token | 30 s, and only under a lease |
-| files that settings name | key-encryption keys, hash keys, credentials | yours to keep |
+| Redis \`revocation:state\` | subscribers that receive revocations, and the number of the last revocation | while they run |
+| Redis \`auth:*\`, \`resource:*\` of limits | counts under keyed hashes whose key changes daily | their window, a day at most. The key: two days |
+| Redis \`resource:proof:*\`, \`resource:proofs-since\` | SHA-256 of the key and the \`jti\` of a DPoP proof that was used; the replication ID of Redis, and since when it has been this one | three minutes; kept |
+| memory of each API process | introspection responses, under SHA-256 of the token | 30 s, and only under a lease |
+| files that settings name | key-encryption keys, hash keys, credentials | you decide |
 `
 }
 
@@ -80,8 +85,8 @@ const renderSection =
   ({ name, description, columns }: StoredTable) =>
     [
       `### ${app}: ${name}\n`,
-      `${formatSentence(description)}Rows: ${RETENTION[app][name] ?? ''}.\n`,
-      '| column | type | |',
+      `${formatSentence(description)}Rows: ${ROW_RETENTION[app][name] ?? ''}.\n`,
+      '| column | type | meaning |',
       '|---|---|---|',
       ...columns.map(
         (column) => `| \`${column.name}\` | ${column.type} | ${formatCell(column.description)} |`,
@@ -131,7 +136,7 @@ export function readTables(repository: Repository, app: string): StoredTable[] {
     }))
 }
 
-/** Applies the statements of a migration to `tables`. Comments directly above a line describe what it creates. */
+/** Applies the statements of a migration to `tables`. A comment directly above a line describes what the line creates. */
 function readMigration(sql: string, tables: Map<string, TableDraft>): void {
   let openTable: TableDraft | undefined
   let remarks: string[] = []

@@ -16,8 +16,8 @@ const namedDependencies = files
     )
   })
 
-/** Reads the members of a top-level mapping of pnpm-workspace.yaml. */
-function readMembers(name: string): [name: string, version: string][] {
+/** Reads the keys and values of a top-level mapping of pnpm-workspace.yaml. */
+function readMapping(name: string): [key: string, value: string][] {
   const section = new RegExp(`^${name}:\\n((?: +.+\\n?)+)`, 'm').exec(workspace)?.[1] ?? ''
   return Array.from(section.matchAll(/^ +"?([^":#]+)"?: (.+)$/gm), ([, key = '', value = '']) => [key, value])
 }
@@ -38,7 +38,7 @@ test.for([
   expect(workspace).not.toMatch(/^dangerously/m)
 })
 
-test('exceptions from the minimum age name an exact, locked version', () => {
+test('each exception from the minimum release age names an exact, locked version', () => {
   const exceptions = /^minimumReleaseAgeExclude:\n((?: +.+\n)+)/m.exec(workspace)?.[1] ?? ''
   const locked = read('pnpm-lock.yaml')
   for (const [, entry = ''] of exceptions.matchAll(/^ +- ['"]?(.+?)['"]?$/gm)) {
@@ -48,7 +48,7 @@ test('exceptions from the minimum age name an exact, locked version', () => {
 })
 
 test('versions are exact, and only in the catalog or in the manifest of the root', () => {
-  const catalog = readMembers('catalog')
+  const catalog = readMapping('catalog')
   expect(catalog.length).toBeGreaterThan(30)
   expect(catalog.filter(([, version]) => !EXACT.test(version))).toEqual([])
   expect(namedDependencies.length).toBeGreaterThan(100)
@@ -62,14 +62,14 @@ test('versions are exact, and only in the catalog or in the manifest of the root
   expect(wrongVersions).toEqual([])
 })
 
-test('pnpm-lock.yaml is the only lockfile besides that of pnpm itself, and names no registry', () => {
+test('pnpm-lock.yaml is the only lockfile except for the one that pins pnpm, and it names no registry', () => {
   expect(
     files.filter((file) => /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock)$/.test(file)),
   ).toEqual(['scripts/bootstrap/pnpm/package-lock.json'])
   expect(read('pnpm-lock.yaml')).not.toMatch(/https?:\/\//)
 })
 
-test('docs/dependencies.md has exactly the packages that manifests name', () => {
+test('docs/dependencies.md lists exactly the packages that the manifests name', () => {
   const externalNames = namedDependencies
     .filter(({ version }) => version !== 'workspace:*')
     .map(({ name }) => name)

@@ -6,7 +6,7 @@ import { createShellEnvironment, readBlock } from './readme.ts'
 
 const LIMIT_MS = 30 * 60_000
 
-/** Runs the test command of README.md on the servers that TEST_POSTGRES_URL and TEST_REDIS_URL name. */
+/** Runs the test command of README.md on the servers that TEST_POSTGRES_URL and TEST_REDIS_URL name. Returns its exit code. */
 async function runReadmeTests(root: string): Promise<number> {
   const command = readBlock(readFileSync(path.join(root, 'README.md'), 'utf8'), 'ci:test')
   const { TEST_POSTGRES_URL, TEST_REDIS_URL } = process.env

@@ -4,7 +4,7 @@ import { openRepository } from './repository.ts'
 
 const { files, read } = openRepository(path.resolve(import.meta.dirname, '..'))
 
-/** The files whose length and name a test below checks. For TypeScript files, `npm run lint` does so. */
+/** The files whose lengths and names are checked here. Those of TypeScript files are checked by `npm run lint`. */
 const SCRIPTS = files.filter((file) => /\.(sql|sh)$|^\.ci\/run$/.test(file))
 
 test('the tree has exactly the known folders at its root', () => {

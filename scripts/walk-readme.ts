@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createShellEnvironment,
   killAll,
@@ -38,7 +38,7 @@ const EXPECTED = {
 const USUAL_PORT = 8080
 const GRACE_MS = 5000
 
-/** Follows README.md in a new clone of the last commit: start, journey, stop, start again, rest of the journey. */
+/** Follows README.md in a new clone of the last commit: starts the service, makes the journey, stops, and does the rest after a second start. */
 async function walkReadme(root: string): Promise<void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'plainpath-walk-'))
   const clone = path.join(folder, 'clone')
@@ -59,7 +59,7 @@ async function walkReadme(root: string): Promise<void> {
       console.log(`npm start was ready after ${service.readyAfterSeconds.toFixed(1)} s`)
       await walkBlock(marker, markdown, {
         folder: workingFolder,
-        env: port === USUAL_PORT ? env : { ...env, ORIGIN: toOrigin(port) },
+        env: port === USUAL_PORT ? env : { ...env, ORIGIN: `http://localhost:${port}` },
       })
       await service.stop()
       console.log('SIGTERM: it exited with code 0')
@@ -70,12 +70,10 @@ async function walkReadme(root: string): Promise<void> {
   }
 }
 
-const toOrigin = (port: number) => `http://localhost:${port}`
-
 /**
- * Runs a block of the README.
+ * Runs a block of the README, and compares its result with `EXPECTED`.
  *
- * @throws {Error} unless the result is at least the expected one
+ * @throws {Error} if a command fails, or if an expected response or the expected output is missing
  */
 async function walkBlock(
   marker: keyof typeof EXPECTED,
@@ -105,7 +103,7 @@ async function findFreePort(port: number): Promise<number> {
   return (await promise) ?? findFreePort(0)
 }
 
-/** Waits until no process of the folder runs. @throws {Error} if one still runs after five seconds */
+/** Waits until no process with the folder in its command line runs. @throws {Error} if one still runs after five seconds */
 async function waitUntilNothingRuns(folder: string): Promise<void> {
   const deadline = Date.now() + GRACE_MS
   while (listProcesses(folder).length > 0) {
@@ -113,7 +111,7 @@ async function waitUntilNothingRuns(folder: string): Promise<void> {
       const commands = listProcesses(folder).map(({ command }) => command)
       throw new Error(`Left running: ${commands.join('; ')}`)
     }
-    await setTimeout(100)
+    await sleep(100)
   }
 }
 

@@ -35,7 +35,7 @@ const options = {
   emailAndPassword: { enabled: true },
   // The documentation of the OAuth provider disables this path.
   disabledPaths: ['/token'],
-  // Its type does not fit exactOptionalPropertyTypes.
+  // The cast is needed because the type of the provider does not fit exactOptionalPropertyTypes.
   plugins: [jwt(), provider as BetterAuthPlugin],
 } satisfies BetterAuthOptions
 const { runMigrations } = await getMigrations(options)

@@ -8,7 +8,9 @@ import { listen, readSetting } from './recorded-responses.ts'
 const authPool = new pg.Pool({ connectionString: readSetting('BENCH_AUTH_DATABASE_URL'), max: 10 })
 const resourcePool = new pg.Pool({ connectionString: readSetting('BENCH_RESOURCE_DATABASE_URL'), max: 10 })
 
-const addAgent = () =>
+const SLUG_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
+
+const insertAgent = () =>
   authPool.query(
     'insert into agents (id, name_sealed, scopes, status, generation, registered_at) values ($1, $2, $3, $4, $5, $6)',
     [
@@ -21,7 +23,7 @@ const addAgent = () =>
     ],
   )
 
-const addEntry = () =>
+const insertWaitlistEntry = () =>
   resourcePool.query(
     `insert into waitlist_entries
        (id, email_sealed, email_hash, email_hash_key, referral_slug, referred_by, joined_at)
@@ -31,14 +33,14 @@ const addEntry = () =>
       randomBytes(130),
       randomBytes(32),
       '00000000',
-      Array.from(randomBytes(16), (byte) => 'abcdefghijklmnopqrstuvwxyz234567'[byte % 32]).join(''),
+      Array.from(randomBytes(16), (byte) => SLUG_ALPHABET[byte % SLUG_ALPHABET.length]).join(''),
       new Date(),
     ],
   )
 
 const app = new Koa()
 app.use(async (ctx) => {
-  await (ctx.path === '/api/waitlist' ? addEntry() : addAgent())
+  await (ctx.path === '/api/waitlist' ? insertWaitlistEntry() : insertAgent())
   ctx.status = 201
   ctx.body = { status: 'kept' }
 })

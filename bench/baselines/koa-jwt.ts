@@ -15,8 +15,8 @@ const verifyOptions = {
 const app = new Koa()
 app.use(async (ctx) => {
   const token = /^Bearer (\S+)$/.exec(ctx.get('authorization'))?.[1] ?? ''
-  const result = await jwtVerify(token, key, verifyOptions).catch(() => ctx.throw(401))
-  if (!String(result.payload['scope']).split(' ').includes('guides:read')) return ctx.throw(403)
+  const { payload } = await jwtVerify(token, key, verifyOptions).catch(() => ctx.throw(401))
+  if (!String(payload['scope']).split(' ').includes('guides:read')) return ctx.throw(403)
   respond(ctx, responses)
 })
 listen(app)

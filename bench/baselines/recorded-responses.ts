@@ -30,11 +30,12 @@ export function readSetting(name: string): string {
   return value
 }
 
-/** Listens on the port in `BENCH_PORT`, and then prints `READY`. */
+/** Listens on the port in `BENCH_PORT`, and then prints the line `READY`. */
 export function listen(server: Pick<Server, 'listen'>): void {
   server.listen(Number(readSetting('BENCH_PORT')), '127.0.0.1', () => console.log(READY))
 }
 
+/** The line by which a started process says that it can be measured. */
 export const READY = 'listening'
 
 /** Sends the recorded response for the path of a Koa request. If there is none, the status stays 404. */

@@ -24,7 +24,7 @@ export async function seedPostgres(
   rows: number,
 ): Promise<void> {
   await fillTable(urls.auth, { table: 'agents', rows, insert: INSERT_AGENTS })
-  await fillTable(urls.resource, { table: 'waitlist_entries', rows, insert: INSERT_ENTRIES })
+  await fillTable(urls.resource, { table: 'waitlist_entries', rows, insert: INSERT_WAITLIST_ENTRIES })
 }
 
 /** In both statements, `$1` and `$2` are the numbers of the first and the last row. */
@@ -37,7 +37,7 @@ const INSERT_AGENTS = `
   insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at)
   select gen_random_uuid(), id, sha256(id::bytea), '00000000', now() from agent`
 
-const INSERT_ENTRIES = `
+const INSERT_WAITLIST_ENTRIES = `
   with entry as (
     insert into waitlist_entries (id, email_sealed, email_hash, email_hash_key, referral_slug, joined_at)
     select gen_random_uuid(), decode(repeat(md5('address' || n), 8), 'hex'), sha256(('entry' || n)::bytea), '00000000',
@@ -52,8 +52,8 @@ async function fillTable(
   { table, rows, insert }: { table: string; rows: number; insert: string },
 ): Promise<void> {
   await using admin = await openAdminConnection(url)
-  const { rows: countResult } = await admin.query(`select count(*)::int as count from ${table}`)
-  const existingRows = Number(countResult[0]?.['count'])
+  const { rows: countRows } = await admin.query(`select count(*)::int as count from ${table}`)
+  const existingRows = Number(countRows[0]?.['count'])
   for (let firstRow = existingRows; firstRow < rows; firstRow += BATCH_SIZE)
     await admin.query(insert, [firstRow, Math.min(firstRow + BATCH_SIZE, rows) - 1])
   await admin.query(`vacuum (analyze) ${table}`)

@@ -8,7 +8,9 @@ import type { Size, TokensInRedis } from './fill-stores.ts'
 /** The name of the series that measures a server without stores (the control). */
 export const CONTROL = 'koa-bare'
 
+/** The minimum ratio of a path's throughput to that at the first level. */
 const MIN_SHARE = 0.9
+/** The same for the control. Below it, the comparison is invalid, because the machine had become slower. */
 const MIN_CONTROL_SHARE = 0.7
 const MEGABYTE = 1024 ** 2
 
@@ -48,6 +50,7 @@ ${renderTable(['table or index, MB', ...levels.map(({ rows }) => formatCount(row
 `
 }
 
+/** Lists the table rows of a level, one for each path, and compares them with the first level. */
 function listPathRows(level: Level, [firstLevel]: readonly Level[]): string[][] {
   return level.series.map(({ path, ours }) => {
     const figures = computeFigures(ours)
@@ -58,8 +61,8 @@ function listPathRows(level: Level, [firstLevel]: readonly Level[]): string[][] 
     return [
       path.title,
       formatCount(level.rows),
-      figures.ok ? formatSpread(figures.perSecond, 0) : `no figure: ${figures.reason}`,
-      figures.ok && figures.latency ? formatSpread(figures.latency.p99, 1) : 'no figure',
+      figures.isValid ? formatSpread(figures.perSecond, 0) : `no figure: ${figures.reason}`,
+      figures.isValid && figures.latency ? formatSpread(figures.latency.p99, 1) : 'no figure',
       ratio === undefined ? 'no figure' : ratio.toFixed(2),
       path.name === CONTROL ? '–' : verdict,
     ]
@@ -75,7 +78,7 @@ function findFigures(level: Level | undefined, pathName: string): Figures | unde
 function compareWithFirst(level: Level, firstLevel: Level | undefined, pathName: string): number | undefined {
   const figures = findFigures(level, pathName)
   const firstFigures = findFigures(firstLevel, pathName)
-  if (!figures?.ok || !firstFigures?.ok) return undefined
+  if (!figures?.isValid || !firstFigures?.isValid) return undefined
   return figures.perSecond.median / firstFigures.perSecond.median
 }
 

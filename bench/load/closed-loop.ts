@@ -20,29 +20,31 @@ export interface Saturation {
 }
 
 /** The number of connections of a load generator, each with at most one request in flight. */
-export const CONNECTIONS = 32
+export const CONNECTION_COUNT = 32
 /** Seconds of load before the measurement, so that connections are open. */
 export const RUN_UP_SECONDS = 0.3
 
 /**
- * Keeps 32 connections busy, and measures the target for the given seconds after `RUN_UP_SECONDS`. Expects the caller
- * to have run `target.prepare`.
+ * Keeps 32 connections busy, and measures the target for the given seconds after `RUN_UP_SECONDS`. The caller must have
+ * run `target.prepare` before.
  */
 export async function saturate(target: Target, seconds: number): Promise<Saturation> {
   using generator = openLoadGenerator(target, () => openConnection(target.port))
   generator.start()
   await sleep(RUN_UP_SECONDS * 1_000)
-  const [countBefore, start] = [generator.getCounts().expectedResponses, takeSnapshot(target.pid)]
+  const responsesBefore = generator.getCounts().expectedResponses
+  const start = takeSnapshot(target.pid)
   await sleep(start.takenAt + seconds * 1000 - performance.now())
-  const [count, end] = [generator.getCounts().expectedResponses - countBefore, takeSnapshot(target.pid)]
+  const responseCount = generator.getCounts().expectedResponses - responsesBefore
+  const end = takeSnapshot(target.pid)
   await generator.stop()
-  const ms = end.takenAt - start.takenAt
+  const elapsedMs = end.takenAt - start.takenAt
   return {
-    perSecond: (count * 1000) / ms,
+    perSecond: (responseCount * 1000) / elapsedMs,
     errors: generator.getCounts().errors,
-    processorMicros: ((end.targetMs - start.targetMs) * 1000) / count,
-    targetBusy: (end.targetMs - start.targetMs) / ms,
-    generatorBusy: (end.generatorMs - start.generatorMs) / ms,
+    processorMicros: ((end.targetMs - start.targetMs) * 1000) / responseCount,
+    targetBusy: (end.targetMs - start.targetMs) / elapsedMs,
+    generatorBusy: (end.generatorMs - start.generatorMs) / elapsedMs,
   }
 }
 
@@ -62,8 +64,8 @@ export interface ProcessorCost {
 const TURN_SECONDS = 0.1
 
 /**
- * Saturates two targets, A and B, for the given seconds each, in short turns: ABBAABBA. Runs `target.prepare` itself,
- * before each turn.
+ * Saturates two targets, A and B, for the given seconds each, in short turns: ABBAABBA. Before each turn, this function
+ * runs `target.prepare` itself.
  */
 export async function saturateInTurns(
   targets: readonly [Target, Target],
@@ -115,7 +117,7 @@ export function openLoadGenerator(
   open: (index: number) => Connection,
 ): LoadGenerator {
   const resources = new DisposableStack()
-  const connections = Array.from({ length: CONNECTIONS }, (_none, index) => resources.use(open(index)))
+  const connections = Array.from({ length: CONNECTION_COUNT }, (_none, index) => resources.use(open(index)))
   let expectedResponses = 0
   let errors = 0
   let isStopping = false

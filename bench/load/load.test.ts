@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { CONNECTIONS, openLoadGenerator, saturate, saturateInTurns } from './closed-loop.ts'
+import { CONNECTION_COUNT, openLoadGenerator, saturate, saturateInTurns } from './closed-loop.ts'
 import { openConnection } from './connection.ts'
 import { sendAtRate } from './open-loop.ts'
 import { readProcessorMs } from './processor-time.ts'
@@ -50,9 +50,9 @@ describe('the closed loop', () => {
     generator.start()
     await generator.stop()
     expect([...addresses].sort()).toEqual(
-      Array.from({ length: CONNECTIONS }, (_none, index) => `127.1.0.${index + 1}`).sort(),
+      Array.from({ length: CONNECTION_COUNT }, (_none, index) => `127.1.0.${index + 1}`).sort(),
     )
-    expect(generator.getCounts()).toEqual({ expectedResponses: CONNECTIONS, errors: 0 })
+    expect(generator.getCounts()).toEqual({ expectedResponses: CONNECTION_COUNT, errors: 0 })
   })
 
   test('counts an unexpected status, and a lost connection, as an error', async () => {
@@ -64,8 +64,8 @@ describe('the closed loop', () => {
   })
 })
 
-describe('two targets in turns', () => {
-  test('each target is charged only for its own turns', async () => {
+describe('saturating two targets in turns', () => {
+  test('charges each target only for its own turns', async () => {
     await using fast = await serve((_request, response) => void response.end('fine'))
     await using slow = await serve((_request, response) => {
       blockFor(2)
@@ -101,8 +101,8 @@ describe('the open loop', () => {
     let requestCount = 0
     await using target = await serve((_request, response) => {
       requestCount += 1
-      // Blocks this process, which is also the load generator. So requests that fall due in the stall are sent late, and
-      // must still count as slow.
+      // Blocks this process, which is also the load generator. Requests that are due during the stall are therefore sent
+      // late, and must still count as slow.
       if (requestCount === 50) blockFor(STALL_MS)
       response.end('fine')
     })

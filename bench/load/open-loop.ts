@@ -17,7 +17,7 @@ export interface Arrivals {
   readonly lag: Latency
 }
 
-const CONNECTIONS = 64
+const CONNECTION_COUNT = 64
 const GIVE_UP_MS = 5_000
 const TICK_MS = 1
 
@@ -32,7 +32,7 @@ export async function sendAtRate(
   { rate, seconds, random = Math.random }: { rate: number; seconds: number; random?: () => number },
 ): Promise<Arrivals> {
   using connections = new DisposableStack()
-  const idleConnections: Connection[] = Array.from({ length: CONNECTIONS }, () =>
+  const idleConnections: Connection[] = Array.from({ length: CONNECTION_COUNT }, () =>
     connections.use(openConnection(target.port)),
   )
   const queue: DueRequest[] = []
@@ -52,6 +52,7 @@ export async function sendAtRate(
     })
   }
 
+  // In a Poisson process, the gaps between requests are exponentially distributed.
   const drawGapMs = () => (-Math.log(1 - random()) * 1000) / rate
   const startedAt = performance.now()
   const endsAt = startedAt + seconds * 1000

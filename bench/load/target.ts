@@ -37,11 +37,11 @@ function takeAddress(): string {
   return `10.0.${addressIndex >> 8}.${addressIndex & 255}`
 }
 
-/** The host of the configured origin. The bench does not listen there. */
+/** The host of the apps' configured origin. The measured servers listen on other ports. */
 export const HOST = 'localhost:8080'
 export const ORIGIN = `http://${HOST}`
 
-/** Returns a function that returns the values in turn, and starts again after the last. */
+/** Creates a function that returns the next of the values at each call, and starts again after the last. */
 export function cycle<T>(values: readonly T[]): () => T {
   let index = 0
   return () => {

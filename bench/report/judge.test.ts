@@ -5,7 +5,7 @@ import { computeFigures, judgeAgainst, judgeAll, judgeMemory, judgeRevocations }
 const LATENCY = { p50: 1, p99: 2, most: 3 }
 
 /** @param perSecond the throughput of a server that keeps one core busy */
-function measurement(perSecond: number, change: Partial<Measurement> = {}): Measurement {
+function createMeasurement(perSecond: number, change: Partial<Measurement> = {}): Measurement {
   return {
     saturation: { perSecond, errors: 0, processorMicros: 1e6 / perSecond, targetBusy: 1, generatorBusy: 0.3 },
     arrivals: { rate: perSecond * 0.6, answered: 100, errors: 0, latency: LATENCY, lag: LATENCY },
@@ -16,7 +16,7 @@ function measurement(perSecond: number, change: Partial<Measurement> = {}): Meas
 
 const target = { port: 0, pid: 0, next: () => Buffer.alloc(0), status: 200 }
 
-const series = (name: string, ours: Measurement[], theirs: Measurement[]): PathSeries => ({
+const createSeries = (name: string, ours: Measurement[], theirs: Measurement[]): PathSeries => ({
   path: {
     name,
     title: name,
@@ -30,38 +30,51 @@ const series = (name: string, ours: Measurement[], theirs: Measurement[]): PathS
 
 describe('the target of a path', () => {
   test('is held if the median of the ratios reaches it', () => {
-    const theirs = [1000, 2000, 1000].map((perSecond) => measurement(perSecond))
-    const atTarget = [800, 1400, 100].map((perSecond) => measurement(perSecond))
-    expect(judgeAll([series('guides', atTarget, theirs)], true)).toMatchObject([
+    const theirs = [1000, 2000, 1000].map((perSecond) => createMeasurement(perSecond))
+    const atTarget = [800, 1400, 100].map((perSecond) => createMeasurement(perSecond))
+    expect(judgeAll([createSeries('guides', atTarget, theirs)], true)).toMatchObject([
       { held: true, measured: '0.70 (0.10–0.80)' },
     ])
-    const belowTarget = [800, 1380, 100].map((perSecond) => measurement(perSecond))
-    expect(judgeAll([series('guides', belowTarget, theirs)], true)).toMatchObject([{ held: false }])
+    const belowTarget = [800, 1380, 100].map((perSecond) => createMeasurement(perSecond))
+    expect(judgeAll([createSeries('guides', belowTarget, theirs)], true)).toMatchObject([{ held: false }])
   })
 
-  test('compares processor time, and shows throughput beside it', () => {
+  test('compares processor time, and the verdict also shows throughput', () => {
     const waiting = { perSecond: 100, errors: 0, processorMicros: 1_250, targetBusy: 0.1, generatorBusy: 0.3 }
     expect(
-      judgeAll([series('guides', [measurement(100, { saturation: waiting })], [measurement(1000)])], true),
+      judgeAll(
+        [
+          createSeries(
+            'guides',
+            [createMeasurement(100, { saturation: waiting })],
+            [createMeasurement(1000)],
+          ),
+        ],
+        true,
+      ),
     ).toMatchObject([{ held: true, measured: '0.80 (0.80–0.80)', throughput: '0.10 (0.10–0.10)' }])
   })
 
   test('is not held, and has no figure, if one round is invalid', () => {
     const fault = { kind: 'errors', what: '3 errors' } as const
-    const guides = series(
+    const guides = createSeries(
       'guides',
-      [measurement(900), measurement(900, { fault })],
-      [measurement(1000), measurement(1000)],
+      [createMeasurement(900), createMeasurement(900, { fault })],
+      [createMeasurement(1000), createMeasurement(1000)],
     )
     expect(judgeAll([guides], true)).toMatchObject([{ held: false, measured: 'no figure: 3 errors' }])
   })
 
-  test('is also judged by rounds in which the generator was late, but these have no latency', () => {
-    const late = [measurement(900, { isLate: true }), measurement(900, { isLate: true }), measurement(900)]
-    const guides = series(
+  test('is also judged by rounds in which the generator was late, but their latency is left out', () => {
+    const late = [
+      createMeasurement(900, { isLate: true }),
+      createMeasurement(900, { isLate: true }),
+      createMeasurement(900),
+    ]
+    const guides = createSeries(
       'guides',
       late,
-      [1000, 1000, 1000].map((perSecond) => measurement(perSecond)),
+      [1000, 1000, 1000].map((perSecond) => createMeasurement(perSecond)),
     )
     expect(judgeAll([guides], true)).toMatchObject([{ held: true }])
     expect(computeFigures(guides.ours)).toMatchObject({ latency: undefined })
@@ -71,52 +84,56 @@ describe('the target of a path', () => {
   })
 
   test('is not held without a cache if the path or the revocations need one', () => {
-    const cachedPath = series('guide-bearer', [measurement(900)], [measurement(1000)])
+    const cachedPath = createSeries('guide-bearer', [createMeasurement(900)], [createMeasurement(1000)])
     expect(judgeAll([cachedPath], true)).toMatchObject([{ held: true }])
     expect(judgeAll([cachedPath], false)).toMatchObject([{ held: false }])
-    const revocations = [{ arrivals: measurement(50).arrivals }]
+    const revocations = [{ arrivals: createMeasurement(50).arrivals }]
     expect(judgeRevocations(revocations, true)).toMatchObject({ held: true })
     expect(judgeRevocations(revocations, false)).toMatchObject({ held: false })
     expect(judgeRevocations([], true)).toMatchObject({ held: false })
   })
 
-  test('is held for memory if both figures are below it', () => {
-    const megabytes = (idle: number, underLoad: number) => ({
+  test('is held for memory if both figures are below their targets', () => {
+    const createMemory = (idle: number, underLoad: number) => ({
       auth: { idle: idle * 1024 ** 2, underLoad: underLoad * 1024 ** 2 },
     })
-    expect(judgeMemory(megabytes(119, 249))).toMatchObject([{ held: true }])
-    expect(judgeMemory(megabytes(120, 249))).toMatchObject([{ held: false }])
-    expect(judgeMemory(megabytes(119, 250))).toMatchObject([{ held: false }])
+    expect(judgeMemory(createMemory(119, 249))).toMatchObject([{ held: true }])
+    expect(judgeMemory(createMemory(120, 249))).toMatchObject([{ held: false }])
+    expect(judgeMemory(createMemory(119, 250))).toMatchObject([{ held: false }])
   })
 })
 
 describe('the comparison with another commit', () => {
-  const cost = (processorMicros: number, errors = 0) => ({
+  const createCost = (processorMicros: number, errors = 0) => ({
     expectedResponses: 1_000,
     errors,
     processorMicros,
   })
-  const comparison = (ours: ReturnType<typeof cost>[]): PathCosts => ({
-    path: series('token', [], []).path,
-    rounds: ours.map((round, index) => ({ ours: round, before: cost([100, 200, 100][index] ?? Number.NaN) })),
+  const createComparison = (ours: ReturnType<typeof createCost>[]): PathCosts => ({
+    path: createSeries('token', [], []).path,
+    rounds: ours.map((round, index) => ({
+      ours: round,
+      before: createCost([100, 200, 100][index] ?? Number.NaN),
+    })),
   })
 
   test('holds if the median ratio of processor time is at most 1.03', () => {
-    const atLimit = [103, 190, 150].map((micros) => cost(micros))
-    expect(judgeAgainst([comparison(atLimit)], '1a2b3c4')).toMatchObject([
+    const atLimit = [103, 190, 150].map((micros) => createCost(micros))
+    expect(judgeAgainst([createComparison(atLimit)], '1a2b3c4')).toMatchObject([
       { held: true, against: '`1a2b3c4`, µs of processor', measured: '1.03 (0.95–1.50)' },
     ])
-    const slower = [104, 190, 150].map((micros) => cost(micros))
-    expect(judgeAgainst([comparison(slower)], '1a2b3c4')).toMatchObject([{ held: false }])
+    const slower = [104, 190, 150].map((micros) => createCost(micros))
+    expect(judgeAgainst([createComparison(slower)], '1a2b3c4')).toMatchObject([{ held: false }])
   })
 
   test('has no figure if a request failed', () => {
-    expect(judgeAgainst([comparison([cost(100, 3)])], '1a2b3c4')).toMatchObject([
+    expect(judgeAgainst([createComparison([createCost(100, 3)])], '1a2b3c4')).toMatchObject([
       { held: false, measured: 'no figure: 3 errors' },
     ])
   })
 })
 
+/** The last three costs must be within 5 % of their median. */
 test.for([
   [[100, 100], false],
   [[100, 100, 100], true],
@@ -126,40 +143,40 @@ test.for([
   expect(areSteady(costs)).toBe(isSteady)
 })
 
-describe('the fault of a measurement', () => {
-  const faultless = measurement(1000)
+describe('the kind of fault of a measurement', () => {
+  const faultless = createMeasurement(1000)
   test.for([
     [
-      'is errors after an error under saturation',
+      'is `errors` after an error under saturation',
       { saturation: { ...faultless.saturation, errors: 1 } },
       'server',
       'errors',
     ],
     [
-      'is errors after an error at a rate',
+      'is `errors` after an error at a fixed rate',
       { arrivals: { ...faultless.arrivals, errors: 1 } },
       'server',
       'errors',
     ],
     [
-      'is errors if no request was answered',
+      'is `errors` if no request got a response',
       { arrivals: { ...faultless.arrivals, answered: 0 } },
       'server',
       'errors',
     ],
     [
-      'is the generator if it was busier than the server',
+      'is `generator` if the generator was busy and the server was not',
       { saturation: { ...faultless.saturation, targetBusy: 0.5, generatorBusy: 0.95 } },
       'server',
       'generator',
     ],
     [
-      'is none if the path is bound by a store, which may be slow on the same core',
+      'is undefined if a store limits the path, because the store runs on the core of the generator',
       { saturation: { ...faultless.saturation, targetBusy: 0.5, generatorBusy: 0.95 } },
       'store',
       undefined,
     ],
-    ['is none otherwise', {}, 'server', undefined],
+    ['is undefined otherwise', {}, 'server', undefined],
   ] as const)('%s', ([_expectation, change, boundBy, kind]) => {
     expect(findFault({ ...faultless, ...change }, boundBy)?.kind).toBe(kind)
   })

@@ -7,26 +7,27 @@ import type { Measurement, PathCosts, PathSeries, Series } from '../run-rounds.t
 /** The figures of one target over all rounds, or the reason it has none: nothing was measured, or a round was invalid. */
 export type Figures =
   | {
-      readonly ok: true
+      readonly isValid: true
       readonly perSecond: Spread
       readonly processorMicros: Spread
       /** Latency in the rounds without a late generator; undefined if these were fewer than half. */
       readonly latency: { readonly p50: Spread; readonly p99: Spread; readonly rounds: number } | undefined
       readonly lagP99: Spread
     }
-  | { readonly ok: false; readonly reason: string }
+  | { readonly isValid: false; readonly reason: string }
 
 /** Computes the figures of a target from its rounds. */
 export function computeFigures({ rounds }: Pick<Series, 'rounds'>): Figures {
   const fault = rounds.find((round) => round.fault)?.fault
-  if (fault || rounds.length === 0) return { ok: false, reason: fault?.what ?? 'not measured' }
-  const spreadOf = (figure: (round: Measurement) => number) => summarizeSpread(rounds.map(figure))
+  if (fault || rounds.length === 0) return { isValid: false, reason: fault?.what ?? 'not measured' }
+  const summarizeRounds = (getFigure: (round: Measurement) => number) =>
+    summarizeSpread(rounds.map(getFigure))
   return {
-    ok: true,
-    perSecond: spreadOf(({ saturation }) => saturation.perSecond),
-    processorMicros: spreadOf(({ saturation }) => saturation.processorMicros),
+    isValid: true,
+    perSecond: summarizeRounds(({ saturation }) => saturation.perSecond),
+    processorMicros: summarizeRounds(({ saturation }) => saturation.processorMicros),
     latency: summarizeLatency(rounds),
-    lagP99: spreadOf(({ arrivals }) => arrivals.lag.p99),
+    lagP99: summarizeRounds(({ arrivals }) => arrivals.lag.p99),
   }
 }
 
@@ -69,10 +70,10 @@ export function judgeAll(paths: readonly PathSeries[], isCacheUsed: boolean): Ve
         path: path.title,
         against: `\`${baseline}\``,
         target: atLeast === undefined ? '–' : `at least ${atLeast}`,
-        measured: `${ratio?.ok ? formatSpread(ratio, 2) : `no figure: ${ratio?.reason}`}${isUncached ? ', without a cache' : ''}`,
-        ...(throughput?.ok && { throughput: formatSpread(throughput, 2) }),
+        measured: `${ratio?.isValid ? formatSpread(ratio, 2) : `no figure: ${ratio?.reason}`}${isUncached ? ', without a cache' : ''}`,
+        ...(throughput?.isValid && { throughput: formatSpread(throughput, 2) }),
         ...(atLeast !== undefined && {
-          held: ratio?.ok === true && ratio.median >= atLeast && !isUncached,
+          held: ratio?.isValid === true && ratio.median >= atLeast && !isUncached,
         }),
       }
     }),
@@ -104,7 +105,7 @@ export function judgeAgainst(paths: readonly PathCosts[], commit: string): Verdi
   })
 }
 
-type Ratio = ({ readonly ok: true } & Spread) | { readonly ok: false; readonly reason: string }
+type Ratio = ({ readonly isValid: true } & Spread) | { readonly isValid: false; readonly reason: string }
 
 /** Compares our target with a baseline, both measured in the same round. */
 type Comparison = (ours: Saturation, theirs: Saturation) => number
@@ -115,21 +116,23 @@ const computeThroughputRatio: Comparison = (ours, theirs) => ours.perSecond / th
 
 /** Compares two targets in each round. Returns the median and the range of the ratios. */
 function computeRatio(ours: Series, theirs: Series, compare: Comparison): Ratio {
-  const invalid = [ours, theirs].map(computeFigures).find((figures) => !figures.ok)
-  if (invalid?.ok === false) return { ok: false, reason: invalid.reason }
+  const invalid = [ours, theirs].map(computeFigures).find((figures) => !figures.isValid)
+  if (invalid?.isValid === false) return { isValid: false, reason: invalid.reason }
   const ratios = ours.rounds.map(({ saturation }, index) => {
-    const beside = theirs.rounds[index]
-    return beside ? compare(saturation, beside.saturation) : Number.NaN
+    const theirRound = theirs.rounds[index]
+    return theirRound ? compare(saturation, theirRound.saturation) : Number.NaN
   })
-  return { ok: true, ...summarizeSpread(ratios) }
+  return { isValid: true, ...summarizeSpread(ratios) }
 }
 
 /** Formats a spread as `median (least–most)`. */
 export const formatSpread = ({ median, least, most }: Spread, digits: number) =>
   `${median.toFixed(digits)} (${least.toFixed(digits)}–${most.toFixed(digits)})`
 
+/** The target of the 99th percentile; it must be below this. */
 const MAX_REVOCATION_MS = 20
 const MEGABYTE = 1024 ** 2
+/** The targets of memory; it must be below these. */
 const MAX_MEMORY_MB = { idle: 120, underLoad: 250 }
 
 /** Judges the latency of revocations. If the APIs did not cache introspections, the target is not met. */

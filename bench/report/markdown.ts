@@ -76,7 +76,7 @@ function renderFigures(paths: readonly PathSeries[]): string {
     [ours, ...beside].map((series) => {
       const figures = computeFigures(series)
       const name = [path.name, series.name === 'ours' ? 'Plainpath' : `\`${series.name}\``]
-      if (!figures.ok) return [...name, `no figure: ${figures.reason}`, '', '', '', '']
+      if (!figures.isValid) return [...name, `no figure: ${figures.reason}`, '', '', '', '']
       return [
         ...name,
         formatSpread(figures.perSecond, 0),

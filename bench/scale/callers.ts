@@ -12,17 +12,17 @@ export const openCaller = (port: number, index: number): Connection =>
 /** How many requests a caller sends before another one takes its place. */
 export const REQUESTS_PER_CALLER = 8
 
-/** Opens a connection whose caller changes after `REQUESTS_PER_CALLER` requests. No caller comes again. */
+/** Opens a connection whose caller changes after `REQUESTS_PER_CALLER` requests. No address is used by two callers. */
 export function openChangingCaller(port: number): Connection {
   let connection: Connection | undefined
-  let sent = 0
+  let sentCount = 0
   return {
     send(request, onResponse) {
-      if (sent % REQUESTS_PER_CALLER === 0) {
+      if (sentCount % REQUESTS_PER_CALLER === 0) {
         connection?.[Symbol.dispose]()
         connection = openConnection(port, takeAddress())
       }
-      sent += 1
+      sentCount += 1
       connection?.send(request, onResponse)
     },
     [Symbol.dispose]: () => connection?.[Symbol.dispose](),
@@ -31,6 +31,7 @@ export function openChangingCaller(port: number): Connection {
 
 let addressCount = 0
 
+/** Returns the next unused loopback address, from 127.2.0.1 on. Addresses below are those of `openCaller`. */
 function takeAddress(): string {
   addressCount += 1
   return `127.${2 + (addressCount >> 16)}.${(addressCount >> 8) & 255}.${addressCount & 255}`

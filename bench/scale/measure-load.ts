@@ -46,7 +46,7 @@ export interface MeasuredStack extends Pick<InstanceStack, 'listProcesses'> {
   readonly redis: Redis
 }
 
-/** Measures what a stack uses while `work` runs. */
+/** Measures what a stack uses while `work` runs. A process that ends during the work is not counted. */
 export async function measureUsage(stack: MeasuredStack, work: () => Promise<unknown>): Promise<Usage> {
   const start = await takeSnapshot(stack)
   await work()
@@ -87,12 +87,12 @@ export async function measureLoad(load: Load, stack: MeasuredStack, seconds: num
 
 async function takeSnapshot({ listProcesses, redis }: MeasuredStack) {
   const commands = parseCommandStats(await redis.info('commandstats'))
-  const processes = mapParts((part) => readEachProcess(listProcesses(part)))
+  const processes = mapParts((part) => readProcessTimes(listProcesses(part)))
   return { takenAt: performance.now(), commands, processes }
 }
 
-/** Reads the processor time of each process that still runs: workers of PostgreSQL may end at any time. */
-function readEachProcess(pids: readonly number[]): ReadonlyMap<number, number> {
+/** Reads the processor time of each process that still runs, since workers of PostgreSQL may end at any time. */
+function readProcessTimes(pids: readonly number[]): ReadonlyMap<number, number> {
   const times = new Map<number, number>()
   for (const pid of pids) if (existsSync(`/proc/${pid}/task`)) times.set(pid, readProcessorMs(pid))
   return times

@@ -13,11 +13,11 @@ cmdstat_hget:calls=17,usec=34,usec_per_call=2.00,rejected_calls=0,failed_calls=0
 cmdstat_client|setname:calls=2,usec=4,usec_per_call=2.00,rejected_calls=0,failed_calls=0\r
 `
 
-test('reads the calls of each command, with those of subcommands', () => {
+test('reads the calls of each command and of each subcommand', () => {
   expect(parseCommandStats(BEFORE)).toEqual({ eval: 3, hget: 10, 'client|setname': 2 })
 })
 
-test('subtracts the calls from before, and leaves out commands without a call since then', () => {
+test('subtracts the earlier calls, and leaves out commands without a later call', () => {
   const counts = subtractCounts(parseCommandStats(AFTER), parseCommandStats(BEFORE))
   expect(counts).toEqual({ eval: 2, evalsha: 4, hget: 7 })
   expect(countCommands(counts)).toBe(13)

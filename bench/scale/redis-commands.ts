@@ -19,6 +19,6 @@ export function subtractCounts(counts: CommandCounts, earlier: CommandCounts): C
 export const countCommands = (counts: CommandCounts): number =>
   Object.values(counts).reduce((sum, calls) => sum + calls, 0)
 
-/** Counts the scripts. A client sends each as one command, so the commands that scripts call cost no round trip. */
+/** Counts the script calls. A client sends each as one command, so the commands that a script calls cost no further round trip. */
 export const countScripts = (counts: CommandCounts): number =>
   (counts['eval'] ?? 0) + (counts['evalsha'] ?? 0)

@@ -14,8 +14,8 @@ import {
   measureUsage,
   type StackReport,
 } from './measure-load.ts'
+import { renderScale } from './render-scale.ts'
 import { measureRevocationsByApis } from './revocations-by-apis.ts'
-import { renderScale } from './scale-markdown.ts'
 import { createScalePaths, type ScalePath } from './scale-paths.ts'
 import { simulateAllLimits } from './simulate-limits.ts'
 import { type InstanceStack, startInstances } from './start-instances.ts'
@@ -36,8 +36,8 @@ interface ScaleOptions {
 }
 
 /**
- * Measures the same requests at one, two and four instances of each app, and revocations with up to 32 subscribed APIs. The stacks
- * run beside each other and take turns, so that other work on the machine affects all of them alike.
+ * Measures the same requests at one, two and four instances of each app, and revocations with up to 32 subscribed APIs. All stacks
+ * run at the same time and are measured in turns, so that other work on the machine affects all of them alike.
  */
 export async function runScale(options: ScaleOptions): Promise<void> {
   const { print, now, isSelected } = options
@@ -90,7 +90,7 @@ async function measureIdle(stack: Stack) {
 const sumMemory = ({ auths, apis }: InstanceStack) =>
   [...auths, ...apis].reduce((sum, { pid }) => sum + readMemory(pid).now, 0)
 
-/** Warm-up for each instance, in seconds: long enough for V8 to compile the hot code. */
+/** The warm-up of each path, in seconds per instance: long enough for V8 to compile the hot code. */
 const WARM_UP_SECONDS = 1
 
 /** Measures each path at each stack, in an order that alternates from round to round. */

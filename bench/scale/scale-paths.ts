@@ -1,4 +1,4 @@
-import { CONNECTIONS } from '../load/closed-loop.ts'
+import { CONNECTION_COUNT } from '../load/closed-loop.ts'
 import { openConnection } from '../load/connection.ts'
 import { cycle } from '../load/target.ts'
 import { GUIDE, GUIDES } from '../measured-paths.ts'
@@ -20,7 +20,7 @@ export interface ScalePath {
   readonly load: Load
 }
 
-/** Few enough that the caches can be filled quickly before each measurement. */
+/** The number of clients. They are so few that the caches can be filled quickly before each measurement. */
 const CLIENT_COUNT = 100
 
 /** Creates the paths that are measured. All but introspections go through the gateway. */
@@ -37,7 +37,7 @@ export async function createScalePaths(stack: InstanceStack): Promise<ScalePath[
   return [
     {
       name: 'guides',
-      title: `\`GET /api/guides\`, public, ${CONNECTIONS} callers`,
+      title: `\`GET /api/guides\`, public, ${CONNECTION_COUNT} callers`,
       load: { open, next: cycle([formatRead(GUIDES)]), status: 200 },
     },
     {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { simulateLimits } from './simulate-limits.ts'
 
-test('a caller whose reads come once a minute to each instance waits for both limits each time', async () => {
+test('if each instance gets one read a minute from a caller, each read waits for both limits', async () => {
   expect(await simulateLimits(30, 30)).toMatchObject({
     callsPerRead: 2,
     waitingShare: 1,

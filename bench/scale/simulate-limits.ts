@@ -26,14 +26,14 @@ const MINUTE_MS = 60_000
 export async function simulateLimits(readsPerMinute: number, apis: number): Promise<LimitSimulation> {
   let nowMs = 0
   const now = () => new Date(nowMs)
-  let calls = 0
+  let callCount = 0
   const sharedStore = createSharedLimitStore(now, () => {
-    calls += 1
+    callCount += 1
   })
   const stores = Array.from({ length: apis }, () => createPrefetchingLimitStore(sharedStore, now))
   const readCount = readsPerMinute * MINUTES
-  let waiting = 0
-  let refused = 0
+  let waitingCount = 0
+  let refusedCount = 0
   for (let read = 0; read < readCount; read += 1) {
     nowMs = (read * MINUTE_MS) / readsPerMinute
     const store = stores[read % apis]
@@ -42,10 +42,10 @@ export async function simulateLimits(readsPerMinute: number, apis: number): Prom
     const offers = POLICIES.map((policy) => store.local?.offer(policy.name, policy))
     if (offers.every((countOne) => countOne !== undefined)) for (const countOne of offers) countOne()
     else {
-      waiting += 1
+      waitingCount += 1
       const counts = []
       for (const policy of POLICIES) counts.push(await store.take(policy.name, policy))
-      if (counts.some(({ allowed }) => !allowed)) refused += 1
+      if (counts.some(({ allowed }) => !allowed)) refusedCount += 1
     }
     // Lets a prefetch end before the next read.
     await new Promise(setImmediate)
@@ -53,16 +53,16 @@ export async function simulateLimits(readsPerMinute: number, apis: number): Prom
   return {
     readsPerMinute,
     apis,
-    callsPerRead: calls / readCount,
-    waitingShare: waiting / readCount,
-    refusedShare: refused / readCount,
+    callsPerRead: callCount / readCount,
+    waitingShare: waitingCount / readCount,
+    refusedShare: refusedCount / readCount,
   }
 }
 
 const READ_RATES = [6, 30, 60, 90, 120]
 const API_COUNTS = [1, 2, 4, 8, 16, 32]
 
-/** Simulates callers with few and many reads, up to the quota, at up to 32 APIs. */
+/** Simulates callers with few reads a minute up to as many as their quota allows, at up to 32 APIs. */
 export async function simulateAllLimits(): Promise<LimitSimulation[]> {
   const simulations: LimitSimulation[] = []
   for (const apis of API_COUNTS)

@@ -7,7 +7,7 @@ import { type AgentWithToken, registerAgents } from '../testbed/make-agents.ts'
 import { openStores, type Stores } from '../testbed/open-stores.ts'
 import { type App, startMeasuredApp } from '../testbed/start-measured-app.ts'
 
-/** The parts of a stack, whose processor time is measured separately. */
+/** The parts of a stack. The processor time of each is measured separately. */
 export const PARTS = ['auth', 'api', 'gateway', 'redis', 'postgres'] as const
 export type Part = (typeof PARTS)[number]
 
@@ -19,7 +19,7 @@ export interface InstanceStack extends AsyncDisposable {
   readonly apis: readonly App[]
   readonly gatewayPort: number
   readonly agents: readonly AgentWithToken[]
-  /** Lists the processes of a part at present. */
+  /** Lists the ids of the processes that currently belong to a part. */
   readonly listProcesses: (part: Part) => readonly number[]
 }
 

@@ -5,7 +5,7 @@ import type { AgentWithToken } from './make-agents.ts'
 import { basicAuthorization, FORM_HEADERS, READ_HEADERS, sendRequest } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 
-/** More than any measured server handles. Each signature takes about 30 µs, and each request 1 KB of memory. */
+/** The prepared requests per second of measurement: more than any measured server handles. Each takes about 30 µs to sign, and 1 KB of memory. */
 const MAX_PER_SECOND = 6_000
 
 interface ProofKey {
@@ -18,8 +18,8 @@ interface BoundToken extends ProofKey {
 }
 
 /**
- * Creates reads with tokens that are bound to keys. A proof is accepted only once, and only for a minute. So `prepare` signs one
- * for each possible request of the next measurement. The signing itself is not measured.
+ * Creates reads with tokens that are bound to keys. Each read needs a proof of its own, which is accepted for a minute. So `prepare`
+ * signs one for each possible request of the next measurement, and the signing itself is not measured.
  *
  * @param options.agents the agents that receive one token each, at the first call of `prepare`
  */

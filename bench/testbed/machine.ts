@@ -41,7 +41,7 @@ export function raisePriority(): void {
 /**
  * Moves this process, its threads and the processes that it starts later to the core for stores and load.
  *
- * @throws {Error} when the machine has only one core, or no `taskset` (Debian: util-linux)
+ * @throws {Error} if the machine has only one core, or no `taskset` (in Debian's package util-linux)
  */
 export function moveToLoadCore(): void {
   if (cpus().length < 2) throw new Error('Two cores are needed: one for the server, one for stores and load.')

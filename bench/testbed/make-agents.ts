@@ -17,7 +17,7 @@ const TokenResponse = z.object({ access_token: z.string() })
 
 const CONCURRENCY = 16
 
-/** Registers at least `count` agents at auth, requests a token for each, and returns `count` of them. */
+/** Registers at least `count` agents at auth, with a token for each, and returns `count` of them. */
 export const registerAgents = (auth: App, count: number): Promise<AgentWithToken[]> =>
   createConcurrently(count, () => registerAgent(auth))
 

@@ -10,8 +10,8 @@ export interface Stores extends Pick<StackStores, 'postgres' | 'redis' | 'env'>,
   /** Creates an empty database for a baseline. Returns its superuser URL. */
   createDatabase(name: string): Promise<string>
   /**
-   * Deletes the mails of the API. Otherwise, queued ones would be sent during another measurement, and both apps would check the
-   * age of each sent one every ten seconds.
+   * Deletes the mails of the API. Otherwise, queued mails would be sent during another measurement, and every ten seconds both apps
+   * would check the age of each sent mail.
    */
   deleteMails(): Promise<void>
 }

@@ -30,8 +30,8 @@ export async function startBaselines(
   { api, paths, folder }: { api: App; paths: readonly string[]; folder: string },
 ): Promise<Baselines> {
   await using opening = new AsyncDisposableStack()
-  const file = path.join(folder, 'responses.json')
-  await writeFile(file, JSON.stringify(await recordResponses(api, paths)))
+  const responsesFile = path.join(folder, 'responses.json')
+  await writeFile(responsesFile, JSON.stringify(await recordResponses(api, paths)))
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const jwt = await new SignJWT({ scope: 'guides:read waitlist:write', client_id: 'agt_bench' })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
@@ -43,10 +43,10 @@ export async function startBaselines(
   const client = { id: 'bench', secret: randomBytes(32).toString('base64url') }
   const clientSettings = { BENCH_CLIENT_ID: client.id, BENCH_CLIENT_SECRET: client.secret }
   const settings: Record<BaselineName, Record<string, string>> = {
-    'koa-bare': { BENCH_RESPONSES: file },
-    'node-http': { BENCH_RESPONSES: file },
+    'koa-bare': { BENCH_RESPONSES: responsesFile },
+    'node-http': { BENCH_RESPONSES: responsesFile },
     'koa-jwt': {
-      BENCH_RESPONSES: file,
+      BENCH_RESPONSES: responsesFile,
       BENCH_JWK: JSON.stringify(await exportJWK(publicKey)),
       BENCH_ISSUER: ORIGIN,
       BENCH_AUDIENCE: AUDIENCE,

@@ -25,7 +25,7 @@ export function findBrokenBounds(result: AbuseResult): string[] {
       'no bad token was refused before it was introspected: this proves nothing',
     ],
   ]
-  return checks.filter(([isHeld]) => !isHeld).map(([, fault]) => fault)
+  return checks.filter(([isHeld]) => !isHeld).map(([, brokenBound]) => brokenBound)
 }
 
 const hasOnlySucceeded = (statuses: Statuses) => Object.keys(statuses).join() === '200'
@@ -58,15 +58,15 @@ const formatStatuses = (statuses: Statuses) =>
 
 /** Renders the results page. */
 export function renderAbuseDocument(result: AbuseResult, commit: string): string {
-  const faults = findBrokenBounds(result)
+  const brokenBounds = findBrokenBounds(result)
   return `# What an abuser takes from others
 
 \`npm run abuse\` on commit ${commit}: two processes of each app behind the gateway, with Redis and production limits, for
-${result.seconds} seconds at the highest rate that the generator made on the same machine. The last three rows are bounds:
+${result.seconds} seconds at the highest rate that the load generator reached on the same machine. The last three rows have bounds:
 ${MAX_INTROSPECTIONS_PER_MINUTE} introspections a minute, ${MAX_LOG_LINES_PER_SECOND} log lines a second, and no mail that a person asked for is lost.
 
 ${renderAbuseTable(result)}
 
-${faults.length === 0 ? 'Nobody else was refused, and every bound held.' : faults.map((fault) => `- ${fault}`).join('\n')}
+${brokenBounds.length === 0 ? 'Nobody else was refused, and every bound held.' : brokenBounds.map((each) => `- ${each}`).join('\n')}
 `
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { thisCommit } from '../this-commit.ts'
+import { readCurrentCommit } from '../this-commit.ts'
 import { findBrokenBounds, renderAbuseDocument, renderAbuseTable } from './abuse-table.ts'
 import { runAbuse } from './run-abuse.ts'
 
@@ -18,24 +18,25 @@ const { values: options } = parseArgs({
   options: { seconds: { type: 'string', default: '60' }, help: { type: 'boolean', default: false } },
 })
 const print = (text: string) => process.stdout.write(`${text}\n`)
-const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
+const RESULTS_FILE = fileURLToPath(new URL('RESULTS.md', import.meta.url))
+/** A shorter run does not replace the results page. */
 const MIN_STORED_SECONDS = 60
 
 /** Runs the abuse. Returns false if another client was refused or a bound was broken. */
 async function main(): Promise<boolean> {
   const seconds = Number(options.seconds)
   if (!(seconds > 0)) throw new RangeError('--seconds is a number above 0')
-  const commit = await thisCommit()
+  const commit = await readCurrentCommit()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-abuse-'))
   try {
     // If root runs this, the database server runs as another user, who must be able to enter this folder.
     await chmod(folder, 0o755)
     const result = await runAbuse({ seconds, folder, print })
     print(`\n${renderAbuseTable(result)}\n`)
-    const faults = findBrokenBounds(result)
-    for (const fault of faults) print(fault)
-    if (seconds >= MIN_STORED_SECONDS) await writeFile(RESULTS, renderAbuseDocument(result, commit))
-    return faults.length === 0
+    const brokenBounds = findBrokenBounds(result)
+    for (const brokenBound of brokenBounds) print(brokenBound)
+    if (seconds >= MIN_STORED_SECONDS) await writeFile(RESULTS_FILE, renderAbuseDocument(result, commit))
+    return brokenBounds.length === 0
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
-import { readMetric } from '../faults/operations-listener.ts'
+import { readMetric } from '../faults/read-operations.ts'
 import { basic, createSender, form, type HttpRequest, json, type Sender } from '../send.ts'
 import { createMailSettings } from '../verification-steps.ts'
 
@@ -28,16 +28,16 @@ export interface AbuseResult {
   readonly deliveredMails: number
 }
 
-const ABUSERS = Array.from({ length: 4 }, (_, index) => `127.0.1.${index + 1}`)
+const ABUSER_ADDRESSES = Array.from({ length: 4 }, (_, index) => `127.0.1.${index + 1}`)
 /** Each address may send 120 joins an hour. Together, they send more than the daily cap of mails to a domain. */
-const JOINERS = Array.from({ length: 20 }, (_, index) => `127.0.2.${index + 1}`)
-const CLIENT = '127.0.3.1'
-const READER = '127.0.3.2'
-const PERSON = '127.0.3.3'
-const CONNECTIONS = 8
-const DOMAIN = 'flooded.example'
-const PEOPLE = 5
-const DELIVERY_MS = 60_000
+const JOINER_ADDRESSES = Array.from({ length: 20 }, (_, index) => `127.0.2.${index + 1}`)
+const CLIENT_ADDRESS = '127.0.3.1'
+const READER_ADDRESS = '127.0.3.2'
+const PERSON_ADDRESS = '127.0.3.3'
+const CONNECTIONS_PER_ADDRESS = 8
+const FLOODED_DOMAIN = 'flooded.example'
+const PEOPLE_COUNT = 5
+const DELIVERY_TIMEOUT_MS = 60_000
 
 /** Starts two processes of each app with production limits, and abuses them for the given seconds. */
 export async function runAbuse(options: {
@@ -52,18 +52,18 @@ export async function runAbuse(options: {
   const stack = resources.use(await startStack({ folder, limitsFactor: 1, settings, print }))
   const openSender = (from: string) => resources.use(createSender(stack.origin, { from }))
 
-  const people = await joinPeople(stack, mail, openSender(PERSON))
-  const token = await requestToken(openSender(CLIENT))
-  await warmUp(openSender(CLIENT), token)
+  const people = await joinPeople(stack, mail, openSender(PERSON_ADDRESS))
+  const token = await requestToken(openSender(CLIENT_ADDRESS))
+  await warmUp(openSender(CLIENT_ADDRESS), token)
   const linesBefore = await countLogLines(folder)
   const introspectionsBefore = await countIntrospections(stack)
   const endSignal = AbortSignal.timeout(seconds * 1_000)
   const [badTokens, joins, verifications, client, anonymous] = await Promise.all([
-    flood(ABUSERS.map(openSender), createRandomRead, endSignal),
-    flood(JOINERS.map(openSender), createInventedJoin, endSignal, 1),
-    floodVerifications(ABUSERS.map(openSender), endSignal),
-    sendAtPace(openSender(CLIENT), () => createRead(token), 200, endSignal),
-    sendAtPace(openSender(READER), () => ({ path: '/api/guides' }), 700, endSignal),
+    flood(ABUSER_ADDRESSES.map(openSender), createRandomRead, endSignal),
+    flood(JOINER_ADDRESSES.map(openSender), createInventedJoin, endSignal, 1),
+    floodVerifications(ABUSER_ADDRESSES.map(openSender), endSignal),
+    sendAtPace(openSender(CLIENT_ADDRESS), () => createRead(token), 200, endSignal),
+    sendAtPace(openSender(READER_ADDRESS), () => ({ path: '/api/guides' }), 700, endSignal),
   ])
   const introspections = (await countIntrospections(stack)) - introspectionsBefore
   const logLines = (await countLogLines(folder)) - linesBefore
@@ -77,7 +77,7 @@ export async function runAbuse(options: {
     introspections,
     logLines,
     requestedMails: people.length,
-    deliveredMails: await requestRemovals(mail, openSender(PERSON), people),
+    deliveredMails: await requestRemovals(mail, openSender(PERSON_ADDRESS), people),
   }
 }
 
@@ -86,7 +86,7 @@ const createRead = (token: string): HttpRequest => ({
   path: '/api/guides',
   headers: { authorization: `Bearer ${token}` },
 })
-const createInventedJoin = (): HttpRequest => createJoin(`${randomUUID()}@${DOMAIN}`)
+const createInventedJoin = (): HttpRequest => createJoin(`${randomUUID()}@${FLOODED_DOMAIN}`)
 const createJoin = (email: string): HttpRequest => ({
   method: 'POST',
   path: '/api/waitlist',
@@ -104,12 +104,12 @@ async function countLogLines(folder: string): Promise<number> {
   return texts.reduce((sum, text) => sum + text.split('\n').length - 1, 0)
 }
 
-/** Keeps several connections of each sender busy: each sends a request as soon as the previous one has its response. */
+/** Keeps several connections of each sender busy: a connection sends its next request when it has received a response. */
 async function flood(
   senders: readonly Sender[],
   next: () => HttpRequest,
   endSignal: AbortSignal,
-  connections = CONNECTIONS,
+  connections = CONNECTIONS_PER_ADDRESS,
 ): Promise<Statuses> {
   const statuses = new Counter()
   const loops = senders.flatMap((sender) =>
@@ -204,10 +204,10 @@ async function warmUp(sender: Sender, token: string): Promise<void> {
 
 /** Lets people at the domain join, and waits until each has received a mail. Returns their addresses. */
 async function joinPeople(stack: Stack, mail: MailServer, sender: Sender): Promise<string[]> {
-  const people = Array.from({ length: PEOPLE }, () => `${randomUUID()}@${DOMAIN}`)
+  const people = Array.from({ length: PEOPLE_COUNT }, () => `${randomUUID()}@${FLOODED_DOMAIN}`)
   for (const email of people) {
     await sender.send(createJoin(email))
-    if (!(await waitUntil(() => countMails(mail, email) > 0, DELIVERY_MS)))
+    if (!(await waitUntil(() => countMails(mail, email) > 0, DELIVERY_TIMEOUT_MS)))
       throw new Error(`a person who joined at ${stack.origin} got no mail`)
   }
   return people
@@ -220,6 +220,6 @@ const countMails = ({ received }: MailServer, email: string) =>
 async function requestRemovals(mail: MailServer, sender: Sender, people: readonly string[]): Promise<number> {
   for (const email of people)
     await sender.send({ method: 'POST', path: '/api/waitlist/forget', ...json({ email }) })
-  await waitUntil(() => people.every((email) => countMails(mail, email) > 1), DELIVERY_MS)
+  await waitUntil(() => people.every((email) => countMails(mail, email) > 1), DELIVERY_TIMEOUT_MS)
   return people.filter((email) => countMails(mail, email) > 1).length
 }

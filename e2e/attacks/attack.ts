@@ -22,7 +22,7 @@ const lastCounts = new WeakMap<Targets, { readonly stored: Counts; readonly requ
 
 /**
  * Sends a request and checks the response: it must be well-formed, in time and in the format of its path, and a refused request
- * must store nothing. From time to time, this also sends a request that must succeed.
+ * must store nothing. After every fourth refusal, this also sends a request that must succeed.
  */
 export async function attack(
   context: AttackContext,
@@ -45,31 +45,32 @@ export async function attack(
   return response
 }
 
-export interface Expected {
+/** A request, and the statuses that its response may have. */
+export interface AttackCase {
   readonly sent: HttpRequest
   readonly statuses: readonly number[]
 }
 
-/** Attacks with many requests whose expected statuses are known. Sends several of them simultaneously. */
+/** Sends many requests whose expected statuses are known, several of them simultaneously, and checks the responses. */
 export async function attackWithAll(
   context: AttackContext,
   target: Target,
-  expectations: readonly Expected[],
+  attackCases: readonly AttackCase[],
 ): Promise<void> {
-  const send = async ({ sent, statuses }: Expected) => {
+  const send = async ({ sent, statuses }: AttackCase) => {
     const { status, text } = await sendAndCheck(context, target, sent)
     await withRequestInError(sent, async () => expect(statuses, text.slice(0, 500)).toContain(status))
   }
-  const sendInBatches = async (batch: readonly Expected[]) => {
+  const sendInBatches = async (batch: readonly AttackCase[]) => {
     for (let start = 0; start < batch.length; start += CONCURRENCY)
       await Promise.all(batch.slice(start, start + CONCURRENCY).map(send))
   }
-  const refusedRequests = expectations.filter(({ statuses }) => statuses.every((status) => status >= 400))
+  const refusedRequests = attackCases.filter(({ statuses }) => statuses.every((status) => status >= 400))
   const countsBefore = await context.stored.count()
   await sendInBatches(refusedRequests)
   expect(await context.stored.count()).toEqual(countsBefore)
   await expectValidRequestToSucceed(target)
-  await sendInBatches(expectations.filter((each) => !refusedRequests.includes(each)))
+  await sendInBatches(attackCases.filter((each) => !refusedRequests.includes(each)))
 }
 
 /** The error formats by tag; errors of other operations are problems (RFC 9457) only. */

@@ -23,10 +23,23 @@ const expectSafe = (response: HttpResponse) =>
 
 describe('private responses are not served under paths that look like files:', () => {
   test.for([
-    ...['/api/agent/x.css', '/api/agent.css', '/api/agent/.js', '/api/agent;x.css', '/api/agent%2fx.css'],
-    ...['/api/agent%00.css', '/api/agent%0a.css', '/api/agent/..%2fx.js', '/assets/..%2fapi%2fagent'],
-    ...['/oauth/token/a.js', '/oauth/token.png', '/oauth/jwks.json/x.css', '/api/waitlist/x.css'],
-    ...['/api/contact/x/y.css', '/claim/x.css', '/claim.css', '/contact/x.css'],
+    '/api/agent/x.css',
+    '/api/agent.css',
+    '/api/agent/.js',
+    '/api/agent;x.css',
+    '/api/agent%2fx.css',
+    '/api/agent%00.css',
+    '/api/agent%0a.css',
+    '/api/agent/..%2fx.js',
+    '/assets/..%2fapi%2fagent',
+    '/oauth/token/a.js',
+    '/oauth/token.png',
+    '/oauth/jwks.json/x.css',
+    '/api/waitlist/x.css',
+    '/api/contact/x/y.css',
+    '/claim/x.css',
+    '/claim.css',
+    '/contact/x.css',
   ])('%s', async (path) => {
     const response = await sender.send({ path, headers: createCredentials() })
     expect([400, 404]).toContain(response.status)
@@ -39,7 +52,7 @@ describe('private responses are not served under paths that look like files:', (
     ])
   })
 
-  test('nor with a file name in the query', async () => {
+  test('and are not cacheable with a file name in the query', async () => {
     for (const query of ['x.css', '/x.css', 'a=b.js']) {
       const path = `/api/agent?${query}`
       const { headers } = await sender.send({ path, headers: createCredentials() })
@@ -49,7 +62,7 @@ describe('private responses are not served under paths that look like files:', (
 })
 
 const JOIN = { method: 'POST', path: '/api/waitlist' }
-const GOOD = { email: 'caches@example.org' }
+const VALID_JOIN = { email: 'caches@example.org' }
 
 describe('no failure is cacheable, whatever its status:', () => {
   test.for([
@@ -60,7 +73,11 @@ describe('no failure is cacheable, whatever its status:', () => {
     [401, { path: '/api/guides', headers: { authorization: 'Bearer x' } }],
     [
       403,
-      { ...JOIN, ...json(GOOD), headers: { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' } },
+      {
+        ...JOIN,
+        ...json(VALID_JOIN),
+        headers: { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      },
     ],
     [404, { path: '/nowhere' }],
     [404, { path: '/api/guides/nothing' }],
@@ -91,11 +108,11 @@ const listDocumentPaths = () => [
     system.surface
       .filter(({ method, path }) => method === 'GET' && !/[{*]/.test(path))
       .map(({ path }) => path)
-      .filter((path) => !path.startsWith('/api/agent') && !PRIVATE.has(path)),
+      .filter((path) => !path.startsWith('/api/agent') && !NOT_PUBLIC_PATHS.has(path)),
   ),
 ]
 /** Paths whose responses are not public documents. */
-const PRIVATE = new Set([
+const NOT_PUBLIC_PATHS = new Set([
   '/oauth/authorize',
   '/claim',
   '/api/health',
@@ -103,7 +120,7 @@ const PRIVATE = new Set([
   '/waitlist/remove',
 ])
 
-test('range requests get the whole document, and HEAD has the same headers', async () => {
+test('range requests get the whole document, and HEAD requests its Content-Length', async () => {
   const paths = listDocumentPaths()
   expect(paths.length).toBeGreaterThan(15)
   let cacheableCount = 0
@@ -124,7 +141,8 @@ test('range requests get the whole document, and HEAD has the same headers', asy
       expect(part.headers.get('content-range')).toBeNull()
       const head = await sender.send({ method: 'HEAD', path, headers })
       expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
-        ...[200, ''],
+        200,
+        '',
         part.headers.get('content-length'),
       ])
     }
@@ -163,27 +181,27 @@ describe('cross-site requests without a preflight store nothing:', () => {
     ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
   ]
   /** The three content types of forms, which need no preflight, and a body without a type. */
-  const SIMPLE: (readonly [string, Pick<HttpRequest, 'headers' | 'body'>])[] = [
-    ['text', { headers: { 'content-type': 'text/plain' }, body: JSON.stringify(GOOD) }],
-    ['a form', form({ email: GOOD.email, client_name: 'x' })],
+  const SIMPLE_CONTENTS: (readonly [string, Pick<HttpRequest, 'headers' | 'body'>])[] = [
+    ['text', { headers: { 'content-type': 'text/plain' }, body: JSON.stringify(VALID_JOIN) }],
+    ['a form', form({ email: VALID_JOIN.email, client_name: 'x' })],
     [
       'a form with files',
       {
         headers: { 'content-type': 'multipart/form-data; boundary=x' },
-        body: `--x\r\nContent-Disposition: form-data; name="email"\r\n\r\n${GOOD.email}\r\n--x--\r\n`,
+        body: `--x\r\nContent-Disposition: form-data; name="email"\r\n\r\n${VALID_JOIN.email}\r\n--x--\r\n`,
       },
     ],
-    ['no type', { headers: {}, body: JSON.stringify(GOOD) }],
+    ['no type', { headers: {}, body: JSON.stringify(VALID_JOIN) }],
   ]
 
-  test.for(SIMPLE)('%s', async ([_what, content]) => {
-    const from = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', ...content.headers }
+  test.for(SIMPLE_CONTENTS)('%s', async ([_what, content]) => {
+    const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', ...content.headers }
     const storedBefore = await stored.count()
     for (const path of listPostPaths()) {
       const response = await sender.send({
         method: 'POST',
         path,
-        headers: from,
+        headers,
         ...(content.body && { body: content.body }),
       })
       expect([path, response.status >= 400 && response.status < 500]).toEqual([path, true])
@@ -194,13 +212,13 @@ describe('cross-site requests without a preflight store nothing:', () => {
     expect(await stored.count()).toEqual(storedBefore)
   })
 
-  test('nor from an older browser, which does not send Sec-Fetch-Site', async () => {
+  test('even from an older browser, which does not send Sec-Fetch-Site', async () => {
     const storedBefore = await stored.count()
-    for (const [, content] of SIMPLE) {
+    for (const [, content] of SIMPLE_CONTENTS) {
       const response = await sender.send({ ...JOIN, ...content })
       expect(response.status).toBe(415)
     }
     expect(await stored.count()).toEqual(storedBefore)
-    expect((await sender.send({ ...JOIN, ...json(GOOD) })).status).toBe(201)
+    expect((await sender.send({ ...JOIN, ...json(VALID_JOIN) })).status).toBe(201)
   })
 })

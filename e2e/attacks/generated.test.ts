@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type System, startSystem } from '../in-process/start-system.ts'
 import { openStoredCounts } from '../stored-counts.ts'
 import { type AttackContext, attack } from './attack.ts'
-import { RUN, TIMEOUT_MS } from './attack-runs.ts'
+import { RUN_PARAMETERS, TIMEOUT_MS } from './attack-runs.ts'
 import { judgeForm, judgeJson } from './oracle.ts'
 import { anyJsonDamage, anyRequestChange, createWrongCredentials } from './other-shapes.ts'
 import { openTargets, type Target } from './target.ts'
@@ -16,7 +16,9 @@ beforeAll(async () => {
   system = resources.use(await startSystem({ limitsFactor: 1_000_000 }))
   const targets = resources.use(await openTargets(system))
   context = { system, targets, stored: resources.use(await openStoredCounts(system)) }
-  process.stdout.write(`attacks: ${RUN.numRuns} runs a property, ATTACK_SEED=${RUN.seed}\n`)
+  process.stdout.write(
+    `attacks: ${RUN_PARAMETERS.numRuns} runs a property, ATTACK_SEED=${RUN_PARAMETERS.seed}\n`,
+  )
 })
 afterAll(() => resources.disposeAsync())
 
@@ -31,7 +33,7 @@ const checkEach = async <T>(
   for (const target of targets)
     await fc.assert(
       fc.asyncProperty(values, (value) => check(target, value)),
-      { ...RUN, endOnFailure: RUN.numRuns < 100 },
+      { ...RUN_PARAMETERS, endOnFailure: RUN_PARAMETERS.numRuns < 100 },
     )
 }
 const getExpectedStatuses = (verdict: ReturnType<typeof judgeJson>, target: Target) =>

@@ -20,7 +20,7 @@ export function judgeJson(target: Target, text: string): 'accepted' | 400 | 413 
   return isOffered ? 'accepted' : 400
 }
 
-/** Returns whether a JSON value has only numbers, texts, member names and depths that the service accepts. */
+/** Returns whether the service accepts the numbers, strings, member names and depth of a JSON value. */
 function isStorable(value: unknown, depth: number): boolean {
   if (typeof value === 'number')
     return (
@@ -44,30 +44,33 @@ const MAX_FIELDS = 32
 /**
  * Computes the expected status of a form from a client with valid credentials.
  *
- * @param facts the values that a valid form may contain
+ * @param validValues the values that a valid form may contain
  */
 export function judgeForm(
   target: Target,
   fields: FormFields,
-  facts: { clientId: string; base: string },
+  validValues: { clientId: string; base: string },
 ): 'accepted' | 400 | 413 {
   if (Buffer.byteLength(form(fields).body) > MAX_BYTES) return 413
   if (fields.length > MAX_FIELDS) return 400
-  const values = (name: string) => fields.filter(([sent]) => sent === name).map(([, value]) => value)
+  const getValues = (name: string) => fields.filter(([sent]) => sent === name).map(([, value]) => value)
   if (target.operation.operationId === 'introspect')
-    return values('token').length === 1 && values('token')[0] !== '' ? 'accepted' : 400
+    return getValues('token').length === 1 && getValues('token')[0] !== '' ? 'accepted' : 400
   const names = fields.map(([name]) => name).filter((name) => name !== 'resource')
   if (new Set(names).size < names.length) return 400
   if (
-    values('client_id').some((id) => id !== facts.clientId) ||
-    ['client_secret', 'client_assertion', 'client_assertion_type'].some((name) => values(name).some(Boolean))
+    getValues('client_id').some((id) => id !== validValues.clientId) ||
+    ['client_secret', 'client_assertion', 'client_assertion_type'].some((name) =>
+      getValues(name).some(Boolean),
+    )
   )
     return 400
-  if (target.operation.operationId === 'revokeToken') return values('token').some(Boolean) ? 'accepted' : 400
-  if (values('grant_type')[0] !== 'client_credentials') return 400
-  const [resource, another] = values('resource')
-  if (another !== undefined || (resource && resource !== facts.base)) return 400
-  return mayHaveScope(values('scope')[0] ?? '') ? 'accepted' : 400
+  if (target.operation.operationId === 'revokeToken')
+    return getValues('token').some(Boolean) ? 'accepted' : 400
+  if (getValues('grant_type')[0] !== 'client_credentials') return 400
+  const [resource, another] = getValues('resource')
+  if (another !== undefined || (resource && resource !== validValues.base)) return 400
+  return mayHaveScope(getValues('scope')[0] ?? '') ? 'accepted' : 400
 }
 
 /** Returns whether a scope is accepted (RFC 6749 §3.3): it must be well-formed, and contain a permitted scope or be blank. */

@@ -4,7 +4,7 @@ import { anyHeaderValue, anyText } from './wrong-values.ts'
 
 type Change = (request: HttpRequest) => HttpRequest
 
-/** Generates changes that damage JSON, or that parsers read differently. */
+/** Generates changes that make JSON invalid, or that make parsers disagree on its meaning. */
 export const anyJsonDamage: fc.Arbitrary<(text: string) => string | Uint8Array> = fc.oneof(
   fc.constantFrom<(text: string) => string | Uint8Array>(
     (text) => text.replace('{', '{"email":"twice@example.org","client_name":"twice",'),
@@ -158,9 +158,9 @@ export const anyRequestChange: fc.Arbitrary<Change> = fc.oneof(
 
 /** Changes the method. Removes the body for methods with which Node sends none, to keep the connection in sync. */
 function withMethod(request: HttpRequest, method: string): HttpRequest {
-  const { body, ...rest } = request
+  const { body, ...requestWithoutBody } = request
   return method === 'GET' || method === 'HEAD' || method === 'TRACE' || body === undefined
-    ? { ...rest, method }
+    ? { ...requestWithoutBody, method }
     : { ...request, method }
 }
 

@@ -17,9 +17,9 @@ const register = async (name?: string) => {
   expect(status).toBe(201)
   return JSON.parse(text) as { client_id: string; client_secret: string }
 }
-let serial = 0
+let emailCount = 0
 const join = async () => {
-  const email = `others.${process.pid}.${++serial}@example.org`
+  const email = `others.${process.pid}.${++emailCount}@example.org`
   const { status, text } = await sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email }) })
   expect(status).toBe(201)
   return JSON.parse(text) as { referralSlug: string }
@@ -31,8 +31,12 @@ describe('a client learns nothing about others:', () => {
     const { referralSlug } = await join()
     const headers = basic(mine.client_id, mine.client_secret)
     const toComparable = ({ status, text }: { status: number; text: string }) => {
-      const { instance: _place, request_id: _id, ...rest } = JSON.parse(text) as Record<string, unknown>
-      return { status, rest }
+      const {
+        instance: _place,
+        request_id: _id,
+        ...otherMembers
+      } = JSON.parse(text) as Record<string, unknown>
+      return { status, otherMembers }
     }
     const pairs = [
       [`/api/agent/${theirs.client_id}`, '/api/agent/nobody'],
@@ -48,8 +52,8 @@ describe('a client learns nothing about others:', () => {
         expect(forExisting.status, existingPath).toBe(404)
         expect(toComparable(forExisting)).toEqual(toComparable(forUnknown))
       }
-    const self = await sender.send({ path: '/api/agent?client_id='.concat(theirs.client_id), headers })
-    expect(JSON.parse(self.text)).toMatchObject({ client_id: mine.client_id })
+    const ownResponse = await sender.send({ path: `/api/agent?client_id=${theirs.client_id}`, headers })
+    expect(JSON.parse(ownResponse.text)).toMatchObject({ client_id: mine.client_id })
   })
 
   test('a name is shown only to its own client', async () => {
@@ -94,9 +98,9 @@ describe('a client learns nothing about others:', () => {
       expect(new Set(values.map((value) => value[0])).size).toBeGreaterThan(5)
     }
     // 16 letters of an alphabet of 32 have 80 bits.
-    const letters = slugs.map(({ referralSlug }) => referralSlug)
-    for (const slug of letters) expect(slug).toMatch(/^[a-z2-7]{16}$/)
-    expect(new Set(letters.join('')).size).toBe(32)
+    const referralSlugs = slugs.map(({ referralSlug }) => referralSlug)
+    for (const slug of referralSlugs) expect(slug).toMatch(/^[a-z2-7]{16}$/)
+    expect(new Set(referralSlugs.join('')).size).toBe(32)
   })
 
   test('existing and unknown slugs get the same response', async () => {
@@ -104,18 +108,18 @@ describe('a client learns nothing about others:', () => {
     const unknown = known.startsWith('a') ? known.replace(/^a/, 'b') : known.replace(/^./, 'a')
     const readVisibleParts = async (slug: string) => {
       const page = await sender.send({ path: `/?ref=${slug}`, headers: { accept: 'text/html' } })
-      const email = `others.${process.pid}.${++serial}@example.org`
+      const email = `others.${process.pid}.${++emailCount}@example.org`
       const joined = await sender.send({
         method: 'POST',
         path: '/api/waitlist',
         ...json({ email, referredBySlug: slug }),
       })
-      const response = Object.keys(JSON.parse(joined.text) as object)
+      const responseMembers = Object.keys(JSON.parse(joined.text) as object)
       return [
         page.status,
         page.text.replaceAll(slug, '…').replaceAll(/nonce-[^']+/g, ''),
         joined.status,
-        response,
+        responseMembers,
       ]
     }
     expect(await readVisibleParts(known)).toEqual(await readVisibleParts(unknown))

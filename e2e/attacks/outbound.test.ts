@@ -3,11 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type System, startSystem } from '../in-process/start-system.ts'
-import { basic, form, json } from '../send.ts'
+import { basic, form, type HttpRequest, json } from '../send.ts'
 import { openTargets, type Targets } from './target.ts'
 
 const resources = new AsyncDisposableStack()
-const hits: string[] = []
+const receivedRequests: string[] = []
 let system: System
 let targets: Targets
 let port: number
@@ -15,7 +15,7 @@ beforeAll(async () => {
   system = resources.use(await startSystem({ limitsFactor: 1_000_000 }))
   targets = resources.use(await openTargets(system))
   const server = createServer((request, response) => {
-    hits.push(`${request.method} ${request.url}`)
+    receivedRequests.push(`${request.method} ${request.url}`)
     response.end('{}')
   })
   server.listen(0, '::')
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** URLs of this machine, as an attacker would write them to make the server fetch them. */
+/** Lists URLs of this machine, spelled as an attacker would spell them to make the service fetch them. */
 const listUrls = () => [
   `http://127.0.0.1:${port}/plain`,
   `http://localhost:${port}/name`,
@@ -41,12 +41,11 @@ const listUrls = () => [
   `http://127.0.0.1:${port}/\r\nHost: evil.example`,
 ]
 
-const send = (sent: Parameters<(typeof targets.all)[0]['sender']['send']>[0]) =>
-  targets.all[0]!.sender.send(sent)
+const send = (request: HttpRequest) => targets.all[0]!.sender.send(request)
 
 test('the listener records requests', async () => {
   await fetch(`http://127.0.0.1:${port}/heard`)
-  expect(hits.splice(0)).toEqual(['GET /heard'])
+  expect(receivedRequests.splice(0)).toEqual(['GET /heard'])
 })
 
 test('the service requests none of the URLs that a client sends', async () => {
@@ -62,7 +61,7 @@ test('the service requests none of the URLs that a client sends', async () => {
         'redirect_uris',
         'software_statement',
         'initiate_login_uri',
-      ].map((name) => [name, name.endsWith('s') && name !== 'jwks_uri' ? [address] : address]),
+      ].map((name) => [name, name === 'redirect_uris' ? [address] : address]),
     )
     await send({
       method: 'POST',
@@ -113,7 +112,7 @@ test('the service requests none of the URLs that a client sends', async () => {
       path: `/oauth/authorize?${new URLSearchParams({ client_id: address, request_uri: address, redirect_uri: address }).toString()}`,
     })
   }
-  expect(hits).toEqual([])
+  expect(receivedRequests).toEqual([])
 })
 
 test('no token makes the API use another authorization server', async () => {
@@ -136,7 +135,7 @@ test('no token makes the API use another authorization server', async () => {
     const { status } = await send({ path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
     expect(status).toBe(401)
   }
-  expect(hits).toEqual([])
+  expect(receivedRequests).toEqual([])
 })
 
 test('responses contain our own origin, whatever the request claims', async () => {

@@ -16,10 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-let serial = 0
+let emailCount = 0
 const JSON_TYPE = 'Content-Type: application/json'
 const createJoin = (...headers: string[]) => {
-  const body = JSON.stringify({ email: `raw${++serial}@example.org` })
+  const body = JSON.stringify({ email: `raw${++emailCount}@example.org` })
   const allHeaders = [JSON_TYPE, `Content-Length: ${body.length}`, ...headers]
   return formatRequest('POST /api/waitlist', host, allHeaders, body)
 }
@@ -38,7 +38,7 @@ const OPERATIONS = [
   ['resource', 'GET /api/guides', createJoin],
 ] as const
 
-describe.for(OPERATIONS)('%s: in %s,', ([_app, line, createHiddenRequest]) => {
+describe.for(OPERATIONS)('%s: in %s,', ([_app, requestLine, createHiddenRequest]) => {
   test('the request that is hidden below succeeds when it is sent openly', async () => {
     const storedBefore = await stored.count()
     const { responses } = await converse(system.origin, createHiddenRequest(), { responses: 1 })
@@ -50,12 +50,12 @@ describe.for(OPERATIONS)('%s: in %s,', ([_app, line, createHiddenRequest]) => {
     '$name: one response, the connection ends, and the hidden request is not carried out',
     async (framing) => {
       const storedBefore = await stored.count()
-      const bytes = formatFramedRequest(framing, host, line, createHiddenRequest())
+      const bytes = formatFramedRequest(framing, host, requestLine, createHiddenRequest())
       const { responses, closed } = await converse(system.origin, bytes)
       const statuses = expectSafe(responses)
       expect(statuses).toHaveLength(1)
       // A GET gets a response before its body is read.
-      expect(line.startsWith('GET') ? [200, 400] : [400, 401, 413, 415]).toContain(statuses[0])
+      expect(requestLine.startsWith('GET') ? [200, 400] : [400, 401, 413, 415]).toContain(statuses[0])
       expect(closed).toBe(true)
       expect(await stored.count()).toEqual(storedBefore)
     },
@@ -82,9 +82,11 @@ describe('each request gets its own response:', () => {
 
   test.for(['POST /oauth/token', 'POST /api/waitlist', 'POST /api/agent/register'])(
     'stops reading after a body that is too large: %s',
-    async (line) => {
-      const type = line.includes('token') ? 'Content-Type: application/x-www-form-urlencoded' : JSON_TYPE
-      const large = formatRequest(line, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
+    async (requestLine) => {
+      const type = requestLine.includes('token')
+        ? 'Content-Type: application/x-www-form-urlencoded'
+        : JSON_TYPE
+      const large = formatRequest(requestLine, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
       const storedBefore = await stored.count()
       const bytes = large + createJoin() + createRegistration()
       const { responses } = await converse(system.origin, bytes, { forMs: 1_500 })
@@ -95,13 +97,14 @@ describe('each request gets its own response:', () => {
 
   test.for(['GET /api/guides', 'GET /oauth/jwks.json', 'DELETE /api/agent', 'GET /api/agent'])(
     'a body where none belongs is not taken for a request: %s',
-    async (line) => {
+    async (requestLine) => {
       const body = createRegistration()
       const storedBefore = await stored.count()
-      const sent = formatRequest(line, host, [`Content-Length: ${body.length}`], body) + get('/api/health')
+      const sent =
+        formatRequest(requestLine, host, [`Content-Length: ${body.length}`], body) + get('/api/health')
       const { responses } = await converse(system.origin, sent, { responses: 2 })
       const statuses = expectSafe(responses)
-      expect(statuses[0]).toBe(line.includes('agent') ? 401 : 200)
+      expect(statuses[0]).toBe(requestLine.includes('agent') ? 401 : 200)
       expect(statuses[1]).toBe(200)
       expect(await stored.count()).toEqual(storedBefore)
     },
@@ -122,9 +125,9 @@ describe('each request gets its own response:', () => {
 
   test.for(['POST /oauth/token', 'POST /api/waitlist'])(
     'a chunk extension of 17 KiB is refused: %s',
-    async (line) => {
+    async (requestLine) => {
       const sent = formatRequest(
-        line,
+        requestLine,
         host,
         [JSON_TYPE, 'Transfer-Encoding: chunked'],
         `4;${'x'.repeat(17_000)}\r\n{}  \r\n0\r\n\r\n`,
@@ -160,7 +163,7 @@ describe('Expect:', () => {
 
 describe('other protocols get a clean error:', () => {
   test.for([
-    ['HTTP/2 without having asked', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
+    ['HTTP/2 without an upgrade', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
     ['HTTP/3 as text', () => `GET /api/health HTTP/3.0\r\nHost: ${host}\r\n\r\n`, [400, 505]],
     ['CONNECT', () => formatRequest('CONNECT evil.example:443', host), [400, 404, 405, 421]],
     ['TLS', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', [400]],

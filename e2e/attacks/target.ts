@@ -17,7 +17,7 @@ export interface Target {
   withBody(body: unknown): Promise<HttpRequest>
   /** Creates the request with another form as its body. */
   withFields(fields: FormFields): Promise<HttpRequest>
-  /** The statuses of success. */
+  /** The statuses with which the operation can succeed. */
   readonly accepted: readonly number[]
 }
 
@@ -26,7 +26,7 @@ export interface Targets extends Disposable {
   /** A credential and a token that stay valid. */
   readonly agent: { readonly client_id: string; readonly client_secret: string }
   readonly token: string
-  /** The number of requests sent so far. */
+  /** Returns the number of requests sent so far. */
   countRequests(): number
 }
 
@@ -46,11 +46,11 @@ const createEmail = () => `attack${++emailCount}.${process.pid}@example.org`
 
 /** Opens the targets: the public operations that need no person, and introspection on the internal listener. */
 export async function openTargets(system: System): Promise<Targets> {
-  let requests = 0
+  let requestCount = 0
   const createCountingSender = (url: string): Sender => {
     const sender = createSender(url)
     const send: Sender['send'] = (sent) => {
-      requests += 1
+      requestCount += 1
       return sender.send(sent)
     }
     return { ...sender, send }
@@ -71,7 +71,7 @@ export async function openTargets(system: System): Promise<Targets> {
   })
   const token = TokenResponse.parse(JSON.parse(tokenResponse.text)).access_token
 
-  const authorization = async ({ operationId, access }: Target['operation']) => {
+  const createAuthHeaders = async ({ operationId, access }: Target['operation']) => {
     if (operationId === 'introspect')
       return { ...system.resourceServer, accept: 'application/token-introspection+jwt' }
     // These operations, or other methods at their paths, delete the client or revoke its secret.
@@ -94,11 +94,11 @@ export async function openTargets(system: System): Promise<Targets> {
   ): Target => {
     const isForm = operation.path.startsWith('/oauth/')
     const bodyKind = isForm ? 'form' : 'json'
-    const call = { method: operation.method.toUpperCase() }
+    const method = operation.method.toUpperCase()
     const withContent = async (content: Pick<HttpRequest, 'headers' | 'body'>) => {
-      const headers = await authorization(operation)
+      const headers = await createAuthHeaders(operation)
       const path = await fillPath(operation, headers)
-      return { ...call, path, ...withHeaders(content, headers) }
+      return { method, path, ...withHeaders(content, headers) }
     }
     const withBody = (body: unknown) => withContent(json(body))
     const withFields = (fields: FormFields) => withContent(form(fields))
@@ -117,7 +117,7 @@ export async function openTargets(system: System): Promise<Targets> {
       accepted: operation.method === 'delete' ? [204] : [200, 201, 202],
     }
   }
-  const bodies: Record<string, () => unknown> = {
+  const bodyCreators: Record<string, () => unknown> = {
     registerAgent: () => ({ client_name: 'Atlas' }),
     replaceAgentKeys: () => ({ keys: [EXAMPLE_KEY] }),
     joinWaitlist: () => ({ email: createEmail() }),
@@ -131,13 +131,13 @@ export async function openTargets(system: System): Promise<Targets> {
   return {
     all: [
       ...OPERATIONS.filter(({ operationId }) => !NEEDS_A_PERSON.has(operationId)).map((operation) =>
-        createTarget(operation, publicSender, bodies[operation.operationId] ?? (() => undefined)),
+        createTarget(operation, publicSender, bodyCreators[operation.operationId] ?? (() => undefined)),
       ),
-      createTarget(INTROSPECTION, internalSender, bodies['introspect'] ?? (() => undefined)),
+      createTarget(INTROSPECTION, internalSender, bodyCreators['introspect'] ?? (() => undefined)),
     ],
     agent,
     token,
-    countRequests: () => requests,
+    countRequests: () => requestCount,
     [Symbol.dispose]() {
       publicSender[Symbol.dispose]()
       internalSender[Symbol.dispose]()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type System, startSystem } from '../in-process/start-system.ts'
 import { openStoredCounts } from '../stored-counts.ts'
-import { type AttackContext, attackWithAll, type Expected } from './attack.ts'
+import { type AttackCase, type AttackContext, attackWithAll } from './attack.ts'
 import { TIMEOUT_MS } from './attack-runs.ts'
 import { judgeForm, judgeJson } from './oracle.ts'
 import { openTargets, type Target } from './target.ts'
@@ -23,10 +23,10 @@ const listMembers = ({ operation: { request } }: Target) =>
 const listTargets = (kind: Target['kind']) => context.targets.all.filter((target) => target.kind === kind)
 const getExpectedStatuses = (target: Target, verdict: ReturnType<typeof judgeJson>) =>
   verdict === 'accepted' ? target.accepted : [verdict]
-/** The texts that a form or a query can contain. */
+/** The strings that a form or a query can contain. */
 const FORM_TEXTS = NASTY_TEXTS.filter((text) => text.isWellFormed())
 
-/** Fewer texts, for operations without query parameters, which ignore the whole query. */
+/** Fewer strings, for operations without query parameters, which ignore the whole query. */
 const SOME_TEXTS = ['', '-1', '%00', "' or 1=1 --", 'x'.repeat(5_000)]
 
 describe('values of every wrong type:', () => {
@@ -42,7 +42,7 @@ describe('values of every wrong type:', () => {
             [...wrongValues, ...NASTY_TEXTS].map((value) => ({ ...validBody, [member]: value })),
           ),
         ]
-        const cases = bodies.map(async (body): Promise<Expected> => {
+        const cases = bodies.map(async (body): Promise<AttackCase> => {
           const text = JSON.stringify(body)
           return {
             sent: await target.withBody(text),
@@ -56,7 +56,7 @@ describe('values of every wrong type:', () => {
   )
 
   test(
-    'every field of a form, alone, beside the right one and twice, is refused or accepted as the standards say',
+    'every field of a form, in place of the right one, next to it and twice, is refused or accepted as the standards say',
     async () => {
       for (const target of listTargets('form')) {
         const facts = { clientId: context.targets.agent.client_id, base: `${system.origin}/api` }
@@ -70,7 +70,7 @@ describe('values of every wrong type:', () => {
             [...otherFields, [member, value], [member, value]],
           ])
         })
-        const cases = forms.map(async (fields): Promise<Expected> => {
+        const cases = forms.map(async (fields): Promise<AttackCase> => {
           return {
             sent: await target.withFields(fields),
             statuses: getExpectedStatuses(target, judgeForm(target, fields, facts)),
@@ -87,7 +87,7 @@ describe('values of every wrong type:', () => {
     async () => {
       for (const target of context.targets.all) {
         const query = target.operation.request?.query as z.ZodObject | undefined
-        const cases: Expected[] = []
+        const cases: AttackCase[] = []
         const parameters = Object.keys(query?.shape ?? {})
         for (const name of [...parameters, 'fields', 'unknown'])
           for (const value of parameters.length > 0 ? FORM_TEXTS : SOME_TEXTS) {

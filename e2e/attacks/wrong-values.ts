@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Texts of kinds that often break parsers, stores, pages and logs. */
+/** Strings of kinds that often break parsers, stores, pages and logs. */
 export const NASTY_TEXTS: readonly string[] = [
   '',
   ' ',
@@ -53,7 +53,7 @@ export const NASTY_TEXTS: readonly string[] = [
   `ppt_${'A'.repeat(43)}`,
 ]
 
-/** Values of every JSON type, and ones that look like another type. */
+/** Values of every JSON type, and values that look like another type. */
 export const WRONG_TYPES: readonly (readonly [string, unknown])[] = [
   ['null', null],
   ['true', true],
@@ -75,7 +75,7 @@ export const WRONG_TYPES: readonly (readonly [string, unknown])[] = [
   ['an object like an address', { email: 'ana@example.org' }],
 ]
 
-/** Generates texts, with a preference for dangerous ones. */
+/** Generates strings, with a preference for dangerous ones. */
 export const anyText = fc.oneof(
   fc.constantFrom(...NASTY_TEXTS),
   fc.string({ unit: 'binary', maxLength: 40 }),

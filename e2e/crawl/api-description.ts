@@ -66,7 +66,7 @@ export function createResponseChecker(description: ApiDescription) {
         return [
           `has the media type ${response.mediaType}, not ${Object.keys(describedResponse.content).join(' or ')}`,
         ]
-      // A text is not JSON, so there is nothing to validate.
+      // Plain text is not JSON, so there is nothing to validate.
       if (!describedMedia.schema || response.mediaType.startsWith('text/')) return []
       const validate = ajv.compile(makeReferencesAbsolute(describedMedia.schema))
       validate(JSON.parse(response.text))

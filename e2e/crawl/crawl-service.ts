@@ -25,7 +25,8 @@ export async function crawlService(start: string): Promise<Visit[]> {
   const templates: typeof queue = []
   const visitedKeys = new Set<string>()
   const visits: Visit[] = []
-  for (let next = queue.shift(); next; next = queue.shift() ?? fillTemplate(templates.shift(), visits)) {
+  const takeNext = () => queue.shift() ?? fillTemplate(templates.shift(), visits)
+  for (let next = takeNext(); next; next = takeNext()) {
     const { link, from } = next
     const key = `${link.href} ${removeParameters(link.type ?? null)}`
     if (visitedKeys.has(key)) continue

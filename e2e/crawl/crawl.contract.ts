@@ -134,8 +134,8 @@ function describeAddresses(crawl: () => Crawl): void {
   })
 }
 
-/** The scope that the grant of client credentials does not issue. */
-const LENT_SCOPE = 'contact:write'
+/** The scope for messages, which the client credentials grant does not give. */
+const MESSAGE_SCOPE = 'contact:write'
 
 /** Describes what is wrong with a response. Returns undefined if nothing is wrong. */
 function findMistake(visit: Visit, crawl: Crawl): string | undefined {
@@ -297,7 +297,7 @@ function describeAuthorization(crawl: () => Crawl): void {
       const authentication = await createAuthenticator(method, server)
       for (const scope of Object.keys(scopes)) {
         const grant = { grant_type: 'client_credentials', scope }
-        const expectedResponse = scope === LENT_SCOPE ? { status: 400 } : { status: 200, scope }
+        const expectedResponse = scope === MESSAGE_SCOPE ? { status: 400 } : { status: 200, scope }
         expect(await requestToken(tokenUrl, await authentication(), grant)).toMatchObject(expectedResponse)
       }
     }

@@ -1,7 +1,7 @@
 /** An address that a response names. */
 export interface NamedLink {
   readonly href: string
-  /** Its announced media type, if any. */
+  /** The media type that was announced for the address, if any. */
   readonly type?: string
 }
 

@@ -10,7 +10,7 @@ import { POSTGRES_FAULTS } from './postgres-faults.ts'
 import { PROCESS_FAULTS } from './process-faults.ts'
 import { REDIS_FAULTS } from './redis-faults.ts'
 import { createRedisLoadingFault } from './redis-loading.ts'
-import { createDeliveredTwiceFault } from './repeat-fault.ts'
+import { createRepeatedDeliveryFault } from './repeat-fault.ts'
 import { RESTART_FAULTS } from './restart-faults.ts'
 import { SESSION_FAULTS } from './session-faults.ts'
 import { STALL_FAULTS } from './stall-faults.ts'
@@ -31,7 +31,7 @@ export const FAULTS: readonly FaultCase[] = [
   ...MAIL_FAULTS,
   ...DOCUMENT_FAULTS,
   ...RESTART_FAULTS,
-  createDeliveredTwiceFault(),
+  createRepeatedDeliveryFault(),
   createStampedeFault(),
 ]
 

@@ -111,9 +111,9 @@ export const FAULT_NUMBERS = {
     tests: [
       ...listTests(
         'apps/resource/test/authorization-server-failures.test.ts',
-        'a wrong introspection response is 503, never 200 and never 401',
+        'a wrong introspection response causes a 503, never a 200 or a 401',
         'does not follow a redirect',
-        'a response that takes longer than a second costs a second',
+        'a response that would take six seconds is given up after about one',
       ),
     ],
   },
@@ -132,7 +132,7 @@ export const FAULT_NUMBERS = {
     tests: [
       ...listTests(
         'apps/resource/test/contact-keeping.test.ts',
-        'while the first request is in flight the same key is 409',
+        'is refused with 409 while the first request with the key is in flight',
         'stores one message for many simultaneous requests',
       ),
     ],

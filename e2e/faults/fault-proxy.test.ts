@@ -5,7 +5,7 @@ import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 
 let resources: AsyncDisposableStack
 let proxy: FaultProxy
-/** The chunks that the server received. It replies to each with the same text in capitals. */
+/** The chunks that the server received. The server replies to each chunk with the same text in capitals. */
 let serverReceived: string[]
 let serverSockets: Set<Socket>
 
@@ -91,10 +91,10 @@ test('startCounting counts the chunks from clients that contain a text and are s
 test('passes bytes in both directions, and forwards the end of the client to the server', async () => {
   const client = await connectClient()
   await expectReply(client, 'hello')
-  expect(proxy.openConnections).toBe(1)
+  expect(proxy.openConnectionCount).toBe(1)
   client.socket.end()
   await expect.poll(client.isClosed).toBe(true)
-  await expect.poll(() => [serverSockets.size, proxy.openConnections]).toEqual([0, 0])
+  await expect.poll(() => [serverSockets.size, proxy.openConnectionCount]).toEqual([0, 0])
 })
 
 test('forwards the end of the server to the client', async () => {
@@ -102,7 +102,7 @@ test('forwards the end of the server to the client', async () => {
   await expectReply(client, 'hello')
   for (const socket of serverSockets) socket.end()
   await expect.poll(client.isClosed).toBe(true)
-  await expect.poll(() => proxy.openConnections).toBe(0)
+  await expect.poll(() => proxy.openConnectionCount).toBe(0)
 })
 
 test('latency delays bytes, and keeps their order', async () => {
@@ -132,7 +132,7 @@ test('half-open discards the bytes of open and new connections for good', async 
   const newClient = await connectClient()
   earlierClient.socket.write('lost')
   newClient.socket.write('lost')
-  await expect.poll(() => proxy.lostBytes).toBe(8)
+  await expect.poll(() => proxy.lostByteCount).toBe(8)
   await proxy.set({ kind: 'pass' })
   await expectReply(await connectClient(), 'later')
   expect([
@@ -211,7 +211,7 @@ test('hang-new forwards nothing on new connections, and does not affect open one
   await proxy.set({ kind: 'hang-new' })
   const newClient = await connectClient()
   newClient.socket.write('lost')
-  await expect.poll(() => proxy.lostBytes).toBe(4)
+  await expect.poll(() => proxy.lostByteCount).toBe(4)
   await expectReply(earlierClient, 'still there')
   await proxy.set({ kind: 'pass' })
   await expectReply(await connectClient(), 'later')

@@ -7,9 +7,9 @@ import { type Link, openLink } from './link.ts'
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
   /** The number of connections that are open at one or both ends. */
-  readonly openConnections: number
+  readonly openConnectionCount: number
   /** The number of bytes that the proxy has discarded. */
-  readonly lostBytes: number
+  readonly lostByteCount: number
   /** Sets the fault for open and new connections. */
   set(fault: Fault): Promise<void>
   /**
@@ -28,13 +28,13 @@ export async function startFaultProxy(initialTarget: { host: string; port: numbe
   let target = initialTarget
   let fault: Fault = { kind: 'pass' }
   const links = new Set<Link>()
-  let lostBytes = 0
+  let lostByteCount = 0
   let counter = { text: '', count: 0 }
   const onRequest = (bytes: Buffer) => {
     if (counter.text && bytes.includes(counter.text)) counter.count += 1
   }
   const onLost = (bytes: number) => {
-    lostBytes += bytes
+    lostByteCount += bytes
   }
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept)
   server.listen(0, '127.0.0.1')
@@ -44,7 +44,7 @@ export async function startFaultProxy(initialTarget: { host: string; port: numbe
   function accept(client: Socket): void {
     if (fault.kind === 'reset') return void client.resetAndDestroy()
     const onClosed = () => links.delete(link)
-    const link = openLink({ client, target, fault: () => fault, onRequest, onLost, onClosed })
+    const link = openLink({ client, target, getFault: () => fault, onRequest, onLost, onClosed })
     links.add(link)
     link.applyFault()
   }
@@ -62,11 +62,11 @@ export async function startFaultProxy(initialTarget: { host: string; port: numbe
 
   return {
     port,
-    get openConnections() {
+    get openConnectionCount() {
       return links.size
     },
-    get lostBytes() {
-      return lostBytes
+    get lostByteCount() {
+      return lostByteCount
     },
     startCounting(text) {
       const newCounter = { text, count: 0 }

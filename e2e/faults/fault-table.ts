@@ -4,7 +4,7 @@ import type { Goodput } from './goodput.ts'
 import type { FaultResult, Traffic } from './run-fault.ts'
 import type { TestResult } from './run-fault-tests.ts'
 
-const HEAD = ['fault', 'requests', 'refused', 'wrong', 'lost', 'shed time', 'recovery']
+const COLUMN_TITLES = ['fault', 'requests', 'refused', 'wrong', 'lost', 'shed time', 'recovery']
 
 /** Formats the results as a Markdown table, followed by a list of mistakes, losses and measured recoveries. */
 export function formatFaultTable(results: readonly FaultResult[]): string {
@@ -17,7 +17,7 @@ export function formatFaultTable(results: readonly FaultResult[]): string {
   )
   const notes = [...mistakes, ...recoveries]
   const noteLines = notes.length === 0 ? [] : ['', ...notes.map((line) => `- ${line}`)]
-  return [...formatMarkdownTable(HEAD, results.map(toFaultRow)), ...noteLines].join('\n')
+  return [...formatMarkdownTable(COLUMN_TITLES, results.map(toFaultRow)), ...noteLines].join('\n')
 }
 
 /** Formats the results of tests as a Markdown table. */
@@ -75,32 +75,31 @@ export function renderResults(
 ): string {
   return `# What happens when something fails
 
-Made by \`npm run faults\` on commit ${commit}. Each fault lasted ${traffic.held} s, after ${traffic.steady} s and before at least ${traffic.recovery} s without one,
-under ${traffic.rate} requests a second through the gateway to two processes of each app: registrations, tokens, revocations,
-deletions, reads with live and with ended tokens, the waitlist, guides and documents. A request that a connection swallowed stays lost:
-it is silent also when the fault is over, until an app finds out by itself and closes it. Nothing is restarted but what the
-fault itself stopped.
+Written by \`npm run faults\` on commit ${commit}. Each fault lasted ${traffic.held} s, with ${traffic.steady} s before it and at least ${traffic.recovery} s after it.
+Meanwhile, ${traffic.rate} requests a second went through the gateway to two processes of each app: registrations, tokens, revocations,
+deletions, reads with live and with revoked tokens, the waitlist, guides and documents. A connection that lost bytes stays
+silent after the fault, until an app detects that and closes it. Nothing is restarted except what the fault itself stopped.
 
-- *refused*: 503 with \`Retry-After\` in the form of the endpoint, from an operation that needs what failed.
-- *wrong*: any other failure; a refusal before the fault, or later than 5 s after it; an answer after more than 5 s (7 s
-  where a process behind the gateway hangs); a token that was accepted by a request which began after its end was
-  acknowledged (R-LIN); a process that ended.
+- *refused*: 503 with \`Retry-After\`, in the error format of the endpoint, from an operation that needs what failed.
+- *wrong*: any other failure; a refusal before the fault, or later than 5 s after it; a response that took more than 5 s (7 s
+  where a process behind the gateway hangs); a token that was accepted by a request which began after the revocation of the
+  token was acknowledged (R-LIN); a process that ended.
 - *lost*: acknowledged changes (agents, tokens, addresses, revocations) that are gone. Tokens issued before Redis lost its
-  memory do not count: losing Redis may log agents out.
-- *shed time*: how long refused requests waited for it, half of them and all of them.
-- *recovery*: from the end of the fault to the first good answer of the operation that took longest.
+  memory do not count, because a loss of Redis may log agents out.
+- *shed time*: how long refused requests waited for the refusal: half of them / all of them.
+- *recovery*: the time from the end of the fault to the first good response, for the operation that took longest.
 
 ${formatFaultTable(results)}
 
-## Faults of no running stack
+## Faults that do not concern a running stack
 
-Tests cover the faults of a migration and of missing settings. The same run ran them:
+Tests cover these faults. The same run ran the tests:
 
 ${formatTestTable(tests)}
 
-## Held by tests too
+## Other tests of the faults
 
-Beside its scenario, a fault has these; \`npm test\` and \`npm run test:system\` run them, this run did not.
+Besides their scenarios, many faults have tests. \`npm test\` and \`npm run test:system\` run them. This run did not.
 
 | fault | test |
 |---|---|

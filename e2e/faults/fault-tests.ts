@@ -15,7 +15,7 @@ export function findFaultTests(): ReadonlyMap<FaultNumber, readonly FaultTest[]>
   const files = globSync(TEST_FILES, { cwd: ROOT, exclude: (name) => name === 'node_modules' }).sort()
   for (const file of files) {
     for (const [, , title = ''] of readFileSync(`${ROOT}/${file}`, 'utf8').matchAll(TITLE)) {
-      // A number without other words is no title.
+      // A number without other words is not a title.
       if (!title.includes(' ')) continue
       for (const [number] of title.matchAll(/\bF-\d{2}\b/g))
         addTest(testsByNumber.get(number as FaultNumber), { file, title })

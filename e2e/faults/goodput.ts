@@ -13,7 +13,7 @@ export interface Goodput {
 }
 
 /** Goodput has recovered when it is at least this share of the goodput before the fault. */
-const MIN_SHARE = 0.8
+const MIN_RECOVERED_SHARE = 0.8
 const WINDOW_MS = 1_000
 
 /**
@@ -33,7 +33,7 @@ export function measureGoodput(
   const starts = entries.map(({ startedAt }) => startedAt)
   const [firstAt, lastAt] = [Math.min(...starts), Math.max(...starts)]
   const normalRate = measureRate(firstAt, faultedAt)
-  const isEnough = (from: number, to: number) => measureRate(from, to) >= MIN_SHARE * normalRate
+  const isEnough = (from: number, to: number) => measureRate(from, to) >= MIN_RECOVERED_SHARE * normalRate
   for (let windowStart = backAt; windowStart + WINDOW_MS <= lastAt; windowStart += WINDOW_MS / 2) {
     if (isEnough(windowStart, windowStart + WINDOW_MS) && isEnough(windowStart, lastAt))
       return {

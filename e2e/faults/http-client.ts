@@ -11,7 +11,7 @@ export interface HttpRequest {
 export interface HttpResponse {
   /** 0 if there was no complete response. */
   readonly status: number
-  /** The body; without a complete response, the cause. */
+  /** The body, or the cause if there was no complete response. */
   readonly text: string
   readonly startedAt: number
   readonly endedAt: number
@@ -29,12 +29,12 @@ const IDLE_TIMEOUT_MS = 15_000
 export function createHttpClient(origin: string): HttpClient {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
   return {
-    send: (httpRequest) => exchange(new URL(httpRequest.path, origin), httpRequest, agent),
+    send: (httpRequest) => sendRequest(new URL(httpRequest.path, origin), httpRequest, agent),
     [Symbol.dispose]: () => agent.destroy(),
   }
 }
 
-function exchange(url: URL, { method, headers, body }: HttpRequest, agent: Agent): Promise<HttpResponse> {
+function sendRequest(url: URL, { method, headers, body }: HttpRequest, agent: Agent): Promise<HttpResponse> {
   const startedAt = performance.now()
   const { promise, resolve } = Promise.withResolvers<HttpResponse>()
   const settle = (status: number, text: string, responseHeaders: IncomingHttpHeaders = {}) =>

@@ -45,7 +45,7 @@ function createRotationFault(): FaultCase {
         return instances.length === system.stack.auth.length
       }
       if (!(await waitUntil(isCurrent, ROTATION_TIMEOUT_MS)))
-        throw new Error('other instances sign than those there are')
+        throw new Error('the key ring does not list exactly the running instances')
     },
     async begin(system) {
       oldKey = findSigningKey(await readKeyRing(system))

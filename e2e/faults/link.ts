@@ -26,20 +26,20 @@ interface Lane {
  * Opens the connection to the server and passes bytes between both sides.
  *
  * @param options.client accepted with `allowHalfOpen`
- * @param options.fault returns the current fault
+ * @param options.getFault returns the current fault
  */
 export function openLink(options: {
   client: Socket
   target: { readonly host: string; readonly port: number }
-  fault(): Fault
+  getFault(): Fault
   /** Called with each chunk from a client, before a fault applies to it. */
   onRequest(bytes: Buffer): void
   onLost(bytes: number): void
   onClosed(): void
 }): Link {
-  const { client, target, fault } = options
+  const { client, target, getFault } = options
   // A connection that is accepted while nothing is forwarded is never opened to the server, even later.
-  const isSilent = ['half-open', 'hang-new'].includes(fault().kind)
+  const isSilent = ['half-open', 'hang-new'].includes(getFault().kind)
   const upstream = isSilent ? new Socket() : connect({ ...target, allowHalfOpen: true, noDelay: true })
   const lanes = [
     createLane(client, upstream, isSilent),
@@ -57,21 +57,22 @@ export function openLink(options: {
   }
   /** Forwards the end of one side to the other, unless the fault hides it. */
   function forwardEnd(act: () => void): void {
-    if (fault().kind === 'half-open' || (isSilent && fault().kind === 'hang-new')) hasHiddenEnd = true
+    if (getFault().kind === 'half-open' || (isSilent && getFault().kind === 'hang-new')) hasHiddenEnd = true
     else act()
   }
 
   for (const lane of lanes) {
     lane.from.on('data', (chunk: Buffer) => {
-      const { kind } = fault()
+      const { kind } = getFault()
       if (!lane.carriesReplies) options.onRequest(chunk)
       lane.isLost ||= kind === 'half-open' || (kind === 'drop-replies' && lane.carriesReplies)
-      if (containsRequest(fault(), lane, chunk)) for (const each of lanes) each.isLost ||= each.carriesReplies
+      if (containsRequest(getFault(), lane, chunk))
+        for (const each of lanes) each.isLost ||= each.carriesReplies
       if (lane.isLost) options.onLost(chunk.length)
-      else schedule(lane, fault(), () => pass(lane, chunk, fault(), reset))
+      else schedule(lane, getFault(), () => forwardChunk(lane, chunk, getFault(), reset))
     })
     lane.from.on('end', () =>
-      forwardEnd(() => (isSilent ? reset() : schedule(lane, fault(), () => lane.to.end()))),
+      forwardEnd(() => (isSilent ? reset() : schedule(lane, getFault(), () => lane.to.end()))),
     )
     lane.from.on('error', () => {})
     lane.from.on('close', (hadError) =>
@@ -84,7 +85,7 @@ export function openLink(options: {
   return {
     reset,
     applyFault() {
-      const { kind } = fault()
+      const { kind } = getFault()
       const hidesEnds = ['half-open', 'hang-new'].includes(kind)
       if (kind === 'reset' || kind === 'refuse' || (hasHiddenEnd && !hidesEnds)) return reset()
       for (const lane of lanes) {
@@ -108,7 +109,7 @@ const createLane = (from: Socket, to: Socket, isLost: boolean): Lane => ({
 const containsRequest = (fault: Fault, { carriesReplies }: Lane, chunk: Buffer) =>
   fault.kind === 'lose-reply-to' && !carriesReplies && chunk.includes(fault.request)
 
-function pass(lane: Lane, chunk: Buffer, fault: Fault, reset: () => void): void {
+function forwardChunk(lane: Lane, chunk: Buffer, fault: Fault, reset: () => void): void {
   if (fault.kind !== 'cut-after' || !lane.carriesReplies) return void lane.to.write(chunk)
   const part = chunk.subarray(0, fault.bytes - lane.passedBytes)
   lane.passedBytes += part.length

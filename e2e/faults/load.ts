@@ -68,10 +68,10 @@ export function startLoad(options: {
 
   async function carryOut(name: OperationName, attempt: Attempt, retriesLeft = retries): Promise<void> {
     const response = await client.send(attempt.request)
-    const why = findMistake(name, attempt, response)
+    const mistake = findMistake(name, attempt, response)
     const { startedAt, endedAt } = response
-    const outcome = getOutcome(response, why)
-    entries.push({ operation: name, startedAt, endedAt, outcome, ...(why && { why }) })
+    const outcome = getOutcome(response, mistake)
+    entries.push({ operation: name, startedAt, endedAt, outcome, ...(mistake && { why: mistake }) })
     attempt.release?.()
     if (outcome === 'good' && ENDING_OPERATIONS.has(name)) useNewestEndedToken(name)
     if (outcome === 'refused' && retriesLeft > 0)
@@ -100,7 +100,8 @@ export function startLoad(options: {
     const now = performance.now()
     if (now - tickedAt > STALL_MS) stalls.push({ from: tickedAt, to: now })
     tickedAt = now
-    for (const dueCount = ((now - startedAt) * rate) / 1000; sentCount < dueCount; sentCount += 1) {
+    const dueCount = ((now - startedAt) * rate) / 1000
+    for (; sentCount < dueCount; sentCount += 1) {
       if (remainingMix.length === 0) remainingMix = shuffleOperations()
       const name = remainingMix.pop() ?? 'health'
       send(name, getOperation(name).prepare(ledger))

@@ -1,7 +1,7 @@
 import { waitUntil } from '@plainpath/stack/managed-process'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { readMetric, readReadiness } from './operations-listener.ts'
+import { readMetric, readReadiness } from './read-operations.ts'
 
 const PATIENCE_MS = 15_000
 

@@ -7,11 +7,11 @@ import type { FaultCase } from './fault-case.ts'
 import { describeResentMails } from './faulty-mail-server.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 
-const VERIFICATIONS = 5
-/** Until this time after the beginning of the fault, a mail may arrive that was already in transit. */
+const VERIFICATION_COUNT = 5
+/** For this time after the fault began, mails that were already in transit may still arrive. */
 const IN_TRANSIT_MS = 1_000
 /** Long enough for four further attempts, before which the mailer pauses 3, 7, 20 and 55 s. */
-const DELIVERY_MS = 120_000
+const DELIVERY_TIMEOUT_MS = 120_000
 
 /**
  * Faults of the mail server. No request may fail, and promised mails must arrive once the server accepts mail again.
@@ -46,7 +46,7 @@ function createMailServerFault(
       startedAt = performance.now()
       using sender = createSender(system.stack.origin)
       verificationNames = await Promise.all(
-        Array.from({ length: VERIFICATIONS }, () => beginVerification(sender)),
+        Array.from({ length: VERIFICATION_COUNT }, () => beginVerification(sender)),
       )
     },
     async end(system, ledger) {
@@ -62,7 +62,7 @@ function createMailServerFault(
         const receivedNames = listReceivedNames(system, mailsBefore)
         return promisedNames.filter((name) => !receivedNames.has(name))
       }
-      await waitUntil(() => listMissing().length === 0, DELIVERY_MS)
+      await waitUntil(() => listMissing().length === 0, DELIVERY_TIMEOUT_MS)
       const missingCount = listMissing().length
       if (missingCount > 0)
         mistakes.push(`${missingCount} of ${promisedNames.length} promised mails never came`)

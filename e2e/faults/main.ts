@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { waitForShutdownSignal } from '@plainpath/http'
-import { thisCommit } from '../this-commit.ts'
+import { readCurrentCommit } from '../this-commit.ts'
 import { FAULTS } from './catalogue.ts'
 import { checkAcknowledged } from './check-acknowledged.ts'
 import { FAULT_NUMBERS, type FaultNumber } from './fault-numbers.ts'
@@ -19,7 +19,7 @@ const RATE = 100
 const HELP = `npm run faults -- [names] [options]
 Injects faults into the whole topology under ${RATE} requests a second and prints the results. Faults that do not concern a
 running stack, such as a migration that is killed, have tests, which it also runs. A name is a number from F-01 to F-39, or
-a part of a name that --list prints. Without names it runs all faults and writes e2e/faults/RESULTS.md. Some faults need
+a part of a name that --list prints. Without names it runs all faults and writes e2e/faults/RESULTS_FILE.md. Some faults need
 root.
   --seconds <number>  duration of each fault (default 4)
   --full              30 s before, 60 s of the fault, 60 s after
@@ -39,7 +39,7 @@ const { values: options, positionals: names } = parseArgs({
   },
 })
 const print = (text: string) => process.stdout.write(`${text}\n`)
-const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
+const RESULTS_FILE = fileURLToPath(new URL('RESULTS_FILE.md', import.meta.url))
 
 const traffic: Traffic = options.full
   ? { rate: RATE, steady: 30, held: 60, recovery: 60 }
@@ -63,7 +63,7 @@ const isStopped = async () => (await Promise.race([shutdownSignal, Promise.resol
  * signal stopped the run.
  */
 async function main(): Promise<boolean> {
-  const commit = await thisCommit()
+  const commit = await readCurrentCommit()
   seedRandom(Number(options.seed))
   print(`Commit ${commit}, seed ${options.seed}`)
   const { results, lost } = scenarios.length > 0 ? await runScenarios() : { results: [], lost: [] }
@@ -72,7 +72,8 @@ async function main(): Promise<boolean> {
   if (results.length > 0) print(`\n${formatFaultTable(results)}`)
   if (tests.length > 0) print(`\n${formatTestTable(tests)}`)
   for (const line of lost) print(`after all faults: ${line}`)
-  if (names.length === 0) await writeFile(RESULTS, renderResults({ results, tests }, { commit, traffic }))
+  if (names.length === 0)
+    await writeFile(RESULTS_FILE, renderResults({ results, tests }, { commit, traffic }))
   return (
     lost.length === 0 &&
     results.every((result) => result.wrong.length + result.lost.length === 0) &&

@@ -26,11 +26,11 @@ const createResponse = (
 function createAgentLedger(token: Partial<KnownToken> = {}, agent: Partial<KnownAgent> = {}) {
   const ledger = createLedger('http://127.0.0.1:1', ['one'])
   const owner = { id: 'agt', secret: 'pps', registeredAt: 0, requestsInFlight: 0, ...agent }
-  const issued = { value: 'ppt', owner, isBound: false, requestedAt: 50, ...token }
+  const issuedToken = { value: 'ppt', owner, isBound: false, requestedAt: 50, ...token }
   ledger.agents.push(owner)
-  ledger.tokens.push(issued)
-  if (!isEndRequested(issued, Number.POSITIVE_INFINITY)) ledger.liveTokens.push(issued)
-  return { ledger, token: issued, agent: owner }
+  ledger.tokens.push(issuedToken)
+  if (!isEndRequested(issuedToken, Number.POSITIVE_INFINITY)) ledger.liveTokens.push(issuedToken)
+  return { ledger, token: issuedToken, agent: owner }
 }
 
 const checkUse = (ledger: Ledger, token: KnownToken, response: HttpResponse) =>
@@ -74,7 +74,7 @@ test('reports an acknowledged address as lost if it can join as a new one', () =
   expect(rejoin('a@example.org').check(createResponse(200, { status: 'already_joined' }))).toBeUndefined()
 })
 
-test('treats a token issued after its agent’s deletion as revoked, and reports the issuance once no cache may hold the agent', () => {
+test('treats a token issuedToken after its agent’s deletion as revoked, and reports the issuance once no cache may hold the agent', () => {
   const { ledger, agent } = createAgentLedger({}, { endRequestedAt: 80, endedAt: 90 })
   expect(requestTokenAfterDeletion(ledger, agent).check(createResponse(401))).toBeUndefined()
   expect(

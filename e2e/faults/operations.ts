@@ -39,6 +39,10 @@ export interface Operation {
 
 const AUTH_STORES: readonly Part[] = ['auth', 'auth database', 'auth redis']
 
+/**
+ * The operations of the load. Their shares add up to 100. The functions in this file, such as `register`, prepare a request
+ * and the check of its response. They do not send it.
+ */
 export const OPERATIONS = {
   register: { needs: ['auth', 'auth database'], errorFormat: 'agent', share: 8, prepare: register },
   token: { needs: AUTH_STORES, errorFormat: 'oauth', share: 10, prepare: issueToken },
@@ -50,7 +54,7 @@ export const OPERATIONS = {
     prepare: (ledger) => useToken(ledger, pickAgentToken(ledger, { isBound: false })),
   },
   'read with a bound token': {
-    // The API also records used proofs in Redis. It is no part of its own, because faults of Redis affect both apps.
+    // The API also records used proofs in its Redis, which is not a part of its own: faults of Redis affect both apps.
     needs: [...AUTH_STORES, 'introspection', 'api'],
     errorFormat: 'problem',
     share: 5,
@@ -116,7 +120,7 @@ export type OperationName = keyof typeof OPERATIONS
 export const getOperation = (name: OperationName): Operation => OPERATIONS[name]
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[]
 
-const basic = ({ id, secret }: KnownAgent) => ({
+const createBasicHeaders = ({ id, secret }: KnownAgent) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
 const JSON_HEADERS = { 'content-type': 'application/json' }
@@ -160,7 +164,7 @@ const listActiveAgents = ({ agents }: Ledger) => agents.filter((agent) => agent.
 const createTokenRequest = (agent: KnownAgent): HttpRequest => ({
   method: 'POST',
   path: '/oauth/token',
-  headers: { ...FORM_HEADERS, ...basic(agent) },
+  headers: { ...FORM_HEADERS, ...createBasicHeaders(agent) },
   body: 'grant_type=client_credentials',
 })
 
@@ -292,7 +296,10 @@ function revokeToken(ledger: Ledger, token: KnownToken): Attempt {
     request: {
       method: 'POST',
       path: '/oauth/revoke',
-      headers: { ...FORM_HEADERS, ...(!belongsToPerson(token) && basic(token.owner as KnownAgent)) },
+      headers: {
+        ...FORM_HEADERS,
+        ...(!belongsToPerson(token) && createBasicHeaders(token.owner as KnownAgent)),
+      },
       body: new URLSearchParams({
         token: token.value,
         ...(belongsToPerson(token) && createClientFields(ledger)),
@@ -316,7 +323,7 @@ function deleteAgent(ledger: Ledger): Attempt | undefined {
   agent.endRequestedAt = performance.now()
   const tokens = removeLiveTokens(ledger, agent)
   return withOwner(agent, {
-    request: { method: 'DELETE', path: '/api/agent', headers: basic(agent) },
+    request: { method: 'DELETE', path: '/api/agent', headers: createBasicHeaders(agent) },
     check(response) {
       if (response.status !== 204) return describeUnexpected(response)
       agent.endedAt = response.endedAt
@@ -367,5 +374,5 @@ export function rejoin(email: string): Attempt {
 
 /** Creates the request in which an agent reads its own registration. */
 export function createAgentRead(agent: KnownAgent): HttpRequest {
-  return { method: 'GET', path: '/api/agent', headers: basic(agent) }
+  return { method: 'GET', path: '/api/agent', headers: createBasicHeaders(agent) }
 }

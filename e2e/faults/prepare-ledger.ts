@@ -2,7 +2,7 @@ import type { MailServer } from '@plainpath/mail/testing'
 import { type App, openApp } from '../hosts/app.ts'
 import { connect } from '../hosts/connect.ts'
 import { newPerson } from '../hosts/person.ts'
-import { registrationFor } from '../hosts/scene.ts'
+import { createAppRegistration } from '../hosts/scene.ts'
 import { createHttpClient } from './http-client.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { getOperation, type OperationName } from './operations.ts'
@@ -25,7 +25,8 @@ const LARGE: LedgerSize = { agents: 150, people: 40, concurrency: 10 }
  * Registers agents, requests tokens for them, joins the waitlist and signs people in, so that the load has what it
  * needs from its first request.
  *
- * @param options.mail receives the mails of the service, with which people sign in; by default nobody signs in
+ * @param options.mail receives the service's mails, with the codes that people need to sign in. Without it, nobody
+ *   signs in
  */
 export async function prepareLedger(
   origin: string,
@@ -35,7 +36,7 @@ export async function prepareLedger(
   const { text } = await client.send({ method: 'GET', path: '/api/guides' })
   const { guides } = parseJsonObject(text)
   const slugs = (guides as { slug: string }[]).map(({ slug }) => slug)
-  using app = mail && (await openApp({ origin, registration: registrationFor(REDIRECT_URI) }))
+  using app = mail && (await openApp({ origin, registration: createAppRegistration(REDIRECT_URI) }))
   const ledger = createLedger(origin, slugs, app?.clientId)
   if (app && mail) await signInPeople(app, mail)
   for (const name of ['register', 'token', 'bound token', 'join'] as const) {

@@ -78,7 +78,7 @@ async function limitDescriptors({ child }: RunningApp, limit: number): Promise<v
   await run('prlimit', ['--pid', String(child.pid), `--nofile=${limit}:4096`])
 }
 
-/** Sends requests that each cause a log line. Stops if the process does not respond, which the load then shows. */
+/** Sends requests that each cause a log line. Stops at the first missing response, which the load detects, too. */
 async function causeLogLines(app: RunningApp, origin: string): Promise<void> {
   let remaining = LOG_LINES
   const path = app.name.startsWith('auth') ? '/oauth/jwks.json' : '/robots.txt'

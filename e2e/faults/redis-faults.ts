@@ -14,17 +14,19 @@ const CONNECTION_FAULTS: readonly {
 }[] = [
   { description: 'refused', number: 'F-13', fault: { kind: 'refuse' } },
   { description: 'half-open', number: 'F-23', fault: { kind: 'half-open' } },
-  // Longer than auth's time-out for a reply, but shorter than its time-out for a silent connection, so replies arrive
-  // late.
+  // The delay exceeds auth's time-out for a reply, but not its time-out for a silent connection. So replies arrive late
+  // on an open connection.
   { description: '0.3 s slow', number: 'F-14', fault: { kind: 'latency', ms: 150, jitterMs: 20 } },
   { description: '1 s slow', number: 'F-14', fault: { kind: 'latency', ms: 500, jitterMs: 100 } },
   { description: 'replies lost', number: 'F-14', fault: { kind: 'drop-replies' } },
   { description: 'cut in the middle of replies', number: 'F-13', fault: { kind: 'cut-after', bytes: 40 } },
 ]
 /** Operations that must be refused while Redis is unavailable. */
-const NEEDS_REDIS: readonly OperationName[] = ['token', 'read with a token', 'revoke']
+const OPERATIONS_WITH_REDIS: readonly OperationName[] = ['token', 'read with a token', 'revoke']
 /** Operations that must be refused while Redis accepts no writes. */
-const NEEDS_WRITES: readonly OperationName[] = ['token']
+const OPERATIONS_WITH_REDIS_WRITES: readonly OperationName[] = ['token']
+/** By how much an eviction fault sets the memory limit below the memory in use, so that Redis has to evict keys. */
+const EVICTION_BYTES = 20_000
 const REDIS_FAULT = { parts: ['auth redis'] } as const
 
 export const REDIS_FAULTS: readonly FaultCase[] = [
@@ -34,7 +36,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
       name: `Redis: ${description}`,
       numbers: [number],
       connections: ['auth redis', 'api redis'],
-      refuses: NEEDS_REDIS,
+      refuses: OPERATIONS_WITH_REDIS,
       fault,
     }),
   ),
@@ -42,7 +44,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: suspended (SIGSTOP)',
     numbers: ['F-14'],
-    refuses: NEEDS_REDIS,
+    refuses: OPERATIONS_WITH_REDIS,
     begin: async ({ stack }) => void stack.redis.child.kill('SIGSTOP'),
     end: async ({ stack }) => void stack.redis.child.kill('SIGCONT'),
   },
@@ -50,7 +52,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: kill -9 and started empty',
     numbers: ['F-16'],
-    refuses: NEEDS_REDIS,
+    refuses: OPERATIONS_WITH_REDIS,
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     end: ({ stack }, ledger) => recordTokenLoss(ledger, () => stack.redis.start()),
   },
@@ -66,7 +68,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: full (OOM)',
     numbers: ['F-15'],
-    refuses: NEEDS_WRITES,
+    refuses: OPERATIONS_WITH_REDIS_WRITES,
     begin: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '1')),
     end: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '256mb')),
   },
@@ -74,7 +76,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: cannot write its disk (MISCONF)',
     numbers: ['F-15'],
-    refuses: NEEDS_WRITES,
+    refuses: OPERATIONS_WITH_REDIS_WRITES,
     begin: startSnapshotFailure,
     end: endSnapshotFailure,
   },
@@ -82,12 +84,12 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: kill -9 and started with the data from before the last revocations',
     numbers: ['F-16'],
-    refuses: NEEDS_REDIS,
+    refuses: OPERATIONS_WITH_REDIS,
     prepare: async ({ redis }) => void (await redis.save()),
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     async end(system, ledger) {
       await recordTokenLoss(ledger, () => system.stack.redis.start())
-      await rm(toSnapshotPath(system))
+      await rm(getSnapshotPath(system))
     },
   },
   createEvictionFault(),
@@ -95,7 +97,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: a read-only replica (READONLY)',
     numbers: ['F-15', 'F-16'],
-    refuses: NEEDS_WRITES,
+    refuses: OPERATIONS_WITH_REDIS_WRITES,
     begin: async ({ redis }) => void (await redis.replicaof('127.0.0.1', 9)),
     // A promoted replica may lack the last revocations, so tokens from before its promotion are invalid.
     end: ({ redis }, ledger) =>
@@ -116,7 +118,7 @@ function createEvictionFault(): FaultCase {
       endTokenLoss = startTokenLoss(ledger)
       const usedBytes = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
       await redis.config('SET', 'maxmemory-policy', 'allkeys-random')
-      await redis.config('SET', 'maxmemory', String(usedBytes - 20_000))
+      await redis.config('SET', 'maxmemory', String(usedBytes - EVICTION_BYTES))
     },
     async end({ redis }) {
       await redis.config('SET', 'maxmemory', '256mb')
@@ -126,14 +128,14 @@ function createEvictionFault(): FaultCase {
   }
 }
 
-const toSnapshotPath = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
+const getSnapshotPath = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
 
 /**
  * Creates a folder at the path of the snapshot, so that snapshots fail. While snapshots are enabled, Redis then refuses
  * writes.
  */
 async function startSnapshotFailure(system: FaultyStack): Promise<void> {
-  await mkdir(toSnapshotPath(system), { recursive: true })
+  await mkdir(getSnapshotPath(system), { recursive: true })
   await system.redis.config('SET', 'save', '3600 1000000')
   await system.redis.bgsave()
 }
@@ -141,5 +143,5 @@ async function startSnapshotFailure(system: FaultyStack): Promise<void> {
 /** Disables snapshots and removes the folder. */
 async function endSnapshotFailure(system: FaultyStack): Promise<void> {
   await system.redis.config('SET', 'save', '')
-  await rm(toSnapshotPath(system), { recursive: true })
+  await rm(getSnapshotPath(system), { recursive: true })
 }

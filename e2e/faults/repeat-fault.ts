@@ -13,8 +13,8 @@ const DELIVERIES = 3
 /** The maximum time until a request is accepted, or until all mails have arrived. */
 const PATIENCE_MS = 60_000
 
-/** Creates a fault that delivers requests three times simultaneously, as clients and proxies do if one seems lost. */
-export function createDeliveredTwiceFault(): FaultCase {
+/** Creates a fault that delivers requests three times simultaneously, as clients and proxies do if a request seems lost. */
+export function createRepeatedDeliveryFault(): FaultCase {
   let sender: Sender
   let token = ''
   let mailsBefore = 0
@@ -35,7 +35,7 @@ export function createDeliveredTwiceFault(): FaultCase {
     const request = { path: '/api/contact', ...content, headers: { ...content.headers, ...messageHeaders } }
     const responses = await sendRepeatedly(request)
     responses.push(...(await sendUntilAccepted(() => sender.send({ method: 'POST', ...request }))))
-    expectOnly(responses, [202, 409])
+    recordUnexpectedStatuses(responses, [202, 409])
     const ids = new Set(responses.filter(({ status }) => status === 202).map(parseId))
     messageCount += 1
     for (const id of ids) expectedNames.push(`desk ${STAFF_INBOX} ${id}`)
@@ -44,7 +44,7 @@ export function createDeliveredTwiceFault(): FaultCase {
   async function join(): Promise<void> {
     const email = `somebody@${randomUUID()}.example.org`
     const responses = await sendRepeatedly({ path: '/api/waitlist', ...json({ email }) })
-    expectOnly(responses, [201, 200])
+    recordUnexpectedStatuses(responses, [201, 200])
     const joinCount = responses.filter(({ status }) => status === 201).length
     if (joinCount > 1) mistakes.push(`one address joined ${joinCount} times`)
     if (responses.some(({ status }) => status !== 503)) expectedNames.push(`join ${email}`)
@@ -53,9 +53,9 @@ export function createDeliveredTwiceFault(): FaultCase {
     const agent = await registerExtraAgent(sender)
     const revocation = form({ token: await requestToken(sender, agent) })
     const headers = { ...revocation.headers, ...basic(agent.client_id, agent.client_secret) }
-    expectOnly(await sendRepeatedly({ path: '/oauth/revoke', ...revocation, headers }), [200])
+    recordUnexpectedStatuses(await sendRepeatedly({ path: '/oauth/revoke', ...revocation, headers }), [200])
   }
-  function expectOnly(responses: readonly HttpResponse[], statuses: readonly number[]): void {
+  function recordUnexpectedStatuses(responses: readonly HttpResponse[], statuses: readonly number[]): void {
     const unexpectedResponses = responses.filter(({ status }) => status !== 503 && !statuses.includes(status))
     mistakes.push(...unexpectedResponses.map(({ status }) => `the repeated request got ${status}`))
   }
@@ -84,7 +84,7 @@ export function createDeliveredTwiceFault(): FaultCase {
       sender[Symbol.dispose]()
       const storedCount = (await countStoredMessages(admin)) - storedMessagesBefore
       if (storedCount !== messageCount)
-        mistakes.push(`${storedCount} messages are kept instead of ${messageCount}`)
+        mistakes.push(`${storedCount} messages are stored instead of ${messageCount}`)
       const listArrived = () => mail.received.slice(mailsBefore)
       const listMissing = () => {
         const arrivedNames = new Set(listArrived().map(identifyMail))
@@ -93,7 +93,7 @@ export function createDeliveredTwiceFault(): FaultCase {
       await waitUntil(() => listMissing().length === 0, PATIENCE_MS)
       if (listMissing().length > 0)
         mistakes.push(`${listMissing().length} of ${expectedNames.length} mails are missing`)
-      const expectedMails = listArrived().filter((each) => expectedNames.includes(identifyMail(each)))
+      const expectedMails = listArrived().filter((received) => expectedNames.includes(identifyMail(received)))
       return [...mistakes, ...describeResentMails(expectedMails)]
     },
   }
@@ -136,6 +136,6 @@ async function sendUntilAccepted(send: () => Promise<HttpResponse>): Promise<Htt
 }
 
 async function countStoredMessages({ api }: FaultyStack['admin']): Promise<number> {
-  const { rows } = await api.query<{ kept: number }>('select count(*)::int as kept from contact_messages')
-  return rows[0]?.kept ?? 0
+  const { rows } = await api.query<{ count: number }>('select count(*)::int as count from contact_messages')
+  return rows[0]?.count ?? 0
 }

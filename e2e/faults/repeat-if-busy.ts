@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
-/** If one of these shares of an attempt's time is reached, the machine and not the service explains a late response. */
+/**
+ * Limits for shares of an attempt's time. If a share reaches its limit, a late response may be the fault of the machine
+ * and not of the service.
+ */
 const MAX_SHARES = {
   /** Some process waited for a processor, averaged over the processors. Without other work, this is at most a third. */
   waitedForProcessor: 0.45,
@@ -36,6 +39,7 @@ export const explainIfBusy = (run: () => Promise<void>) => async (): Promise<voi
   }
 }
 
+/** Returns whether a share reaches its limit. */
 export const isBusy = (shares: Shares): boolean =>
   (Object.keys(MAX_SHARES) as (keyof Shares)[]).some((name) => shares[name] >= MAX_SHARES[name])
 

@@ -5,7 +5,7 @@ import type { Stack } from '@plainpath/stack/start-stack'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { recordTokenLoss } from './ledger.ts'
-import { isLive, readReadiness } from './operations-listener.ts'
+import { checkLive, readReadiness } from './read-operations.ts'
 
 const PATIENCE_MS = 30_000
 const LIVENESS_TIMEOUT_MS = 2_000
@@ -45,7 +45,7 @@ function createStopFault(): FaultCase {
   }
 }
 
-/** Creates a fault that starts a process with a wrong key-encryption key. It must not generate a signing key. */
+/** Creates a fault that starts a process with a wrong key-encryption key. The process must not generate a signing key. */
 function createWrongKeyFault(): FaultCase {
   let mistakes: string[] = []
   let correctKey = ''
@@ -68,14 +68,15 @@ function createWrongKeyFault(): FaultCase {
       await app.stop('SIGTERM')
       await copyFile(otherFile, file)
       app.start().catch(() => undefined)
-      if (!(await waitUntil(() => awaitsKey(app), PATIENCE_MS))) mistakes.push(`${app.name} misses no key`)
+      if (!(await waitUntil(() => awaitsKey(app), PATIENCE_MS)))
+        mistakes.push(`${app.name} does not report a missing key`)
     },
     async end(system) {
       const { app, file } = findKeyFiles(system)
-      if (!(await awaitsKey(app))) mistakes.push(`${app.name} waits no more for its key`)
-      if (!(await isLive(app, LIVENESS_TIMEOUT_MS))) mistakes.push(`${app.name} does not live`)
+      if (!(await awaitsKey(app))) mistakes.push(`${app.name} no longer waits for its key`)
+      if (!(await checkLive(app, LIVENESS_TIMEOUT_MS))) mistakes.push(`${app.name} is not live`)
       if (kidsBefore.join() !== (await readSigningKids(system)).join())
-        mistakes.push('there are other signing keys')
+        mistakes.push('the signing keys have changed')
       await app.stop('SIGTERM')
       await writeFile(file, correctKey)
       await app.start()
@@ -104,14 +105,14 @@ async function readSigningKids({ admin }: FaultyStack): Promise<string[]> {
   return rows.map(({ kid }) => kid)
 }
 
-/** Creates a fault that starts the apps while all stores are down. They must live, and report what they await. */
+/** Creates a fault that starts the apps while all stores are down. They must be live, and report what they wait for. */
 function createColdStartFault(): FaultCase {
   let mistakes: string[] = []
   let starts: Promise<unknown>
   const isWaiting = async (app: RunningApp) => {
     const status = await readReadiness(app)
     const awaitsPostgres = status?.ready === false && Object.values(status.awaited).includes('PostgreSQL')
-    return awaitsPostgres && (await isLive(app, LIVENESS_TIMEOUT_MS))
+    return awaitsPostgres && (await checkLive(app, LIVENESS_TIMEOUT_MS))
   }
   return {
     name: 'everything is down, and the apps are started before their stores',

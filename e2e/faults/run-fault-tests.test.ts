@@ -30,7 +30,7 @@ test.for<[string, TestRuns, object]>([
   expect(findOutcome(runs, title)).toEqual(outcome)
 })
 
-test('the results of a complete run have a row for every number, of a scenario or a test', () => {
+test('the results of a complete run have a row for every fault number, with its scenario or its test', () => {
   const counts = { requests: 0, good: 0, refused: 0, excused: 0, outcomes: new Map<string, number>() }
   const times = { firstGoodSeconds: undefined, slowestSeconds: 0, shedSeconds: undefined }
   const results: FaultResult[] = FAULTS.map(({ name, numbers }) => {
@@ -41,7 +41,7 @@ test('the results of a complete run have a row for every number, of a scenario o
   })
   const traffic = { rate: 100, steady: 0.5, held: 4, recovery: 0.5 }
   const [performed = ''] = renderResults({ results, tests }, { commit: 'abc', traffic }).split(
-    '## Held by tests too',
+    '## Other tests of the faults',
   )
   const rows = performed.split('\n').filter((line) => line.startsWith('| '))
   for (const number of Object.keys(FAULT_NUMBERS))

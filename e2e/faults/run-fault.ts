@@ -121,7 +121,7 @@ async function injectUnderLoad(
   return { entries: load.entries, stalls: load.stalls, faultedAt, backAt }
 }
 
-/** Checks that every active agent has a secret or keys, unless it is a person's connection. */
+/** Returns a line if active agents have neither a secret nor keys. A person's connection needs none. */
 async function findIncompleteAgents({ admin }: FaultyStack): Promise<string[]> {
   const { rowCount } = await admin.auth.query(
     `select id from agents where status = 'active' and jwks is null and app_client_id is null and not exists (select from agent_secrets where agent_id = agents.id)`,

@@ -7,7 +7,7 @@ import { readPods } from '@plainpath/topology/pods'
 import type { FaultCase } from './fault-case.ts'
 import { BLOCKED_MS } from './faulty-process.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { isLive } from './operations-listener.ts'
+import { checkLive } from './read-operations.ts'
 
 const run = promisify(execFile)
 
@@ -91,7 +91,7 @@ async function restartWhenNotLive(app: RunningApp, { admin }: FaultyStack): Prom
   const [periodMs, timeoutMs] = [periodSeconds * 1_000, timeoutSeconds * 1_000]
   for (let failures = 0; failures < failureThreshold; ) {
     const requestedAt = performance.now()
-    failures = (await isLive(app, timeoutMs)) ? 0 : failures + 1
+    failures = (await checkLive(app, timeoutMs)) ? 0 : failures + 1
     while (failures < failureThreshold && performance.now() < requestedAt + periodMs)
       await admin.server.query('select pg_sleep(0.2)')
   }

@@ -5,7 +5,7 @@ import { registerExtraAgent, requestToken } from './extra-agent.ts'
 import { createRepeatedFault, type FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import type { Ledger } from './ledger.ts'
-import { readMetric } from './operations-listener.ts'
+import { readMetric } from './read-operations.ts'
 
 const CONCURRENT_REQUESTS = 100
 /** How often each API process may introspect one uncached token that many simultaneous requests present. */

@@ -11,7 +11,11 @@ const PLOT = { left: 56, top: 32, right: WIDTH - 16, bottom: HEIGHT - 56 }
 const COLOURS = ['#1f6feb', '#b35900', '#1a7f37', '#8250df', '#cf222e', '#57606a', '#0f766e', '#9a6700']
 const MINUTE = 60
 
-/** Draws series over time as SVG, on a white background for dark viewers. @param unit the text after each number, such as `s` */
+/**
+ * Draws series over time as an SVG. Its background is white, so that it can also be read in a dark viewer.
+ *
+ * @param unit the text after each number, such as ` s`
+ */
 export function drawGraph(title: string, unit: string, series: readonly Series[]): string {
   const points = series.flatMap((each) => each.points).filter(([, value]) => Number.isFinite(value))
   const [startTime, endTime] = [
@@ -23,10 +27,7 @@ export function drawGraph(title: string, unit: string, series: readonly Series[]
     PLOT.left + ((time - startTime) / (endTime - startTime || 1)) * (PLOT.right - PLOT.left)
   const y = (value: number) => PLOT.bottom - (value / maxValue) * (PLOT.bottom - PLOT.top)
   const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => share * maxValue)
-  const minutes = Array.from(
-    { length: Math.floor((endTime - startTime) / MINUTE) + 1 },
-    (_, minute) => minute,
-  )
+  const minutes = Array.from({ length: Math.floor((endTime - startTime) / MINUTE) + 1 }, (_, index) => index)
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" role="img">
 <title>${escapeXml(title)}</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-// oxlint-disable-next-line no-restricted-imports -- a run that is drawn has its times
+// oxlint-disable-next-line no-restricted-imports -- the graphs show real time
 import { setTimeout as pause } from 'node:timers/promises'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
@@ -15,6 +15,7 @@ import { drawGraph, type Series } from './draw-graph.ts'
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FOLDER = path.join(ROOT, 'docs/graphs')
 const UNITS: Readonly<Record<string, string>> = { s: ' s', reqps: '/s', cps: '/s' }
+/** The titles of the dashboard panels that become graphs. */
 const PANELS = [
   'Answers by status',
   'Time to answer, p50 and p99',
@@ -26,6 +27,8 @@ const PANELS = [
 const SENDERS = 6
 const CALM_MS = 60_000
 const OUTAGE_MS = 15_000
+/** The graphs omit the beginning of the run, when rates have too few samples. */
+const WARM_UP_SECONDS = 10
 
 const Dashboard = z.looseObject({
   panels: z.array(
@@ -62,11 +65,11 @@ async function runJourney(sender: Sender, round: number): Promise<void> {
   const agent = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
   const { client_id: id, client_secret: secret } = JSON.parse(agent.text) as Record<string, string>
   const credentials = basic(id ?? '', secret ?? '')
-  const post = (where: string, fields: Record<string, string>) => {
+  const post = (endpoint: string, fields: Record<string, string>) => {
     const content = form(fields)
     return sender.send({
       method: 'POST',
-      path: where,
+      path: endpoint,
       ...content,
       headers: { ...content.headers, ...credentials },
     })
@@ -88,7 +91,7 @@ async function runJourney(sender: Sender, round: number): Promise<void> {
   await post('/oauth/revoke', { token })
 }
 
-/** Waits a minute, kills and restarts an API process, stops and restarts Redis, and waits again. */
+/** Interrupts an API process and then Redis for 15 s each, with calm times before, between and after. */
 async function causeEvents({ resource, redis }: Stack): Promise<void> {
   await pause(CALM_MS)
   await resource[1]?.stop('SIGKILL')
@@ -112,14 +115,14 @@ const stack = resources.use(await startStack({ folder, settings }))
 const { url } = resources.use(
   await startPrometheus({ program: prometheus, port, folder, apps: stack, scrapeSeconds: 1 }),
 )
-const stopping = new AbortController()
-const startedAt = Date.now() / 1000
+const stopController = new AbortController()
+const startedAtSeconds = Date.now() / 1000
 const senders = Array.from({ length: SENDERS }, (_, index) =>
   createSender(stack.origin, { from: `127.0.0.${50 + index}` }),
 )
-const journeys = senders.map((sender) => repeatJourney(sender, stopping.signal))
+const journeys = senders.map((sender) => repeatJourney(sender, stopController.signal))
 await causeEvents(stack)
-stopping.abort()
+stopController.abort()
 await Promise.all(journeys)
 for (const sender of senders) sender[Symbol.dispose]()
 
@@ -134,7 +137,7 @@ for (const { title, fieldConfig, targets } of panels.filter((panel) => PANELS.in
     const query = expr.replaceAll('[5m]', '[10s]').replaceAll('[1h]', '[1m]')
     const range = new URLSearchParams({
       query,
-      start: String(startedAt + 10),
+      start: String(startedAtSeconds + WARM_UP_SECONDS),
       end: String(Date.now() / 1000),
       step: '2',
     })

@@ -6,17 +6,17 @@ export interface App extends Disposable {
   readonly clientId: string
   readonly server: ServerMetadata
   readonly resource: ResourceMetadata
-  /** Creates an authorization request with a new state and a new verifier. */
+  /** Creates an authorization request with a new state and a new verifier. Does not send it. */
   authorize(options: AuthorizeOptions): Authorization
   /** Exchanges the code of a callback. */
   exchange(authorization: Authorization, callback: URL, changes?: Fields): Promise<TokenResponse>
   refresh(refreshToken: string, changes?: Fields): Promise<TokenResponse>
   /** Sends a form to the token endpoint. Undefined fields are left out. */
-  token(fields: Fields): Promise<TokenResponse>
+  requestToken(fields: Fields): Promise<TokenResponse>
   revoke(token: string, fields?: Fields): Promise<HttpResponse>
   /** Sends a message to the signed-in MCP address, or to another path. */
-  mcp(message: McpMessage, options?: McpOptions): Promise<HttpResponse>
-  call(token: string, name: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult>
+  sendMessage(message: McpMessage, options?: McpOptions): Promise<HttpResponse>
+  callTool(token: string, name: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult>
 }
 
 export type Fields = Readonly<Record<string, string | undefined>>
@@ -60,6 +60,7 @@ export interface TokenResponse {
   readonly error_description?: string
 }
 
+/** A revision of the MCP specification. */
 type Revision = '2025-06-18' | '2025-11-25' | '2026-07-28'
 
 export interface McpMessage {
@@ -89,16 +90,17 @@ export interface AppOptions {
   readonly userAgents?: { readonly oauth: string; readonly mcp: string }
   readonly clientInfo?: { readonly name: string; readonly version: string }
   readonly capabilities?: Readonly<Record<string, unknown>>
-  /** The default revision of its messages. */
+  /** The revision of the app's messages, unless the options of a message name another one. */
   readonly revision?: Revision
-  /** The paths of the resource metadata that the app requests; it uses the first. By default the URL in the challenge. */
+  /** The paths at which the app requests resource metadata. It uses the first response. By default the URL in the challenge. */
   readonly metadataPaths?: readonly string[]
   /** Adds the fields that authenticate the app at the token endpoint. */
   readonly authenticate?: (clientId: string, server: ServerMetadata) => Promise<Fields>
+  /** The app's address, in 127.0.0.0/8. */
   readonly from?: string
 }
 
-/** Discovers the server from the challenge of its MCP address, as every host does, and registers if necessary. */
+/** Discovers the server from the challenge of the MCP address, as every host does, and registers if necessary. */
 export async function openApp(options: AppOptions): Promise<App> {
   const { origin, userAgents, clientInfo = { name: 'an app', version: '1' }, capabilities = {} } = options
   const { revision = '2025-11-25' } = options
@@ -108,7 +110,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const mcpHeaders = userAgents ? { 'user-agent': userAgents.mcp } : {}
   const getJson = <T>(url: string) => readJson<T>(sender, url, oauthHeaders)
 
-  const mcp: App['mcp'] = (message, overrides = {}) =>
+  const sendMessage: App['sendMessage'] = (message, overrides = {}) =>
     sendMcp(sender, message, {
       version: revision,
       ...overrides,
@@ -117,13 +119,13 @@ export async function openApp(options: AppOptions): Promise<App> {
       capabilities,
     })
 
-  const challengeResponse = await mcp(initialize(clientInfo, capabilities, revision))
+  const challengeResponse = await sendMessage(createInitialize(clientInfo, capabilities, revision))
   const metadataUrl = /resource_metadata="([^"]+)"/.exec(
     challengeResponse.headers.get('www-authenticate') ?? '',
   )?.[1]
   if (challengeResponse.status !== 401 || metadataUrl === undefined)
     throw new Error(`${challengeResponse.status} without a challenge: ${challengeResponse.text}`)
-  const resource = await getFirst<ResourceMetadata>(options.metadataPaths ?? [metadataUrl], (url) =>
+  const resource = await requestAll<ResourceMetadata>(options.metadataPaths ?? [metadataUrl], (url) =>
     getJson(new URL(url, origin).href),
   )
   const [issuer = ''] = resource.authorization_servers
@@ -140,7 +142,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       body: form(dropUndefined(fields)).body,
       headers: { ...form({}).headers, accept: 'application/json', ...oauthHeaders },
     })
-  const token: App['token'] = async (fields) => {
+  const requestToken: App['requestToken'] = async (fields) => {
     const clientFields = { client_id: clientId, ...(await authenticate(clientId, server)) }
     const response = await sendForm(server.token_endpoint, { ...clientFields, ...fields })
     return { status: response.status, ...(JSON.parse(response.text) as object) }
@@ -149,8 +151,8 @@ export async function openApp(options: AppOptions): Promise<App> {
     clientId,
     server,
     resource,
-    token,
-    mcp,
+    requestToken,
+    sendMessage,
     authorize({ redirectUri, changes = {} }) {
       const verifier = randomBytes(32).toString('base64url')
       const state = randomBytes(16).toString('base64url')
@@ -170,7 +172,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       return { url, state, verifier, redirectUri }
     },
     exchange: ({ verifier, redirectUri }, callback, changes = {}) =>
-      token({
+      requestToken({
         grant_type: 'authorization_code',
         code: callback.searchParams.get('code') ?? undefined,
         redirect_uri: redirectUri,
@@ -179,18 +181,18 @@ export async function openApp(options: AppOptions): Promise<App> {
         ...changes,
       }),
     refresh: (refreshToken, changes = {}) =>
-      token({
+      requestToken({
         grant_type: 'refresh_token',
         refresh_token: refreshToken,
         resource: resource.resource,
         ...changes,
       }),
-    async revoke(revokedToken, fields = {}) {
+    async revoke(token, fields = {}) {
       const clientFields = { client_id: clientId, ...(await authenticate(clientId, server)) }
-      return sendForm(server.revocation_endpoint, { ...clientFields, token: revokedToken, ...fields })
+      return sendForm(server.revocation_endpoint, { ...clientFields, token, ...fields })
     },
-    async call(accessToken, name, args) {
-      const response = await mcp(
+    async callTool(accessToken, name, args) {
+      const response = await sendMessage(
         { method: 'tools/call', params: { name, arguments: args } },
         { token: accessToken },
       )
@@ -253,14 +255,14 @@ const dropUndefined = (fields: Fields): Record<string, string> =>
 const computeChallenge = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
 
 /** Creates the first message of an MCP session. */
-export const initialize = (
+export const createInitialize = (
   clientInfo: object,
   capabilities: object,
   protocolVersion: Revision = '2025-11-25',
 ): McpMessage => ({ method: 'initialize', params: { protocolVersion, capabilities, clientInfo } })
 
-/** Requests all URLs, one after another. @returns the response of the first */
-async function getFirst<T>(urls: readonly string[], get: (url: string) => Promise<T>): Promise<T> {
+/** Requests all URLs, one after another. @returns the response of the first URL */
+async function requestAll<T>(urls: readonly string[], get: (url: string) => Promise<T>): Promise<T> {
   const [firstUrl = '', ...otherUrls] = urls
   const firstResponse = await get(firstUrl)
   for (const url of otherUrls) await get(url)
@@ -275,8 +277,8 @@ const createModernMeta = (clientInfo: object, clientCapabilities: object) => ({
 
 /** Reads the message of a response, which is JSON or an event stream with one message. */
 export function parseMessage(text: string): Readonly<Record<string, unknown>> {
-  const data = /^data: (.+)$/m.exec(text)?.[1] ?? text
-  return JSON.parse(data) as Record<string, unknown>
+  const message = /^data: (.+)$/m.exec(text)?.[1] ?? text
+  return JSON.parse(message) as Record<string, unknown>
 }
 
 async function readJson<T>(

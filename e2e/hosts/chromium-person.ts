@@ -12,7 +12,7 @@ export interface ChromiumPerson {
   /** Signs in on the page that an app opened: enters the e-mail address and the code, and presses Allow. */
   signIn(page: Page): Promise<void>
   /** Waits for a mail with an end link, opens the newest such link, and revokes all access. */
-  endEverything(page: Page): Promise<void>
+  revokeAllAccess(page: Page): Promise<void>
 }
 
 const POLL_OPTIONS = { timeout: 20_000 }
@@ -51,7 +51,7 @@ export function createChromiumPerson(
       await page.locator('input[name=code]').fill(findCode() ?? '')
       await press(page, BUTTONS.allow)
     },
-    async endEverything(page) {
+    async revokeAllAccess(page) {
       const findEndLink = () => findNewest((text) => findLink(text, 'end'))
       await expect.poll(findEndLink, POLL_OPTIONS).toBeDefined()
       await page.goto(findEndLink() ?? '')

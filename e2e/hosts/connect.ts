@@ -2,7 +2,7 @@ import type { App, Authorization, AuthorizeOptions, TokenResponse } from './app.
 import type { Person } from './person.ts'
 
 /** One person's sign-in with an app, and the tokens that the app received. */
-export interface Connected {
+export interface AppConnection {
   readonly app: App
   readonly person: Person
   readonly authorization: Authorization
@@ -12,7 +12,7 @@ export interface Connected {
 }
 
 /** Lets a person sign in with an app, and checks the callback and the token response as every host does. */
-export async function connect(app: App, person: Person, options: AuthorizeOptions): Promise<Connected> {
+export async function connect(app: App, person: Person, options: AuthorizeOptions): Promise<AppConnection> {
   const authorization = app.authorize(options)
   const callback = await person.signIn(authorization.url)
   requireCallback(app, authorization, callback)

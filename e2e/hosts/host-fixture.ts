@@ -1,6 +1,6 @@
 /*
- * The type of the fixtures of chat hosts and IDEs: documented or recorded behaviour, without anything that our server
- * decides. Also the values that several fixtures share.
+ * The type of the fixtures of chat hosts and IDEs, and the values that several fixtures share. A fixture describes only
+ * behaviour of a host that is documented or was recorded. It has nothing that our server decides.
  */
 
 /** A URI in which `PORT` stands for the random port on which a program listens. */
@@ -22,9 +22,9 @@ export interface HostFixture {
   readonly source: string
   readonly introduction: Introduction
   readonly redirectUri: RedirectUri
-  /** Its values of `resource` at the authorization endpoint and at the token endpoint. */
+  /** The host's values of `resource` at the authorization endpoint and at the token endpoint. */
   readonly resource: 'as published' | 'with a slash' | 'nothing'
-  /** Its value of `scope`. */
+  /** The host's value of `scope`. */
   readonly scope:
     | 'challenged'
     | 'challenged, with a space before'
@@ -36,16 +36,16 @@ export interface HostFixture {
   /** Signs client assertions (RFC 7523) with a key of its document. */
   readonly assertion?: 'RS256'
   readonly userAgents: { readonly oauth: string; readonly mcp: string }
-  /** The name and the capabilities that it sends in `initialize`. */
+  /** The name and the capabilities that the host sends in `initialize`. */
   readonly clientInfo: { readonly name: string; readonly version: string }
   readonly capabilities: Readonly<Record<string, unknown>>
-  /** The revision in its `initialize`; by default 2025-11-25. */
+  /** The MCP revision in the host's `initialize`; by default 2025-11-25. */
   readonly revision?: '2025-06-18'
   /** True if the host sends `server/discover` before `initialize`. */
   readonly discoversFirst?: boolean
   /**
    * The resource metadata that the host requests, in order. It uses the first response. `path` is the well-known path
-   * followed by the path of the MCP address, `root` the well-known path alone. By default the host requests the URL in
+   * followed by the path of the MCP address, and `root` is the well-known path alone. By default the host requests the URL in
    * the challenge.
    */
   readonly metadataAt?: readonly ('path' | 'root')[]
@@ -113,7 +113,7 @@ export const GEMINI = {
   capabilities: {},
 } as const
 
-/** The document that django-oauth-toolkit 1845 and Altinity/altinity-mcp 118 quote. */
+/** The document that the GitHub issues django-oauth-toolkit 1845 and Altinity/altinity-mcp 118 quote. */
 export const CHATGPT_DOCUMENT = {
   client_uri: 'https://chatgpt.com/',
   grant_types: BOTH_GRANTS,
@@ -159,7 +159,7 @@ export const VS_CODE_DOCUMENT = {
   application_type: 'native',
 } as const
 
-export const GROK_URIS = [
+export const GROK_REDIRECT_URIS = [
   'https://grok.com/connectors-oauth-exchange-code/',
   'https://console.x.ai/connectors-oauth-exchange-code/',
 ]

@@ -8,7 +8,7 @@ import {
   CLAUDE,
   GEMINI,
   GROK,
-  GROK_URIS,
+  GROK_REDIRECT_URIS,
   type HostFixture,
   PUBLIC_CLIENT,
 } from './host-fixture.ts'
@@ -170,7 +170,7 @@ const CHAT_APPS: readonly HostFixture[] = [
       document: {
         client_name: 'Grok',
         client_uri: 'https://grok.com',
-        redirect_uris: GROK_URIS,
+        redirect_uris: GROK_REDIRECT_URIS,
         ...PUBLIC_CLIENT,
       },
     },
@@ -184,7 +184,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     source: 'erp-mafia/accounted 2158; dinglebear-ai/unraid 390',
     introduction: {
       by: 'registration',
-      body: { client_name: 'Grok', redirect_uris: GROK_URIS, ...PUBLIC_CLIENT },
+      body: { client_name: 'Grok', redirect_uris: GROK_REDIRECT_URIS, ...PUBLIC_CLIENT },
     },
     redirectUri: 'https://console.x.ai/connectors-oauth-exchange-code/',
     resource: 'nothing',

@@ -3,7 +3,7 @@ import type { App, Authorization, Fields } from './app.ts'
 import { publishDocument } from './publish-document.ts'
 import {
   CLAUDE_URI,
-  type HostileRow,
+  type HostileCase,
   LOOPBACK_URI,
   type Outcome,
   type Scene,
@@ -11,15 +11,15 @@ import {
 } from './scene.ts'
 
 /** Creates a step that sends an authorization request, with changes if it is hostile. */
-const sendChanged =
+const authorizeWithChanges =
   (changes: Fields, choose: (scene: Scene) => { app: App; redirectUri: string } = chooseSiteApp) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
     const { app, redirectUri } = choose(scene)
-    return authorize(scene, app, app.authorize({ redirectUri, changes: isHostile ? changes : {} }))
+    return openAsNewPerson(scene, app, app.authorize({ redirectUri, changes: isHostile ? changes : {} }))
   }
 
-/** Opens an authorization request as a new person. If its page is shown, signs in and redeems the code. */
-async function authorize(scene: Scene, app: App, authorization: Authorization): Promise<Outcome> {
+/** Opens an authorization request as a new person. If the sign-in page is shown, signs in and redeems the code. */
+async function openAsNewPerson(scene: Scene, app: App, authorization: Authorization): Promise<Outcome> {
   const person = scene.newPerson()
   await scene.startCountingGrants()
   const page = await person.browser.open(authorization.url)
@@ -32,19 +32,22 @@ const chooseSiteApp = ({ app }: Scene) => ({ app, redirectUri: CLAUDE_URI })
 const chooseNativeApp = ({ nativeApp }: Scene) => ({ app: nativeApp, redirectUri: LOOPBACK_URI })
 
 /** Creates a step that sends an authorization request, with a second value of a parameter if it is hostile. */
-const sendTwice =
+const authorizeWithSecondValue =
   (name: string, value: string) =>
   (scene: Scene, isHostile: boolean): Promise<Outcome> => {
     const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
     if (isHostile) authorization.url.searchParams.append(name, value)
-    return authorize(scene, scene.app, authorization)
+    return openAsNewPerson(scene, scene.app, authorization)
   }
 
-/** Creates a step that publishes a client document and sends an authorization request with its URL. */
+/** Creates a step that publishes a client document, and sends an authorization request with the document's URL. */
 const authorizeWithDocument =
-  (describeHostile: (url: string) => object | undefined) =>
+  (createHostileDocument: (url: string) => object | undefined) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
-    const { url } = publishDocument(scene.documents, isHostile ? describeHostile : (id) => documentFor(id))
+    const { url } = publishDocument(
+      scene.documents,
+      isHostile ? createHostileDocument : (id) => createAppDocument(id),
+    )
     const changes = { client_id: url }
     const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI, changes })
     const person = scene.newPerson()
@@ -58,7 +61,7 @@ const authorizeWithDocument =
   }
 
 /** Creates a valid client document, with changes. */
-export const documentFor = (client_id: string, changes: object = {}) => ({
+export const createAppDocument = (client_id: string, changes: object = {}) => ({
   client_id,
   client_name: 'An app with a document',
   redirect_uris: [CLAUDE_URI],
@@ -71,157 +74,169 @@ export const documentFor = (client_id: string, changes: object = {}) => ({
 const REFUSED_PAGE = { at: 'page', status: 400 } as const
 const createCallbackError = (error: string) => ({ at: 'callback', error }) as const
 
-export const HOSTILE_AUTHORIZATIONS: readonly HostileRow[] = [
+export const HOSTILE_AUTHORIZATIONS: readonly HostileCase[] = [
   {
-    what: 'without PKCE',
-    refused: createCallbackError('invalid_request'),
-    run: sendChanged({ code_challenge: undefined, code_challenge_method: undefined }),
+    description: 'without PKCE',
+    expectedOutcome: createCallbackError('invalid_request'),
+    run: authorizeWithChanges({ code_challenge: undefined, code_challenge_method: undefined }),
   },
   {
-    what: 'with a PKCE method but no challenge',
-    refused: createCallbackError('invalid_request'),
-    run: sendChanged({ code_challenge: undefined }),
+    description: 'with a PKCE method but no challenge',
+    expectedOutcome: createCallbackError('invalid_request'),
+    run: authorizeWithChanges({ code_challenge: undefined }),
   },
   {
-    what: 'with the PKCE method plain',
-    refused: createCallbackError('invalid_request'),
-    run: sendChanged({ code_challenge_method: 'plain' }),
+    description: 'with the PKCE method plain',
+    expectedOutcome: createCallbackError('invalid_request'),
+    run: authorizeWithChanges({ code_challenge_method: 'plain' }),
   },
   {
-    what: 'with a challenge without a method, which is plain by default (RFC 7636)',
-    refused: createCallbackError('invalid_request'),
-    run: sendChanged({ code_challenge_method: undefined }),
+    description: 'with a challenge without a method, which is plain by default (RFC 7636)',
+    expectedOutcome: createCallbackError('invalid_request'),
+    run: authorizeWithChanges({ code_challenge_method: undefined }),
   },
   {
-    what: 'with a challenge that is not a SHA-256 hash',
-    refused: createCallbackError('invalid_request'),
-    run: sendChanged({ code_challenge: 'short' }),
+    description: 'with a challenge that is not a SHA-256 hash',
+    expectedOutcome: createCallbackError('invalid_request'),
+    run: authorizeWithChanges({ code_challenge: 'short' }),
   },
   {
-    what: 'for a token without a code',
-    refused: createCallbackError('unsupported_response_type'),
-    run: sendChanged({ response_type: 'token' }),
+    description: 'for a token without a code',
+    expectedOutcome: createCallbackError('unsupported_response_type'),
+    run: authorizeWithChanges({ response_type: 'token' }),
   },
   {
-    what: 'for a code and an ID token',
-    refused: createCallbackError('unsupported_response_type'),
-    run: sendChanged({ response_type: 'code id_token', nonce: 'n' }),
+    description: 'for a code and an ID token',
+    expectedOutcome: createCallbackError('unsupported_response_type'),
+    run: authorizeWithChanges({ response_type: 'code id_token', nonce: 'n' }),
   },
   {
-    what: 'for the resource of another service',
-    refused: createCallbackError('invalid_target'),
-    run: sendChanged({ resource: 'https://other.example/mcp' }),
+    description: 'for the resource of another service',
+    expectedOutcome: createCallbackError('invalid_target'),
+    run: authorizeWithChanges({ resource: 'https://other.example/mcp' }),
   },
   {
-    what: 'for the API',
-    refused: createCallbackError('invalid_target'),
-    run: (scene, isHostile) => sendChanged({ resource: `${scene.origin}/api` })(scene, isHostile),
+    description: 'for the API',
+    expectedOutcome: createCallbackError('invalid_target'),
+    run: (scene, isHostile) => authorizeWithChanges({ resource: `${scene.origin}/api` })(scene, isHostile),
   },
   {
-    what: 'for the MCP address for agents',
-    refused: createCallbackError('invalid_target'),
-    run: (scene, isHostile) => sendChanged({ resource: `${scene.origin}/api/mcp` })(scene, isHostile),
+    description: 'for the MCP address for agents',
+    expectedOutcome: createCallbackError('invalid_target'),
+    run: (scene, isHostile) =>
+      authorizeWithChanges({ resource: `${scene.origin}/api/mcp` })(scene, isHostile),
   },
   {
-    what: 'for two resources',
-    refused: createCallbackError('invalid_target'),
-    run: sendTwice('resource', 'https://other.example/mcp'),
+    description: 'for two resources',
+    expectedOutcome: createCallbackError('invalid_target'),
+    run: authorizeWithSecondValue('resource', 'https://other.example/mcp'),
   },
   {
-    what: 'with prompt=none',
-    refused: createCallbackError('login_required'),
-    run: sendChanged({ prompt: 'none' }),
+    description: 'with prompt=none',
+    expectedOutcome: createCallbackError('login_required'),
+    run: authorizeWithChanges({ prompt: 'none' }),
   },
   {
-    what: 'for a response in a fragment',
-    refused: createCallbackError('unsupported_response_mode'),
-    run: sendChanged({ response_mode: 'fragment' }),
+    description: 'for a response in a fragment',
+    expectedOutcome: createCallbackError('unsupported_response_mode'),
+    run: authorizeWithChanges({ response_mode: 'fragment' }),
   },
   {
-    what: 'for a response in a form that submits itself',
-    refused: createCallbackError('unsupported_response_mode'),
-    run: sendChanged({ response_mode: 'form_post' }),
+    description: 'for a response in a form that submits itself',
+    expectedOutcome: createCallbackError('unsupported_response_mode'),
+    run: authorizeWithChanges({ response_mode: 'form_post' }),
   },
   {
-    what: 'from an unknown app',
-    refused: REFUSED_PAGE,
-    run: sendChanged({ client_id: `app_${'A'.repeat(22)}` }),
-  },
-  { what: 'from an agent', refused: REFUSED_PAGE, run: sendChanged({ client_id: `agt_${'A'.repeat(22)}` }) },
-  { what: 'without a client id', refused: REFUSED_PAGE, run: sendChanged({ client_id: undefined }) },
-  {
-    what: 'with two client ids',
-    refused: REFUSED_PAGE,
-    run: sendTwice('client_id', `app_${'A'.repeat(22)}`),
+    description: 'from an unknown app',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithChanges({ client_id: `app_${'A'.repeat(22)}` }),
   },
   {
-    what: 'with an unregistered redirect URI',
-    refused: REFUSED_PAGE,
-    run: sendChanged({ redirect_uri: 'https://evil.example/callback' }),
+    description: 'from an agent',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithChanges({ client_id: `agt_${'A'.repeat(22)}` }),
   },
   {
-    what: 'with the redirect URI of a listed host, which the app did not register',
-    refused: REFUSED_PAGE,
-    run: sendChanged({ redirect_uri: 'https://claude.com/api/mcp/auth_callback' }),
+    description: 'without a client id',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithChanges({ client_id: undefined }),
   },
   {
-    what: 'without a redirect URI',
-    refused: REFUSED_PAGE,
-    run: sendChanged({ redirect_uri: undefined }),
+    description: 'with two client ids',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithSecondValue('client_id', `app_${'A'.repeat(22)}`),
   },
   {
-    what: 'with two redirect URIs',
-    refused: REFUSED_PAGE,
-    run: sendTwice('redirect_uri', 'https://evil.example/callback'),
+    description: 'with an unregistered redirect URI',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithChanges({ redirect_uri: 'https://evil.example/callback' }),
   },
   {
-    what: 'with another loopback host than the registered one',
-    refused: REFUSED_PAGE,
-    run: sendChanged({ redirect_uri: 'http://127.0.0.1:8787/callback' }, chooseNativeApp),
+    description: 'with the redirect URI of a listed host, which the app did not register',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithChanges({ redirect_uri: 'https://claude.com/api/mcp/auth_callback' }),
   },
   {
-    what: 'with another loopback path than the registered one',
-    refused: REFUSED_PAGE,
-    run: sendChanged({ redirect_uri: 'http://localhost:8787/other' }, chooseNativeApp),
+    description: 'without a redirect URI',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithChanges({ redirect_uri: undefined }),
   },
   {
-    what: 'with a mistake that would be reported to an unregistered URI (open redirect)',
-    refused: REFUSED_PAGE,
-    run: sendChanged({
+    description: 'with two redirect URIs',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithSecondValue('redirect_uri', 'https://evil.example/callback'),
+  },
+  {
+    description: 'with another loopback host than the registered one',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithChanges({ redirect_uri: 'http://127.0.0.1:8787/callback' }, chooseNativeApp),
+  },
+  {
+    description: 'with another loopback path than the registered one',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithChanges({ redirect_uri: 'http://localhost:8787/other' }, chooseNativeApp),
+  },
+  {
+    description: 'with a mistake that would be reported to an unregistered URI (open redirect)',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithChanges({
       redirect_uri: 'https://evil.example/callback',
       response_type: 'nonsense',
       prompt: 'none',
     }),
   },
   {
-    what: 'with a client document that does not exist',
-    refused: REFUSED_PAGE,
+    description: 'with a client document that does not exist',
+    expectedOutcome: REFUSED_PAGE,
     run: authorizeWithDocument(() => undefined),
   },
   {
-    what: 'with a client document that has another client id',
-    refused: REFUSED_PAGE,
-    run: authorizeWithDocument((url) => documentFor(`${url}-other`)),
+    description: 'with a client document that has another client id',
+    expectedOutcome: REFUSED_PAGE,
+    run: authorizeWithDocument((url) => createAppDocument(`${url}-other`)),
   },
   {
-    what: 'with a client document whose redirect URI is of no listed host',
-    refused: REFUSED_PAGE,
+    description: 'with a client document whose redirect URI belongs to no listed host',
+    expectedOutcome: REFUSED_PAGE,
     run: authorizeWithDocument((url) =>
-      documentFor(url, { redirect_uris: ['https://evil.example/callback'] }),
+      createAppDocument(url, { redirect_uris: ['https://evil.example/callback'] }),
     ),
   },
   {
-    what: 'with a client document without the redirect URI of the request',
-    refused: REFUSED_PAGE,
+    description: 'with a client document without the redirect URI of the request',
+    expectedOutcome: REFUSED_PAGE,
     run: authorizeWithDocument((url) =>
-      documentFor(url, { redirect_uris: ['https://claude.com/api/mcp/auth_callback'] }),
+      createAppDocument(url, { redirect_uris: ['https://claude.com/api/mcp/auth_callback'] }),
     ),
   },
   {
-    what: 'with a client document that has a secret',
-    refused: REFUSED_PAGE,
+    description: 'with a client document that has a secret',
+    expectedOutcome: REFUSED_PAGE,
     run: authorizeWithDocument((url) =>
-      documentFor(url, { token_endpoint_auth_method: 'client_secret_basic', client_secret: randomUUID() }),
+      createAppDocument(url, {
+        token_endpoint_auth_method: 'client_secret_basic',
+        client_secret: randomUUID(),
+      }),
     ),
   },
 ]

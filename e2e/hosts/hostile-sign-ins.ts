@@ -5,7 +5,7 @@ import { BUTTONS, type Person } from './person.ts'
 import { findForm, type Page } from './plain-browser.ts'
 import {
   CLAUDE_URI,
-  type HostileRow,
+  type HostileCase,
   type Outcome,
   type Scene,
   toApiOutcome,
@@ -13,7 +13,7 @@ import {
   toPageOutcome,
 } from './scene.ts'
 
-/** A sign-in whose code was mailed but not typed. */
+/** A sign-in whose code was mailed but not typed yet. */
 interface StartedSignIn {
   readonly person: Person
   readonly authorization: Authorization
@@ -44,7 +44,7 @@ const passCodeInterval = (scene: Scene) =>
     `update claim_attempts set created_at = created_at - interval '61 seconds' where purpose = 'sign-in'`,
   )
 
-/** Returns a code that differs from this one. */
+/** Returns another code. */
 const changeCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 
 /** Creates a step that types the code that `getCode` returns. */
@@ -85,26 +85,27 @@ const allowWithFields =
 
 /** The page for a sign-in that has ended or belongs to another browser. It does not say which. */
 const GONE_PAGE = { at: 'page', status: 410, heading: 'This page no longer works' } as const
+/** The page that reports a wrong input and asks for it again. */
 const ASKED_AGAIN_PAGE = { at: 'page', status: 400 } as const
 const FORBIDDEN_PAGE = { at: 'page', status: 403 } as const
 
-export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
+export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
   {
-    what: 'a code from the interaction of another person',
-    refused: ASKED_AGAIN_PAGE,
+    description: 'a code from the interaction of another person',
+    expectedOutcome: ASKED_AGAIN_PAGE,
     run: typeCodeFrom(async (scene) => (await beginSignIn(scene)).code),
   },
   {
-    what: 'a code from another interaction of the same person',
-    refused: ASKED_AGAIN_PAGE,
+    description: 'a code from another interaction of the same person',
+    expectedOutcome: ASKED_AGAIN_PAGE,
     // The second interaction is in another browser, so that the two have only the address in common.
     run: typeCodeFrom(
       async (scene, { person }) => (await beginSignIn(scene, scene.newPerson({ email: person.email }))).code,
     ),
   },
   {
-    what: 'a code for an agent that the same person verifies',
-    refused: ASKED_AGAIN_PAGE,
+    description: 'a code for an agent that the same person verifies',
+    expectedOutcome: ASKED_AGAIN_PAGE,
     run: typeCodeFrom(async (scene, { person }) => {
       const agent = await scene.registerAgent()
       const response = await postAs(scene.sender, agent, '/api/agent/claim', { email: person.email })
@@ -113,8 +114,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     }),
   },
   {
-    what: 'a code that was replaced by another one',
-    refused: ASKED_AGAIN_PAGE,
+    description: 'a code that was replaced by another one',
+    expectedOutcome: ASKED_AGAIN_PAGE,
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       await passCodeInterval(scene)
@@ -125,13 +126,13 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a guessed code',
-    refused: ASKED_AGAIN_PAGE,
+    description: 'a guessed code',
+    expectedOutcome: ASKED_AGAIN_PAGE,
     run: typeCodeFrom(async (_scene, { code }) => changeCode(code)),
   },
   {
-    what: 'the right code after five guesses',
-    refused: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
+    description: 'the right code after five guesses',
+    expectedOutcome: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       await scene.startCountingGrants()
@@ -141,8 +142,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a code after ten minutes',
-    refused: { at: 'page' },
+    description: 'a code after ten minutes',
+    expectedOutcome: { at: 'page' },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       if (isHostile)
@@ -154,8 +155,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'the page, opened in another browser by its address (fixation)',
-    refused: GONE_PAGE,
+    description: 'the page, opened in another browser by its address (fixation)',
+    expectedOutcome: GONE_PAGE,
     async run(scene, isHostile) {
       const attacker = scene.newPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
@@ -173,8 +174,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'the form of the code, sent by another browser',
-    refused: GONE_PAGE,
+    description: 'the form of the code, sent by another browser',
+    expectedOutcome: GONE_PAGE,
     async run(scene, isHostile) {
       const { person, authorization, page, code } = await beginSignIn(scene)
       const { browser } = isHostile ? scene.newPerson() : person
@@ -183,8 +184,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a sign-in with the cookies of the attacker’s own sign-in (fixation by cookies)',
-    refused: GONE_PAGE,
+    description: 'a sign-in with the cookies of the attacker’s own sign-in (fixation by cookies)',
+    expectedOutcome: GONE_PAGE,
     async run(scene, isHostile) {
       const { person, authorization, page, code } = await beginSignIn(scene)
       const { person: attacker } = await beginSignIn(scene)
@@ -195,8 +196,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'the last redirect of the flow, opened in another browser',
-    refused: { at: 'page', status: 404 },
+    description: 'the last redirect of the flow, opened in another browser',
+    expectedOutcome: { at: 'page', status: 404 },
     async run(scene, isHostile) {
       const { person, authorization, page, code } = await beginSignIn(scene)
       const { redirects } = await person.browser.press(
@@ -212,36 +213,36 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'the button, pressed by a page of another site',
-    refused: FORBIDDEN_PAGE,
+    description: 'the button, pressed by a page of another site',
+    expectedOutcome: FORBIDDEN_PAGE,
     run: pressFromOtherSite({ origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }),
   },
   {
-    what: 'the button, pressed by a page of a sibling site',
-    refused: FORBIDDEN_PAGE,
+    description: 'the button, pressed by a page of a sibling site',
+    expectedOutcome: FORBIDDEN_PAGE,
     run: pressFromOtherSite({ origin: 'https://evil.plainpath.example', 'sec-fetch-site': 'same-site' }),
   },
   {
-    what: 'the button, pressed by a page without an origin',
-    refused: FORBIDDEN_PAGE,
+    description: 'the button, pressed by a page without an origin',
+    expectedOutcome: FORBIDDEN_PAGE,
     run: pressFromOtherSite({ origin: 'null', 'sec-fetch-site': 'cross-site' }),
   },
   {
-    what: 'a form without the secret of the page',
-    refused: FORBIDDEN_PAGE,
+    description: 'a form without the secret of the page',
+    expectedOutcome: FORBIDDEN_PAGE,
     run: allowWithFields((fields) => ({ ...fields, token: '' })),
   },
   {
-    what: 'a form with the secret of another page',
-    refused: FORBIDDEN_PAGE,
+    description: 'a form with the secret of another page',
+    expectedOutcome: FORBIDDEN_PAGE,
     run: allowWithFields(async (fields, scene) => {
       const { page } = await beginSignIn(scene)
       return { ...fields, token: findForm(page, BUTTONS.allow).fields['token'] ?? '' }
     }),
   },
   {
-    what: 'the code before the e-mail address',
-    refused: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
+    description: 'the code before the e-mail address',
+    expectedOutcome: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
     async run(scene, isHostile) {
       if (!isHostile) return typeCodeFrom(async () => '')(scene, false)
       const { code } = await beginSignIn(scene)
@@ -258,8 +259,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'Allow after Deny, with the back button',
-    refused: GONE_PAGE,
+    description: 'Allow after Deny, with the back button',
+    expectedOutcome: GONE_PAGE,
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       if (isHostile) await signIn.person.deny(signIn.page)
@@ -268,8 +269,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'Deny instead of Allow',
-    refused: { at: 'callback', error: 'access_denied' },
+    description: 'Deny instead of Allow',
+    expectedOutcome: { at: 'callback', error: 'access_denied' },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       await scene.startCountingGrants()
@@ -279,8 +280,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'Deny before the e-mail address',
-    refused: { at: 'callback', error: 'access_denied' },
+    description: 'Deny before the e-mail address',
+    expectedOutcome: { at: 'callback', error: 'access_denied' },
     async run(scene, isHostile) {
       const person = scene.newPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
@@ -292,8 +293,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'Allow a second time, with the back button',
-    refused: GONE_PAGE,
+    description: 'Allow a second time, with the back button',
+    expectedOutcome: GONE_PAGE,
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       if (isHostile) await signIn.person.allow(signIn.page, signIn.code)
@@ -302,8 +303,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'the code of one tab in another tab',
-    refused: ASKED_AGAIN_PAGE,
+    description: 'the code of one tab in another tab',
+    expectedOutcome: ASKED_AGAIN_PAGE,
     async run(scene, isHostile) {
       const person = scene.newPerson()
       const firstTab = await beginSignIn(scene, person)
@@ -313,8 +314,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a fourth code',
-    refused: { at: 'page', status: 410, heading: 'We cannot send more codes' },
+    description: 'a fourth code',
+    expectedOutcome: { at: 'page', status: 410, heading: 'We cannot send more codes' },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       let { page } = signIn
@@ -333,8 +334,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'an e-mail address with a line break, to add addressees',
-    refused: ASKED_AGAIN_PAGE,
+    description: 'an e-mail address with a line break, to add addressees',
+    expectedOutcome: ASKED_AGAIN_PAGE,
     async run(scene, isHostile) {
       const person = scene.newPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
@@ -351,8 +352,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'an earlier sign-in in the same browser',
-    refused: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
+    description: 'an earlier sign-in in the same browser',
+    expectedOutcome: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
     async run(scene, isHostile) {
       const { person } = await beginSignIn(scene)
       await person.signIn(scene.app.authorize({ redirectUri: CLAUDE_URI }).url)
@@ -364,8 +365,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'the code of a sign-in at the endpoint for agents',
-    refused: { at: 'api', status: 409, error: 'code-not-shown' },
+    description: 'the code of a sign-in at the endpoint for agents',
+    expectedOutcome: { at: 'api', status: 409, error: 'code-not-shown' },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       const agent = await scene.registerAgent()
@@ -378,8 +379,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'the code of a sign-in at the endpoint for agents, sent by the app',
-    refused: { at: 'api', status: 401 },
+    description: 'the code of a sign-in at the endpoint for agents, sent by the app',
+    expectedOutcome: { at: 'api', status: 401 },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       await scene.startCountingGrants()

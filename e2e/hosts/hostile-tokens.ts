@@ -1,10 +1,10 @@
 import { basic, form } from '../send.ts'
 import type { App, Authorization, Fields } from './app.ts'
-import { documentFor } from './hostile-authorizations.ts'
+import { createAppDocument } from './hostile-authorizations.ts'
 import { publishDocument } from './publish-document.ts'
 import {
   CLAUDE_URI,
-  type HostileRow,
+  type HostileCase,
   type Outcome,
   type Scene,
   toApiOutcome,
@@ -39,7 +39,7 @@ const refreshWith =
   }
 
 /** Makes every used refresh token look as if it was used this many seconds earlier. */
-const ageRefreshes = (scene: Scene, seconds: number) =>
+const ageUsedRefreshTokens = (scene: Scene, seconds: number) =>
   scene.db.query(
     `update oauth_records set consumed_at = consumed_at - make_interval(secs => $1)
      where id like 'RefreshToken:%' and consumed_at is not null`,
@@ -51,10 +51,10 @@ const INVALID_TARGET = { at: 'token', status: 400, error: 'invalid_target' } as 
 const INVALID_CLIENT = { at: 'token', status: 401, error: 'invalid_client' } as const
 const UNAUTHORIZED = { at: 'mcp', status: 401 } as const
 
-export const HOSTILE_TOKENS: readonly HostileRow[] = [
+export const HOSTILE_TOKENS: readonly HostileCase[] = [
   {
-    what: 'a code that was already redeemed',
-    refused: INVALID_GRANT,
+    description: 'a code that was already redeemed',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { authorization, callback } = await obtainCode(scene)
       if (isHostile) await scene.app.exchange(authorization, callback)
@@ -63,8 +63,8 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'the token of a code that was redeemed twice',
-    refused: UNAUTHORIZED,
+    description: 'the token of a code that was redeemed twice',
+    expectedOutcome: UNAUTHORIZED,
     async run(scene, isHostile) {
       const { authorization, callback } = await obtainCode(scene)
       const { access_token: token = '' } = await scene.app.exchange(authorization, callback)
@@ -74,8 +74,8 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a code of another app',
-    refused: INVALID_GRANT,
+    description: 'a code of another app',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { authorization, callback } = await obtainCode(scene)
       await scene.startCountingGrants()
@@ -84,43 +84,43 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a code without the verifier',
-    refused: INVALID_GRANT,
+    description: 'a code without the verifier',
+    expectedOutcome: INVALID_GRANT,
     run: exchangeWith({ code_verifier: undefined }),
   },
   {
-    what: 'a code with another verifier',
-    refused: INVALID_GRANT,
+    description: 'a code with another verifier',
+    expectedOutcome: INVALID_GRANT,
     run: exchangeWith({ code_verifier: 'A'.repeat(43) }),
   },
   {
-    what: 'a code with the challenge as the verifier',
-    refused: INVALID_GRANT,
+    description: 'a code with the challenge as the verifier',
+    expectedOutcome: INVALID_GRANT,
     run: exchangeWith((_scene, { url }) => ({ code_verifier: url.searchParams.get('code_challenge') ?? '' })),
   },
   {
-    what: 'a code with another redirect URI of the list',
-    refused: INVALID_GRANT,
+    description: 'a code with another redirect URI of the list',
+    expectedOutcome: INVALID_GRANT,
     run: exchangeWith({ redirect_uri: 'https://claude.com/api/mcp/auth_callback' }),
   },
   {
-    what: 'a code with no redirect URI',
-    refused: { at: 'token', status: 400, error: 'invalid_request' },
+    description: 'a code with no redirect URI',
+    expectedOutcome: { at: 'token', status: 400, error: 'invalid_request' },
     run: exchangeWith({ redirect_uri: undefined }),
   },
   {
-    what: 'a code for another resource',
-    refused: INVALID_TARGET,
+    description: 'a code for another resource',
+    expectedOutcome: INVALID_TARGET,
     run: exchangeWith({ resource: 'https://other.example/mcp' }),
   },
   {
-    what: 'a code for the API',
-    refused: INVALID_TARGET,
+    description: 'a code for the API',
+    expectedOutcome: INVALID_TARGET,
     run: exchangeWith(({ origin }) => ({ resource: `${origin}/api` })),
   },
   {
-    what: 'an expired code',
-    refused: INVALID_GRANT,
+    description: 'an expired code',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { authorization, callback } = await obtainCode(scene)
       if (isHostile)
@@ -132,30 +132,30 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a code after the person ended the access',
-    refused: INVALID_GRANT,
+    description: 'a code after the person ended the access',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { person, authorization, callback } = await obtainCode(scene)
-      if (isHostile) await person.endEverything()
+      if (isHostile) await person.revokeAllAccess()
       await scene.startCountingGrants()
       return useTokens(scene.app, await scene.app.exchange(authorization, callback))
     },
   },
   {
-    what: 'a code of an app whose document no longer has the redirect URI',
-    refused: INVALID_GRANT,
+    description: 'a code of an app whose document no longer has the redirect URI',
+    expectedOutcome: INVALID_GRANT,
     run: (scene, isHostile) =>
       exchangeAfterChange(scene, isHostile, { redirect_uris: ['https://claude.com/api/mcp/auth_callback'] }),
   },
   {
-    what: 'a code of an app whose document now has another id',
-    refused: INVALID_CLIENT,
+    description: 'a code of an app whose document now has another id',
+    expectedOutcome: INVALID_CLIENT,
     run: (scene, isHostile) =>
       exchangeAfterChange(scene, isHostile, { client_id: 'https://evil.example/app' }),
   },
   {
-    what: 'a refresh token of another app',
-    refused: INVALID_GRANT,
+    description: 'a refresh token of another app',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { app, refreshToken } = await scene.connect()
       await scene.startCountingGrants()
@@ -164,8 +164,8 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a used refresh token of another app, within the grace period',
-    refused: INVALID_GRANT,
+    description: 'a used refresh token of another app, within the grace period',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { app, refreshToken } = await scene.connect()
       await app.refresh(refreshToken)
@@ -175,53 +175,53 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a used refresh token after the grace period',
-    refused: INVALID_GRANT,
+    description: 'a used refresh token after the grace period',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { app, refreshToken } = await scene.connect()
       await app.refresh(refreshToken)
-      await ageRefreshes(scene, isHostile ? 61 : 50)
+      await ageUsedRefreshTokens(scene, isHostile ? 61 : 50)
       await scene.startCountingGrants()
       return useTokens(app, await app.refresh(refreshToken))
     },
   },
   {
-    what: 'the newest refresh token after an old one was used again',
-    refused: INVALID_GRANT,
+    description: 'the newest refresh token after an old one was used again',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { app, refreshToken } = await scene.connect()
       const { refresh_token: newest = '' } = await app.refresh(refreshToken)
-      await ageRefreshes(scene, isHostile ? 61 : 0)
+      await ageUsedRefreshTokens(scene, isHostile ? 61 : 0)
       await scene.startCountingGrants()
       await app.refresh(refreshToken)
       return useTokens(app, await app.refresh(newest))
     },
   },
   {
-    what: 'the newest access token after an old refresh token was used again',
-    refused: UNAUTHORIZED,
+    description: 'the newest access token after an old refresh token was used again',
+    expectedOutcome: UNAUTHORIZED,
     async run(scene, isHostile) {
       const { app, refreshToken } = await scene.connect()
       const { access_token: token = '' } = await app.refresh(refreshToken)
-      await ageRefreshes(scene, isHostile ? 61 : 0)
+      await ageUsedRefreshTokens(scene, isHostile ? 61 : 0)
       await scene.startCountingGrants()
       await app.refresh(refreshToken)
       return useToken(app, token)
     },
   },
   {
-    what: 'a refresh token after the person ended the access',
-    refused: INVALID_GRANT,
+    description: 'a refresh token after the person ended the access',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { app, person, refreshToken } = await scene.connect()
-      if (isHostile) await person.endEverything()
+      if (isHostile) await person.revokeAllAccess()
       await scene.startCountingGrants()
       return useTokens(app, await app.refresh(refreshToken))
     },
   },
   {
-    what: 'a refresh token that the app revoked',
-    refused: INVALID_GRANT,
+    description: 'a refresh token that the app revoked',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { app, refreshToken } = await scene.connect()
       if (isHostile) await app.revoke(refreshToken)
@@ -230,8 +230,8 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'an access token after the app revoked its refresh token',
-    refused: UNAUTHORIZED,
+    description: 'an access token after the app revoked its refresh token',
+    expectedOutcome: UNAUTHORIZED,
     async run(scene, isHostile) {
       const { app, refreshToken, accessToken } = await scene.connect()
       await scene.startCountingGrants()
@@ -240,8 +240,8 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'an access token that the app revoked',
-    refused: UNAUTHORIZED,
+    description: 'an access token that the app revoked',
+    expectedOutcome: UNAUTHORIZED,
     async run(scene, isHostile) {
       const { app, accessToken } = await scene.connect()
       await scene.startCountingGrants()
@@ -250,18 +250,18 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a refresh token for another resource',
-    refused: INVALID_TARGET,
+    description: 'a refresh token for another resource',
+    expectedOutcome: INVALID_TARGET,
     run: refreshWith(() => ({ resource: 'https://other.example/mcp' })),
   },
   {
-    what: 'a refresh token for the API',
-    refused: INVALID_TARGET,
+    description: 'a refresh token for the API',
+    expectedOutcome: INVALID_TARGET,
     run: refreshWith(({ origin }) => ({ resource: `${origin}/api` })),
   },
   {
-    what: 'a refresh token as an access token',
-    refused: UNAUTHORIZED,
+    description: 'a refresh token as an access token',
+    expectedOutcome: UNAUTHORIZED,
     async run(scene, isHostile) {
       const { app, accessToken, refreshToken } = await scene.connect()
       await scene.startCountingGrants()
@@ -269,8 +269,8 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'an access token as a refresh token',
-    refused: INVALID_GRANT,
+    description: 'an access token as a refresh token',
+    expectedOutcome: INVALID_GRANT,
     async run(scene, isHostile) {
       const { app, accessToken, refreshToken } = await scene.connect()
       await scene.startCountingGrants()
@@ -278,24 +278,28 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'the grant type for agents, used by an app',
-    refused: INVALID_CLIENT,
+    description: 'the grant type for agents, used by an app',
+    expectedOutcome: INVALID_CLIENT,
     run: exchangeWith(() => ({ grant_type: 'client_credentials', code: undefined })),
   },
   {
-    what: 'an unknown grant type',
-    refused: INVALID_CLIENT,
+    description: 'an unknown grant type',
+    expectedOutcome: INVALID_CLIENT,
     run: exchangeWith(() => ({ grant_type: 'password', username: 'a', password: 'b' })),
   },
   {
-    what: 'a code with a secret, which the app does not have',
-    refused: INVALID_CLIENT,
+    description: 'a code with a secret, which the app does not have',
+    expectedOutcome: INVALID_CLIENT,
     run: exchangeWith({ client_secret: 'guessed' }),
   },
-  { what: 'a code without client_id', refused: INVALID_CLIENT, run: exchangeWith({ client_id: undefined }) },
   {
-    what: 'a code of an app, redeemed by an agent with its secret',
-    refused: { at: 'api', status: 400 },
+    description: 'a code without client_id',
+    expectedOutcome: INVALID_CLIENT,
+    run: exchangeWith({ client_id: undefined }),
+  },
+  {
+    description: 'a code of an app, redeemed by an agent with its secret',
+    expectedOutcome: { at: 'api', status: 400 },
     async run(scene, isHostile) {
       const { authorization, callback } = await obtainCode(scene)
       const agent = await scene.registerAgent()
@@ -314,8 +318,8 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a person’s token at the API',
-    refused: { at: 'api', status: 401 },
+    description: 'a person’s token at the API',
+    expectedOutcome: { at: 'api', status: 401 },
     async run(scene, isHostile) {
       const { app, accessToken } = await scene.connect()
       await scene.startCountingGrants()
@@ -326,49 +330,47 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a person’s token at the MCP address for agents',
-    refused: UNAUTHORIZED,
+    description: 'a person’s token at the MCP address for agents',
+    expectedOutcome: UNAUTHORIZED,
     async run(scene, isHostile) {
       const { app, accessToken } = await scene.connect()
       await scene.startCountingGrants()
       const path = isHostile ? '/api/mcp' : '/mcp'
-      const { status } = await app.mcp({ method: 'tools/list' }, { token: accessToken, path })
+      const { status } = await app.sendMessage({ method: 'tools/list' }, { token: accessToken, path })
       return status === 200 ? { at: 'granted' } : { at: 'mcp', status }
     },
   },
   {
-    what: 'an agent’s token at the signed-in MCP address',
-    refused: UNAUTHORIZED,
+    description: 'an agent’s token at the signed-in MCP address',
+    expectedOutcome: UNAUTHORIZED,
     async run(scene, isHostile) {
       const { app, accessToken } = await scene.connect()
       const agent = await scene.registerAgent()
       const content = form({ grant_type: 'client_credentials' })
       const headers = { ...content.headers, ...basic(agent.client_id, agent.client_secret) }
-      const { text } = await scene.sender.send({
-        method: 'POST',
-        path: '/oauth/token',
-        body: content.body,
-        headers,
-      })
+      const { text } = await scene.sender.send({ method: 'POST', path: '/oauth/token', ...content, headers })
       const { access_token: agentToken } = JSON.parse(text) as { access_token: string }
       await scene.startCountingGrants()
       return useToken(app, isHostile ? agentToken : accessToken)
     },
   },
   {
-    what: 'a token in the query instead of the header',
-    refused: { at: 'mcp', status: 400 },
+    description: 'a token in the query instead of the header',
+    expectedOutcome: { at: 'mcp', status: 400 },
     async run(scene, isHostile) {
       const { app, accessToken } = await scene.connect()
       await scene.startCountingGrants()
       if (!isHostile) return useToken(app, accessToken)
-      const { status } = await app.mcp({ method: 'tools/list' }, { path: `/mcp?access_token=${accessToken}` })
+      const { status } = await app.sendMessage(
+        { method: 'tools/list' },
+        { path: `/mcp?access_token=${accessToken}` },
+      )
       return { at: 'mcp', status }
     },
   },
   {
-    what: 'the revocation of an access token by another app',
-    refused: { at: 'api', status: 400, error: 'foreign-token' },
+    description: 'the revocation of an access token by another app',
+    expectedOutcome: { at: 'api', status: 400, error: 'foreign-token' },
     async run(scene, isHostile) {
       const { app, accessToken } = await scene.connect()
       await scene.startCountingGrants()
@@ -381,11 +383,11 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
 
 /** Redeems a code when the app's document has to be fetched again. If the step is hostile, the document has changed. */
 async function exchangeAfterChange(scene: Scene, isHostile: boolean, changes: object): Promise<Outcome> {
-  const { url, change } = publishDocument(scene.documents, (id) => documentFor(id))
+  const { url, change } = publishDocument(scene.documents, (id) => createAppDocument(id))
   const clientField = { client_id: url }
   const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI, changes: clientField })
   const callback = await scene.newPerson().signIn(authorization.url)
-  if (isHostile) change(documentFor(url, changes))
+  if (isHostile) change(createAppDocument(url, changes))
   await scene.db.query(
     `update app_clients set document_fetched_at = now() - interval '2 days', document_expires_at = now() - interval '1 day'
      where id = $1`,

@@ -1,8 +1,8 @@
 /** A redirect URI that resembles the URI of a host, but is not in the list of hosts. */
 export interface LookAlike {
-  readonly what: string
+  readonly description: string
   readonly redirectUri: string
-  /** The redirect URI of a host that it imitates. */
+  /** The host's redirect URI that this one imitates. */
   readonly genuineUri: string
 }
 
@@ -15,199 +15,231 @@ const LOOPBACK_URI = 'http://localhost:8787/callback'
 /** The service refuses each of these in a registration, in a document, and in an authorization request. */
 export const LOOK_ALIKES: readonly LookAlike[] = [
   {
-    what: 'another host',
+    description: 'another host',
     redirectUri: 'https://claude.ai.example/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'the host as a suffix',
+    description: 'the host as a suffix',
     redirectUri: 'https://notclaude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
-  { what: 'a subdomain', redirectUri: 'https://www.claude.ai/api/mcp/auth_callback', genuineUri: CLAUDE_URI },
   {
-    what: 'the host as user information of another host',
+    description: 'a subdomain',
+    redirectUri: 'https://www.claude.ai/api/mcp/auth_callback',
+    genuineUri: CLAUDE_URI,
+  },
+  {
+    description: 'the host as user information of another host',
     redirectUri: 'https://claude.ai@evil.example/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'user information before the host',
+    description: 'user information before the host',
     redirectUri: 'https://evil@claude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'a backslash in the host',
+    description: 'a backslash in the host',
     redirectUri: 'https://evil.example\\@claude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'a dot after the host',
+    description: 'a dot after the host',
     redirectUri: 'https://claude.ai./api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'another port',
+    description: 'another port',
     redirectUri: 'https://claude.ai:8443/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'the default port, stated explicitly',
+    description: 'the default port, stated explicitly',
     redirectUri: 'https://claude.ai:443/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
-  { what: 'the scheme http', redirectUri: 'http://claude.ai/api/mcp/auth_callback', genuineUri: CLAUDE_URI },
   {
-    what: 'capitals in the host',
+    description: 'the scheme http',
+    redirectUri: 'http://claude.ai/api/mcp/auth_callback',
+    genuineUri: CLAUDE_URI,
+  },
+  {
+    description: 'capitals in the host',
     redirectUri: 'https://CLAUDE.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'capitals in the scheme',
+    description: 'capitals in the scheme',
     redirectUri: 'HTTPS://claude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'capitals in the path',
+    description: 'capitals in the path',
     redirectUri: 'https://claude.ai/api/MCP/auth_callback',
     genuineUri: CLAUDE_URI,
   },
-  { what: 'another path', redirectUri: 'https://claude.ai/api/mcp/auth_callback2', genuineUri: CLAUDE_URI },
   {
-    what: 'a slash after the path',
+    description: 'another path',
+    redirectUri: 'https://claude.ai/api/mcp/auth_callback2',
+    genuineUri: CLAUDE_URI,
+  },
+  {
+    description: 'a slash after the path',
     redirectUri: 'https://claude.ai/api/mcp/auth_callback/',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'a missing slash after the path',
+    description: 'a missing slash after the path',
     redirectUri: 'https://grok.com/connectors-oauth-exchange-code',
     genuineUri: 'https://grok.com/connectors-oauth-exchange-code/',
   },
   {
-    what: 'dot segments in the path',
+    description: 'dot segments in the path',
     redirectUri: 'https://claude.ai/x/../api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'an encoded letter in the path',
+    description: 'an encoded letter in the path',
     redirectUri: 'https://claude.ai/api/mcp/auth%5Fcallback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'a query',
+    description: 'a query',
     redirectUri: 'https://claude.ai/api/mcp/auth_callback?next=https://evil.example',
     genuineUri: CLAUDE_URI,
   },
-  { what: 'a fragment', redirectUri: 'https://claude.ai/api/mcp/auth_callback#x', genuineUri: CLAUDE_URI },
   {
-    what: 'letters of another alphabet',
+    description: 'a fragment',
+    redirectUri: 'https://claude.ai/api/mcp/auth_callback#x',
+    genuineUri: CLAUDE_URI,
+  },
+  {
+    description: 'letters of another alphabet',
     redirectUri: 'https://clаude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    what: 'a leading space',
+    description: 'a leading space',
     redirectUri: ' https://claude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
-  { what: 'the home page of the host', redirectUri: 'https://claude.ai/', genuineUri: CLAUDE_URI },
-  { what: 'the prefix alone', redirectUri: 'https://chatgpt.com/connector/oauth/', genuineUri: CHATGPT_URI },
+  { description: 'the home page of the host', redirectUri: 'https://claude.ai/', genuineUri: CLAUDE_URI },
   {
-    what: 'two segments after the prefix',
+    description: 'the prefix alone',
+    redirectUri: 'https://chatgpt.com/connector/oauth/',
+    genuineUri: CHATGPT_URI,
+  },
+  {
+    description: 'two segments after the prefix',
     redirectUri: 'https://chatgpt.com/connector/oauth/abc/evil',
     genuineUri: CHATGPT_URI,
   },
   {
-    what: 'dot segments after the prefix',
+    description: 'dot segments after the prefix',
     redirectUri: 'https://chatgpt.com/connector/oauth/../../evil',
     genuineUri: CHATGPT_URI,
   },
   {
-    what: 'encoded dot segments after the prefix',
+    description: 'encoded dot segments after the prefix',
     redirectUri: 'https://chatgpt.com/connector/oauth/%2e%2e%2fevil',
     genuineUri: CHATGPT_URI,
   },
   {
-    what: 'a query after the prefix',
+    description: 'a query after the prefix',
     redirectUri: 'https://chatgpt.com/connector/oauth/abc?to=https://evil.example',
     genuineUri: CHATGPT_URI,
   },
   {
-    what: 'another path that begins like the prefix',
+    description: 'another path that begins like the prefix',
     redirectUri: 'https://chatgpt.com/connector/oauthX/abc',
     genuineUri: CHATGPT_URI,
   },
   {
-    what: 'the prefix at another host',
+    description: 'the prefix at another host',
     redirectUri: 'https://chatgpt.com.evil.example/connector/oauth/abc',
     genuineUri: CHATGPT_URI,
   },
   {
-    what: 'another host of Google',
+    description: 'another host of Google',
     redirectUri: 'https://oauth-redirect-sandbox.googleusercontent.com/r/x',
     genuineUri: GEMINI_URI,
   },
   {
-    what: 'dot segments after the prefix of Gemini',
+    description: 'dot segments after the prefix of Gemini',
     redirectUri: 'https://oauth-redirect.googleusercontent.com/r/../x',
     genuineUri: GEMINI_URI,
   },
   {
-    what: 'a scheme that is not listed',
+    description: 'a scheme that is not listed',
     redirectUri: 'evil://anysphere.cursor-mcp/oauth/callback',
     genuineUri: CURSOR_URI,
   },
   {
-    what: 'another authority after the scheme',
+    description: 'another authority after the scheme',
     redirectUri: 'cursor://evil.cursor-mcp/oauth/callback',
     genuineUri: CURSOR_URI,
   },
   {
-    what: 'another path after the authority',
+    description: 'another path after the authority',
     redirectUri: 'cursor://anysphere.cursor-mcp/oauth/callback2',
     genuineUri: CURSOR_URI,
   },
   {
-    what: 'the scheme of the Claude app, which programs on a computer share',
+    description: 'the scheme of the Claude app, which programs on a computer share',
     redirectUri: 'claude://claude.ai/mcp-auth-callback/sdk',
     genuineUri: CLAUDE_URI,
   },
-  { what: 'a javascript: URI', redirectUri: 'javascript:alert(1)', genuineUri: CURSOR_URI },
-  { what: 'a data: URI', redirectUri: 'data:text/html,hello', genuineUri: CURSOR_URI },
-  { what: 'https on loopback', redirectUri: 'https://localhost:8787/callback', genuineUri: LOOPBACK_URI },
+  { description: 'a javascript: URI', redirectUri: 'javascript:alert(1)', genuineUri: CURSOR_URI },
+  { description: 'a data: URI', redirectUri: 'data:text/html,hello', genuineUri: CURSOR_URI },
   {
-    what: 'a host that begins with localhost',
+    description: 'https on loopback',
+    redirectUri: 'https://localhost:8787/callback',
+    genuineUri: LOOPBACK_URI,
+  },
+  {
+    description: 'a host that begins with localhost',
     redirectUri: 'http://localhost.evil.example:8787/callback',
     genuineUri: LOOPBACK_URI,
   },
   {
-    what: 'a subdomain of localhost',
+    description: 'a subdomain of localhost',
     redirectUri: 'http://evil.localhost:8787/callback',
     genuineUri: LOOPBACK_URI,
   },
   {
-    what: 'localhost as user information',
+    description: 'localhost as user information',
     redirectUri: 'http://localhost@evil.example/callback',
     genuineUri: LOOPBACK_URI,
   },
   {
-    what: 'another loopback address',
+    description: 'another loopback address',
     redirectUri: 'http://127.0.0.2:8787/callback',
     genuineUri: LOOPBACK_URI,
   },
   {
-    what: 'the loopback address as a number',
+    description: 'the loopback address as a number',
     redirectUri: 'http://2130706433:8787/callback',
     genuineUri: LOOPBACK_URI,
   },
   {
-    what: 'the loopback address in hexadecimal',
+    description: 'the loopback address in hexadecimal',
     redirectUri: 'http://0x7f.1:8787/callback',
     genuineUri: LOOPBACK_URI,
   },
-  { what: 'the unspecified address', redirectUri: 'http://0.0.0.0:8787/callback', genuineUri: LOOPBACK_URI },
   {
-    what: 'the loopback address mapped to IPv6',
+    description: 'the unspecified address',
+    redirectUri: 'http://0.0.0.0:8787/callback',
+    genuineUri: LOOPBACK_URI,
+  },
+  {
+    description: 'the loopback address mapped to IPv6',
     redirectUri: 'http://[::ffff:127.0.0.1]:8787/callback',
     genuineUri: LOOPBACK_URI,
   },
-  { what: 'a private address', redirectUri: 'http://192.168.1.10:8787/callback', genuineUri: LOOPBACK_URI },
+  {
+    description: 'a private address',
+    redirectUri: 'http://192.168.1.10:8787/callback',
+    genuineUri: LOOPBACK_URI,
+  },
 ]

@@ -24,7 +24,7 @@ export interface Person extends Disposable {
   /** Waits for a mail with an end link, and returns the newest such link. */
   waitForEndLink(): Promise<string>
   /** Opens the end link and revokes all access. */
-  endEverything(): Promise<Page>
+  revokeAllAccess(): Promise<Page>
 }
 
 export interface PersonOptions {
@@ -80,7 +80,7 @@ export function newPerson({ origin, mail, email = createAddress(), from }: Perso
         throw new Error('no mail has an end link')
       return findNewestLink() ?? ''
     },
-    async endEverything() {
+    async revokeAllAccess() {
       return browser.press(await browser.open(await person.waitForEndLink()), BUTTONS.end)
     },
     [Symbol.dispose]: () => browser[Symbol.dispose](),

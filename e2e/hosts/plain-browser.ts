@@ -77,12 +77,12 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
   }
   function createCookieHeader(path: string): Record<string, string> {
     const pathname = path.split('?')[0] ?? ''
-    const matching = [...jar.values()].filter(
+    const matchingCookies = [...jar.values()].filter(
       (each) => each.path === '/' || pathname === each.path || pathname.startsWith(`${each.path}/`),
     )
-    return matching.length === 0
+    return matchingCookies.length === 0
       ? {}
-      : { cookie: matching.map(({ name, value }) => `${name}=${value}`).join('; ') }
+      : { cookie: matchingCookies.map(({ name, value }) => `${name}=${value}`).join('; ') }
   }
 
   async function request(
@@ -106,7 +106,7 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
       const response = await sender.send({
         ...content,
         path,
-        headers: { ...NAVIGATION, ...content.headers, ...createCookieHeader(path) },
+        headers: { ...NAVIGATION_HEADERS, ...content.headers, ...createCookieHeader(path) },
       })
       storeCookies(response)
       const location = response.headers.get('location')
@@ -128,10 +128,10 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
     headers: Readonly<Record<string, string>> = {},
     followsRedirects = true,
   ) => {
-    const { body, headers: type } = form(fields)
+    const { body, headers: formHeaders } = form(fields)
     return request(path, {
       body,
-      headers: { ...createSameOriginHeaders(origin), ...type, ...headers },
+      headers: { ...createSameOriginHeaders(origin), ...formHeaders, ...headers },
       followsRedirects,
     })
   }
@@ -155,7 +155,7 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
   }
 }
 
-const NAVIGATION = {
+const NAVIGATION_HEADERS = {
   accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
   'sec-fetch-mode': 'navigate',
   'sec-fetch-dest': 'document',
@@ -164,9 +164,9 @@ const createSameOriginHeaders = (origin: string) => ({ origin, 'sec-fetch-site':
 
 function parseCookie(line: string): Cookie {
   const [pair = '', ...attributes] = line.split(/; */)
-  const [name = '', ...value] = pair.split('=')
+  const [name = '', ...valueParts] = pair.split('=')
   const path = attributes.find((each) => /^path=/i.test(each))?.slice('path='.length) ?? '/'
-  return { name, value: value.join('='), path, attributes: attributes.join('; ').toLowerCase() }
+  return { name, value: valueParts.join('='), path, attributes: attributes.join('; ').toLowerCase() }
 }
 
 function toPage({ status, headers, text: html }: HttpResponse, path: string, redirects: string[]): Page {

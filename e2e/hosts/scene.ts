@@ -4,7 +4,7 @@ import { createSender, json, type Sender } from '../send.ts'
 import type { SystemWithMail } from '../start-system-with-mail.ts'
 import type { AgentCredentials } from '../verification-steps.ts'
 import { type App, type Authorization, openApp, type TokenResponse } from './app.ts'
-import { type Connected, connect } from './connect.ts'
+import { type AppConnection, connect } from './connect.ts'
 import { newPerson, type Person } from './person.ts'
 import type { Page } from './plain-browser.ts'
 
@@ -18,10 +18,10 @@ export interface Outcome {
   readonly heading?: string
 }
 
-/** A hostile request, with a harmless twin. */
-export interface HostileRow {
-  readonly what: string
-  readonly refused: Outcome
+/** A hostile step, with a harmless twin that differs only in its hostile part. */
+export interface HostileCase {
+  readonly description: string
+  readonly expectedOutcome: Outcome
   /**
    * Prepares the hostile step, calls `scene.startCountingGrants()`, and takes the step.
    *
@@ -33,7 +33,7 @@ export interface HostileRow {
 export const CLAUDE_URI = 'https://claude.ai/api/mcp/auth_callback'
 export const LOOPBACK_URI = 'http://localhost:8787/callback'
 
-/** The state that all rows share: apps that are registered once, and new people for each row. */
+/** What all cases share: apps that are registered once, and ways to create people, agents and grants. */
 export interface Scene extends AsyncDisposable {
   readonly system: SystemWithMail
   readonly documents: DocumentServer
@@ -48,7 +48,7 @@ export interface Scene extends AsyncDisposable {
   readonly sender: Sender
   newPerson(options?: { email?: string }): Person
   /** Lets a new person sign in with `app`. */
-  connect(): Promise<Connected>
+  connect(): Promise<AppConnection>
   registerAgent(): Promise<AgentCredentials>
   /** Starts to count new grants. */
   startCountingGrants(): Promise<void>
@@ -65,7 +65,7 @@ const REGISTRATION = {
   token_endpoint_auth_method: 'none',
 }
 /** Creates the metadata with which an app registers. */
-export const registrationFor = (...redirectUris: readonly string[]) => ({
+export const createAppRegistration = (...redirectUris: readonly string[]) => ({
   ...REGISTRATION,
   redirect_uris: redirectUris,
 })
@@ -75,7 +75,7 @@ export async function openScene(system: SystemWithMail, documents: DocumentServe
   await using opening = new AsyncDisposableStack()
   const { origin } = system
   const register = async (...redirectUris: readonly string[]) =>
-    opening.use(await openApp({ origin, registration: registrationFor(...redirectUris) }))
+    opening.use(await openApp({ origin, registration: createAppRegistration(...redirectUris) }))
   const app = await register(CLAUDE_URI)
   const otherApp = await register(CLAUDE_URI, 'https://claude.com/api/mcp/auth_callback')
   const nativeApp = await register(LOOPBACK_URI)
@@ -114,12 +114,12 @@ export async function openScene(system: SystemWithMail, documents: DocumentServe
 }
 
 async function countGrants(db: Pool): Promise<number> {
-  const { rows } = await db.query<{ granted: number }>(
+  const { rows } = await db.query<{ grants: number }>(
     `select (select count(*) from claims where ended_at is null)::int
        + (select count(*) from oauth_records where id ~ '^(AuthorizationCode|RefreshToken):' and consumed_at is null)::int
-       as granted`,
+       as grants`,
   )
-  return rows[0]?.granted ?? 0
+  return rows[0]?.grants ?? 0
 }
 
 /** Uses the access token of a response. */
@@ -133,7 +133,7 @@ export async function useTokens(
 
 /** Lists the tools of the signed-in MCP server with a token. */
 export async function useToken(app: App, token: string): Promise<Outcome> {
-  const { status } = await app.mcp({ method: 'tools/list' }, { token })
+  const { status } = await app.sendMessage({ method: 'tools/list' }, { token })
   return status === 200 ? { at: 'granted' } : { at: 'mcp', status }
 }
 
@@ -143,7 +143,7 @@ export const toCallbackOutcome = ({ searchParams, hash }: URL): Outcome => ({
   error: searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error') ?? 'none',
 })
 
-/** Converts the page or the callback at which the browser is to an outcome. */
+/** Converts a page to an outcome. If the browser was redirected to an app, converts that callback. */
 export const toPageOutcome = (page: Page): Outcome =>
   page.externalTarget
     ? toCallbackOutcome(page.externalTarget)

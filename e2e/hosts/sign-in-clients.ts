@@ -1,3 +1,4 @@
+// In this file, the suffix 1 marks names of version 1.x of the SDK.
 import {
   Client,
   type OAuthClientProvider,
@@ -11,10 +12,10 @@ import {
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as StreamableHTTPClientTransport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import * as oauth from 'oauth4webapi'
-import { initialize, parseMessage } from './app.ts'
+import { createInitialize, parseMessage } from './app.ts'
 
 /** A connection of a client library, for a person who signed in. */
-interface SignedIn extends AsyncDisposable {
+interface SignedInClient extends AsyncDisposable {
   listTools(): Promise<readonly string[]>
   call(
     name: string,
@@ -32,7 +33,10 @@ type SignIn = (authorizationUrl: URL) => Promise<URL>
 export interface SignInClient {
   readonly name: string
   /** @param url the signed-in MCP address @param redirectUri a loopback address */
-  connect(url: string, options: { readonly redirectUri: string; readonly signIn: SignIn }): Promise<SignedIn>
+  connect(
+    url: string,
+    options: { readonly redirectUri: string; readonly signIn: SignIn },
+  ): Promise<SignedInClient>
 }
 
 const CLIENT_INFO = { name: 'plainpath-test', version: '1.0.0' }
@@ -89,7 +93,7 @@ async function connectSdk(
     open(): Promise<{ client: AnyClient; transport: AnyTransport; connect(): Promise<void> }>
     isUnauthorized(error: unknown): boolean
   },
-): Promise<SignedIn> {
+): Promise<SignedInClient> {
   const firstAttempt = await sdk.open()
   try {
     await firstAttempt.connect()
@@ -214,7 +218,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
     if (error !== undefined) throw new Error(JSON.stringify(error))
     return result as Readonly<Record<string, unknown>>
   }
-  const firstMessage = initialize(CLIENT_INFO, {})
+  const firstMessage = createInitialize(CLIENT_INFO, {})
   await send(firstMessage.method, firstMessage.params)
   return {
     listTools: async () =>

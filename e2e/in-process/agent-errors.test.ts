@@ -93,8 +93,9 @@ async function beginVerification(as: Agent) {
   return { email, press, readCode }
 }
 
-const complete = (as: Agent, otp: string) => send('POST', '/api/agent/claim/complete', { as, json: { otp } })
-/** Returns another code than the given one. */
+const completeVerification = (as: Agent, otp: string) =>
+  send('POST', '/api/agent/claim/complete', { as, json: { otp } })
+/** Returns a code that differs from the given one. */
 const makeWrongCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 
 /** Registers an agent, lets a person confirm it, and issues a token for messages. */
@@ -102,7 +103,9 @@ async function confirmAgent() {
   const as = await register()
   const { readCode } = await beginVerification(as)
   const otp = await readCode()
-  const { identity_assertion: assertion } = await succeed<{ identity_assertion: string }>(complete(as, otp))
+  const { identity_assertion: assertion } = await succeed<{ identity_assertion: string }>(
+    completeVerification(as, otp),
+  )
   const token = await issueToken(as, { grant_type: JWT_BEARER_GRANT, assertion })
   return { as, otp, assertion, token }
 }
@@ -112,18 +115,18 @@ const sendMessage = (token: string, key?: string, message = MESSAGE.message) =>
   send('POST', '/api/contact', { token, ...(key !== undefined && { key }), json: { ...MESSAGE, message } })
 
 const agentKey = createAgentKey()
-const prove = (method: string, path: string, more: { token?: string; nonce?: string | undefined } = {}) =>
+const signProof = (method: string, path: string, more: { token?: string; nonce?: string | undefined } = {}) =>
   agentKey.signProof({ method, url: system.origin + path, ...more })
 
 /** Requests a token that is bound to `agentKey`, with the nonce that the service requires. */
 async function issueBoundToken(as: Agent): Promise<string> {
   const request = (nonce?: string) =>
-    send('POST', '/oauth/token', { as, form: GRANT, proof: prove('POST', '/oauth/token', { nonce }) })
+    send('POST', '/oauth/token', { as, form: GRANT, proof: signProof('POST', '/oauth/token', { nonce }) })
   const nonce = (await request()).headers.get('dpop-nonce') ?? ''
   return (await succeed<{ access_token: string }>(request(nonce))).access_token
 }
 
-/** The shortest way to make each mistake. */
+/** Functions that each cause one error code, in as few requests as possible. They return the response with the error. */
 const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'invalid-request': async () => send('POST', '/api/agent/claim', { as: await register(), json: {} }),
   'invalid-client-metadata': () =>
@@ -141,14 +144,18 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'invalid-client': async () =>
     send('GET', '/api/agent', { as: { ...(await register()), client_secret: 'pps_wrong' } }),
   'use-dpop-nonce': async () =>
-    send('POST', '/oauth/token', { as: await register(), form: GRANT, proof: prove('POST', '/oauth/token') }),
+    send('POST', '/oauth/token', {
+      as: await register(),
+      form: GRANT,
+      proof: signProof('POST', '/oauth/token'),
+    }),
   'invalid-dpop-proof': async () =>
     send('POST', '/oauth/token', { as: await register(), form: GRANT, proof: 'wrong' }),
   'dpop-proof-required': async () =>
     send('POST', '/oauth/token', { as: await register({ dpop_bound_access_tokens: true }), form: GRANT }),
   'invalid-token-proof': async () => {
     const token = await issueBoundToken(await register())
-    return send('GET', '/api/guides', { token, proof: prove('POST', '/api/guides', { token }) })
+    return send('GET', '/api/guides', { token, proof: signProof('POST', '/api/guides', { token }) })
   },
   'client-has-document': async () => {
     const client_id = documents.getUrl(DOMAIN, '/client.json')
@@ -203,28 +210,29 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     const { secrets } = await succeed<{ secrets: { secret_id: string }[] }>(send('GET', '/api/agent', { as }))
     return send('DELETE', `/api/agent/secrets/${secrets[0]?.secret_id}`, { as })
   },
-  'claim-unknown': async () => complete(await register(), '123456'),
+  'claim-unknown': async () => completeVerification(await register(), '123456'),
   'code-not-shown': async () => {
     const as = await register()
     await beginVerification(as)
-    return complete(as, '123456')
+    return completeVerification(as, '123456')
   },
   'otp-invalid': async () => {
     const as = await register()
     const { readCode } = await beginVerification(as)
-    return complete(as, makeWrongCode(await readCode()))
+    return completeVerification(as, makeWrongCode(await readCode()))
   },
   'otp-locked': async () => {
     const as = await register()
     const { readCode } = await beginVerification(as)
     const otp = makeWrongCode(await readCode())
-    for (const status of [400, 400, 400, 400]) expect((await complete(as, otp)).status).toBe(status)
-    await complete(as, otp)
-    return complete(as, otp)
+    for (const status of [400, 400, 400, 400])
+      expect((await completeVerification(as, otp)).status).toBe(status)
+    await completeVerification(as, otp)
+    return completeVerification(as, otp)
   },
   'claim-completed': async () => {
     const { as, otp } = await confirmAgent()
-    return complete(as, otp)
+    return completeVerification(as, otp)
   },
   'claim-superseded': async () => {
     const as = await register()
@@ -241,7 +249,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     const as = await register()
     const { press } = await beginVerification(as)
     await press('no')
-    return complete(as, '123456')
+    return completeVerification(as, '123456')
   },
   'no-claim': async () => send('POST', '/api/agent/assertion', { as: await register() }),
   'invalid-grant': async () => {
@@ -268,7 +276,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'not-found': () => send('GET', '/api/guides/no-such-guide'),
 }
 
-/** Codes that need a clock, a race or a failure, each with the test file that leads to it. */
+/** Codes that need a clock, a race or a failure, each with the test file that causes it. */
 const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'client-expired': 'apps/auth/test/expiry.test.ts',
   'otp-expired': 'apps/auth/test/claims.test.ts',
@@ -289,14 +297,14 @@ describe('/auth/errors.md', () => {
     const kind = getProblemKind(code as ProblemCode)
     expect(PROBLEM_CODES).toContain(code)
     expect(status).toBe(kind.status)
-    const mistake = MISTAKES[code]
-    if (!mistake) {
+    const makeMistake = MISTAKES[code]
+    if (!makeMistake) {
       const file = new URL(`../../${TESTED_ELSEWHERE[code]}`, import.meta.url)
       expect(await readFile(file, 'utf8')).toContain(`'${code}'`)
       expect(error ?? kind.oauth).toBe(kind.oauth)
       return
     }
-    const response = await mistake()
+    const response = await makeMistake()
     const body = (await response.json()) as Record<string, string>
     const challenge = /\berror="([^"]+)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
     expect({

@@ -11,8 +11,8 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-/** Creates an agent that knows only the origin, and reads what is there. */
-async function arrive(): Promise<DocumentReader> {
+/** Creates a reader for an agent that knows only the origin, and reads the document there. */
+async function readOrigin(): Promise<DocumentReader> {
   const reader = new DocumentReader()
   await reader.read(system.origin)
   return reader
@@ -26,8 +26,8 @@ const withBody = (body: object, headers: Record<string, string>) => {
 const register = async (reader: DocumentReader) =>
   (await reader.send('register', 201)) as unknown as RegisteredAgent
 
-test('reads a guide with a token in at most 4 requests', async () => {
-  const reader = await arrive()
+test('an agent reads a guide with a token in at most 4 requests', async () => {
+  const reader = await readOrigin()
   const agent = await register(reader)
   const token = await reader.send('token', 200, {
     headers: { authorization: basicAuthorization(agent) },
@@ -43,8 +43,8 @@ test('reads a guide with a token in at most 4 requests', async () => {
   expect(reader.requestCount).toBeLessThanOrEqual(4)
 })
 
-test('gets an answer, and another one with facts, in at most 3 requests without a token', async () => {
-  const reader = await arrive()
+test('an agent gets an answer, and another one with facts, in at most 3 requests without a token', async () => {
+  const reader = await readOrigin()
   const question = 'When do I renew my green card?'
   const { check } = await reader.send('ask', 200, json({ question }))
   const [{ trigger }] = check as [{ trigger: string }]
@@ -53,15 +53,15 @@ test('gets an answer, and another one with facts, in at most 3 requests without 
   expect(reader.requestCount).toBeLessThanOrEqual(3)
 })
 
-test('sends a message for a person in at most 9 requests, and deletes its registration in 1 more', async () => {
-  const reader = await arrive()
-  // It registers only when it knows how to end the registration.
+test('an agent sends a message for a person in at most 9 requests, and deletes its registration in 1 more', async () => {
+  const reader = await readOrigin()
+  // Before the agent registers, it finds out how to delete a registration.
   await reader.find('deleteRegistration')
   const agent = await register(reader)
   const basic = { authorization: basicAuthorization(agent) }
   const email = `${randomUUID()}@example.org`
-  const begun = await reader.send('beginVerification', 202, withBody({ email }, basic))
-  const otp = await system.confirm(email, String(begun['match_phrase']))
+  const verification = await reader.send('beginVerification', 202, withBody({ email }, basic))
+  const otp = await system.confirm(email, String(verification['match_phrase']))
   const completed = await reader.send('completeVerification', 200, withBody({ otp }, basic))
   const token = await reader.send('tokenForPerson', 200, {
     headers: basic,

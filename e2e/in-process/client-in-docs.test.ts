@@ -12,21 +12,21 @@ afterAll(() => system[Symbol.asyncDispose]())
 const unescapeHtml = (markup: string) =>
   markup.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 
-type Line = (values: Record<string, unknown>) => Promise<unknown>
+type RunLine = (values: Record<string, unknown>) => Promise<unknown>
 
 /** Compiles a line of the page, which can use the variables `plainpath`, `email`, `code` and `id`. */
-const compile = (line: string): Line => {
-  // oxlint-disable-next-line no-implied-eval -- what readers copy is what runs
+const compileLine = (line: string): RunLine => {
+  // oxlint-disable-next-line no-implied-eval -- the test runs the line that readers copy
   const run = new Function('plainpath', 'email', 'code', 'id', `return (async () => (${line}))()`)
   return ({ plainpath, email, code, id }) => run(plainpath, email, code, id) as Promise<unknown>
 }
 
-test('each line of /docs for the client does what the operation beside it does', async () => {
+test('each line for the client in /docs does what its operation does', async () => {
   const page = await (await fetch(`${system.origin}/docs`)).text()
   const lines = new Map(
-    page.split('<h3 id="').flatMap((part): [string, Line][] => {
+    page.split('<h3 id="').flatMap((part): [string, RunLine][] => {
       const line = /<code class="client">(await plainpath\..*)<\/code>/.exec(part)?.[1]
-      return line === undefined ? [] : [[/^\w+/.exec(part)?.[0] ?? '', compile(unescapeHtml(line))]]
+      return line === undefined ? [] : [[/^\w+/.exec(part)?.[0] ?? '', compileLine(unescapeHtml(line))]]
     }),
   )
   const values: Record<string, unknown> = {
@@ -34,10 +34,10 @@ test('each line of /docs for the client does what the operation beside it does',
     email: `${randomUUID()}@example.org`,
   }
   const call = (operationId: string) => {
-    const line = lines.get(operationId)
+    const runLine = lines.get(operationId)
     lines.delete(operationId)
-    if (!line) throw new Error(`/docs has no line for ${operationId}`)
-    return line(values)
+    if (!runLine) throw new Error(`/docs has no line for ${operationId}`)
+    return runLine(values)
   }
 
   expect(await call('answerQuestion')).toMatchObject({ outcome: 'hand_off' })

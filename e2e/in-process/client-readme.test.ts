@@ -7,7 +7,7 @@ import process from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readBlock } from '../../scripts/readme.ts'
 import { type BuiltClient, buildClient, CLIENT_README } from '../build-client.ts'
-import { fencedBlocks } from '../fenced-blocks.ts'
+import { extractFencedBlocks } from '../fenced-blocks.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 const resources = new AsyncDisposableStack()
@@ -25,7 +25,7 @@ afterAll(() => resources.disposeAsync())
  * @param inputs what the person types, in order. Each function receives the output so far, and returns undefined while there is
  *   nothing to type
  */
-async function run(
+async function runBlock(
   marker: string,
   inputs: readonly ((printed: string) => Promise<string> | undefined)[] = [],
 ): Promise<string> {
@@ -43,14 +43,14 @@ async function runProgram(
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const remainingInputs = [...inputs]
   let output = ''
-  const listen = (text: string) => {
+  const handleOutput = (text: string) => {
     output += text
     const input = remainingInputs[0]?.(output)
     if (!input) return
     remainingInputs.shift()
     input.then((typed) => child.stdin.write(`${typed}\n`), reject)
   }
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', listen)
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', handleOutput)
   child.on('error', reject)
   child.on('close', (code) =>
     code === 0 ? resolve(output) : reject(new Error(`exit code ${code}: ${output}`)),
@@ -59,21 +59,21 @@ async function runProgram(
 }
 
 test('the block "ask" answers a question and reads a guide', async () => {
-  const output = await run('run: ask')
+  const output = await runBlock('run: ask')
   expect(output).toMatch(/^Ask the person: long-absence /m)
   expect(output).toContain('hand_off')
   expect(output).toContain("slug: 'work-permit'")
 })
 
 test('the block "register" registers only once, and "message" sends a message when the person has confirmed', async () => {
-  const [firstOutput, secondOutput] = [await run('run: register'), await run('run: register')]
+  const [firstOutput, secondOutput] = [await runBlock('run: register'), await runBlock('run: register')]
   expect(firstOutput).toMatch(/work permit/i)
   expect(secondOutput).toBe(firstOutput)
   expect(system.logged.filter((line) => line.includes('/api/agent/register')).length).toBe(1)
   expect((await stat(path.join(client.project, 'agent.json'))).mode & 0o777).toBe(0o600)
 
   const email = `${randomUUID()}@example.org`
-  const output = await run('run: message', [
+  const output = await runBlock('run: message', [
     (printed) => (printed.includes('Your e-mail address: ') ? Promise.resolve(email) : undefined),
     (printed) => {
       const phrase = /must show the words: (.+)$/m.exec(printed)?.[1]
@@ -86,10 +86,10 @@ test('the block "register" registers only once, and "message" sends a message wh
   expect(output).not.toMatch(/pps_|ppt_/)
 })
 
-test('an agent with a key registers it once, and reads a guide with a token that is bound to it', async () => {
+test('the block "key" registers a key only once, and reads a guide with a token that is bound to the key', async () => {
   const countRegistrations = () => system.logged.filter((line) => line.includes('/api/agent/register')).length
   const countBefore = countRegistrations()
-  const [firstOutput, secondOutput] = [await run('run: key'), await run('run: key')]
+  const [firstOutput, secondOutput] = [await runBlock('run: key'), await runBlock('run: key')]
   expect(firstOutput).toMatch(/work permit/i)
   expect(secondOutput).toBe(firstOutput)
   expect(countRegistrations() - countBefore).toBe(1)
@@ -98,7 +98,7 @@ test('an agent with a key registers it once, and reads a guide with a token that
 
 test('the program in /auth/dpop.md registers a key and reads a guide', async () => {
   const markdown = await (await fetch(`${system.origin}/auth/dpop.md`)).text()
-  const programs = fencedBlocks(markdown, 'js')
+  const programs = extractFencedBlocks(markdown, 'js')
   expect(programs).toHaveLength(1)
   expect(await runProgram(programs[0] ?? '')).toContain("slug: 'work-permit'")
 })

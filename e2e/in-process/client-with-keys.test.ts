@@ -60,13 +60,13 @@ function recordHeaders(path: string): Headers[] {
 }
 
 describe.for([
-  { identity: 'a registered key for ECDSA', create: () => registerKey('ECDSA') },
-  { identity: 'a registered key for Ed25519', create: () => registerKey('Ed25519') },
-  { identity: 'a document with a key for ECDSA', create: () => publishDocument('ECDSA') },
-  { identity: 'a document with a key for Ed25519', create: () => publishDocument('Ed25519') },
-])('a client with $identity', ({ create }) => {
+  { identity: 'a registered key for ECDSA', createOptions: () => registerKey('ECDSA') },
+  { identity: 'a registered key for Ed25519', createOptions: () => registerKey('Ed25519') },
+  { identity: 'a document with a key for ECDSA', createOptions: () => publishDocument('ECDSA') },
+  { identity: 'a document with a key for Ed25519', createOptions: () => publishDocument('Ed25519') },
+])('a client with $identity', ({ createOptions }) => {
   test('reads a guide, sends a message once with a token that is bound to its key, and withdraws it', async () => {
-    const options = await create()
+    const options = await createOptions()
     const client = new Plainpath(system.origin, options)
     expect(await client.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
     await confirm(client)
@@ -93,17 +93,20 @@ describe.for([
   })
 
   test('gets the same message as another client with its key, if both use one idempotency key', async () => {
-    const options = await create()
+    const options = await createOptions()
     const clients = [new Plainpath(system.origin, options), new Plainpath(system.origin, options)]
     await confirm(clients[0]!)
     const idempotencyKey = randomUUID()
     const send = (client?: Plainpath) => client!.sendMessage(MESSAGE, { idempotencyKey })
-    const shared = await send(clients[0])
-    expect((await send(clients[1])).id).toBe(shared.id)
-    // Without an idempotency key, the second client cannot know what the first has sent: they share no secret.
-    const [first, second] = [await clients[0]!.sendMessage(MESSAGE), await clients[1]!.sendMessage(MESSAGE)]
-    expect(new Set([shared.id, first.id, second.id]).size).toBe(3)
+    const sharedMessage = await send(clients[0])
+    expect((await send(clients[1])).id).toBe(sharedMessage.id)
+    // Without an idempotency key, the second client cannot know what the first has sent, because they share no secret.
+    const [firstMessage, secondMessage] = [
+      await clients[0]!.sendMessage(MESSAGE),
+      await clients[1]!.sendMessage(MESSAGE),
+    ]
+    expect(new Set([sharedMessage.id, firstMessage.id, secondMessage.id]).size).toBe(3)
     await clients[0]!.deleteRegistration()
-    await expect(clients[1]!.messageStatus(first.id)).rejects.toMatchObject({ name: 'PlainpathError' })
+    await expect(clients[1]!.messageStatus(firstMessage.id)).rejects.toMatchObject({ name: 'PlainpathError' })
   })
 })

@@ -22,15 +22,15 @@ async function createConfirmedClient(): Promise<Plainpath> {
   return client
 }
 
-test('asks, searches and reads without a registration', async () => {
+test('a client asks, searches and reads without a registration', async () => {
   const client = new Plainpath(system.origin)
   const answer = await client.ask(QUESTION)
   expect(answer).toMatchObject({ outcome: 'information', check: expect.any(Array) })
   expect(await client.ask(QUESTION, { facts: { 'long-absence': true } })).toMatchObject({
     outcome: 'hand_off',
   })
-  const [found, ...more] = await client.search('work permit', { limit: 1 })
-  expect(more).toEqual([])
+  const [found, ...furtherGuides] = await client.search('work permit', { limit: 1 })
+  expect(furtherGuides).toEqual([])
   const guide = await client.guide(found!.slug)
   expect(guide).toMatchObject({ slug: found!.slug, title: found!.title })
   const { version } = guide
@@ -50,7 +50,7 @@ test.for([
   })
 })
 
-test('is restored from its credentials, and gets another token when its tokens were revoked', async () => {
+test('a client is restored from its credentials, and gets another token when its tokens were revoked', async () => {
   const client = new Plainpath(system.origin)
   const credentials = await client.register()
   const restored = new Plainpath(system.origin, { credentials: JSON.parse(JSON.stringify(credentials)) })
@@ -68,7 +68,7 @@ test('is restored from its credentials, and gets another token when its tokens w
   await expect(client.guide('work-permit')).rejects.toMatchObject({ status: 401, code: 'invalid-client' })
 })
 
-test('sends a message once in repeated calls, reads its state, and withdraws it', async () => {
+test('a client sends a message once in repeated calls, reads its state, and withdraws it', async () => {
   const client = await createConfirmedClient()
   const message = await client.sendMessage(MESSAGE)
   expect(await client.sendMessage(MESSAGE)).toEqual(message)
@@ -85,7 +85,7 @@ test('sends a message once in repeated calls, reads its state, and withdraws it'
   expect(client.credentials).toBeUndefined()
 })
 
-test('fails with the code of the mistake if no person has confirmed, or the code is not shown or wrong', async () => {
+test('a client fails with the code of the mistake if no person has confirmed, or the code is not shown or wrong', async () => {
   const client = new Plainpath(system.origin)
   await client.register()
   await expect(client.sendMessage(MESSAGE)).rejects.toMatchObject({ status: 409, code: 'no-claim' })

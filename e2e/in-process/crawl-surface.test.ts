@@ -22,12 +22,12 @@ beforeAll(async () => {
 afterAll(() => system[Symbol.asyncDispose]())
 
 /** Paths that programs request without a link: crawlers (RFC 9309), browsers and phones. */
-const CONVENTIONAL = new Set(['/robots.txt', '/favicon.ico', '/apple-touch-icon.png'])
+const CONVENTIONAL_PATHS = new Set(['/robots.txt', '/favicon.ico', '/apple-touch-icon.png'])
 /** The paths of a sign-in. The metadata names the first, and its responses lead to the others. */
-const SIGN_IN = new Set(['/oauth/authorize', '/oauth/authorize/{uid}', '/oauth/sign-in/{uid}'])
+const SIGN_IN_PATHS = new Set(['/oauth/authorize', '/oauth/authorize/{uid}', '/oauth/sign-in/{uid}'])
 
-/** Pages to which only links in mails lead. */
-const MAILED = new Set([
+/** The paths of pages to which only links in mails lead. */
+const MAILED_PATHS = new Set([
   '/claim',
   '/waitlist/confirm',
   '/waitlist/remove',
@@ -44,7 +44,7 @@ test('a document, a link, a mail or a convention names every public path that is
 })
 
 async function isNamed(method: string, path: string): Promise<boolean> {
-  if (CONVENTIONAL.has(path) || SIGN_IN.has(path) || MAILED.has(path)) return true
+  if (CONVENTIONAL_PATHS.has(path) || SIGN_IN_PATHS.has(path) || MAILED_PATHS.has(path)) return true
   if (documentedOperations.has(`${method} ${path}`)) return true
   // The signed-in MCP server asks the client to sign in, whatever the method.
   if (method === 'POST' || path === '/mcp') return listPostTargets(visits).has(`${system.origin}${path}`)

@@ -10,11 +10,11 @@ import {
   startDocumentHost,
 } from '@plainpath/auth/document-host'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fencedBlocks } from '../fenced-blocks.ts'
+import { extractFencedBlocks } from '../fenced-blocks.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const DOMAIN = 'agent.example.org'
-const SHOWN_ID = 'https://agent.example.org/plainpath-client.json'
+const DOCUMENTED_ID = 'https://agent.example.org/plainpath-client.json'
 const KEY_FILE = 'plainpath-key.pem'
 
 const resources = new AsyncDisposableStack()
@@ -30,7 +30,7 @@ afterAll(() => resources.disposeAsync())
 
 async function readCommands(document: string): Promise<string[]> {
   const markdown = await (await fetch(`${system.origin}${document}`)).text()
-  return fencedBlocks(markdown, 'sh')
+  return extractFencedBlocks(markdown, 'sh')
 }
 
 /** Opens a new folder, in which each call of `run` runs commands in a new shell. The shell ends at the first failing command. */
@@ -60,7 +60,7 @@ async function expectPrivate(file: string): Promise<void> {
 test('an agent with a domain reads a guide with the commands of /auth/domain.md', async () => {
   await using shell = await openShell()
   const id = documents.getUrl(DOMAIN, '/plainpath-client.json')
-  const blocks = (await readCommands('/auth/domain.md')).map((block) => block.replaceAll(SHOWN_ID, id))
+  const blocks = (await readCommands('/auth/domain.md')).map((block) => block.replaceAll(DOCUMENTED_ID, id))
   const [storeProgram = '', writeDocument = '', readGuide = '', ...others] = blocks
   expect(others).toEqual([])
   await shell.run(storeProgram, writeDocument)
@@ -75,8 +75,8 @@ test('an agent reads a guide with a bound token, with the commands of /auth.md a
   const [register = ''] = await readCommands('/auth.md')
   const [storeProgram = '', readGuide = '', ...others] = await readCommands('/auth/dpop.md')
   expect(others).toEqual([])
-  const asBearer = `curl -sS -o /dev/null -w 'as bearer: %{http_code}' -H "Authorization: Bearer $token" $guide`
-  const output = await shell.run(register, storeProgram, readGuide, asBearer)
+  const readGuideAsBearer = `curl -sS -o /dev/null -w 'as bearer: %{http_code}' -H "Authorization: Bearer $token" $guide`
+  const output = await shell.run(register, storeProgram, readGuide, readGuideAsBearer)
   expect(output).toContain('"talkToAnAttorneyWhen":')
   expect(output).toMatch(/as bearer: 401$/)
   await expectPrivate(shell.toPath(KEY_FILE))

@@ -14,7 +14,7 @@ import {
   parseExchanges,
   parseRequest,
 } from '../documented-exchanges.ts'
-import { fencedBlocks } from '../fenced-blocks.ts'
+import { extractFencedBlocks } from '../fenced-blocks.ts'
 import { createMailSettings, findLink } from '../verification-steps.ts'
 import { type System, startSystem } from './start-system.ts'
 
@@ -45,7 +45,7 @@ const encodeCredentials = ({ client_id, client_secret }: Agent) =>
 const readDocument = async (path: string) => (await fetch(system.origin + path)).text()
 
 /**
- * Sends the requests that a document shows, in their order. Puts real values in place of the shown ones, and signs JWTs where the
+ * Sends the requests that a document shows, in their order. Replaces the shown values with real ones, and signs a JWT where the
  * document has a placeholder.
  *
  * @returns each exchange of the document with the response and its parsed body
@@ -66,7 +66,7 @@ async function sendDocumentedRequests(path: string) {
   const steps: { exchange: DocumentedExchange; response: Response; real: unknown }[] = []
   for (const { exchange, json } of parseExchanges(await readDocument(path))) {
     signer.learn(exchange, json)
-    for (const document of json.filter(isDocument))
+    for (const document of json.filter(isClientDocument))
       documents.serve(
         DOCUMENT_PATH,
         createJsonHandler(JSON.parse(fill(signer.fillKeys(JSON.stringify(document))))),
@@ -77,10 +77,13 @@ async function sendDocumentedRequests(path: string) {
       method,
       headers: Object.fromEntries(
         await Promise.all(
-          Object.entries(headers).map(async ([name, value]) => [name, await signer.fill(fill(value), fill)]),
+          Object.entries(headers).map(async ([name, value]) => [
+            name,
+            await signer.fillJwts(fill(value), fill),
+          ]),
         ),
       ),
-      ...(exchange.body !== undefined && { body: await signer.fill(fill(exchange.body), fill) }),
+      ...(exchange.body !== undefined && { body: await signer.fillJwts(fill(exchange.body), fill) }),
     })
     const text = await response.text()
     const real: unknown = text === '' ? undefined : JSON.parse(text)
@@ -95,9 +98,9 @@ async function sendDocumentedRequests(path: string) {
 
 /** Plays the person: opens the mailed link and reads the code. @returns the code in the document, and the real one */
 async function readCode({ body = '' }: DocumentedExchange, email: string): Promise<[string, string]> {
-  const mailed = () => mail.received.find(({ to }) => to.includes(email))
-  await expect.poll(mailed).toBeDefined()
-  const attempt = new URL(findLink(mailed()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
+  const findMail = () => mail.received.find(({ to }) => to.includes(email))
+  await expect.poll(findMail).toBeDefined()
+  const attempt = new URL(findLink(findMail()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
   const page = await fetch(`${system.origin}/claim`, {
     method: 'POST',
     body: new URLSearchParams({ attempt, answer: 'yes' }),
@@ -106,14 +109,14 @@ async function readCode({ body = '' }: DocumentedExchange, email: string): Promi
   return [(JSON.parse(body) as { otp: string }).otp, code]
 }
 
-const isDocument = (shown: unknown) => typeof shown === 'object' && !!shown && 'client_id' in shown
+const isClientDocument = (shown: unknown) => typeof shown === 'object' && !!shown && 'client_id' in shown
 
 interface ShownJwt {
   readonly header: { readonly alg: string; readonly jwk?: object }
   readonly claims: JWTPayload
 }
 
-/** Creates a signer. It has a key in place of the one in the document, and signs JWTs as the document describes them. */
+/** Creates a signer with a new key, which replaces the key in the document. It signs JWTs as the document describes them. */
 async function createSigner() {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const jwk = await exportJWK(publicKey)
@@ -139,7 +142,8 @@ async function createSigner() {
       if (x && y && jwk.x && jwk.y) shownKeys.set(x, jwk.x).set(y, jwk.y)
     },
     fillKeys,
-    async fill(text: string, fill: (text: string) => string): Promise<string> {
+    /** Replaces the placeholders for JWTs. @param fill replaces the other values of the document */
+    async fillJwts(text: string, fill: (text: string) => string): Promise<string> {
       let filled = fillKeys(text)
       for (const [placeholder, isJwtFor] of PLACEHOLDERS) {
         const jwt = jwts.findLast(isJwtFor)
@@ -189,7 +193,7 @@ const withoutRequestId = (body: unknown) => ({ ...(body as object), request_id: 
 
 test('/auth.md shows the responses of the registration and of the token endpoint', async () => {
   const markdown = await readDocument('/auth.md')
-  const blocks = fencedBlocks(markdown, 'json').map((json) => JSON.parse(json))
+  const blocks = extractFencedBlocks(markdown, 'json').map((json) => JSON.parse(json))
   const registered = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
   const agent = (await registered.json()) as Agent
   const token = await fetch(`${system.origin}/oauth/token`, {

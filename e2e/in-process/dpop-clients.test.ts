@@ -38,22 +38,22 @@ async function register(body: object): Promise<{ client_id: string; client_secre
   return (await response.json()) as { client_id: string; client_secret: string }
 }
 
-const CLIENTS: Readonly<Record<string, (bound: object) => Promise<RegisteredClient>>> = {
-  'a secret': async (bound) => {
-    const { client_id, client_secret } = await register(bound)
+const CLIENT_FACTORIES: Readonly<Record<string, (metadata: object) => Promise<RegisteredClient>>> = {
+  'a secret': async (metadata) => {
+    const { client_id, client_secret } = await register(metadata)
     return { clientId: client_id, credential: client_secret }
   },
-  'a key': async (bound) => {
+  'a key': async (metadata) => {
     const { privateKey, publicKey } = await oauth.generateKeyPair('ES256')
     const jwk = await crypto.subtle.exportKey('jwk', publicKey)
-    const { client_id } = await register({ ...bound, jwks: { keys: [{ ...jwk, kid: 'one' }] } })
+    const { client_id } = await register({ ...metadata, jwks: { keys: [{ ...jwk, kid: 'one' }] } })
     return { clientId: client_id, credential: { key: privateKey, kid: 'one' } }
   },
-  'a document': async (bound) => {
+  'a document': async (metadata) => {
     const { privateKey, publicKey } = await oauth.generateKeyPair('ES256')
     const key = { jwk: { ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'one' } as JWK }
     const { client_id, change } = documents.publish([key])
-    change({ ...createDocument(client_id, [key]), ...bound })
+    change({ ...createDocument(client_id, [key]), ...metadata })
     return { clientId: client_id, credential: { key: privateKey, kid: 'one' } }
   },
 }
@@ -62,15 +62,15 @@ const CLIENTS: Readonly<Record<string, (bound: object) => Promise<RegisteredClie
 interface Session {
   getToken(): Promise<{ access_token: string; token_type: string }>
   /** Reads a guide with a token that is bound to the key of this session. @returns the status */
-  read(token: string): Promise<number>
+  readGuide(token: string): Promise<number>
   revoke(token: string): Promise<void>
 }
 
 /** The number of times that the server required a nonce. */
-let nonceErrors = 0
+let nonceErrorCount = 0
 const countingFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
-  if (response.status === 400 && response.headers.has('dpop-nonce')) nonceErrors += 1
+  if (response.status === 400 && response.headers.has('dpop-nonce')) nonceErrorCount += 1
   return response
 }
 
@@ -87,7 +87,7 @@ async function readStatus(request: () => Promise<Response>): Promise<number> {
   }
 }
 
-async function withOauth4webapi(
+async function openOauth4webapiSession(
   { clientId, credential }: RegisteredClient,
   alg: Algorithm,
 ): Promise<Session> {
@@ -97,8 +97,8 @@ async function withOauth4webapi(
   const client: oauth.Client = { client_id: clientId }
   const DPoP = oauth.DPoP(client, await oauth.generateKeyPair(alg))
   const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: countingFetch as never }
-  const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
-  const server = await oauth.processDiscoveryResponse(issuer, discovered)
+  const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
+  const server = await oauth.processDiscoveryResponse(issuer, discoveryResponse)
   expect(server.dpop_signing_alg_values_supported).toContain(alg)
   const request = async () =>
     oauth.processClientCredentialsResponse(
@@ -116,7 +116,7 @@ async function withOauth4webapi(
         return await request()
       }
     },
-    read: (token) =>
+    readGuide: (token) =>
       readStatus(() =>
         oauth.protectedResourceRequest(token, 'GET', getGuideUrl(), undefined, undefined, {
           DPoP,
@@ -131,7 +131,7 @@ async function withOauth4webapi(
   }
 }
 
-async function withOpenidClient(
+async function openOpenidSession(
   { clientId, credential }: RegisteredClient,
   alg: Algorithm,
 ): Promise<Session> {
@@ -145,7 +145,7 @@ async function withOpenidClient(
   const DPoP = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair(alg))
   return {
     getToken: () => openid.clientCredentialsGrant(config, {}, { DPoP }),
-    read: (token) =>
+    readGuide: (token) =>
       readStatus(() =>
         openid.fetchProtectedResource(config, token, getGuideUrl(), 'GET', undefined, undefined, { DPoP }),
       ),
@@ -153,31 +153,31 @@ async function withOpenidClient(
   }
 }
 
-const LIBRARIES = { oauth4webapi: withOauth4webapi, 'openid-client': withOpenidClient }
+const LIBRARIES = { oauth4webapi: openOauth4webapiSession, 'openid-client': openOpenidSession }
 
-const CASES = Object.entries(LIBRARIES).flatMap(([library, open]) =>
-  Object.entries(CLIENTS).flatMap(([method, client]) =>
-    ALGORITHMS.map((alg) => ({ library, method, alg, open, client })),
+const CASES = Object.entries(LIBRARIES).flatMap(([library, openSession]) =>
+  Object.entries(CLIENT_FACTORIES).flatMap(([method, createClient]) =>
+    ALGORITHMS.map((alg) => ({ library, method, alg, openSession, createClient })),
   ),
 )
 
 test.for(CASES)(
   '$library: an agent with $method gets, uses, renews and revokes tokens bound to a key of $alg',
-  async ({ alg, open, client }) => {
-    const session = await open(await client({ dpop_bound_access_tokens: true }), alg)
-    nonceErrors = 0
+  async ({ alg, openSession, createClient }) => {
+    const session = await openSession(await createClient({ dpop_bound_access_tokens: true }), alg)
+    nonceErrorCount = 0
     const tokens = [await session.getToken(), await session.getToken()]
     // The library reuses the nonce that it received.
-    expect(nonceErrors).toBe(1)
+    expect(nonceErrorCount).toBe(1)
     expect(tokens.map(({ token_type }) => token_type)).toEqual(['dpop', 'dpop'])
-    const [first = '', second = ''] = tokens.map(({ access_token }) => access_token)
-    expect(second).not.toBe(first)
-    expect([await session.read(first), await session.read(second)]).toEqual([200, 200])
-    expect(await readAsBearer(first)).toBe(401)
-    await session.revoke(first)
-    expect([await session.read(first), await session.read(second)]).toEqual([401, 200])
-    await session.revoke(second)
-    expect(await session.read(second)).toBe(401)
+    const [firstToken = '', secondToken = ''] = tokens.map(({ access_token }) => access_token)
+    expect(secondToken).not.toBe(firstToken)
+    expect([await session.readGuide(firstToken), await session.readGuide(secondToken)]).toEqual([200, 200])
+    expect(await readAsBearer(firstToken)).toBe(401)
+    await session.revoke(firstToken)
+    expect([await session.readGuide(firstToken), await session.readGuide(secondToken)]).toEqual([401, 200])
+    await session.revoke(secondToken)
+    expect(await session.readGuide(secondToken)).toBe(401)
   },
 )
 

@@ -3,6 +3,7 @@ import {
   auth as mcpAuth,
   PrivateKeyJwtProvider,
 } from '@modelcontextprotocol/client'
+// In this file, the suffix 1 marks names of version 1.x of the MCP SDK.
 import { auth as mcpAuth1 } from '@modelcontextprotocol/sdk/client/auth.js'
 import {
   ClientCredentialsProvider as ClientCredentialsProvider1,
@@ -17,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type System, startSystem } from './start-system.ts'
 
 /*
- * OAuth client libraries that agents use, unmodified. Each gets a token, uses it, gets another one and revokes it, if the library
+ * OAuth client libraries that agents use, unmodified. Each gets a token, uses it, gets another one and revokes that one, if the library
  * can revoke. Each authenticates with a secret and, if the library can, with a key that is registered or in a document.
  * `dpop-clients.test.ts` tests tokens that are bound to a key. `e2e/system/python-client.test.ts` tests `requests-oauthlib`, which
  * is not an npm package.
@@ -32,11 +33,11 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-interface WithSecret {
+interface AgentWithSecret {
   readonly client_id: string
   readonly client_secret: string
 }
-interface WithKey {
+interface AgentWithKey {
   readonly client_id: string
   readonly kid: string
   readonly key: oauth.CryptoKey
@@ -51,18 +52,18 @@ interface Session {
 }
 type Fetch = typeof globalThis.fetch
 
-async function register(body: object = {}): Promise<WithSecret> {
+async function register(body: object = {}): Promise<AgentWithSecret> {
   const response = await fetch(`${system.origin}/api/agent/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   expect(response.status).toBe(201)
-  return (await response.json()) as WithSecret
+  return (await response.json()) as AgentWithSecret
 }
 
 /** Registers a client that is changing its key: it has two, and signs with the second. */
-async function registerKeys(): Promise<WithKey> {
+async function registerKeys(): Promise<AgentWithKey> {
   const [old, current] = await Promise.all([generateKey(), generateKey()])
   const keys = [
     { ...old.publicJwk, kid: 'old' },
@@ -73,7 +74,7 @@ async function registerKeys(): Promise<WithKey> {
 }
 
 /** Publishes the document of a client with one key. Such a client does not register. */
-async function publishKey(): Promise<WithKey> {
+async function publishKey(): Promise<AgentWithKey> {
   const { publicJwk, privateJwk, privateKey } = await generateKey()
   const { client_id } = documents.publish([{ jwk: { ...publicJwk, kid: 'current' } as JWK }])
   return { client_id, kid: 'current', key: privateKey, jwk: privateJwk }
@@ -87,17 +88,17 @@ async function generateKey() {
   return { privateKey, publicJwk: publicJwk!, privateJwk: privateJwk! }
 }
 
-const insecure = { [oauth.allowInsecureRequests]: true } as const
+const INSECURE = { [oauth.allowInsecureRequests]: true } as const
 
-async function withOauth4webapi(
+async function openOauth4webapiSession(
   clientId: string,
   clientAuth: oauth.ClientAuth,
   send: Fetch,
 ): Promise<Session> {
   const issuer = new URL(system.origin)
-  const options = { ...insecure, [oauth.customFetch]: send as never }
-  const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
-  const server = await oauth.processDiscoveryResponse(issuer, discovered)
+  const options = { ...INSECURE, [oauth.customFetch]: send as never }
+  const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
+  const server = await oauth.processDiscoveryResponse(issuer, discoveryResponse)
   const client = { client_id: clientId }
   return {
     async getToken() {
@@ -118,7 +119,7 @@ async function withOauth4webapi(
   }
 }
 
-async function withOpenidClient(
+async function openOpenidSession(
   clientId: string,
   clientAuth: openid.ClientAuth,
   send: Fetch,
@@ -134,7 +135,7 @@ async function withOpenidClient(
   }
 }
 
-function withSimpleOauth2(agent: WithSecret, authorizationMethod: 'header' | 'body'): Session {
+function openSimpleOauth2Session(agent: AgentWithSecret, authorizationMethod: 'header' | 'body'): Session {
   const client = new ClientCredentials({
     client: { id: agent.client_id, secret: agent.client_secret },
     auth: { tokenHost: system.origin, tokenPath: '/oauth/token', revokePath: '/oauth/revoke' },
@@ -146,7 +147,10 @@ function withSimpleOauth2(agent: WithSecret, authorizationMethod: 'header' | 'bo
   }
 }
 
-function withMcp(provider: ClientCredentialsProvider | PrivateKeyJwtProvider, fetchFn: Fetch): Session {
+function openMcpSession(
+  provider: ClientCredentialsProvider | PrivateKeyJwtProvider,
+  fetchFn: Fetch,
+): Session {
   const serverUrl = `${system.origin}/api/mcp`
   return {
     async getToken() {
@@ -156,7 +160,10 @@ function withMcp(provider: ClientCredentialsProvider | PrivateKeyJwtProvider, fe
   }
 }
 
-function withMcp1(provider: ClientCredentialsProvider1 | PrivateKeyJwtProvider1, fetchFn: Fetch): Session {
+function openMcpSession1(
+  provider: ClientCredentialsProvider1 | PrivateKeyJwtProvider1,
+  fetchFn: Fetch,
+): Session {
   const serverUrl = `${system.origin}/api/mcp`
   return {
     async getToken() {
@@ -166,107 +173,116 @@ function withMcp1(provider: ClientCredentialsProvider1 | PrivateKeyJwtProvider1,
   }
 }
 
-const mcpSecret = ({ client_id, client_secret }: WithSecret) => ({
+const toMcpSecretOptions = ({ client_id, client_secret }: AgentWithSecret) => ({
   clientId: client_id,
   clientSecret: client_secret,
   expectedIssuer: system.origin,
 })
-const mcpKey = ({ client_id, jwk }: WithKey) => ({
+const toMcpKeyOptions = ({ client_id, jwk }: AgentWithKey) => ({
   clientId: client_id,
   privateKey: { ...jwk },
   algorithm: 'ES256',
   expectedIssuer: system.origin,
 })
 
-const WITH_SECRET: [string, (agent: WithSecret, send: Fetch) => Session | Promise<Session>][] = [
+const SECRET_CLIENTS: [string, (agent: AgentWithSecret, send: Fetch) => Session | Promise<Session>][] = [
   [
     'oauth4webapi, HTTP Basic',
-    (agent, send) => withOauth4webapi(agent.client_id, oauth.ClientSecretBasic(agent.client_secret), send),
+    (agent, send) =>
+      openOauth4webapiSession(agent.client_id, oauth.ClientSecretBasic(agent.client_secret), send),
   ],
   [
     'oauth4webapi, form fields',
-    (agent, send) => withOauth4webapi(agent.client_id, oauth.ClientSecretPost(agent.client_secret), send),
+    (agent, send) =>
+      openOauth4webapiSession(agent.client_id, oauth.ClientSecretPost(agent.client_secret), send),
   ],
   [
     'openid-client, HTTP Basic',
-    (agent, send) => withOpenidClient(agent.client_id, openid.ClientSecretBasic(agent.client_secret), send),
+    (agent, send) => openOpenidSession(agent.client_id, openid.ClientSecretBasic(agent.client_secret), send),
   ],
   [
     'openid-client, form fields',
-    (agent, send) => withOpenidClient(agent.client_id, openid.ClientSecretPost(agent.client_secret), send),
+    (agent, send) => openOpenidSession(agent.client_id, openid.ClientSecretPost(agent.client_secret), send),
   ],
-  ['simple-oauth2, HTTP Basic', (agent) => withSimpleOauth2(agent, 'header')],
-  ['simple-oauth2, form fields', (agent) => withSimpleOauth2(agent, 'body')],
+  ['simple-oauth2, HTTP Basic', (agent) => openSimpleOauth2Session(agent, 'header')],
+  ['simple-oauth2, form fields', (agent) => openSimpleOauth2Session(agent, 'body')],
   [
     '@modelcontextprotocol/client 2.x',
-    (agent, send) => withMcp(new ClientCredentialsProvider(mcpSecret(agent)), send),
+    (agent, send) => openMcpSession(new ClientCredentialsProvider(toMcpSecretOptions(agent)), send),
   ],
   [
     '@modelcontextprotocol/sdk 1.x',
-    (agent, send) => withMcp1(new ClientCredentialsProvider1(mcpSecret(agent)), send),
+    (agent, send) => openMcpSession1(new ClientCredentialsProvider1(toMcpSecretOptions(agent)), send),
   ],
 ]
 
-/** simple-oauth2 authenticates with a secret only. The MCP SDKs send no `kid`. */
-const WITH_KEY: [string, (agent: WithKey, send: Fetch) => Session | Promise<Session>][] = [
+/** Clients that sign with a key. simple-oauth2 is absent, because it supports only secrets. The MCP SDKs send no `kid`. */
+const KEY_CLIENTS: [string, (agent: AgentWithKey, send: Fetch) => Session | Promise<Session>][] = [
   [
     'oauth4webapi, with kid',
-    ({ client_id, ...key }, send) => withOauth4webapi(client_id, oauth.PrivateKeyJwt(key), send),
+    ({ client_id, ...key }, send) => openOauth4webapiSession(client_id, oauth.PrivateKeyJwt(key), send),
   ],
   [
     'oauth4webapi, without kid',
-    ({ client_id, key }, send) => withOauth4webapi(client_id, oauth.PrivateKeyJwt(key), send),
+    ({ client_id, key }, send) => openOauth4webapiSession(client_id, oauth.PrivateKeyJwt(key), send),
   ],
   [
     'openid-client, with kid',
-    ({ client_id, ...key }, send) => withOpenidClient(client_id, openid.PrivateKeyJwt(key), send),
+    ({ client_id, ...key }, send) => openOpenidSession(client_id, openid.PrivateKeyJwt(key), send),
   ],
   [
     'openid-client, without kid',
-    ({ client_id, key }, send) => withOpenidClient(client_id, openid.PrivateKeyJwt(key), send),
+    ({ client_id, key }, send) => openOpenidSession(client_id, openid.PrivateKeyJwt(key), send),
   ],
   [
     '@modelcontextprotocol/client 2.x, without kid',
-    (agent, send) => withMcp(new PrivateKeyJwtProvider(mcpKey(agent)), send),
+    (agent, send) => openMcpSession(new PrivateKeyJwtProvider(toMcpKeyOptions(agent)), send),
   ],
   [
     '@modelcontextprotocol/sdk 1.x, without kid',
-    (agent, send) => withMcp1(new PrivateKeyJwtProvider1(mcpKey(agent)), send),
+    (agent, send) => openMcpSession1(new PrivateKeyJwtProvider1(toMcpKeyOptions(agent)), send),
   ],
 ]
 
 const readGuides = async (token: string | undefined) =>
   (await fetch(`${system.origin}/api/guides`, { headers: { authorization: `Bearer ${token}` } })).status
 
+/** Expects that a client can get, use, renew and, if its library supports that, revoke tokens. */
 async function expectJourney(session: Session): Promise<void> {
   const token = await session.getToken()
   expect(await readGuides(token)).toBe(200)
-  const another = await session.getToken()
-  expect(another).not.toBe(token)
-  expect(await readGuides(another)).toBe(200)
+  const secondToken = await session.getToken()
+  expect(secondToken).not.toBe(token)
+  expect(await readGuides(secondToken)).toBe(200)
   if (!session.revoke) return
-  await session.revoke(another!)
-  expect([await readGuides(another), await readGuides(token)]).toEqual([401, 200])
-  await session.revoke(another!)
+  await session.revoke(secondToken!)
+  expect([await readGuides(secondToken), await readGuides(token)]).toEqual([401, 200])
+  await session.revoke(secondToken!)
 }
 
-test.for(WITH_SECRET)(
+test.for(SECRET_CLIENTS)(
   '%s: an agent with a secret gets, renews and revokes a token',
-  async ([_name, open]) => {
-    await expectJourney(await open(await register(), fetch))
+  async ([_name, openSession]) => {
+    await expectJourney(await openSession(await register(), fetch))
   },
 )
 
-test.for(WITH_KEY)('%s: an agent with two keys gets, renews and revokes a token', async ([_name, open]) => {
-  await expectJourney(await open(await registerKeys(), fetch))
-})
+test.for(KEY_CLIENTS)(
+  '%s: an agent with two keys gets, renews and revokes a token',
+  async ([_name, openSession]) => {
+    await expectJourney(await openSession(await registerKeys(), fetch))
+  },
+)
 
-test.for(WITH_KEY)('%s: an agent with a document gets, renews and revokes a token', async ([_name, open]) => {
-  await expectJourney(await open(await publishKey(), fetch))
-})
+test.for(KEY_CLIENTS)(
+  '%s: an agent with a document gets, renews and revokes a token',
+  async ([_name, openSession]) => {
+    await expectJourney(await openSession(await publishKey(), fetch))
+  },
+)
 
-describe('authorization_endpoint', () => {
-  /** Removes the endpoint from the metadata. */
+describe('without authorization_endpoint in the metadata', () => {
+  /** Removes the endpoint from the metadata, and otherwise works like `fetch`. */
   const fetchWithoutEndpoint: Fetch = async (input, init) => {
     const response = await fetch(input, init)
     if (!new Request(input).url.includes('/.well-known/oauth-authorization-server')) return response
@@ -275,17 +291,17 @@ describe('authorization_endpoint', () => {
     return Response.json(metadata)
   }
 
-  test.for(WITH_SECRET.filter(([name]) => !name.startsWith('@modelcontextprotocol/')))(
-    '%s works without it',
-    async ([_name, open]) => {
-      await expectJourney(await open(await register(), fetchWithoutEndpoint))
+  test.for(SECRET_CLIENTS.filter(([name]) => !name.startsWith('@modelcontextprotocol/')))(
+    '%s gets, renews and revokes a token',
+    async ([_name, openSession]) => {
+      await expectJourney(await openSession(await register(), fetchWithoutEndpoint))
     },
   )
 
-  test.for(WITH_SECRET.filter(([name]) => name.startsWith('@modelcontextprotocol/')))(
-    '%s gets no token without it',
-    async ([_name, open]) => {
-      const session = await open(await register(), fetchWithoutEndpoint)
+  test.for(SECRET_CLIENTS.filter(([name]) => name.startsWith('@modelcontextprotocol/')))(
+    '%s gets no token',
+    async ([_name, openSession]) => {
+      const session = await openSession(await register(), fetchWithoutEndpoint)
       await expect(session.getToken()).rejects.toThrow(/authorization_endpoint/)
     },
   )

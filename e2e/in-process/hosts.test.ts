@@ -3,8 +3,15 @@ import { readFileSync } from 'node:fs'
 import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, initialize, openApp, parseMessage, type ServerMetadata, sendMcp } from '../hosts/app.ts'
-import { type Connected, requireCallback, requireTokens } from '../hosts/connect.ts'
+import {
+  type App,
+  createInitialize,
+  openApp,
+  parseMessage,
+  type ServerMetadata,
+  sendMcp,
+} from '../hosts/app.ts'
+import { type AppConnection, requireCallback, requireTokens } from '../hosts/connect.ts'
 import type { HostFixture } from '../hosts/host-fixture.ts'
 import { HOSTS } from '../hosts/host-fixtures.ts'
 import { newPerson, type Person } from '../hosts/person.ts'
@@ -13,8 +20,8 @@ import { createSender } from '../send.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 /*
- * Every chat host and IDE, with requests as it sends them: it introduces itself, a person signs in, and it uses, refreshes and
- * loses its tokens.
+ * Every chat host and IDE, with requests as it sends them. The host introduces itself, a person signs in, and the host uses and
+ * refreshes its tokens until the person revokes the access.
  */
 
 const CHAT_HOSTS = JSON.parse(
@@ -44,37 +51,38 @@ test('every fixture has a unique name, and names its source', () => {
 })
 
 test('every redirect URI, prefix and document of the list of hosts is used by a fixture', () => {
-  const used = HOSTS.map(({ redirectUri }) => redirectUri)
-  const documented = HOSTS.flatMap(({ introduction }) =>
+  const usedUris = HOSTS.map(({ redirectUri }) => redirectUri)
+  const usedDocuments = HOSTS.flatMap(({ introduction }) =>
     introduction.by === 'document' ? (introduction.clientId ?? []) : [],
   )
   for (const { redirectUris, redirectUriPrefixes, documents: copies } of CHAT_HOSTS.hosts) {
-    expect(used).toEqual(expect.arrayContaining(redirectUris))
+    expect(usedUris).toEqual(expect.arrayContaining(redirectUris))
     for (const prefix of redirectUriPrefixes)
-      expect(used.filter((uri) => uri.startsWith(prefix) && uri.length > prefix.length)).not.toEqual([])
-    expect(documented).toEqual(expect.arrayContaining(copies.map(({ metadata }) => metadata.client_id)))
+      expect(usedUris.filter((uri) => uri.startsWith(prefix) && uri.length > prefix.length)).not.toEqual([])
+    expect(usedDocuments).toEqual(expect.arrayContaining(copies.map(({ metadata }) => metadata.client_id)))
   }
 })
 
-/** A fixture with a random port in place of the one on which its program listens. */
+/** An open app with its fixture. In its redirect URI, a random port replaces `PORT`. */
 interface Host {
   readonly fixture: HostFixture
   readonly app: App
   readonly redirectUri: string
 }
 
-type Documents = 'pinned' | 'published'
+/** Where auth finds the document of a host: in its pinned copies, or at a URL of the test server. */
+type DocumentSource = 'pinned' | 'published'
 
 const METADATA_PATHS = {
   path: '/.well-known/oauth-protected-resource/mcp',
   root: '/.well-known/oauth-protected-resource',
 } as const
 
-async function openHost(fixture: HostFixture, documentsAre: Documents): Promise<Host> {
+async function openHost(fixture: HostFixture, documentSource: DocumentSource): Promise<Host> {
   const port = String(randomInt(49_152, 65_536))
   const withPort = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('PORT', port)) as T
   const { introduction, userAgents, clientInfo, capabilities, revision, metadataAt } = fixture
-  const common = {
+  const commonOptions = {
     origin: system.origin,
     userAgents,
     clientInfo,
@@ -87,10 +95,10 @@ async function openHost(fixture: HostFixture, documentsAre: Documents): Promise<
     return {
       fixture,
       redirectUri,
-      app: await openApp({ ...common, registration: withPort(introduction.body) }),
+      app: await openApp({ ...commonOptions, registration: withPort(introduction.body) }),
     }
-  if (documentsAre === 'pinned' && introduction.clientId !== undefined)
-    return { fixture, redirectUri, app: await openApp({ ...common, clientId: introduction.clientId }) }
+  if (documentSource === 'pinned' && introduction.clientId !== undefined)
+    return { fixture, redirectUri, app: await openApp({ ...commonOptions, clientId: introduction.clientId }) }
   const key = fixture.assertion && (await publishKey(fixture.assertion))
   const { url } = publishDocument(documents, (id) => ({
     client_id: id,
@@ -100,7 +108,7 @@ async function openHost(fixture: HostFixture, documentsAre: Documents): Promise<
   return {
     fixture,
     redirectUri,
-    app: await openApp({ ...common, clientId: url, ...(key && { authenticate: key.sign }) }),
+    app: await openApp({ ...commonOptions, clientId: url, ...(key && { authenticate: key.sign }) }),
   }
 }
 
@@ -138,7 +146,7 @@ const SCOPES: Readonly<Record<HostFixture['scope'], (app: App) => string | undef
   nothing: () => undefined,
 }
 
-async function connectHost({ fixture, app, redirectUri }: Host, person: Person): Promise<Connected> {
+async function connectHost({ fixture, app, redirectUri }: Host, person: Person): Promise<AppConnection> {
   const resource = {
     'as published': app.resource.resource,
     'with a slash': `${app.resource.resource}/`,
@@ -161,32 +169,34 @@ async function connectHost({ fixture, app, redirectUri }: Host, person: Person):
 /** Sends what the host sends first, up to the list of tools. Returns their names. */
 async function startSession({ fixture, app }: Host, token: string): Promise<readonly string[]> {
   if (fixture.discoversFirst) {
-    const discovered = await app.mcp({ method: 'server/discover' }, { token, version: '2026-07-28' })
+    const discovered = await app.sendMessage({ method: 'server/discover' }, { token, version: '2026-07-28' })
     expect(discovered.status).toBe(200)
   }
   const { clientInfo, capabilities, revision } = fixture
-  const initialized = await app.mcp(initialize(clientInfo, capabilities, revision), { token })
-  const { result: agreed } = parseMessage(initialized.text)
-  expect([initialized.status, agreed]).toMatchObject([200, { protocolVersion: revision ?? '2025-11-25' }])
-  expect((await app.mcp({ method: 'notifications/initialized' }, { token })).status).toBe(202)
-  const listed = await app.mcp({ method: 'tools/list' }, { token })
+  const initialized = await app.sendMessage(createInitialize(clientInfo, capabilities, revision), { token })
+  const { result: agreement } = parseMessage(initialized.text)
+  expect([initialized.status, agreement]).toMatchObject([200, { protocolVersion: revision ?? '2025-11-25' }])
+  expect((await app.sendMessage({ method: 'notifications/initialized' }, { token })).status).toBe(202)
+  const listed = await app.sendMessage({ method: 'tools/list' }, { token })
   const { result } = parseMessage(listed.text) as { result: { tools: { name: string }[] } }
   return result.tools.map(({ name }) => name)
 }
 
 /** Asks a question, sends a message for the person, and withdraws it. */
 async function useTools(app: App, token: string): Promise<void> {
-  const answered = await app.call(token, 'answer_question', { question: 'When do I renew my green card?' })
+  const answered = await app.callTool(token, 'answer_question', {
+    question: 'When do I renew my green card?',
+  })
   expect(answered).toMatchObject({ status: 200, structuredContent: { outcome: expect.any(String) } })
   const message = `When do I renew my work permit? ${randomUUID()}`
-  const sent = await app.call(token, 'send_contact_message', { topic: 'question', message })
+  const sent = await app.callTool(token, 'send_contact_message', { topic: 'question', message })
   expect(sent).toMatchObject({ status: 200, structuredContent: { id: expect.any(String) } })
   const id = String(sent.structuredContent?.['id'])
-  expect((await app.call(token, 'get_contact_message', { id })).structuredContent).toMatchObject({
+  expect((await app.callTool(token, 'get_contact_message', { id })).structuredContent).toMatchObject({
     status: 'received',
   })
-  expect((await app.call(token, 'withdraw_contact_message', { id })).isError).toBeFalsy()
-  expect((await app.call(token, 'get_contact_message', { id })).structuredContent).toMatchObject({
+  expect((await app.callTool(token, 'withdraw_contact_message', { id })).isError).toBeFalsy()
+  expect((await app.callTool(token, 'get_contact_message', { id })).structuredContent).toMatchObject({
     status: 'erased',
   })
 }
@@ -207,10 +217,10 @@ async function expectFullLifecycle(host: Host): Promise<void> {
   const lastRefresh = await app.refresh(refreshedTokens[0]?.refreshToken ?? '', { resource: undefined })
   tokens.push(requireTokens(lastRefresh).accessToken)
   for (const token of tokens)
-    expect(await app.call(token, 'list_guides', { limit: 1 })).toMatchObject({ status: 200 })
-  await person.endEverything()
+    expect(await app.callTool(token, 'list_guides', { limit: 1 })).toMatchObject({ status: 200 })
+  await person.revokeAllAccess()
   for (const token of tokens) {
-    expect((await app.mcp({ method: 'tools/list' }, { token })).status).toBe(401)
+    expect((await app.sendMessage({ method: 'tools/list' }, { token })).status).toBe(401)
     await expectChallenge(host, token)
   }
   expect(await app.refresh(requireTokens(lastRefresh).refreshToken)).toMatchObject({
@@ -220,12 +230,12 @@ async function expectFullLifecycle(host: Host): Promise<void> {
 }
 
 /**
- * Checks the response to a tool call with a revoked token. It is a result for ChatGPT, which opens its sign-in only for one, and a
- * 401 for every other host.
+ * Checks the response to a tool call with a revoked token. ChatGPT gets a tool result, because it opens its sign-in only for a
+ * result. Every other host gets a 401.
  */
 async function expectChallenge({ app, fixture }: Host, token: string): Promise<void> {
   const params = { name: 'list_guides', arguments: {} }
-  const { status, text, headers } = await app.mcp({ method: 'tools/call', params }, { token })
+  const { status, text, headers } = await app.sendMessage({ method: 'tools/call', params }, { token })
   const metadata = `resource_metadata="${system.origin}/.well-known/oauth-protected-resource/mcp"`
   if (fixture.userAgents.mcp.startsWith('openai-mcp')) {
     const { result } = parseMessage(text)
@@ -240,7 +250,7 @@ const MCP_HOSTS = [
   ...new Map(HOSTS.map((host) => [`${host.userAgents.mcp} ${host.clientInfo.name}`, host])).values(),
 ]
 
-describe('asks at the public address without signing in, and is never sent to a sign-in:', () => {
+describe('a host asks at the public address without signing in, and is never sent to a sign-in:', () => {
   test.for(MCP_HOSTS.map((host) => [host.name, host] as const))('%s', async ([, host]) => {
     const { userAgents, clientInfo, capabilities, discoversFirst, revision: version = '2025-11-25' } = host
     using sender = createSender(system.mcpPublicOrigin)
@@ -250,10 +260,10 @@ describe('asks at the public address without signing in, and is never sent to a 
     // An invalid token makes no difference.
     for (const token of [undefined, `ppt_${'A'.repeat(43)}`]) {
       const discover = { method: 'server/discover' }
-      const modern = { headers, clientInfo, capabilities, token, version: '2026-07-28' } as const
-      if (discoversFirst) expect((await sendMcp(sender, discover, modern)).status).toBe(200)
-      const first = { protocolVersion: version, capabilities, clientInfo }
-      expect((await send('initialize', first, token)).status).toBe(200)
+      const modernOptions = { headers, clientInfo, capabilities, token, version: '2026-07-28' } as const
+      if (discoversFirst) expect((await sendMcp(sender, discover, modernOptions)).status).toBe(200)
+      const initializeParams = { protocolVersion: version, capabilities, clientInfo }
+      expect((await send('initialize', initializeParams, token)).status).toBe(200)
       expect((await send('notifications/initialized', {}, token)).status).toBe(202)
       const listed = await send('tools/list', {}, token)
       expect([listed.status, listed.text]).toEqual([200, expect.stringContaining('answer_question')])
@@ -262,8 +272,8 @@ describe('asks at the public address without signing in, and is never sent to a 
       const answered = await send('tools/call', call, token)
       expect([answered.status, answered.text]).toEqual([200, expect.stringContaining('"outcome"')])
       // A tool of the other address is unknown here. The response is not a 401, which would begin a sign-in.
-      const other = await send('tools/call', { name: 'send_contact_message', arguments: {} }, token)
-      expect([other.status, other.headers.get('www-authenticate')]).toEqual([200, null])
+      const unknownTool = await send('tools/call', { name: 'send_contact_message', arguments: {} }, token)
+      expect([unknownTool.status, unknownTool.headers.get('www-authenticate')]).toEqual([200, null])
     }
     for (const name of ['oauth-protected-resource', 'oauth-authorization-server', 'openid-configuration'])
       for (const path of [`/.well-known/${name}`, `/.well-known/${name}/mcp`]) {
@@ -274,7 +284,7 @@ describe('asks at the public address without signing in, and is never sent to a 
   })
 })
 
-describe('connects, asks, sends a message, withdraws it, refreshes, and loses access when the person ends it:', () => {
+describe('a host connects, asks, sends a message, withdraws it, refreshes, and loses access when the person ends it:', () => {
   test.for(HOSTS.map((host) => [host.name, host] as const))('%s', async ([, fixture]) => {
     const host = await openHost(fixture, 'pinned')
     using _app = host.app

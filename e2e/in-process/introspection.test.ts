@@ -7,7 +7,7 @@ import { serviceUrls } from '@plainpath/metadata'
 import { describeIntrospection } from '@plainpath/resource/introspection-contract'
 import { openSystemEnvironment } from '../system-environment.ts'
 
-/** The real authorization server must pass the contract of the fake that the API's tests use. */
+/** The real authorization server must fulfil the same contract as the fake server that the API's tests use. */
 describeIntrospection('the authorization server', async () => {
   await using opening = new AsyncDisposableStack()
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
@@ -27,11 +27,11 @@ describeIntrospection('the authorization server', async () => {
   const authorization = `Basic ${Buffer.from(`${agentId}:${agent['client_secret']}`).toString('base64')}`
   const post = (address: string, form: Record<string, string>) =>
     fetch(address, { method: 'POST', headers: { authorization }, body: new URLSearchParams(form) })
-  const issue = async () => {
-    const granted = await (await post(urls.token, { grant_type: 'client_credentials' })).json()
-    return (granted as { access_token: string }).access_token
+  const issueToken = async () => {
+    const tokenResponse = await (await post(urls.token, { grant_type: 'client_credentials' })).json()
+    return (tokenResponse as { access_token: string }).access_token
   }
-  const [activeToken, revokedToken] = [await issue(), await issue()]
+  const [activeToken, revokedToken] = [await issueToken(), await issueToken()]
   await post(urls.revoke, { token: revokedToken })
   const resources = opening.move()
   return {

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-const insecure = { [oauth.allowInsecureRequests]: true } as const
+const INSECURE = { [oauth.allowInsecureRequests]: true } as const
 
 async function register(): Promise<{ client_id: string; client_secret: string }> {
   const response = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
@@ -18,7 +18,7 @@ async function register(): Promise<{ client_id: string; client_secret: string }>
 
 async function discover(): Promise<oauth.AuthorizationServer> {
   const issuer = new URL(system.origin)
-  const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+  const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...INSECURE })
   return oauth.processDiscoveryResponse(issuer, response)
 }
 
@@ -33,7 +33,7 @@ async function issueToken(
     client,
     oauth.ClientSecretBasic(agent.client_secret),
     new URLSearchParams(parameters),
-    insecure,
+    INSECURE,
   )
   return oauth.processClientCredentialsResponse(server, client, response)
 }
@@ -60,14 +60,14 @@ describe('with oauth4webapi, an agent', () => {
     expect(await guide.json()).toMatchObject({ slug: list.guides[0]?.slug, language: 'en', reviewed: null })
 
     const server = await discover()
-    const revoked = await oauth.revocationRequest(
+    const revocationResponse = await oauth.revocationRequest(
       server,
       { client_id: agent.client_id },
       oauth.ClientSecretPost(agent.client_secret),
       token.access_token,
-      insecure,
+      INSECURE,
     )
-    await oauth.processRevocationResponse(revoked)
+    await oauth.processRevocationResponse(revocationResponse)
     expect((await get('/api/guides', token.access_token)).status).toBe(401)
     expect((await get('/api/guides')).status).toBe(200)
   })
@@ -75,8 +75,8 @@ describe('with oauth4webapi, an agent', () => {
   test('finds the authorization server from a challenge', async () => {
     const refusal = await get('/api/guides', 'ppt_wrong')
     expect(refusal.status).toBe(401)
-    const [challenge] = parseChallenges(refusal.headers.get('www-authenticate') ?? '')
-    const metadata = await fetch(challenge?.['resource_metadata'] ?? '')
+    const challenge = parseChallenge(refusal.headers.get('www-authenticate') ?? '')
+    const metadata = await fetch(challenge['resource_metadata'] ?? '')
     const resource = new URL(`${system.origin}/api`)
     const document = await oauth.processResourceDiscoveryResponse(resource, metadata)
     expect(document.authorization_servers).toEqual([system.origin])
@@ -97,7 +97,7 @@ describe('with oauth4webapi, an agent', () => {
     await expect(issueToken(agent)).rejects.toMatchObject({ status: 401 })
   })
 
-  test('gets the permitted part of the requested scopes, and the response lists it', async () => {
+  test('gets those of the requested scopes that it may have, and the response lists them', async () => {
     const agent = await register()
     expect((await issueToken(agent, { scope: 'guides:read contact:write' })).scope).toBe('guides:read')
     await expect(issueToken(agent, { scope: 'contact:write' })).rejects.toMatchObject({
@@ -141,9 +141,10 @@ test('no log line contains a token, a secret, an address or a query string', asy
   expect(logged).toContain('/oauth/token')
 })
 
-function parseChallenges(header: string): Record<string, string>[] {
+/** Parses the parameters of a challenge in `WWW-Authenticate`. */
+function parseChallenge(header: string): Record<string, string> {
   const parameters = [...header.matchAll(/(\w+)="([^"]*)"/g)].map(
     ([, name = '', value = '']) => [name, value] as const,
   )
-  return [Object.fromEntries(parameters)]
+  return Object.fromEntries(parameters)
 }

@@ -3,17 +3,17 @@ import { openPool, type Pool } from '@plainpath/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, openApp, sendRegistration } from '../hosts/app.ts'
 import { HOSTS } from '../hosts/host-fixtures.ts'
-import { documentFor } from '../hosts/hostile-authorizations.ts'
+import { createAppDocument } from '../hosts/hostile-authorizations.ts'
 import { LOOK_ALIKES } from '../hosts/look-alikes.ts'
 import { openPlainBrowser, type PlainBrowser } from '../hosts/plain-browser.ts'
 import { publishDocument } from '../hosts/publish-document.ts'
-import { registrationFor } from '../hosts/scene.ts'
+import { createAppRegistration } from '../hosts/scene.ts'
 import { createSender, type Sender } from '../send.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 /*
  * Redirect URIs that resemble those of the hosts. Each is refused in a registration, in a document and in an authorization
- * request. In the last two cases, the browser is not redirected. The genuine URI is accepted in all three.
+ * request. For a document and an authorization request, the browser is not redirected. The genuine URI is accepted in all three.
  */
 
 const resources = new AsyncDisposableStack()
@@ -31,7 +31,9 @@ beforeAll(async () => {
   db = resources.use(openPool(system.adminUrls.auth, { max: 1 }))
   // The app registers every genuine URI that is imitated.
   const genuineUris = [...new Set(LOOK_ALIKES.map(({ genuineUri }) => genuineUri))]
-  app = resources.use(await openApp({ origin: system.origin, registration: registrationFor(...genuineUris) }))
+  app = resources.use(
+    await openApp({ origin: system.origin, registration: createAppRegistration(...genuineUris) }),
+  )
 })
 afterAll(() => resources.disposeAsync())
 
@@ -39,17 +41,17 @@ const countApps = async () =>
   (await db.query<{ apps: number }>('select count(*)::int as apps from app_clients')).rows[0]?.apps
 
 const register = (...redirectUris: readonly string[]) =>
-  sendRegistration(sender, app.server, registrationFor(...redirectUris))
+  sendRegistration(sender, app.server, createAppRegistration(...redirectUris))
 
-/** Begins an authorization of a new client whose document has these URIs. */
+/** Opens an authorization request of a new client whose document has these URIs. */
 async function authorizeWithDocument(redirectUri: string, redirectUris: readonly string[] = [redirectUri]) {
-  const { url } = publishDocument(documents, (id) => documentFor(id, { redirect_uris: redirectUris }))
+  const { url } = publishDocument(documents, (id) => createAppDocument(id, { redirect_uris: redirectUris }))
   const changes = { client_id: url }
   return browser.open(app.authorize({ redirectUri, changes }).url)
 }
 
-describe.for(LOOK_ALIKES)('$what: $redirectUri', ({ redirectUri, genuineUri }) => {
-  test('cannot be registered, alone or beside a genuine URI', async () => {
+describe.for(LOOK_ALIKES)('$description: $redirectUri', ({ redirectUri, genuineUri }) => {
+  test('cannot be registered, alone or together with a genuine URI', async () => {
     const countBefore = await countApps()
     for (const uris of [[redirectUri], [genuineUri, redirectUri]]) {
       const response = await register(...uris)
@@ -93,13 +95,16 @@ test.for(['http://localhost', 'http://127.0.0.1', 'http://[::1]'])(
   'a program at %s returns to any port, and to no other path',
   async (address) => {
     const { clientId } = resources.use(
-      await openApp({ origin: system.origin, registration: registrationFor(`${address}:3118/callback`) }),
+      await openApp({
+        origin: system.origin,
+        registration: createAppRegistration(`${address}:3118/callback`),
+      }),
     )
     const open = (redirectUri: string) =>
       browser.open(app.authorize({ redirectUri, changes: { client_id: clientId } }).url)
     for (const port of [':3118', ':1024', ':65535'])
       expect((await open(`${address}${port}/callback`)).status).toBe(200)
-    for (const rest of [
+    for (const portAndPath of [
       ':99999/callback',
       ':0x50/callback',
       ':3118/other',
@@ -107,6 +112,6 @@ test.for(['http://localhost', 'http://127.0.0.1', 'http://[::1]'])(
       ':3118/callback?x=1',
       ':3118/Callback',
     ])
-      expect((await open(`${address}${rest}`)).status).toBe(400)
+      expect((await open(`${address}${portAndPath}`)).status).toBe(400)
   },
 )

@@ -16,7 +16,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   const system = opening.use(
     await startSystem({
       env: createMailSettings(mail),
-      async beforeDatabase(databaseUrl) {
+      async redirectDatabase(databaseUrl) {
         const url = new URL(databaseUrl)
         proxy = opening.use(await startFaultProxy({ host: url.hostname, port: Number(url.port) }))
         return Object.assign(url, { hostname: '127.0.0.1', port: String(proxy.port) }).href
@@ -27,9 +27,9 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   const registered = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
   const agent = JSON.parse(registered.text) as RegisteredAgent
   const token = await verifyMailbox(agent, 'ana@example.org', { mail, sender })
-  const sent = json({ topic: 'question', message: 'May I renew it from abroad?' })
-  const headers = { ...sent.headers, authorization: `Bearer ${token}`, 'idempotency-key': 'key-1' }
-  const send = () => sender.send({ method: 'POST', path: '/api/contact', ...sent, headers })
+  const content = json({ topic: 'question', message: 'May I renew it from abroad?' })
+  const headers = { ...content.headers, authorization: `Bearer ${token}`, 'idempotency-key': 'key-1' }
+  const send = () => sender.send({ method: 'POST', path: '/api/contact', ...content, headers })
   const db = opening.use(openPool(system.adminUrls.resource, { max: 1, patience: 5 }))
   const listMessages = async () =>
     (
@@ -46,7 +46,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   }
   // On a busy machine, the response can be 503 before anything is stored.
   await expect.poll(sendAndCountMessages).toBe(1)
-  expect(proxy?.lostBytes).toBeGreaterThan(0)
+  expect(proxy?.lostByteCount).toBeGreaterThan(0)
   const [message, ...others] = await listMessages()
   expect([message?.mails, others]).toEqual([2, []])
 
@@ -59,7 +59,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
     responses.push(response)
     return response.status
   }
-  for (const _time of [1, 2]) await expect.poll(sendAgain).toBe(202)
+  for (const _attempt of [1, 2]) await expect.poll(sendAgain).toBe(202)
   for (const { status, text } of responses.filter((response) => response.status !== 503))
     expect([status, JSON.parse(text)]).toMatchObject([202, { id: message?.id, status: 'received' }])
   expect(await listMessages()).toEqual([message])

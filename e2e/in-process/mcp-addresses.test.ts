@@ -11,16 +11,16 @@ afterAll(() => system[Symbol.asyncDispose]())
 /** Records where a client sends requests, and the responses. */
 function recordRequests() {
   const requests: { url: string; method: string; status: number }[] = []
-  const watchedFetch: typeof fetch = async (input, init) => {
+  const recordingFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
     requests.push({ url: new Request(input).url, method: init?.method ?? 'GET', status: response.status })
     return response
   }
-  return { requests, fetch: watchedFetch }
+  return { requests, fetch: recordingFetch }
 }
 
 describe.for(MCP_CLIENTS)('$name', ({ connect, version }) => {
-  test('uses the public address without any request for OAuth, although it could sign in', async () => {
+  test('uses the public address without any OAuth request, although it has credentials', async () => {
     const url = `${system.mcpPublicOrigin}/mcp`
     const credentials = { clientId: 'x', clientSecret: 'y', expectedIssuer: system.origin }
     const { requests, fetch } = recordRequests()
@@ -42,7 +42,7 @@ describe.for(MCP_CLIENTS)('$name', ({ connect, version }) => {
     expect(requests.filter(({ method, status }) => method === 'POST' && status >= 300)).toEqual([])
   })
 
-  test('is asked to sign in at the other address before anything else', async () => {
+  test('is asked to sign in at the signed-in address before anything else', async () => {
     const url = `${system.origin}/mcp`
     const { requests, fetch } = recordRequests()
     await expect(connect(url, { fetch })).rejects.toThrow(/401|[Uu]nauthorized|invalid_token/)
@@ -51,7 +51,7 @@ describe.for(MCP_CLIENTS)('$name', ({ connect, version }) => {
   })
 })
 
-test('the paths of auth are not served on that origin', async () => {
+test('the origin of the public address does not serve the paths of auth', async () => {
   const response = await fetch(`${system.mcpPublicOrigin}/oauth/token`, { method: 'POST', body: 'x' })
   expect([response.status, await response.text()]).toEqual([
     404,

@@ -5,6 +5,7 @@ import {
   PrivateKeyJwtProvider,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
+// In this file, the suffix 1 marks names of version 1.x of the SDK, and the suffix 2 marks names of version 2.x.
 import { auth as auth1 } from '@modelcontextprotocol/sdk/client/auth.js'
 import {
   ClientCredentialsProvider as ClientCredentialsProvider1,
@@ -34,7 +35,8 @@ interface ToolResult {
   readonly isError?: boolean
 }
 
-export interface Connection extends AsyncDisposable {
+/** An MCP client that is connected to a server, whichever SDK it uses. */
+export interface ConnectedClient extends AsyncDisposable {
   readonly serverInfo: unknown
   readonly capabilities: unknown
   readonly instructions: string | undefined
@@ -63,7 +65,7 @@ interface AnyClient {
   close(): Promise<void>
 }
 
-const createConnection = (client: AnyClient, version: string | undefined): Connection => ({
+const createConnectedClient = (client: AnyClient, version: string | undefined): ConnectedClient => ({
   serverInfo: client.getServerVersion(),
   capabilities: client.getServerCapabilities(),
   instructions: client.getInstructions(),
@@ -87,7 +89,7 @@ const createProvider1 = (credentials: Credentials | KeyCredentials) =>
 /** Connects with `@modelcontextprotocol/client`. `auto` negotiates the newest revision, `legacy` starts like clients of 2025. */
 const connect2 =
   (mode: 'auto' | 'legacy') =>
-  async (url: string, { credentials, signIn, oldToken, fetch }: ConnectOptions): Promise<Connection> => {
+  async (url: string, { credentials, signIn, oldToken, fetch }: ConnectOptions): Promise<ConnectedClient> => {
     const authProvider = credentials && createProvider2(credentials)
     if (authProvider && oldToken) authProvider.saveTokens(createTokens(oldToken))
     if (authProvider && signIn) await auth(authProvider, { serverUrl: url })
@@ -97,14 +99,14 @@ const connect2 =
       ...(fetch && { fetch }),
     })
     await client.connect(transport)
-    return createConnection(client, client.getNegotiatedProtocolVersion())
+    return createConnectedClient(client, client.getNegotiatedProtocolVersion())
   }
 
 /** Connects with `@modelcontextprotocol/sdk` 1.x. */
 async function connect1(
   url: string,
   { credentials, signIn, oldToken, fetch }: ConnectOptions,
-): Promise<Connection> {
+): Promise<ConnectedClient> {
   const authProvider = credentials && createProvider1(credentials)
   if (authProvider && oldToken) authProvider.saveTokens(createTokens(oldToken))
   if (authProvider && signIn) await auth1(authProvider, { serverUrl: url })
@@ -114,7 +116,7 @@ async function connect1(
     ...(fetch && { fetch }),
   })
   await client.connect(transport)
-  return createConnection(client, transport.protocolVersion)
+  return createConnectedClient(client, transport.protocolVersion)
 }
 
 /** The official clients, and the revision that each negotiates with us. */

@@ -39,16 +39,16 @@ interface Post {
   readonly url: string
   readonly status: number
   readonly authorization: string | null
-  /** The token that the response contains. */
+  /** The token in the response to a token request. */
   readonly token?: string
-  /** The parameter of the token request. */
+  /** The parameter `resource` of a token request. */
   readonly resource?: string | null
 }
 
 /** Records the POST requests of a client. */
 function recordPosts() {
   const posts: Post[] = []
-  const watchedFetch: typeof fetch = async (input, init) => {
+  const recordingFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
     const { url: requestUrl } = new Request(input)
     const { status } = response
@@ -60,7 +60,7 @@ function recordPosts() {
     } else if (init?.method === 'POST') posts.push({ url: requestUrl, status, authorization })
     return response
   }
-  return { posts, fetch: watchedFetch }
+  return { posts, fetch: recordingFetch }
 }
 
 const readGuides = (token: string) =>
@@ -99,14 +99,14 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
     expect((await readGuides(oldToken)).status).toBe(200)
   })
 
-  test('calls a tool with the URL of its document as client id, and gets another token when one is refused', async () => {
+  test('calls a tool with the URL of its document as client id, and gets another token when its token is refused', async () => {
     const { credentials, countFetches } = publishDocument()
     const { posts, fetch } = recordPosts()
-    for (const start of [{ signIn: true }, { oldToken: `ppt_${'A'.repeat(43)}` }]) {
-      await using client = await connect(url, { credentials, fetch, ...start })
+    for (const tokenOptions of [{ signIn: true }, { oldToken: `ppt_${'A'.repeat(43)}` }]) {
+      await using client = await connect(url, { credentials, fetch, ...tokenOptions })
       expect((await client.call('get_guide', { slug: 'work-permit' })).isError).toBeFalsy()
     }
-    // The first token was requested before the connection, so it is not among these.
+    // The first token was requested before the connection, so the posts do not include it.
     const tokenPosts = posts.filter((post) => post.token !== undefined)
     expect(tokenPosts).toMatchObject([{ status: 200, resource: url }])
     expect(posts.filter(({ status }) => status === 401)).toHaveLength(1)

@@ -22,14 +22,14 @@ const createAddress = () => `ana-${crypto.randomUUID()}@example.org`
 /** Records each POST to the MCP server: whether it has a token, and the status of its response. */
 function recordRequests() {
   const requests: { hasToken: boolean; status: number }[] = []
-  const watchedFetch: typeof fetch = async (input, init) => {
+  const recordingFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
     const hasToken = new Headers(init?.headers).has('authorization')
     if (new Request(input).url === url && init?.method === 'POST')
       requests.push({ hasToken, status: response.status })
     return response
   }
-  return { requests, fetch: watchedFetch }
+  return { requests, fetch: recordingFetch }
 }
 
 describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ connect, version }) => {
@@ -114,7 +114,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     expect(requests.slice(1).filter(({ hasToken, status }) => !hasToken || status >= 300)).toEqual([])
   })
 
-  test('gets the mistakes in arguments, and how to correct them', async () => {
+  test('learns which arguments are wrong, and how to correct them', async () => {
     await using client = await connect(url, {})
     for (const [name, args, words] of [
       ['get_guide', { slug: 'no-such-guide' }, /list_guides lists them/],
@@ -149,27 +149,30 @@ describe('a form with check questions, in a client that declares forms', () => {
       { name: 'plainpath-test', version: '1.0.0' },
       { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode } },
     )
-    let forms = 0
+    let formCount = 0
     client.setRequestHandler('elicitation/create', () => {
-      forms += 1
+      formCount += 1
       return reply
     })
     await client.connect(new StreamableHTTPClientTransport(new URL(url)))
     const result = await client.callTool({ name: 'answer_question', arguments: { question } })
     await client.close()
-    return { forms, result }
+    return { formCount, result }
   }
 
   test('is shown once by the SDK, which sends it back', async () => {
-    const yes = await askWithForm('auto', { action: 'accept', content: { 'long-absence': 'Yes' } })
-    expect(yes).toMatchObject({ forms: 1, result: { structuredContent: { outcome: 'hand_off' } } })
+    const accepted = await askWithForm('auto', { action: 'accept', content: { 'long-absence': 'Yes' } })
+    expect(accepted).toMatchObject({ formCount: 1, result: { structuredContent: { outcome: 'hand_off' } } })
     const declined = await askWithForm('auto', { action: 'decline' })
-    expect(declined).toMatchObject({ forms: 1, result: { structuredContent: { outcome: 'information' } } })
+    expect(declined).toMatchObject({
+      formCount: 1,
+      result: { structuredContent: { outcome: 'information' } },
+    })
   })
 
   test('is not shown in the revisions of 2025, in which the first response is the answer', async () => {
-    const { forms, result } = await askWithForm('legacy', { action: 'decline' })
-    expect(forms).toBe(0)
+    const { formCount, result } = await askWithForm('legacy', { action: 'decline' })
+    expect(formCount).toBe(0)
     expect(result).toMatchObject({ structuredContent: { outcome: 'information' } })
   })
 })
@@ -195,9 +198,9 @@ describe('the server card', () => {
   test('matches the responses of the server', async () => {
     const card = JSON.parse(await readCard('/.well-known/mcp/server-card.json')) as Card
     expect(card.remotes.map((remote) => remote.url)).toEqual([url, `${system.origin}/mcp`])
-    const discovered = await call('server/discover')
-    expect(discovered.status).toBe(200)
-    const { result } = JSON.parse(discovered.text)
+    const discovery = await call('server/discover')
+    expect(discovery.status).toBe(200)
+    const { result } = JSON.parse(discovery.text)
     expect(result).toMatchObject({ resultType: 'complete', ttlMs: 300_000, cacheScope: 'public' })
     expect(card.remotes[0]?.supportedProtocolVersions).toEqual(
       expect.arrayContaining(result.supportedVersions),
@@ -223,18 +226,15 @@ describe('the server card', () => {
     const [newest, ...older] = card.remotes[0]?.supportedProtocolVersions ?? []
     expect(newest).toBe('2026-07-28')
     for (const version of older) {
-      const params = {
-        protocolVersion: version,
-        capabilities: {},
-        clientInfo: { name: 'test', version: '1' },
-      }
+      const clientInfo = { name: 'test', version: '1' }
+      const params = { protocolVersion: version, capabilities: {}, clientInfo }
       const response = await send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
       expect(response.text).toContain(`"protocolVersion":"${version}"`)
     }
   })
 })
 
-interface Received {
+interface ReceivedResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -242,7 +242,11 @@ interface Received {
 
 const BOTH_TYPES = 'application/json, text/event-stream'
 
-async function send(body: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Received> {
+async function send(
+  body: unknown,
+  headers: Record<string, string> = {},
+  method = 'POST',
+): Promise<ReceivedResponse> {
   const response = await fetch(url, {
     method,
     headers: { accept: BOTH_TYPES, 'content-type': 'application/json', ...headers },
@@ -269,11 +273,11 @@ const call = (method: string, params: Record<string, unknown> = {}, headers: Rec
     },
   )
 
-const readErrorCode = (response: Received) => ({
+const readErrorCode = (response: ReceivedResponse) => ({
   status: response.status,
   code: JSON.parse(response.text).error?.code,
 })
-const readProblemCode = (response: Received) => ({
+const readProblemCode = (response: ReceivedResponse) => ({
   status: response.status,
   code: JSON.parse(response.text).code,
 })
@@ -284,12 +288,12 @@ describe('the endpoint', () => {
       status: 400,
       code: -32020,
     })
-    const other = { ...META, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' }
-    const unknown = await send(
-      { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: other } },
+    const unsupportedMeta = { ...META, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' }
+    const unsupported = await send(
+      { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: unsupportedMeta } },
       { 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' },
     )
-    expect(readErrorCode(unknown)).toEqual({ status: 400, code: -32022 })
+    expect(readErrorCode(unsupported)).toEqual({ status: 400, code: -32022 })
     expect(readErrorCode(await call('resources/list'))).toEqual({ status: 404, code: -32601 })
   })
 
@@ -304,7 +308,7 @@ describe('the endpoint', () => {
     expect((await call('tools/list')).headers.has('mcp-session-id')).toBe(false)
   })
 
-  test('challenges like the routes: a token that is sent must be valid', async () => {
+  test('challenges a request with an invalid token, as the routes do', async () => {
     const refusal = await call('tools/list', {}, { authorization: `Bearer ppt_${'B'.repeat(43)}` })
     expect(readProblemCode(refusal)).toEqual({ status: 401, code: 'invalid-token' })
     expect(refusal.headers.get('www-authenticate')).toBe(
@@ -323,19 +327,19 @@ describe('the endpoint', () => {
   })
 
   test('reads one JSON message of at most 16 KiB', async () => {
-    const one = { jsonrpc: '2.0', id: 1, method: 'ping' }
-    expect((await send(one)).status).toBe(200)
-    expect(readProblemCode(await send([one, one]))).toEqual({ status: 400, code: 'invalid-request' })
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    expect((await send(ping)).status).toBe(200)
+    expect(readProblemCode(await send([ping, ping]))).toEqual({ status: 400, code: 'invalid-request' })
     expect(readProblemCode(await send('{'))).toEqual({ status: 400, code: 'invalid-request' })
     expect(readProblemCode(await send('')).status).toBe(400)
-    const large = { ...one, params: { text: 'x'.repeat(16 * 1024) } }
+    const large = { ...ping, params: { text: 'x'.repeat(16 * 1024) } }
     expect(readProblemCode(await send(large))).toEqual({ status: 413, code: 'content-too-large' })
-    expect((await send(one, { 'content-type': 'text/plain' })).status).toBe(415)
+    expect((await send(ping, { 'content-type': 'text/plain' })).status).toBe(415)
     expect((await send({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
     expect((await send({ jsonrpc: '2.0', id: 1, result: {} })).status).toBe(202)
   })
 
-  test('has the headers of every response, and is not cached', async () => {
+  test('sends the headers that every response has, and forbids caching', async () => {
     const { headers } = await call('tools/list')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -345,9 +349,9 @@ describe('the endpoint', () => {
   })
 })
 
-test('joins count against the limit of the route', async () => {
-  await using strict = await startSystem({ limitsFactor: 1 })
-  const address = `${strict.origin}/api/mcp`
+test('joins with the tool count against the limit of the route', async () => {
+  await using strictSystem = await startSystem({ limitsFactor: 1 })
+  const address = `${strictSystem.origin}/api/mcp`
   const email = createAddress()
   const joinByTool = (to: string) =>
     fetch(address, {
@@ -361,7 +365,7 @@ test('joins count against the limit of the route', async () => {
       }),
     })
   const joinByRoute = (to: string) =>
-    fetch(`${strict.origin}/api/waitlist`, {
+    fetch(`${strictSystem.origin}/api/waitlist`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ email: to }),

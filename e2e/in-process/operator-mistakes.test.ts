@@ -19,7 +19,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
 
 /*
- * Mistakes of operators while an instance runs. The command refuses with a sentence that says what to do, changes nothing, and ends
+ * Mistakes of operators while an instance runs. The command fails with a sentence that says what to do, changes nothing, and ends
  * with an exit code other than 0. `operator-mistakes.redis.test.ts` tests mistakes with Redis, and
  * `e2e/system/operator-mistakes.test.ts` tests mistakes that need more processes.
  */
@@ -44,15 +44,15 @@ beforeAll(async () => {
   const system = resources.use(await openSystemEnvironment(server.url, PRODUCTION_LIMITS))
   env = { ...system.env, ...SHORT_INTERVALS }
   const auth = resources.use(
-    await openAuth(loadConfig(authSettings()), {
+    await openAuth(loadConfig(selectAuthSettings()), {
       log: createLog({ service: 'e2e', write: () => undefined }),
       now: () => new Date(),
       ...system.dependencies,
     }),
   )
   handler = auth.publicApp.callback()
-  const pool = (url: string) => resources.use(openPool(url, { max: 1, patience: 5 }))
-  admin = { auth: pool(system.adminUrls.auth), resource: pool(system.adminUrls.resource) }
+  const openAdminPool = (url: string) => resources.use(openPool(url, { max: 1, patience: 5 }))
+  admin = { auth: openAdminPool(system.adminUrls.auth), resource: openAdminPool(system.adminUrls.resource) }
   folder = path.dirname(env['AUTH_KEK_FILE'] ?? '')
   const registration = await fetch(`${server.url}/api/agent/register`, { method: 'POST' })
   if (registration.status !== 201) throw new Error(`registering an agent failed: ${registration.status}`)
@@ -60,14 +60,14 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-const authSettings = () => settings('AUTH_')
-const settings = (prefix: string) =>
+const selectAuthSettings = () => selectSettings('AUTH_')
+const selectSettings = (prefix: string) =>
   Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith(prefix)))
 
 /** Runs `auth …` or `resource …`. @returns the exit code, and what the command printed as errors and as output */
-async function run(line: string, moreSettings: Readonly<Record<string, string | undefined>> = {}) {
+async function runCommand(line: string, moreSettings: Readonly<Record<string, string | undefined>> = {}) {
   const [app, ...words] = line.split(' ')
-  const appSettings = app === 'auth' ? authSettings() : settings('RESOURCE_')
+  const appSettings = app === 'auth' ? selectAuthSettings() : selectSettings('RESOURCE_')
   const result = await (app === 'auth' ? runAuth : runResource)(words, { ...appSettings, ...moreSettings })
   return { code: result.code, errors: result.errors, out: 'out' in result ? result.out : result.printed }
 }
@@ -106,19 +106,19 @@ const writeSettingsFile = async (name: string, content: string) => {
   await writeFile(path.join(folder, name), content, { mode: 0o600 })
   return path.join(folder, name)
 }
-const newKeyEncryptionKey = () =>
-  `kek-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64url')}`
+const createKek = () => `kek-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64url')}`
 const readKek = () => readFile(env['AUTH_KEK_FILE'] ?? '', 'utf8')
 /** Returns the URL of a database on the same server that has no tables of an app. */
 const toEmptyDatabaseUrl = (url = '') => Object.assign(new URL(url), { pathname: '/postgres' }).href
 
 interface Mistake {
   readonly command: string
-  /** The settings that are wrong. */
-  readonly wrong?: () => Promise<Record<string, string | undefined>>
+  /** Returns the settings that are wrong. */
+  readonly getSettings?: () => Promise<Record<string, string | undefined>>
   /** Brings the stores into the state after the mistake. @returns a function that undoes this */
   readonly prepare?: () => Promise<() => Promise<unknown>>
-  readonly says: RegExp
+  /** The message of the refusal. */
+  readonly error: RegExp
   /** The exit code; by default 1. It is 2 for a mistake in the settings. */
   readonly code?: number
 }
@@ -139,41 +139,44 @@ const forgetMigration = (db: () => Pool) => async () => {
 const MISTAKES: Record<string, Mistake> = {
   'an empty database': {
     command: 'auth keys rotate --now',
-    wrong: async () => ({ AUTH_DATABASE_URL: toEmptyDatabaseUrl(env['AUTH_DATABASE_URL']) }),
-    says: /^AUTH_DATABASE_URL names a database without the tables of auth\. Set it to the database that the service uses.*Nothing was changed\.$/,
+    getSettings: async () => ({ AUTH_DATABASE_URL: toEmptyDatabaseUrl(env['AUTH_DATABASE_URL']) }),
+    error:
+      /^AUTH_DATABASE_URL names a database without the tables of auth\. Set it to the database that the service uses.*Nothing was changed\.$/,
   },
   'an empty database, of the API': {
     command: 'resource waitlist list',
-    wrong: async () => ({ RESOURCE_DATABASE_URL: toEmptyDatabaseUrl(env['RESOURCE_DATABASE_URL']) }),
-    says: /^RESOURCE_DATABASE_URL names a database without the tables of resource\. Set it/,
+    getSettings: async () => ({ RESOURCE_DATABASE_URL: toEmptyDatabaseUrl(env['RESOURCE_DATABASE_URL']) }),
+    error: /^RESOURCE_DATABASE_URL names a database without the tables of resource\. Set it/,
   },
   'the database of the API': {
     command: 'auth stop --all-tokens --reason drill',
-    wrong: async () => ({ AUTH_DATABASE_URL: env['RESOURCE_DATABASE_URL'] }),
-    says: /^AUTH_DATABASE_URL names a database without the tables of auth\. Set it/,
+    getSettings: async () => ({ AUTH_DATABASE_URL: env['RESOURCE_DATABASE_URL'] }),
+    error: /^AUTH_DATABASE_URL names a database without the tables of auth\. Set it/,
   },
   'the database of auth, for the API': {
     command: 'resource guides publish',
-    wrong: async () => ({ RESOURCE_DATABASE_URL: env['AUTH_DATABASE_URL'] }),
-    says: /^RESOURCE_DATABASE_URL names a database without the tables of resource\. Set it/,
+    getSettings: async () => ({ RESOURCE_DATABASE_URL: env['AUTH_DATABASE_URL'] }),
+    error: /^RESOURCE_DATABASE_URL names a database without the tables of resource\. Set it/,
   },
   'a database that no instance uses': {
     command: 'auth stop --all-tokens --reason drill',
-    async wrong() {
+    async getSettings() {
       const other = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
       return { AUTH_DATABASE_URL: other.appUrl }
     },
-    says: /^No instance of the server has ever reported to this database\. Set AUTH_DATABASE_URL to the one that the service uses\./,
+    error:
+      /^No instance of the server has ever reported to this database\. Set AUTH_DATABASE_URL to the one that the service uses\./,
   },
   'an older schema': {
     command: 'auth keys rotate --now',
     prepare: forgetMigration(() => admin.auth),
-    says: /^The tables that AUTH_DATABASE_URL names are older than this release, which needs 00\S+\. Run "auth migrate"\./,
+    error:
+      /^The tables that AUTH_DATABASE_URL names are older than this release, which needs 00\S+\. Run "auth migrate"\./,
   },
   'an older schema, of the API': {
     command: 'resource guides publish',
     prepare: forgetMigration(() => admin.resource),
-    says: /^The tables that RESOURCE_DATABASE_URL names are older .* Run "resource migrate"\./,
+    error: /^The tables that RESOURCE_DATABASE_URL names are older .* Run "resource migrate"\./,
   },
   'a newer schema': {
     command: 'auth keys rotate --now',
@@ -182,75 +185,79 @@ const MISTAKES: Record<string, Mistake> = {
         admin.auth.query('update key_followers set release = $1', [release])
       const undo = await recordMigration(() => admin.auth, '9999-of-a-later-release')()
       // While the instance reports this release, it runs on newer tables, as after a rollback, and commands work.
-      expect(await run('auth keys list')).toMatchObject({ code: 0 })
+      expect(await runCommand('auth keys list')).toMatchObject({ code: 0 })
       await setRelease('9.9.9')
       return async () => {
         await undo()
         await setRelease(API_VERSION)
       }
     },
-    says: /^The tables that AUTH_DATABASE_URL names are newer than this release, which does not know 9999-of-a-later-release\. Run the command from the release that the service runs\./,
+    error:
+      /^The tables that AUTH_DATABASE_URL names are newer than this release, which does not know 9999-of-a-later-release\. Run the command from the release that the service runs\./,
   },
   'another origin': {
     command: 'auth keys rotate --now',
-    wrong: async () => ({ AUTH_ORIGIN: 'http://localhost:1' }),
-    says: /^\S+ serves http:\/\/127\.0\.0\.1:\d+, but AUTH_ORIGIN is http:\/\/localhost:1\. Set AUTH_ORIGIN to the origin of the instances\. With npm run auth: PORT=\d+/,
+    getSettings: async () => ({ AUTH_ORIGIN: 'http://localhost:1' }),
+    error:
+      /^\S+ serves http:\/\/127\.0\.0\.1:\d+, but AUTH_ORIGIN is http:\/\/localhost:1\. Set AUTH_ORIGIN to the origin of the instances\. With npm run auth: PORT=\d+/,
   },
   'no key-encryption key': {
     command: 'auth keys rotate --now',
-    wrong: async () => ({ AUTH_KEK_FILE: undefined }),
-    says: /AUTH_KEK_FILE is missing$/,
+    getSettings: async () => ({ AUTH_KEK_FILE: undefined }),
+    error: /AUTH_KEK_FILE is missing$/,
     code: 2,
   },
   'a key-encryption key that is not there': {
     command: 'auth keys rotate --now',
-    wrong: async () => ({ AUTH_KEK_FILE: path.join(folder, 'nowhere') }),
-    says: /AUTH_KEK_FILE names a file that cannot be read \(ENOENT\)$/,
+    getSettings: async () => ({ AUTH_KEK_FILE: path.join(folder, 'nowhere') }),
+    error: /AUTH_KEK_FILE names a file that cannot be read \(ENOENT\)$/,
     code: 2,
   },
   'a wrong key-encryption key': {
     command: 'auth keys rotate --now',
-    wrong: async () => ({ AUTH_KEK_FILE: await writeSettingsFile('wrong-kek', newKeyEncryptionKey()) }),
-    says: /^\S+ cannot decrypt what the first key in AUTH_KEK_FILE encrypts\. Set AUTH_KEK_FILE to the file that the instances use/,
+    getSettings: async () => ({ AUTH_KEK_FILE: await writeSettingsFile('wrong-kek', createKek()) }),
+    error:
+      /^\S+ cannot decrypt what the first key in AUTH_KEK_FILE encrypts\. Set AUTH_KEK_FILE to the file that the instances use/,
   },
   'a new key-encryption key that the instance does not have yet': {
     command: 'auth keys rewrap',
-    wrong: async () => ({
-      AUTH_KEK_FILE: await writeSettingsFile('early-kek', `${newKeyEncryptionKey()}\n${await readKek()}`),
+    getSettings: async () => ({
+      AUTH_KEK_FILE: await writeSettingsFile('early-kek', `${createKek()}\n${await readKek()}`),
     }),
-    says: /A new key must be in the file of every instance before a command uses it\. Nothing was changed\.$/,
+    error:
+      /A new key must be in the file of every instance before a command uses it\. Nothing was changed\.$/,
   },
   'a misspelt variable': {
     command: 'auth stop --all-tokens --reason drill',
-    wrong: async () => ({ AUTH_REDIS_ULR: 'redis://127.0.0.1:6379' }),
-    says: /AUTH_REDIS_ULR is not a setting$/,
+    getSettings: async () => ({ AUTH_REDIS_ULR: 'redis://127.0.0.1:6379' }),
+    error: /AUTH_REDIS_ULR is not a setting$/,
     code: 2,
   },
   'a misspelt variable, of the API': {
     command: 'resource guides publish',
-    wrong: async () => ({ RESOURCE_DATABASE_ULR: 'postgres://localhost/x' }),
-    says: /RESOURCE_DATABASE_ULR is not a setting$/,
+    getSettings: async () => ({ RESOURCE_DATABASE_ULR: 'postgres://localhost/x' }),
+    error: /RESOURCE_DATABASE_ULR is not a setting$/,
     code: 2,
   },
   'a half-written settings file': {
     command: 'auth keys rotate --now',
-    async wrong() {
+    async getSettings() {
       const whole = await readFile(env['AUTH_RESOURCE_SERVERS_FILE'] ?? '', 'utf8')
       const half = whole.slice(0, whole.length / 2)
       return { AUTH_RESOURCE_SERVERS_FILE: await writeSettingsFile('half.json', half) }
     },
-    says: /AUTH_RESOURCE_SERVERS_FILE \S/,
+    error: /AUTH_RESOURCE_SERVERS_FILE \S/,
     code: 2,
   },
 }
 
-describe('is refused, changes nothing, and does not end with 0:', () => {
-  test.for(Object.entries(MISTAKES))('%s', async ([, { command, wrong, prepare, says, code = 1 }]) => {
+describe('a mistake is refused, changes nothing, and does not end with exit code 0:', () => {
+  test.for(Object.entries(MISTAKES))('%s', async ([, { command, getSettings, prepare, error, code = 1 }]) => {
     const digestsBefore = await readDigests()
     const undo = await prepare?.()
-    const result = await run(command, await wrong?.())
+    const result = await runCommand(command, await getSettings?.())
     await undo?.()
-    expect(result).toEqual({ code, errors: expect.stringMatching(says), out: '' })
+    expect(result).toEqual({ code, errors: expect.stringMatching(error), out: '' })
     expect(await readDigests()).toEqual(digestsBefore)
   })
 
@@ -263,7 +270,7 @@ describe('is refused, changes nothing, and does not end with 0:', () => {
     const preload = new URL('../processes/wrong-clock.ts', import.meta.url).href
     const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
     const child = spawn(process.execPath, [`--import=${preload}`, main, 'keys', 'rotate', '--now'], {
-      env: { PATH, NODE_COMPILE_CACHE, ...authSettings(), WRONG_BY_MS: String(wrongByMs) },
+      env: { PATH, NODE_COMPILE_CACHE, ...selectAuthSettings(), WRONG_BY_MS: String(wrongByMs) },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
@@ -286,11 +293,11 @@ describe('is refused, changes nothing, and does not end with 0:', () => {
       'resource guides publish',
       'resource waitlist list',
     ])
-      expect(await run(command)).toMatchObject({ code: 0 })
+      expect(await runCommand(command)).toMatchObject({ code: 0 })
   })
 })
 
-describe('is handled:', () => {
+describe('an unusual situation is handled:', () => {
   const STOP = 'auth stop --all-tokens --reason drill'
   /** Registers an instance that does not exist, as if it still reported. Disposing removes it. */
   async function registerInstance(host: string, release: string | null) {
@@ -318,24 +325,24 @@ describe('is handled:', () => {
     ['of an earlier release', 'old-1:7', null, 'its release is too old to check a test token'],
     ['that does not answer', 'silent-1:7', '0.1.0', 'it is running, but did not report on the test token'],
   ] as const)(
-    'a stop while an instance runs %s: goes ahead, names it, and is not proven',
+    'a stop goes ahead, names an instance %s, and is not proven',
     async ([, host, release, reason]) => {
       await issueToken()
       {
         await using _instance = await registerInstance(host, release)
-        const stopped = await run(STOP)
+        const stopped = await runCommand(STOP)
         expect(stopped).toMatchObject({ code: 1, errors: expect.stringContaining('not proven') })
         expect(stopped.out).toMatch(/^Revoked all tokens: 1 token,/)
         expect(stopped.out).toContain(`${host}: NOT PROVEN: ${reason}.`)
       }
-      expect(await run(STOP)).toMatchObject({ code: 0, out: expect.stringContaining(': proven: ') })
+      expect(await runCommand(STOP)).toMatchObject({ code: 0, out: expect.stringContaining(': proven: ') })
     },
   )
 
   test('a stop of tokens that were issued before a time is proven, also when it is repeated', async () => {
     const at = new Date(Math.floor(Date.now() / 1_000 - 60) * 1_000).toISOString()
     for (let times = 0; times < 2; times += 1)
-      expect(await run(`auth stop --issued-before ${at} --reason drill`)).toMatchObject({
+      expect(await runCommand(`auth stop --issued-before ${at} --reason drill`)).toMatchObject({
         code: 0,
         out: expect.stringContaining(': proven: '),
       })
@@ -346,7 +353,7 @@ describe('is handled:', () => {
       (await admin.auth.query<{ version: string }>('select version from key_ring')).rows[0]?.version
     await admin.auth.query(`delete from signing_keys where state in ('generated', 'published')`)
     const versionBefore = Number(await readVersion())
-    const results = await Promise.all([1, 2].map(() => run('auth keys rotate --now --json')))
+    const results = await Promise.all([1, 2].map(() => runCommand('auth keys rotate --now --json')))
     const steps = results.filter(({ out }) => out.includes('"done":true'))
     // The second is refused while the first runs, or performs the next step after it.
     for (const { errors } of results.filter((each) => !steps.includes(each)))
@@ -358,16 +365,16 @@ describe('is handled:', () => {
   test('of two deletions of one agent at the same moment, one wins and the other is refused', async () => {
     const registration = await fetch(`${env['AUTH_ORIGIN']}/api/agent/register`, { method: 'POST' })
     const { client_id: id } = (await registration.json()) as typeof agent
-    const results = await Promise.all([1, 2].map(() => run(`auth agents delete ${id}`)))
+    const results = await Promise.all([1, 2].map(() => runCommand(`auth agents delete ${id}`)))
     expect(results.map(({ code }) => code).toSorted()).toEqual([0, 1])
     expect(results.find(({ code }) => code === 1)?.errors).toMatch(
       /Another command is changing agt_|There is no agent/,
     )
   })
 
-  test('a newer schema, of the API: its Job publishes guides after a rollback', async () => {
+  test('the Job of the API publishes guides although the schema is newer, as after a rollback', async () => {
     const undo = await recordMigration(() => admin.resource, '9999-of-a-later-release')()
-    expect(await run('resource guides publish')).toMatchObject({ code: 0, errors: '' })
+    expect(await runCommand('resource guides publish')).toMatchObject({ code: 0, errors: '' })
     await undo()
   })
 
@@ -380,14 +387,14 @@ describe('is handled:', () => {
       await owner.query(`alter table key_followers drop column ${column}`)
     await owner.query(`delete from schema_migrations where name = '0016-registered-instances'`)
     const urls = { AUTH_DATABASE_URL: database.appUrl, AUTH_MIGRATION_DATABASE_URL: database.ownerUrl }
-    expect(await run('auth keys list', urls)).toMatchObject({
+    expect(await runCommand('auth keys list', urls)).toMatchObject({
       code: 1,
       errors: expect.stringContaining('older'),
     })
-    expect(await run('auth migrate', urls)).toMatchObject({
+    expect(await runCommand('auth migrate', urls)).toMatchObject({
       code: 0,
       out: 'Applied: 0016-registered-instances',
     })
-    expect(await run('auth keys list', urls)).toMatchObject({ code: 0 })
+    expect(await runCommand('auth keys list', urls)).toMatchObject({ code: 0 })
   })
 })

@@ -13,17 +13,17 @@ import { openSystemEnvironment } from '../system-environment.ts'
 const SETTINGS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '3' }
 
 const resources = new AsyncDisposableStack()
-const apis: string[] = []
-const operations: string[] = []
-const logged: string[] = []
+const apiUrls: string[] = []
+const operationsUrls: string[] = []
+const logLines: string[] = []
 let env: Record<string, string>
 let issueToken: () => Promise<string>
 beforeAll(async () => {
   const deps = {
-    log: createLog({ service: 'e2e', write: (line) => void logged.push(line) }),
+    log: createLog({ service: 'e2e', write: (line) => void logLines.push(line) }),
     now: () => new Date(),
   }
-  const startFront = async () => {
+  const startServer = async () => {
     let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
     const server = resources.use(
       await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
@@ -33,30 +33,30 @@ beforeAll(async () => {
     }
     return { url: `http://localhost:${server.port}`, respondWith }
   }
-  const firstFront = await startFront()
-  const system = resources.use(await openSystemEnvironment(firstFront.url, 1_000_000))
+  const firstServer = await startServer()
+  const system = resources.use(await openSystemEnvironment(firstServer.url, 1_000_000))
   env = { ...system.env, ...SETTINGS }
   const getHost = (url: string) => new URL(url).host
-  for (const front of [firstFront, await startFront()]) {
+  for (const publicServer of [firstServer, await startServer()]) {
     const auth = resources.use(
-      await openAuth(loadAuthConfig({ ...env, AUTH_ALSO_ACCEPT_HOSTS: getHost(front.url) }), {
+      await openAuth(loadAuthConfig({ ...env, AUTH_ALSO_ACCEPT_HOSTS: getHost(publicServer.url) }), {
         ...deps,
         ...system.dependencies,
       }),
     )
-    front.respondWith(auth.publicApp.callback())
+    publicServer.respondWith(auth.publicApp.callback())
     const internal = resources.use(await serve(auth.internalApp.callback(), TEST_SERVER_OPTIONS))
-    operations.push(resources.use(await serve(auth.operationsApp.callback(), TEST_SERVER_OPTIONS)).url)
-    const api = await startFront()
+    operationsUrls.push(resources.use(await serve(auth.operationsApp.callback(), TEST_SERVER_OPTIONS)).url)
+    const api = await startServer()
     const config = loadResourceConfig({
       ...env,
       RESOURCE_AUTH_URL: internal.url,
       RESOURCE_ALSO_ACCEPT_HOSTS: getHost(api.url),
     })
     api.respondWith(resources.use(await openResource(config, { ...deps, ...system.dependencies })).handler)
-    apis.push(api.url)
+    apiUrls.push(api.url)
   }
-  const urls = serviceUrls(firstFront.url)
+  const urls = serviceUrls(firstServer.url)
   const agent = (await (await fetch(urls.register, { method: 'POST' })).json()) as Record<string, string>
   const basic = Buffer.from(`${agent['client_id']}:${agent['client_secret']}`).toString('base64')
   issueToken = async () => {
@@ -82,7 +82,7 @@ async function readGuides(api: string): Promise<number> {
 function readGuidesSteadily() {
   const statuses: number[] = []
   let isStopping = false
-  const loops = apis.map(async (api) => {
+  const loops = apiUrls.map(async (api) => {
     while (!isStopping) statuses.push(await readGuides(api))
   })
   return async () => {
@@ -101,7 +101,7 @@ const readSecretHashes = async () =>
 
 test('no request fails while the API credential is changed and the old one removed', async () => {
   const oldSecret = await readFile(getSecretFile(), 'utf8')
-  const stop = readGuidesSteadily()
+  const stopReading = readGuidesSteadily()
   const commandErrors: string[] = []
   for (let round = 0; round < 2; round += 1) {
     const rotated = await runCommand('rotate', getClientId(), '--secret-file', getSecretFile(), '--replace')
@@ -114,28 +114,28 @@ test('no request fails while the API credential is changed and the old one remov
     await expect.poll(finish, { timeout: 20_000, interval: 100 }).toBe(0)
     expect(await readSecretHashes()).toHaveLength(1)
   }
-  const statuses = await stop()
+  const statuses = await stopReading()
   expect(statuses.length).toBeGreaterThan(50)
   expect(statuses.filter((status) => status !== 200)).toEqual([])
   const newSecret = await readFile(getSecretFile(), 'utf8')
   expect(newSecret).not.toBe(oldSecret)
   for (const file of [getSecretFile(), getServersFile()]) expect((await stat(file)).mode & 0o777).toBe(0o600)
   for (const secret of [oldSecret, newSecret])
-    expect([...logged, ...commandErrors].join('')).not.toContain(secret.trim().slice(4))
+    expect([...logLines, ...commandErrors].join('')).not.toContain(secret.trim().slice(4))
 }, 60_000)
 
-test('an invalid file has no effect, logs an error, and is read again once it is valid', async () => {
+test('an invalid file of resource servers has no effect, logs an error, and is read again once it is valid', async () => {
   const text = await readFile(getServersFile(), 'utf8')
   const readStatus = async () =>
-    (await (await fetch(`${operations[0]}/ready`)).json()) as { resource_servers: { problem?: string } }
+    (await (await fetch(`${operationsUrls[0]}/ready`)).json()) as { resource_servers: { problem?: string } }
   await writeFile(getServersFile(), text.slice(0, 40))
   await expect.poll(async () => (await readStatus()).resource_servers.problem).toBeDefined()
-  expect(await Promise.all(apis.map(readGuides))).toEqual([200, 200])
-  expect((await fetch(`${operations[0]}/ready`)).status).toBe(200)
-  expect(await (await fetch(`${operations[0]}/metrics`)).text()).toContain(
+  expect(await Promise.all(apiUrls.map(readGuides))).toEqual([200, 200])
+  expect((await fetch(`${operationsUrls[0]}/ready`)).status).toBe(200)
+  expect(await (await fetch(`${operationsUrls[0]}/metrics`)).text()).toContain(
     'resource_servers_readable{service="auth"} 0',
   )
-  expect(logged.filter((line) => line.includes('cannot be loaded')).length).toBeGreaterThan(0)
+  expect(logLines.filter((line) => line.includes('cannot be loaded')).length).toBeGreaterThan(0)
   await writeFile(getServersFile(), text)
   await expect.poll(async () => (await readStatus()).resource_servers.problem).toBeUndefined()
 })

@@ -6,8 +6,8 @@ import { SIGN_IN_CLIENTS } from '../hosts/sign-in-clients.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 /*
- * Client libraries with their own authorization code flows, and a person without scripts. `e2e/system/chat-hosts.test.ts` has the
- * same in a browser, and with several instances.
+ * Client libraries with their own authorization code flows, and a person without scripts. `e2e/system/chat-hosts.test.ts` tests
+ * the same in a browser, and with several instances.
  */
 
 const resources = new AsyncDisposableStack()
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 test.for(SIGN_IN_CLIENTS)(
-  '$name signs a person in, asks, sends a message, refreshes, withdraws it, and loses access when the person ends it',
+  '$name signs a person in, asks, sends a message, refreshes, withdraws the message, and loses access when the person ends it',
   async ({ connect }) => {
     using person = newPerson(system)
     await using client = await connect(serviceUrls(system.origin).signedInMcp, {
@@ -38,7 +38,7 @@ test.for(SIGN_IN_CLIENTS)(
     expect((await client.call('get_contact_message', { id })).structuredContent).toMatchObject({
       status: 'erased',
     })
-    await person.endEverything()
+    await person.revokeAllAccess()
     await expect(client.call('list_guides', {})).rejects.toThrow(/not valid|challenge/)
   },
 )

@@ -17,12 +17,12 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-const authorize = () => scene.app.authorize({ redirectUri: CLAUDE_URI })
+const createAuthorization = () => scene.app.authorize({ redirectUri: CLAUDE_URI })
 
-/** Opens the pages of a sign-in for the address and for the code, and those of refusals. */
+/** Opens the pages of a sign-in for the address and for the code, and the pages of refusals. */
 async function openPages() {
   const person = scene.newPerson()
-  const addressPage = await person.begin(authorize().url)
+  const addressPage = await person.begin(createAuthorization().url)
   const badAddressPage = await person.browser.press(addressPage, BUTTONS.continue, { email: 'nobody' })
   const { page: codePage, code } = await person.giveAddress(addressPage)
   const wrongCode = String((Number(code) + 1) % 1_000_000).padStart(6, '0')
@@ -34,7 +34,7 @@ async function openPages() {
   return { addressPage, badAddressPage, codePage, wrongCodePage, otherBrowserPage, badCallbackPage }
 }
 
-test('pages cannot be framed or stored, and hide from search engines and from the next site', async () => {
+test('the pages cannot be framed or stored, are not indexed, and send no referrer', async () => {
   for (const { headers, html, status } of Object.values(await openPages())) {
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
     expect(headers.get('cache-control')).toBe('no-store')
@@ -50,13 +50,13 @@ test('the pages for the address and the code name the host that gets the result,
     expect(text).toContain('claude.ai')
     expect(text).toContain(BUTTONS.deny)
   }
-  // The page also shows the name that the app gave itself.
+  // This is the name that the app gave itself.
   expect(addressPage.text).toMatch(/An app/)
 })
 
 test('the cookies are HttpOnly and SameSite=Lax, and are sent only to paths of the sign-in', async () => {
   const person = scene.newPerson()
-  await person.begin(authorize().url)
+  await person.begin(createAuthorization().url)
   expect(person.browser.cookies.length).toBeGreaterThan(0)
   for (const { attributes, path } of person.browser.cookies) {
     expect(attributes).toContain('httponly')
@@ -72,19 +72,22 @@ test('the page after the address is the same for a known and an unknown address'
   const pages: Page[] = []
   for (const email of [connected.person.email, undefined]) {
     const person = scene.newPerson(email === undefined ? {} : { email })
-    pages.push((await person.giveAddress(await person.begin(authorize().url))).page)
+    pages.push((await person.giveAddress(await person.begin(createAuthorization().url))).page)
   }
-  const [forKnown, forUnknown] = pages.map(({ status, text }) => [status, maskAddressAndTime(text)])
-  expect(forKnown).toEqual(forUnknown)
+  const [knownAddressPage, unknownAddressPage] = pages.map(({ status, text }) => [
+    status,
+    maskAddressAndTime(text),
+  ])
+  expect(knownAddressPage).toEqual(unknownAddressPage)
 })
 
 test('oauth4webapi refuses a callback that another issuer sent (mix-up), and accepts ours', async () => {
   const { server, clientId } = scene.app
-  const authorization = authorize()
+  const authorization = createAuthorization()
   const callback = await scene.newPerson().signIn(authorization.url)
-  const as = server as unknown as oauth.AuthorizationServer
+  const authorizationServer = server as unknown as oauth.AuthorizationServer
   const validate = (parameters: URLSearchParams) =>
-    oauth.validateAuthResponse(as, { client_id: clientId }, parameters, authorization.state)
+    oauth.validateAuthResponse(authorizationServer, { client_id: clientId }, parameters, authorization.state)
   for (const issuer of ['https://evil.example', `${server.issuer}/`, '']) {
     const mixedUp = new URLSearchParams(callback.searchParams)
     mixedUp.set('iss', issuer)

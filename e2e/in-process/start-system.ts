@@ -29,10 +29,10 @@ export interface SystemOptions {
   readonly publicMcp?: boolean
   /** The server with the documents of clients whose id is a URL. */
   readonly documents?: Pick<DocumentServer, 'settings' | 'runtime'>
-  /** Settings in addition to those of every test. */
+  /** Settings that replace or extend the settings of every test. */
   readonly env?: Readonly<Record<string, string>>
-  /** Replaces the address of the API's database, for example by that of a fault proxy. */
-  readonly beforeDatabase?: (url: string) => Promise<string>
+  /** Returns the address at which the API reaches its database, such as the address of a fault proxy. */
+  readonly redirectDatabase?: (url: string) => Promise<string>
 }
 
 /** Starts both apps in this process on one origin at a free port, with real HTTP and new databases. */
@@ -58,8 +58,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     : server
   const mcpPublicOrigin = `http://localhost:${publicServer.port}`
   const system = opening.use(await openSystemEnvironment(origin, options.limitsFactor))
-  const database = system.env['RESOURCE_DATABASE_URL'] ?? ''
-  const RESOURCE_DATABASE_URL = (await options.beforeDatabase?.(database)) ?? database
+  const databaseUrl = system.env['RESOURCE_DATABASE_URL'] ?? ''
+  const RESOURCE_DATABASE_URL = (await options.redirectDatabase?.(databaseUrl)) ?? databaseUrl
   const env = {
     ...system.env,
     RESOURCE_DATABASE_URL,

@@ -8,9 +8,9 @@ const EMAIL = 'canary-mailbox@canary.example'
 const CANARIES = { email: EMAIL, mailbox: 'canary-mailbox', query: 'canary-query', name: 'canary-agent' }
 const CLIENT_TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const CLIENT_TRACEPARENT = `00-${CLIENT_TRACE_ID}-00f067aa0ba902b7-01`
-const redis = inject('redisUrl')
+const redisUrl = inject('redisUrl')
 
-const settings = (url: string, more: Readonly<Record<string, string>> = {}) => ({
+const createSettings = (url: string, more: Readonly<Record<string, string>> = {}) => ({
   env: { AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url, ...more },
 })
 
@@ -22,33 +22,35 @@ const settings = (url: string, more: Readonly<Record<string, string>> = {}) => (
 async function runAgentRequests(origin: string, headers: Readonly<Record<string, string>> = {}) {
   using sender = createSender(origin)
   const json = { 'content-type': 'application/json' }
-  const registered = await sender.send({
+  const registration = await sender.send({
     method: 'POST',
     path: `/api/agent/register?q=${CANARIES.query}`,
     headers: { ...json, ...headers },
     body: JSON.stringify({ client_name: CANARIES.name }),
   })
-  const client = JSON.parse(registered.text) as { client_id: string; client_secret: string }
+  const client = JSON.parse(registration.text) as { client_id: string; client_secret: string }
   const tokenRequest = form({ grant_type: 'client_credentials' })
-  const issued = await sender.send({
+  const tokenResponse = await sender.send({
     method: 'POST',
     path: '/oauth/token',
     ...tokenRequest,
     headers: { ...tokenRequest.headers, ...basic(client.client_id, client.client_secret), ...headers },
   })
-  const { access_token: token } = JSON.parse(issued.text) as { access_token: string }
-  const joined = await sender.send({
+  const { access_token: token } = JSON.parse(tokenResponse.text) as { access_token: string }
+  const joinResponse = await sender.send({
     method: 'POST',
     path: `/api/waitlist?q=${CANARIES.query}`,
     headers: { ...json, ...headers, authorization: `Bearer ${token}` },
     body: JSON.stringify({ email: EMAIL }),
   })
   // The fast path serves the second read, before Koa.
-  const read = [
+  const readResponses = [
     await sender.send({ path: '/api/guides', headers }),
     await sender.send({ path: '/api/guides', headers }),
   ]
-  expect([registered, issued, joined, ...read].map(({ status }) => status)).toEqual([201, 200, 201, 200, 200])
+  expect([registration, tokenResponse, joinResponse, ...readResponses].map(({ status }) => status)).toEqual([
+    201, 200, 201, 200, 200,
+  ])
   return { id: client.client_id, secret: client.client_secret, token }
 }
 
@@ -77,7 +79,7 @@ test('a request is one trace through both apps and their stores, without private
   let secrets: Awaited<ReturnType<typeof runAgentRequests>>
   let logged: readonly string[] = []
   {
-    await using system = await startSystem(settings(collector.url))
+    await using system = await startSystem(createSettings(collector.url))
     secrets = await runAgentRequests(system.origin, { traceparent: CLIENT_TRACEPARENT })
     logged = system.logged
   }
@@ -98,14 +100,14 @@ test('a request is one trace through both apps and their stores, without private
       .filter(isStatement)
       .map(({ name }) => name),
   ).toContain('with')
-  const isStoreCommand = redis ? isRedisCommand : isStatement
+  const isStoreCommand = redisUrl ? isRedisCommand : isStatement
   expect(findChildren(introspectionSpan, AUTH).filter(isStoreCommand).length).toBeGreaterThan(0)
   const listRedisCommands = (span: CollectedSpan | undefined, service: string | undefined) =>
     findChildren(span, service)
       .filter(isRedisCommand)
       .map(({ name }) => name)
-  if (redis) expect(listRedisCommands(introspectionSpan, AUTH)).toContain('evalsha')
-  if (redis) expect(listRedisCommands(requestSpan, RESOURCE)).toContain('eval')
+  if (redisUrl) expect(listRedisCommands(introspectionSpan, AUTH)).toContain('evalsha')
+  if (redisUrl) expect(listRedisCommands(requestSpan, RESOURCE)).toContain('eval')
   // The `traceparent` of an untrusted client is ignored.
   expect(collector.spans().map(({ traceId }) => traceId)).not.toContain(CLIENT_TRACE_ID)
 
@@ -130,7 +132,7 @@ test('continues the trace of a trusted proxy', async () => {
   await using collector = await startCollector()
   {
     const proxies = { AUTH_TRUSTED_PROXIES: '127.0.0.1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' }
-    await using system = await startSystem(settings(collector.url, proxies))
+    await using system = await startSystem(createSettings(collector.url, proxies))
     await runAgentRequests(system.origin, { traceparent: CLIENT_TRACEPARENT })
   }
   const continuedSpans = collector.spans().filter(({ traceId }) => traceId === CLIENT_TRACE_ID)
@@ -138,7 +140,7 @@ test('continues the trace of a trusted proxy', async () => {
   expect(continuedSpans.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['POST /api/agent/register', 'POST /oauth/token', 'POST /api/waitlist']),
   )
-  // The API fetches the key set when it needs it, not as part of a request.
+  // The API fetches the key set outside of any request.
   expect(otherSpans.filter(({ name }) => name !== 'GET /oauth/jwks.json')).toEqual([])
 })
 
@@ -154,7 +156,7 @@ test.for(BROKEN_COLLECTORS)('an %s collector affects no request, and each app wa
   const url = kind === 'unresponsive' ? unresponsive.url : 'http://127.0.0.1:9'
   let logged: readonly string[] = []
   {
-    await using system = await startSystem(settings(url))
+    await using system = await startSystem(createSettings(url))
     await runAgentRequests(system.origin)
     using sender = createSender(system.origin)
     const responses = await Promise.all(

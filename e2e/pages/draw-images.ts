@@ -25,12 +25,16 @@ const drawIcon = (size: number) =>
 /** Creates an ICO file with one image, which may be a PNG: a directory of one entry, then the image. */
 function createIco(png: Buffer, size: number): Buffer {
   const header = Buffer.alloc(22)
+  // The file type, which is icon, and the number of images.
   header.writeUInt16LE(1, 2)
   header.writeUInt16LE(1, 4)
+  // The width and the height.
   header.writeUInt8(size, 6)
   header.writeUInt8(size, 7)
+  // The number of colour planes, and the bits for each pixel.
   header.writeUInt16LE(1, 10)
   header.writeUInt16LE(32, 12)
+  // The length of the image, and its offset in the file.
   header.writeUInt32LE(png.length, 14)
   header.writeUInt32LE(header.length, 18)
   return Buffer.concat([header, png])

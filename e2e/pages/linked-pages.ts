@@ -41,7 +41,7 @@ const CLAIM = { secret: 'secret', matchPhrase: 'grand meadow', codesLeft: 2 }
 
 /** The pages to which a form, a sign-in or a mailed link leads. `SITE_PAGES` does not contain them. */
 export const LINKED_PAGES: Readonly<Record<string, Html>> = {
-  address: renderSignInPage({ ...FORM, app: COMPUTER, lastCode: 'locked' }),
+  address: renderSignInPage({ ...FORM, app: COMPUTER, lastCodeState: 'locked' }),
   mistake: renderSignInPage({
     ...FORM,
     app: SITE,

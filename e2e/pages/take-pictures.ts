@@ -17,12 +17,12 @@ const LOOKS = {
   print: { viewport: WIDE, colorScheme: 'light' },
 } as const
 
-async function post(address: string, body: object, headers = {}) {
+async function post(endpoint: string, body: object, headers = {}) {
   using sender = createSender(origin)
   const content = json(body)
   return await sender.send({
     method: 'POST',
-    path: address,
+    path: endpoint,
     ...content,
     headers: { ...content.headers, ...headers },
   })
@@ -34,7 +34,7 @@ async function createClaimLink(email: string): Promise<string> {
     (await post('/api/agent/register', { client_name: 'Case helper of the library' })).text,
   )
   await post('/api/agent/claim', { email }, basic(agent.client_id, agent.client_secret))
-  const [firstMail] = await mail.mails(1, email)
+  const [firstMail] = await mail.waitForMails(1, email)
   return firstMail?.text.match(/http\S+\/claim\?attempt=\S+/)?.[0] ?? ''
 }
 

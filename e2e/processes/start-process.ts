@@ -40,7 +40,7 @@ export async function startProcess(
     })
   }
   child.once('exit', (code) => reject(new Error(`${app} exited with code ${code}:\n${printed.join('\n')}`)))
-  // oxlint-disable-next-line no-restricted-globals -- a bound
+  // oxlint-disable-next-line no-restricted-globals -- bounds the time until the process listens
   const timer = setTimeout(() => reject(new Error(`${app} was not ready in ${START_MS} ms`)), START_MS)
   try {
     await listening

@@ -18,7 +18,7 @@ beforeAll(async () => {
   secrets = readSecrets(system.env)
   const ports = await reserveFreePorts(10)
   const takePort = () => ports.pop() ?? 0
-  const start = async (app: AppName, internal: number) => {
+  const start = async (app: AppName, internalPort: number) => {
     const [port, operations] = [takePort(), takePort()]
     const name = app.toUpperCase()
     const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))
@@ -29,24 +29,24 @@ beforeAll(async () => {
       [`${name}_OPERATIONS_PORT`]: String(operations),
       [`${name}_ALSO_ACCEPT_HOSTS`]: `127.0.0.1:${port}`,
       ...(app === 'auth'
-        ? { AUTH_INTERNAL_PORT: String(internal) }
-        : { RESOURCE_AUTH_URL: `http://127.0.0.1:${internal}` }),
+        ? { AUTH_INTERNAL_PORT: String(internalPort) }
+        : { RESOURCE_AUTH_URL: `http://127.0.0.1:${internalPort}` }),
     })
   }
-  const internals = [takePort(), takePort()]
-  auth = await Promise.all(internals.map((internal) => start('auth', internal)))
-  api = await Promise.all(internals.map((internal) => start('resource', internal)))
+  const internalPorts = [takePort(), takePort()]
+  auth = await Promise.all(internalPorts.map((internalPort) => start('auth', internalPort)))
+  api = await Promise.all(internalPorts.map((internalPort) => start('resource', internalPort)))
   for (const each of [...auth, ...api]) resources.use(each)
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** With more refused attempts, the joins would not be simultaneous. */
+/** The limit for repeated attempts. With more of them, the joins would no longer be simultaneous. */
 const MAX_REFUSALS = 1_000
 
 const getUrl = (processes: readonly AppProcess[], index: number) =>
   processes[index % processes.length]?.url ?? ''
 
-test('one of 200 simultaneous joins with one address over two processes is 201, and 199 are 200', async () => {
+test('of 200 simultaneous joins with one address at two processes, one gets 201 and 199 get 200', async () => {
   let refusalCount = 0
   /** A busy instance may respond with 503; the client then repeats the request. */
   const join = async (index: number): Promise<number> => {
@@ -138,7 +138,8 @@ test('no key or secret is in the arguments or the environment of a process', () 
 test('no process opens a debugger on SIGUSR1, and all keep running', async () => {
   for (const { child } of [...auth, ...api]) child.kill('SIGUSR1')
   for (const { url, printed } of [...auth, ...api]) {
-    for (let n = 0; n < 10; n++) expect((await fetch(`${url}/api/nothing`)).status).toBe(404)
+    for (let requestCount = 0; requestCount < 10; requestCount += 1)
+      expect((await fetch(`${url}/api/nothing`)).status).toBe(404)
     expect(printed.join('\n')).not.toMatch(/debugger/i)
   }
 })

@@ -1,4 +1,4 @@
-// This module is loaded first. It shifts the wall clock of the process by `WRONG_BY_MS` milliseconds.
+// A process loads this module before all others (`--import`). It shifts the wall clock of the process by `WRONG_BY_MS` milliseconds.
 const offsetMs = Number(process.env['WRONG_BY_MS'])
 const RealDate = Date
 export const wrongNow = () => RealDate.now() + offsetMs

@@ -18,7 +18,7 @@ Redis at one address, which moved to the new primary at \`+switch-master\`; conn
   run: rehearseFailover,
 }
 
-/** Without Redis, auth may refuse operations. The grace period covers a lease, for which revocations wait after the switch. */
+/** Without Redis, auth may refuse operations. The grace period covers one lease, because revocations wait that long after a switch. */
 const WITHOUT_REDIS = { parts: ['auth redis'], graceMs: 10_000 } as const
 
 async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
@@ -52,7 +52,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
     async ({ phase, runLoad }) => {
       /** Causes a failover, and waits until the address leads to the new primary. This invalidates all earlier tokens. */
       const switchOver = async (cause: string, replacePrimary: () => Promise<unknown>) => {
-        const oldPrimary = sentinels.primary()
+        const oldPrimary = sentinels.getPrimary()
         const brokenAt = performance.now()
         await recordTokenLoss(ledger, async () => {
           await replacePrimary()
@@ -65,14 +65,14 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
       }
       await phase('a primary, a replica, three Sentinels', () => runLoad(seconds))
       await phase('the replica is killed, and started', async () => {
-        const { process } = sentinels.replica()
+        const { process } = sentinels.getReplica()
         await process.stop('SIGKILL')
         await runLoad(seconds)
         await process.start()
         await sentinels.waitForReplication()
         await runLoad(seconds)
       })
-      const killedPrimary = sentinels.primary()
+      const killedPrimary = sentinels.getPrimary()
       const kill = () => killedPrimary.process.stop('SIGKILL')
       await phase('the primary is killed', () => switchOver('Killed', kill), WITHOUT_REDIS)
       await phase('the old primary is started, and becomes the replica', async () => {
@@ -90,7 +90,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
         await sentinels.waitForReplication()
         await runLoad(seconds)
       })
-      const frozenProcess = sentinels.primary().process.child
+      const frozenProcess = sentinels.getPrimary().process.child
       const freeze = async () => void frozenProcess.kill('SIGSTOP')
       await phase('the primary freezes', () => switchOver('Frozen', freeze), WITHOUT_REDIS)
       await phase('the old primary continues, and becomes the replica', async () => {

@@ -3,7 +3,7 @@ import { cpus, loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { seedRandom } from '../faults/random.ts'
-import { thisCommit } from '../this-commit.ts'
+import { readCurrentCommit } from '../this-commit.ts'
 import { FAILOVER } from './failover.ts'
 import { POOLER } from './pooler.ts'
 import { hasPassed, type Rehearsal, renderRehearsalDocument, renderRehearsalTable } from './rehearsal.ts'
@@ -45,7 +45,7 @@ async function main(name: string, rehearsal: Rehearsal): Promise<boolean> {
   const [seconds, rate] = [Number(options.seconds), Number(options.rate)]
   if (!(seconds > 0 && rate > 0)) throw new RangeError('--seconds and --rate are numbers above 0')
   seedRandom(Number(options.seed))
-  const commit = await thisCommit()
+  const commit = await readCurrentCommit()
   print(`Commit ${commit}, seed ${options.seed}, ${rate} requests a second`)
   const result = await rehearsal.run({ rate, seconds, print })
   print(`\n${renderRehearsalTable(result)}`)

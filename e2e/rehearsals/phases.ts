@@ -5,7 +5,7 @@ import { type Load, startLoad } from '../faults/load.ts'
 import type { OperationName } from '../faults/operations.ts'
 
 /** The effects that a phase of a rehearsal may have; by default none. */
-export type Allowed = Partial<Pick<Expectation, 'parts' | 'refuses' | 'graceMs'>>
+export type AllowedEffects = Partial<Pick<Expectation, 'parts' | 'refuses' | 'graceMs'>>
 
 /** A phase of a rehearsal, and its effects on clients. */
 export interface PhaseResult {
@@ -51,14 +51,19 @@ export interface Traffic {
  */
 export async function rehearseUnderLoad(
   { origin, ledger, rate }: Traffic,
-  run: (during: {
+  run: (rehearsal: {
     /** @param action may return the time (`performance.now()`) at which everything that it broke worked again */
-    phase(name: string, action: () => Promise<number | void>, allowed?: Allowed): Promise<void>
+    phase(name: string, action: () => Promise<number | void>, allowed?: AllowedEffects): Promise<void>
     runLoad(seconds: number): Promise<void>
   }) => Promise<void>,
 ): Promise<{ readonly phases: readonly PhaseResult[]; readonly lost: readonly string[] }> {
-  const timings: { name: string; phaseStart: number; phaseEnd: number; backAt: number; allowed: Allowed }[] =
-    []
+  const timings: {
+    name: string
+    phaseStart: number
+    phaseEnd: number
+    backAt: number
+    allowed: AllowedEffects
+  }[] = []
   const runPhases = async (load: Load) => {
     await using runningLoad = load
     await run({

@@ -35,6 +35,7 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
   await chmod(folder, 0o755)
   const mail = resources.use(await startFaultyMailServer())
   let startedPooler: Pooler | undefined
+  // Disposed after the stack, which needs the pooler until it stops.
   const afterStack = resources.use(new AsyncDisposableStack())
   const stack = resources.use(
     await startStack({
@@ -52,16 +53,16 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
   if (!pooler) throw new Error('the stack did not start the pooler')
   const ledger = await prepareLedger(stack.origin, { mail, size: LEDGER_SIZE })
   print('the load begins')
-  let connections = ''
+  let connectionsNote = ''
   const { phases, lost } = await rehearseUnderLoad(
     { origin: stack.origin, ledger, rate },
     async ({ phase, runLoad }) => {
       await phase('behind the pooler', async () => {
         await runLoad(seconds)
-        connections = await countConnections(pooler, stack.postgres.url)
+        connectionsNote = await describeConnections(pooler, stack.postgres.url)
       })
       await phase('the pooler opens its sessions again (RECONNECT)', async () => {
-        await pooler.console('RECONNECT')
+        await pooler.runConsoleCommand('RECONNECT')
         await runLoad(seconds)
       })
       await phase(
@@ -81,12 +82,12 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
   const mistakes = instances.flatMap(({ name, isRunning }) => (isRunning ? [] : [`${name} ended`]))
   await resources.disposeAsync()
   print('the tests begin')
-  return { phases, lost, mistakes, tests: await runTests(), notes: [connections] }
+  return { phases, lost, mistakes, tests: await runTests(), notes: [connectionsNote] }
 }
 
-/** Counts the connections to the pooler and to PostgreSQL, and returns the counts as a sentence for the results. */
-async function countConnections(pooler: Pooler, adminUrl: string): Promise<string> {
-  const pools = await pooler.console('SHOW POOLS')
+/** Counts the connections to the pooler and to PostgreSQL. Returns the counts as a sentence for the results. */
+async function describeConnections(pooler: Pooler, adminUrl: string): Promise<string> {
+  const pools = await pooler.runConsoleCommand('SHOW POOLS')
   const sum = (columns: RegExp) =>
     pools
       .filter(({ database }) => String(database).startsWith('plainpath_'))

@@ -51,7 +51,9 @@ export function renderRehearsalTable({ phases, lost, mistakes, tests, notes }: R
     ...phases.flatMap(({ name, wrong }) => wrong.map((mistake) => `${name}: ${mistake}`)),
     ...lost.map((mistake) => `lost: ${mistake}`),
     ...mistakes,
-    `${lost.length === 0 ? 'Nothing' : lost.length} that was acknowledged is lost, or was revoked and works.`,
+    lost.length === 0
+      ? 'No acknowledged change was lost, and no revoked token is accepted.'
+      : `${lost.length} acknowledged changes were lost, or revoked tokens are still accepted.`,
     ...notes,
   ]
   return [
@@ -76,9 +78,9 @@ export function renderRehearsalDocument(
 
 Written by \`npm run rehearse -- ${name}\` on commit ${commit}, under ${rate} requests a second, on ${machine}. ${description}
 
-- *refused*: 503 with \`Retry-After\`; also where a busy machine ran into a time-out. *late*: an answer after more than 5 s.
+- *refused*: 503 with \`Retry-After\`, also if a time-out on a busy machine was the reason. *late*: a response after more than 5 s.
 - *wrong*: any other failure, above all a token that was accepted by a request that began after its revocation was acknowledged.
-- The last column is an upper bound of an outage: at a low rate, each operation is sent once in some seconds.
+- The last column is an upper bound of an outage, because at a low rate each operation is sent only every few seconds.
 
 ${renderRehearsalTable(result)}
 `

@@ -9,14 +9,15 @@ import type { StoreAddresses } from '@plainpath/stack/open-stack-stores'
 /** PgBouncer in transaction mode, in front of the databases of both apps. */
 export interface Pooler {
   readonly process: ManagedProcess
-  /** The store addresses: databases through the pooler, and directly for work that needs a session. */
+  /** The store addresses. They lead to the databases through the pooler, but directly for work that needs a session. */
   readonly addresses: StoreAddresses & Readonly<Record<string, string>>
   /** Runs a command of the pooler's console. */
-  console(command: string): Promise<readonly Record<string, unknown>[]>
+  runConsoleCommand(command: string): Promise<readonly Record<string, unknown>[]>
 }
 
-/** The sessions that the pooler opens for each app: fewer than one instance may open without a pooler. */
+/** The number of sessions that the pooler opens for each app. One instance may open more without a pooler. */
 export const POOL_SIZE = 6
+/** The user id and the group id of `nobody`. */
 const NOBODY = 65_534
 /** The limits that apps set for each connection. The pooler ignores them, so they are set for the role instead. */
 const ROLE_LIMITS = {
@@ -34,9 +35,9 @@ export async function startPooler(stores: StoreAddresses, folder: string): Promi
   const users = urls.map((url) => `"${url.username}" "${decodeURIComponent(url.password)}"\n`).join('')
   const usersFile = path.join(folder, 'pgbouncer-users.txt')
   const settingsFile = path.join(folder, 'pgbouncer.ini')
-  const databases = urls.map(({ pathname, hostname, port: server }) => {
+  const databases = urls.map(({ pathname, hostname, port: serverPort }) => {
     const database = pathname.slice(1)
-    return `${database} = host=${hostname} port=${server} dbname=${database}`
+    return `${database} = host=${hostname} port=${serverPort} dbname=${database}`
   })
   const settings = [
     '[databases]',
@@ -82,7 +83,7 @@ export async function startPooler(stores: StoreAddresses, folder: string): Promi
       AUTH_DATABASE_URL: toPooledUrl(urls[0]),
       RESOURCE_DATABASE_URL: toPooledUrl(urls[1]),
     },
-    async console(command) {
+    async runConsoleCommand(command) {
       await using pool = openPool(consoleUrl.href, { max: 1, applicationName: 'plainpath rehearsal' })
       return (await pool.query(command)).rows
     },

@@ -14,11 +14,11 @@ interface Server {
 /** Two Redis servers, one of them the primary, and three Sentinels. */
 export interface Sentinels extends AsyncDisposable {
   /** Returns the primary: the first one, or the one to which the Sentinels have switched. */
-  primary(): Server
-  replica(): Server
+  getPrimary(): Server
+  getReplica(): Server
   /** Makes Sentinel switch to the replica, as an operator does before maintenance. */
   failOver(): Promise<void>
-  /** Waits until Sentinel has replaced this primary by the other server. */
+  /** Waits until Sentinel has replaced this primary with the other server. */
   waitForSwitch(oldPrimary: Server): Promise<void>
   /** Waits until the other server replicates the primary again. */
   waitForReplication(): Promise<void>
@@ -26,8 +26,9 @@ export interface Sentinels extends AsyncDisposable {
 
 /** After this time without a reply, a Sentinel counts the primary as down. */
 export const DOWN_AFTER_MS = 2_000
+/** The name under which the Sentinels monitor the primary. */
 const NAME = 'plainpath'
-const SENTINELS = 3
+const SENTINEL_COUNT = 3
 const QUORUM = 2
 const PATIENCE_MS = 60_000
 
@@ -42,7 +43,7 @@ export async function startSentinels(
 ): Promise<Sentinels> {
   await using opening = new AsyncDisposableStack()
   const { username, password } = new URL(redis.adminUrl)
-  const [replicaPort = 0, ...sentinelPorts] = await reserveFreePorts(1 + SENTINELS)
+  const [replicaPort = 0, ...sentinelPorts] = await reserveFreePorts(1 + SENTINEL_COUNT)
   const connect = (port: number, user = { username, password }) => {
     const connection = new Redis({ ...user, port, maxRetriesPerRequest: 20, retryStrategy: () => 100 })
     connection.on('error', () => {})
@@ -122,6 +123,7 @@ export async function startSentinels(
   await events.subscribe('+switch-master')
   let lastSwitch = Promise.resolve()
   events.on('message', (_channel: string, message: string) => {
+    // The message is `<name> <old host> <old port> <new host> <new port>`.
     const port = Number(message.split(' ')[4])
     const newPrimary = servers.find((server) => server.port === port)
     if (!newPrimary) return
@@ -131,8 +133,8 @@ export async function startSentinels(
   })
   const resources = opening.move()
   return {
-    primary: () => primary,
-    replica: getReplica,
+    getPrimary: () => primary,
+    getReplica,
     async failOver() {
       await sentinel.call('SENTINEL', 'FAILOVER', NAME)
     },
@@ -154,13 +156,13 @@ async function isComplete(sentinel: Redis): Promise<boolean> {
   const fields = (await sentinel.call('SENTINEL', 'MASTER', NAME)) as string[]
   const readField = (name: string) => fields[fields.indexOf(name) + 1]
   return (
-    readField('num-other-sentinels') === String(SENTINELS - 1) &&
+    readField('num-other-sentinels') === String(SENTINEL_COUNT - 1) &&
     readField('num-slaves') === '1' &&
     readField('flags') === 'master'
   )
 }
 
-/** Polls a condition. @throws {Error} with the failure, after a minute */
+/** Polls a condition for up to a minute. @throws {Error} with the failure if it never holds */
 async function expectWithin(condition: () => boolean | Promise<boolean>, failure: string): Promise<void> {
   if (!(await waitUntil(condition, PATIENCE_MS))) throw new Error(failure)
 }

@@ -57,18 +57,18 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
     RESOURCE_TRUSTED_PROXIES: '127.0.0.1',
     AUTH_LIMITS_FACTOR: '1000000',
     RESOURCE_LIMITS_FACTOR: '1000000',
-    // The gateway checks the health of each instance ten times a second.
+    // A short delay is enough, because the gateway checks the health of each instance ten times a second.
     AUTH_DRAIN_DELAY_SECONDS: '2',
     RESOURCE_DRAIN_DELAY_SECONDS: '2',
   }
-  const run = (root: string, app: AppName, ...args: string[]) =>
+  const runCommand = (root: string, app: AppName, ...args: string[]) =>
     retryWhileRefused(() => runAppCommand(root, app, args, env))
   const migrateTo = async (root: string) => {
-    for (const app of ['auth', 'resource'] as const) await run(root, app, 'migrate')
+    for (const app of ['auth', 'resource'] as const) await runCommand(root, app, 'migrate')
   }
   await migrateTo(oldRoot)
-  await run(oldRoot, 'auth', 'keys', 'init')
-  await run(oldRoot, 'resource', 'guides', 'publish')
+  await runCommand(oldRoot, 'auth', 'keys', 'init')
+  await runCommand(oldRoot, 'resource', 'guides', 'publish')
 
   const instances: Instance[] = []
   resources.defer(async () => {
@@ -109,7 +109,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   const traffic = { origin, ledger, rate }
   const formatName = ({ app, number }: Instance) => `${app}-${number}`
   print(`${release.tag} (${release.commit.slice(0, 12)}) runs; the upgrade begins`)
-  const forward = await rehearseUnderLoad(traffic, async ({ phase, runLoad }) => {
+  const upgrade = await rehearseUnderLoad(traffic, async ({ phase, runLoad }) => {
     await phase(`${release.tag} on its own tables`, () => runLoad(seconds))
     await phase('the migrations of this commit are applied', async () => {
       await migrateTo(ROOT)
@@ -122,7 +122,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
       })
   })
   print('this commit runs; the way back begins')
-  const back = await rehearseUnderLoad(traffic, async ({ phase, runLoad }) => {
+  const rollback = await rehearseUnderLoad(traffic, async ({ phase, runLoad }) => {
     for (const instance of [...auth, ...resource].toReversed())
       await phase(`${formatName(instance)} is ${release.tag} again`, async () => {
         await replace(instance, oldRoot)
@@ -130,8 +130,8 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
       })
   })
   return {
-    phases: [...forward.phases, ...back.phases],
-    lost: [...forward.lost, ...back.lost],
+    phases: [...upgrade.phases, ...rollback.phases],
+    lost: [...upgrade.lost, ...rollback.lost],
     mistakes: instances.flatMap((each) => (each.running.isRunning ? [] : [`${formatName(each)} ended`])),
     tests: [],
     notes: [

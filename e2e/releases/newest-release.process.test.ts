@@ -13,24 +13,24 @@ function createClone() {
   git('init', '--quiet', '--initial-branch=main')
   git('config', 'user.name', 'Somebody')
   git('config', 'user.email', 'somebody@example.org')
-  const commit = () => {
+  const createCommit = () => {
     git('commit', '--quiet', '--allow-empty', '--message', 'One more')
     return git('rev-parse', 'HEAD')
   }
-  const [firstCommit, secondCommit] = [commit(), commit()]
+  const [firstCommit, secondCommit] = [createCommit(), createCommit()]
   mkdirSync(path.join(root, 'docs'))
-  const write = (releases: unknown) =>
+  const writeReleases = (releases: unknown) =>
     writeFileSync(path.join(root, 'docs/releases.json'), JSON.stringify(releases))
-  return { root, git, firstCommit, secondCommit, write }
+  return { root, git, firstCommit, secondCommit, writeReleases }
 }
 
 test('finds the last release of the file, with or without tags', () => {
-  const { root, git, firstCommit, secondCommit, write } = createClone()
+  const { root, git, firstCommit, secondCommit, writeReleases } = createClone()
   const releases = [
     { tag: 'release-0.1.0', commit: firstCommit },
     { tag: 'release-0.2.0', commit: secondCommit },
   ]
-  write(releases)
+  writeReleases(releases)
   expect(findNewestRelease(root)).toEqual(releases[1])
   git('tag', 'release-0.1.0', firstCommit)
   git('tag', '--annotate', '--message', 'Second', 'release-0.2.0', secondCommit)
@@ -38,9 +38,9 @@ test('finds the last release of the file, with or without tags', () => {
 })
 
 test('says what to fetch in a clone without the history of the release', () => {
-  const { root, write } = createClone()
+  const { root, writeReleases } = createClone()
   const commit = 'a'.repeat(40)
-  write([{ tag: 'release-0.1.0', commit }])
+  writeReleases([{ tag: 'release-0.1.0', commit }])
   expect(() => findNewestRelease(root)).toThrow(
     `The commit of release-0.1.0 is not in this clone, which lacks a part of its history: git fetch --unshallow origin`,
   )
@@ -51,14 +51,14 @@ test.for([
   ['a name that is no release', 'pattern', (commit: string) => [{ tag: 'v1', commit }]],
   ['a short commit', 'pattern', (commit: string) => [{ tag: 'release-0.1.0', commit: commit.slice(0, 7) }]],
 ] as const)('rejects %s', ([_name, message, createReleases]) => {
-  const { root, firstCommit, write } = createClone()
-  write(createReleases(firstCommit))
+  const { root, firstCommit, writeReleases } = createClone()
+  writeReleases(createReleases(firstCommit))
   expect(() => findNewestRelease(root)).toThrow(message)
 })
 
 test('rejects a tag that is not in the file, or has another commit there', () => {
-  const { root, git, firstCommit, secondCommit, write } = createClone()
-  write([{ tag: 'release-0.1.0', commit: firstCommit }])
+  const { root, git, firstCommit, secondCommit, writeReleases } = createClone()
+  writeReleases([{ tag: 'release-0.1.0', commit: firstCommit }])
   git('tag', 'release-0.2.0', secondCommit)
   expect(() => findNewestRelease(root)).toThrow('docs/releases.json says nothing of it')
   git('tag', '--delete', 'release-0.2.0')
@@ -67,8 +67,8 @@ test('rejects a tag that is not in the file, or has another commit there', () =>
 })
 
 test('rejects a commit that is not an ancestor of the checkout', () => {
-  const { root, git, firstCommit, secondCommit, write } = createClone()
-  write([{ tag: 'release-0.1.0', commit: secondCommit }])
+  const { root, git, firstCommit, secondCommit, writeReleases } = createClone()
+  writeReleases([{ tag: 'release-0.1.0', commit: secondCommit }])
   git('checkout', '--quiet', firstCommit)
   expect(() => findNewestRelease(root)).toThrow('is not an ancestor')
 })

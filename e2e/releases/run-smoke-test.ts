@@ -8,8 +8,8 @@ export interface ReleaseUrls {
 }
 
 /**
- * Runs the operations that every release has: register, request a token, read guides with and without it, join the
- * waitlist twice, revoke the token, and check that it is refused.
+ * Runs the operations that every release has: register, request a token, read guides with and without the token, join the
+ * waitlist twice, revoke the token, and check that the token is refused.
  *
  * @returns the operations that failed, each with its status
  */

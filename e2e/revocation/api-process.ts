@@ -4,7 +4,7 @@ interface Connection {
   isSubscribed: boolean
   isOpen: boolean
   isSilent: boolean
-  /** The arrival of the last message in each direction, since messages keep their order. */
+  /** When the last message in each direction arrives. Later messages never arrive earlier. */
   lastStoreArrivalAt: number
   lastApiArrivalAt: number
   lastReceivedAt: number
@@ -16,7 +16,7 @@ const { leaseMs, renewMs } = INTERVALS
 /**
  * Creates an API process with the code under test.
  *
- * @param clock the relative speed of its clock, and its offset in ms
+ * @param clock the relative speed of the process's clock, and its offset in ms
  */
 export function createApiProcess(
   world: World,
@@ -29,7 +29,7 @@ export function createApiProcess(
     name,
     leaseMs,
     cacheMs: 30_000,
-    // 100 entries.
+    // The cache holds 100 entries.
     maxCachedBytes: 100,
     estimateEntryBytes: () => 1,
   })
@@ -73,7 +73,7 @@ export function createApiProcess(
   }
 
   type Commands = ReturnType<typeof subscriber.tick>
-  function run(commands: Commands): void {
+  function sendCommands(commands: Commands): void {
     const target = connection
     if (!target) return
     for (const command of commands) {
@@ -81,13 +81,13 @@ export function createApiProcess(
         send(
           target,
           () => store.subscribe(command.id, command.previous),
-          (granted) => run(subscriber.onSubscribed(command, granted, readLocalTime())),
+          (granted) => sendCommands(subscriber.onSubscribed(command, granted, readLocalTime())),
         )
       else
         send(
           target,
           () => store.acknowledge(command.mark, command.id, command.lastSeen),
-          (newestNumber) => run(subscriber.onAcknowledged(command, newestNumber, readLocalTime())),
+          (newestNumber) => sendCommands(subscriber.onAcknowledged(command, newestNumber, readLocalTime())),
         )
     }
   }
@@ -105,12 +105,12 @@ export function createApiProcess(
     send(
       target,
       () => (target.isSubscribed = true),
-      () => run(subscriber.onConnected(readLocalTime())),
+      () => sendCommands(subscriber.onConnected(readLocalTime())),
     )
     const tick = () => {
       if (connection !== target) return
       if (time.now() - target.lastReceivedAt > MAX_SILENCE_MS) return close(target)
-      run(subscriber.tick(readLocalTime()))
+      sendCommands(subscriber.tick(readLocalTime()))
       runAt(time.now() + renewMs, tick)
     }
     runAt(time.now() + renewMs, tick)
@@ -171,7 +171,7 @@ export function createApiProcess(
     publish(notification) {
       const target = connection
       if (target?.isSubscribed && target.isOpen)
-        sendToApi(target, () => run(subscriber.onNotification(notification, readLocalTime())))
+        sendToApi(target, () => sendCommands(subscriber.onNotification(notification, readLocalTime())))
     },
     cut() {
       const target = connection

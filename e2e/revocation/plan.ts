@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { DURATION_MS, type Plan } from './simulation.ts'
 
-const KINDS = ['cut', 'half-open', 'pause', 'slow', 'flush', 'restart', 'failover'] as const
+const FAULT_KINDS = ['cut', 'half-open', 'pause', 'slow', 'flush', 'restart', 'failover'] as const
 
 /** Generates schedules of faults, each with a seed for all other choices. */
 export const arbitraryPlan: fc.Arbitrary<Plan> = fc.record({
@@ -9,7 +9,7 @@ export const arbitraryPlan: fc.Arbitrary<Plan> = fc.record({
   faults: fc.array(
     fc.record({
       at: fc.nat(DURATION_MS),
-      kind: fc.constantFrom(...KINDS),
+      kind: fc.constantFrom(...FAULT_KINDS),
       ms: fc.nat(3_000),
       apiIndex: fc.nat(1),
     }),

@@ -6,7 +6,7 @@ const parseClientId = (token: string) => token.split('/')[0]!
 /**
  * Creates an auth process with the code under test.
  *
- * @param clock the relative speed of its clock, and its offset in ms
+ * @param clock the relative speed of the process's clock, and its offset in ms
  */
 export function createRevokingProcess(
   world: World,
@@ -19,10 +19,10 @@ export function createRevokingProcess(
   const drawHopMs = () => (random.happens(0.05) ? random.between(0, 150) : random.between(0.1, 3))
 
   /** Sends a command to the store. While the store is unavailable, the command is lost and gets no reply. */
-  function callStore<T>(step: () => T, onReply: (reply: T) => void): void {
+  function callStore<T>(command: () => T, onReply: (reply: T) => void): void {
     time.at(time.now() + drawHopMs(), () => {
       if (time.now() < world.storeUnavailableUntil) return
-      const reply = step()
+      const reply = command()
       time.at(time.now() + drawHopMs(), () => onReply(reply))
     })
   }
@@ -57,12 +57,12 @@ export function createRevokingProcess(
         callStore(publish, ({ mark, number: sequenceNumber }) => {
           const published = { mark, sequenceNumber, publishedAt: readLocalTime() }
           knownMark = parts.updateKnownMark(knownMark, mark, published.publishedAt)
-          let polls = 0
+          let pollCount = 0
           let lastPoll: { mark: string; pending: number } | undefined
           const proceed = (): void => {
             const step = parts.decideNextStep(
               published,
-              { knownMark: knownMark!, polls, lastPoll },
+              { knownMark: knownMark!, pollCount, lastPoll },
               readLocalTime(),
               INTERVALS,
             )
@@ -73,7 +73,7 @@ export function createRevokingProcess(
               callStore(
                 () => store.countPending(sequenceNumber),
                 (poll) => {
-                  polls += 1
+                  pollCount += 1
                   lastPoll = poll
                   proceed()
                 },

@@ -34,7 +34,7 @@ export interface Outcome {
 /** The virtual time for which requests and revocations are sent. */
 export const DURATION_MS = 30_000
 const PROCESSES_PER_APP = 2
-const CLIENTS = 4
+const CLIENT_COUNT = 4
 /**
  * The largest relative deviation of a clock's speed. `marginMs` covers it: 2 250 ms on the fastest clock exceed a lease of
  * 2 000 ms on the slowest.
@@ -67,17 +67,17 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
     )
     world.apis.push(createApiProcess(world, `api-${number}`, clock))
   }
-  const clients = Array.from({ length: CLIENTS }, (_, number) => createTokens(world, number))
+  const clients = Array.from({ length: CLIENT_COUNT }, (_, number) => createTokens(world, number))
   const sendRequest = () => {
     if (time.now() >= DURATION_MS) return
-    const tokens = clients[random.below(CLIENTS)]!
+    const tokens = clients[random.below(CLIENT_COUNT)]!
     world.apis[random.below(PROCESSES_PER_APP)]!.request(tokens[random.below(tokens.length)]!)
     time.at(time.now() + random.between(1, 20), sendRequest)
   }
   let revocations = 0
   const revoke = () => {
     if (time.now() >= DURATION_MS) return
-    const clientIndex = random.below(CLIENTS)
+    const clientIndex = random.below(CLIENT_COUNT)
     const tokens = clients[clientIndex]!
     const onResponse = () => (revocations += 1)
     const revoker = world.revokers[random.below(PROCESSES_PER_APP)]!

@@ -61,7 +61,7 @@ export async function startCachedSystem(): Promise<CachedSystem> {
   const log = createLog({ service: 'e2e', write: (line) => logLines.push(line) })
   const deps = { log, now: () => new Date() }
 
-  const auths = await Promise.all(
+  const authInstances = await Promise.all(
     [0, 1].map(async () => {
       const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, redisTimeoutMs: 1_000 }))
       const sender = opening.use(createSender((await listen(auth.publicApp.callback())).url))
@@ -72,13 +72,15 @@ export async function startCachedSystem(): Promise<CachedSystem> {
   async function listen(handler: RequestHandler) {
     return opening.use(await serve(handler, TEST_SERVER_OPTIONS))
   }
-  const authProxy = opening.use(await startFaultProxy({ host: '127.0.0.1', port: auths[0]!.internal.port }))
+  const authProxy = opening.use(
+    await startFaultProxy({ host: '127.0.0.1', port: authInstances[0]!.internal.port }),
+  )
   const proxiedRedisUrl = new URL(redis.urls.resource)
   proxiedRedisUrl.port = String(redisProxy.port)
-  const apis = await Promise.all(
+  const apiInstances = await Promise.all(
     [
       { RESOURCE_AUTH_URL: `http://127.0.0.1:${authProxy.port}`, RESOURCE_REDIS_URL: proxiedRedisUrl.href },
-      { RESOURCE_AUTH_URL: auths[1]!.internal.url },
+      { RESOURCE_AUTH_URL: authInstances[1]!.internal.url },
     ].map(async (ownSettings) => {
       const api = opening.use(await openResource(loadResourceConfig({ ...env, ...ownSettings }), deps))
       const sender = opening.use(createSender((await listen(api.handler)).url))
@@ -95,7 +97,7 @@ export async function startCachedSystem(): Promise<CachedSystem> {
     sender.send({ ...request, headers: { host, ...request.headers } })
   const post = (instance: number, endpoint: string, client: Client, body: Record<string, string>) => {
     const headers = { ...form(body).headers, ...basic(client.client_id, client.client_secret) }
-    return send(auths[instance]!.sender, { method: 'POST', path: endpoint, ...form(body), headers })
+    return send(authInstances[instance]!.sender, { method: 'POST', path: endpoint, ...form(body), headers })
   }
   return {
     env,
@@ -105,7 +107,7 @@ export async function startCachedSystem(): Promise<CachedSystem> {
     authProxy,
     logLines,
     async registerClient() {
-      const { text } = await send(auths[0]!.sender, { method: 'POST', path: '/api/agent/register' })
+      const { text } = await send(authInstances[0]!.sender, { method: 'POST', path: '/api/agent/register' })
       return JSON.parse(text) as Client
     },
     async issueToken(client) {
@@ -116,14 +118,15 @@ export async function startCachedSystem(): Promise<CachedSystem> {
       (await post(instance, '/oauth/revoke', client, { token })).status,
     async deleteClient(client, instance = 0) {
       const headers = basic(client.client_id, client.client_secret)
-      return (await send(auths[instance]!.sender, { method: 'DELETE', path: '/api/agent', headers })).status
+      return (await send(authInstances[instance]!.sender, { method: 'DELETE', path: '/api/agent', headers }))
+        .status
     },
     async read(token, instance = 0) {
       const headers = { authorization: `Bearer ${token}` }
-      return (await send(apis[instance]!.sender, { path: '/api/guides', headers })).status
+      return (await send(apiInstances[instance]!.sender, { path: '/api/guides', headers })).status
     },
     async readMetric(app, name, instance = 0) {
-      const { text } = await { auth: auths, resource: apis }[app][instance]!.operations.send({
+      const { text } = await { auth: authInstances, resource: apiInstances }[app][instance]!.operations.send({
         path: '/metrics',
       })
       return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1])

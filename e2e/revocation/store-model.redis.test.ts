@@ -21,11 +21,11 @@ const key = getRevocationKey(name)
 let redis: Redis
 let subscriber: Redis
 /** The notifications that Redis delivered. */
-const received: string[] = []
+const receivedMessages: string[] = []
 beforeAll(async () => {
   redis = new Redis(inject('redisUrl') ?? '')
   subscriber = new Redis(inject('redisUrl') ?? '')
-  subscriber.on('message', (_channel, text: string) => received.push(text))
+  subscriber.on('message', (_channel, text: string) => receivedMessages.push(text))
   await subscriber.subscribe(getRevocationChannel(name))
 })
 afterAll(async () => {
@@ -110,7 +110,7 @@ test('the Redis scripts return the same as the store model, and give the shared 
   await fc.assert(
     fc.asyncProperty(arbitrarySteps, async (steps) => {
       await redis.del(key)
-      received.length = 0
+      receivedMessages.length = 0
       const model = createStoreModel()
       const [redisMarks, modelMarks] = [createMarkNumbering(), createMarkNumbering()]
       let publishedCount = 0
@@ -129,8 +129,8 @@ test('the Redis scripts return the same as the store model, and give the shared 
           const notification = model.publishRevocation({ kind: 'client', id: 'c' })
           results.push([modelMarks.toName(notification.mark), notification.number])
           publishedCount += 1
-          await expect.poll(() => received.length, { interval: 1 }).toBe(publishedCount)
-          expect(parseNotification(received.at(-1) ?? '')).toEqual({ ...notification, mark })
+          await expect.poll(() => receivedMessages.length, { interval: 1 }).toBe(publishedCount)
+          expect(parseNotification(receivedMessages.at(-1) ?? '')).toEqual({ ...notification, mark })
         } else if (step.do === 'flush') {
           await redis.del(key)
           model.flush()
@@ -159,6 +159,7 @@ test('the Redis scripts return the same as the store model, and give the shared 
         }
         expect(results[0]).toEqual(results[1])
       }
+      // -1 means that the key has no TTL, and -2 that it does not exist.
       expect(await redis.pttl(key)).not.toBeGreaterThan(-1)
     }),
     { numRuns: 60 },

@@ -13,9 +13,9 @@ export interface Parts {
 
 /** A process of the API: it receives revocations over a connection that may fail, and serves requests. */
 export interface ApiProcess {
-  /** Sends a request with the token to the process. Records a violation if it is accepted although it must not be. */
+  /** Sends a request with the token to the process. Records a violation if the request is accepted although the token is revoked. */
   request(token: string): void
-  /** Delivers a notification if the process is subscribed now and the connection does not fail. */
+  /** Delivers a notification, if the process is subscribed now and the connection does not fail meanwhile. */
   publish(notification: RevocationNotification): void
   /** Breaks the connection to the store. */
   cut(): void
@@ -29,7 +29,7 @@ export interface ApiProcess {
 
 /** A process of the authorization server: it serves introspections, and revokes. */
 export interface RevokingProcess {
-  /** Revokes the one token, or a client with all its tokens. Calls `onResponse` when it would respond. */
+  /** Revokes one token, or a client with all its tokens. Calls `onResponse` when the process would respond. */
   revoke(tokens: readonly string[], kind: 'token' | 'client', onResponse: () => void): void
   /** Returns the response to an introspection at this moment. */
   introspect(token: string): { active: boolean; mark: string | undefined }

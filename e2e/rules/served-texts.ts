@@ -75,7 +75,7 @@ export function renderServedTexts(): Record<string, string> {
       publicUrl: undefined,
       documents: [],
     }),
-    signIn: pages.renderSignInPage({ ...SIGN_IN, lastCode: 'locked' }),
+    signIn: pages.renderSignInPage({ ...SIGN_IN, lastCodeState: 'locked' }),
     signInCode: pages.renderSignInCodePage({
       ...SIGN_IN,
       email: 'ana@example.org',

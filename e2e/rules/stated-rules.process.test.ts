@@ -13,24 +13,26 @@ const renderWithRules = (rules: object): Record<string, string> =>
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000] as const
 const UNITS = { second: SECOND, minute: MINUTE, hour: HOUR, day: DAY }
 
-/** Another value for each rule, in the same unit. No two rules have the same figure, and no other text contains the figure. */
-const CHANGED = Object.entries(RULES).map(([name, value], index) => {
+/** Another value for each rule, in the same unit. Each rule has a figure that no other rule and no other text contains. */
+const CHANGED_RULES = Object.entries(RULES).map(([name, value], index) => {
   const figure = 641 + 2 * index
-  // A day and some hours.
+  // The texts state this rule as a day and some hours.
   if (name === 'mailCountedMs') return { name, figure, value: DAY + figure * HOUR }
   const unit = name.endsWith('Ms') ? ([DAY, HOUR, MINUTE, SECOND].find((each) => value % each === 0) ?? 1) : 1
   return { name, figure, value: figure * unit }
 })
 const currentTexts = renderWithRules({})
-const changedTexts = renderWithRules(Object.fromEntries(CHANGED.map(({ name, value }) => [name, value])))
+const changedTexts = renderWithRules(
+  Object.fromEntries(CHANGED_RULES.map(({ name, value }) => [name, value])),
+)
 
 const WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
-const COUNTED =
+const COUNTED_THINGS =
   'codes|tries|mails|digits|public keys|of \\d|(random |printable )?characters|were shown|in all'
 
 /** The wordings that state the current figures. */
 const CURRENT_WORDINGS = Object.entries(RULES).flatMap(([name, value]) => {
-  if (!name.endsWith('Ms')) return [`\\b(${value}|${WORDS[value] ?? value}) (${COUNTED})`]
+  if (!name.endsWith('Ms')) return [`\\b(${value}|${WORDS[value] ?? value}) (${COUNTED_THINGS})`]
   return Object.entries(UNITS)
     .filter(([, ms]) => value % ms === 0)
     .map(([unit, ms]) => {
@@ -49,7 +51,7 @@ test('the figure of each rule is stated somewhere', () => {
   const allTexts = Object.values(changedTexts).join('\n')
   const formatPattern = ({ figure }: { figure: number }) =>
     [figure, figure * 24, figure * 60, figure * 3_600].join('|')
-  const unstatedRules = CHANGED.filter(
+  const unstatedRules = CHANGED_RULES.filter(
     (rule) => !new RegExp(`(?<!\\d)(${formatPattern(rule)})(?!\\d)`).test(allTexts),
   )
   expect(unstatedRules.map(({ name }) => name)).toEqual([])

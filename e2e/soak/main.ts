@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { waitForShutdownSignal } from '@plainpath/http'
 import { seedRandom } from '../faults/random.ts'
-import { thisCommit } from '../this-commit.ts'
+import { readCurrentCommit } from '../this-commit.ts'
 import { runSoak } from './run-soak.ts'
 import { hasPassed, renderSoakDocument, renderSoakTable } from './soak-table.ts'
 
@@ -34,11 +34,11 @@ async function main(): Promise<boolean> {
   const [minutes, rate] = [Number(options.minutes), Number(options.rate)]
   if (!(minutes > 0 && rate > 0)) throw new RangeError('--minutes and --rate are numbers above 0')
   seedRandom(Number(options.seed))
-  const commit = await thisCommit()
+  const commit = await readCurrentCommit()
   print(`Commit ${commit}, seed ${options.seed}, ${minutes} minutes at ${rate} requests a second`)
-  const stopping = new AbortController()
-  void waitForShutdownSignal().then(() => stopping.abort())
-  const result = await runSoak({ minutes, rate, print, stopped: stopping.signal })
+  const stopController = new AbortController()
+  void waitForShutdownSignal().then(() => stopController.abort())
+  const result = await runSoak({ minutes, rate, print, stopped: stopController.signal })
   if (!result) {
     print('The run was stopped early, so there is no result.')
     return false

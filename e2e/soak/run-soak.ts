@@ -15,7 +15,7 @@ export interface SoakResult {
   readonly requests: number
   readonly refused: number
   /** Refusals at times when no process was down or had just started. */
-  readonly refusedUnprovoked: number
+  readonly unprovokedRefusals: number
   readonly wrong: readonly string[]
   readonly lost: readonly string[]
   readonly revocations: number
@@ -40,10 +40,10 @@ const SETTINGS = {
 const STEP_SECONDS = 5
 const SAMPLE_SECONDS = 15
 const MINUTE_SECONDS = 60
-/** The time after its start in which a process may get no requests yet, or have an empty cache. */
+/** For this time after its start, a process may not get requests yet, or have an empty cache. */
 const RECOVERY_MS = 5_000
-/** Shorter than the lifetime of a token. */
-const TOKEN_MS = 50 * 60_000
+/** The age at which tokens are removed from the ledger. It is shorter than the lifetime of a token. */
+const MAX_TOKEN_AGE_MS = 50 * 60_000
 
 /**
  * Runs a load, and meanwhile kills processes, rotates keys and measures memory.
@@ -100,7 +100,7 @@ export async function runSoak(options: {
   return {
     requests: load.entries.length,
     refused: refused.length,
-    refusedUnprovoked: refused.filter((entry) => !isProvoked(entry)).length,
+    unprovokedRefusals: refused.filter((entry) => !isProvoked(entry)).length,
     wrong: load.entries.flatMap(({ operation, why }) => (why ? [`${operation}: ${why}`] : [])),
     lost: await checkAcknowledged(stack.origin, ledger),
     revocations: ledger.endedTokens.length,
@@ -111,7 +111,7 @@ export async function runSoak(options: {
   }
 }
 
-/** Kills and restarts a process other than the first of each app, whose memory must stay flat. */
+/** Kills and restarts a random process. The first process of each app is never killed, because its memory must stay flat. */
 async function killRandomProcess(
   stack: Stack,
   downtimes: { readonly from: number; to: number }[],
@@ -137,7 +137,7 @@ async function rotateKeys({ env }: Stack): Promise<string | undefined> {
 
 /** Removes old tokens from the ledger. Otherwise they would be checked after their expiry. */
 function removeExpiredTokens(ledger: Ledger): void {
-  const hasExpired = (token: KnownToken) => token.requestedAt < performance.now() - TOKEN_MS
+  const hasExpired = (token: KnownToken) => token.requestedAt < performance.now() - MAX_TOKEN_AGE_MS
   for (const tokens of [ledger.tokens, ledger.liveTokens])
     tokens.splice(0, Number.POSITIVE_INFINITY, ...tokens.filter((token) => !hasExpired(token)))
 }
@@ -148,9 +148,9 @@ function formatProgress(
   kills: number,
   memory: Readonly<Record<string, readonly number[]>>,
 ): string {
-  const count = (outcome: string) => entries.filter((entry) => entry.outcome === outcome).length
+  const countOutcome = (outcome: string) => entries.filter((entry) => entry.outcome === outcome).length
   const endedTokenCount = ledger.endedTokens.length
   const memoryFigures = Object.entries(memory).map(([name, samples]) => `${name} ${samples.at(-1) ?? 0} MB`)
-  const counts = `${entries.length} requests, ${count('refused')} refused, ${count('wrong')} wrong`
+  const counts = `${entries.length} requests, ${countOutcome('refused')} refused, ${countOutcome('wrong')} wrong`
   return `${counts}, ${endedTokenCount} tokens ended, ${kills} kills; ${memoryFigures.join(', ')}`
 }

@@ -7,7 +7,7 @@ const GROWING = [60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170]
 const PASSED: SoakResult = {
   requests: 1_000,
   refused: 3,
-  refusedUnprovoked: 0,
+  unprovokedRefusals: 0,
   wrong: [],
   lost: [],
   revocations: 60,
@@ -26,7 +26,7 @@ test('accepts a run only if nothing is wrong, lost or refused without a reason, 
   for (const fault of [
     { wrong: ['guides: 500'] },
     { lost: ['token: 401'] },
-    { refusedUnprovoked: 1 },
+    { unprovokedRefusals: 1 },
     { memory: { 'resource-1': GROWING } },
   ])
     expect(hasPassed({ ...PASSED, ...fault })).toBe(false)

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os'
 import type { SoakResult } from './run-soak.ts'
 
-const PARTS = 6
+const PART_COUNT = 6
 /** The maximum growth from the third part to the last. Less growth is noise of the garbage collector. */
 const MAX_GROWTH = 1.15
 
@@ -10,11 +10,11 @@ const median = (values: readonly number[]) =>
 
 /** Returns the medians of equal parts of the run. */
 const computePartMedians = (samples: readonly number[]): number[] =>
-  Array.from({ length: PARTS }, (_, part) =>
+  Array.from({ length: PART_COUNT }, (_, part) =>
     median(
       samples.slice(
-        Math.floor((part * samples.length) / PARTS),
-        Math.ceil(((part + 1) * samples.length) / PARTS),
+        Math.floor((part * samples.length) / PART_COUNT),
+        Math.ceil(((part + 1) * samples.length) / PART_COUNT),
       ),
     ),
   )
@@ -30,7 +30,7 @@ export function isFlat(samples: readonly number[]): boolean {
 
 /** Returns whether nothing was wrong, lost or refused without a reason, and no process that was never killed grew. */
 export const hasPassed = (result: SoakResult): boolean =>
-  result.wrong.length + result.lost.length + result.refusedUnprovoked === 0 &&
+  result.wrong.length + result.lost.length + result.unprovokedRefusals === 0 &&
   Object.entries(result.memory).every(([name, samples]) => !isNeverKilled(name) || isFlat(samples))
 
 /** Formats the result as Markdown. */
@@ -38,12 +38,12 @@ export function renderSoakTable(result: SoakResult): string {
   const rows: [string, number][] = [
     ['requests', result.requests],
     ['refused with 503', result.refused],
-    ['… while no process was away', result.refusedUnprovoked],
-    ['wrong answers (R-LIN among them)', result.wrong.length],
-    ['acknowledged and lost', result.lost.length],
-    ['tokens ended', result.revocations],
+    ['refused although every process was up', result.unprovokedRefusals],
+    ['wrong responses, including violations of R-LIN', result.wrong.length],
+    ['acknowledged changes that were lost', result.lost.length],
+    ['tokens revoked', result.revocations],
     ['changes of the signing key', result.rotations],
-    ['commands on keys that failed', result.failedCommands],
+    ['key commands that failed', result.failedCommands],
     ['processes killed', result.kills],
   ]
   const memory = Object.entries(result.memory).map(
@@ -55,8 +55,8 @@ export function renderSoakTable(result: SoakResult): string {
     '|---|---|',
     ...rows.map(([label, count]) => `| ${label} | ${count} |`),
     '',
-    `| resident memory, MB, medians of ${PARTS} parts of the time | ${Array.from({ length: PARTS }, (_, n) => n + 1).join(' | ')} | flat |`,
-    `|---|${'---|'.repeat(PARTS + 1)}`,
+    `| resident memory, MB, medians of ${PART_COUNT} equal parts of the run | ${Array.from({ length: PART_COUNT }, (_, index) => index + 1).join(' | ')} | flat |`,
+    `|---|${'---|'.repeat(PART_COUNT + 1)}`,
     ...memory,
   ].join('\n')
 }
@@ -71,8 +71,8 @@ export function renderSoakDocument(
   result: SoakResult,
   { commit, minutes, rate }: { commit: string; minutes: number; rate: number },
 ): string {
-  const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), the load on the same ones`
-  return `# The soak
+  const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), which also generated the load`
+  return `# Soak test
 
 Written by \`npm run soak\` on commit ${commit}: ${minutes} minutes at ${rate} requests a second on ${machine}, while keys
 rotated, tokens were revoked and one process a minute was killed and started again.

@@ -24,7 +24,7 @@ const waitForLeases = () =>
     .toEqual([1, 1])
 
 /** Issues a token, and waits until both APIs use a cached introspection of it. */
-async function newCachedToken(owner = client): Promise<string> {
+async function issueCachedToken(owner = client): Promise<string> {
   const token = await system.issueToken(owner)
   for (const api of INSTANCES) {
     await expect
@@ -48,7 +48,7 @@ const runAuthCommand = (...args: string[]) => runAuth(args, { ...system.env, AUT
 describe('with a cached introspection, both APIs', () => {
   test('reject a token that either auth instance revoked, and the revocation waits for no lease', async () => {
     for (const auth of INSTANCES) {
-      const token = await newCachedToken()
+      const token = await issueCachedToken()
       const startedAt = performance.now()
       expect(await system.revoke(client, token, auth)).toBe(200)
       expect(performance.now() - startedAt).toBeLessThan(LEASE_MS)
@@ -60,25 +60,25 @@ describe('with a cached introspection, both APIs', () => {
   })
 
   test('reject the token of a client that deleted itself, and keep the introspection of another client', async () => {
-    const other = await newCachedToken()
-    const leaving = await system.registerClient()
-    const token = await newCachedToken(leaving)
-    expect(await system.deleteClient(leaving)).toBe(204)
+    const otherToken = await issueCachedToken()
+    const leavingClient = await system.registerClient()
+    const token = await issueCachedToken(leavingClient)
+    expect(await system.deleteClient(leavingClient)).toBe(204)
     expect(await readAtBoth(token)).toEqual([401, 401])
     const hitsBefore = await countCacheHits(0)
-    expect(await readAtBoth(other)).toEqual([200, 200])
+    expect(await readAtBoth(otherToken)).toEqual([200, 200])
     expect(await countCacheHits(0)).toBe(hitsBefore + 1)
   })
 
   test('reject the token of a client that an operator disabled', async () => {
-    const disabled = await system.registerClient()
-    const token = await newCachedToken(disabled)
-    expect(await runAuthCommand('agents', 'disable', disabled.client_id)).toMatchObject({ code: 0 })
+    const disabledClient = await system.registerClient()
+    const token = await issueCachedToken(disabledClient)
+    expect(await runAuthCommand('agents', 'disable', disabledClient.client_id)).toMatchObject({ code: 0 })
     expect(await readAtBoth(token)).toEqual([401, 401])
   })
 
   test('introspect a token again after the revocation of a signing key', async () => {
-    const token = await newCachedToken()
+    const token = await issueCachedToken()
     const { printed } = await runAuthCommand('keys', 'list', '--json')
     const { keys } = JSON.parse(printed) as { keys: { kid: string; state: string }[] }
     const kid = keys.find(({ state }) => state === 'signing')?.kid ?? ''
@@ -89,7 +89,7 @@ describe('with a cached introspection, both APIs', () => {
   }, 30_000)
 
   test('reject a token after each of four simultaneous revocations', async () => {
-    const token = await newCachedToken()
+    const token = await issueCachedToken()
     const responses = await Promise.all(
       [0, 1, 0, 1].map(async (auth) => {
         expect(await system.revoke(client, token, auth)).toBe(200)
@@ -115,9 +115,9 @@ test('an API does not cache an introspection that is in flight during the revoca
 })
 
 test('an API uses no cached introspection for a token that differs in one character', async () => {
-  const token = await newCachedToken()
-  const other = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
-  expect(await readAtBoth(other)).toEqual([401, 401])
+  const token = await issueCachedToken()
+  const otherToken = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
+  expect(await readAtBoth(otherToken)).toEqual([401, 401])
   expect(await readAtBoth(token)).toEqual([200, 200])
 })
 
@@ -132,7 +132,7 @@ test.for(CONNECTION_FAULTS)(
   'while the connection of an API to Redis %s, it uses no cached introspection, and no API accepts a revoked token',
   { timeout: 30_000 },
   async ([_description, fault]) => {
-    const [token, otherToken] = [await newCachedToken(), await newCachedToken()]
+    const [token, otherToken] = [await issueCachedToken(), await issueCachedToken()]
     await system.redisProxy.set(fault)
     const startedAt = performance.now()
     expect(await system.revoke(client, token)).toBe(200)
@@ -144,14 +144,14 @@ test.for(CONNECTION_FAULTS)(
     expect(await countCacheHits(0)).toBe(hitsBefore)
     await system.redisProxy.set({ kind: 'pass' })
     await waitForLeases()
-    await newCachedToken()
+    await issueCachedToken()
   },
 )
 
 test('a revocation waits once for an API that does not acknowledge, and then removes it as a subscriber', {
   timeout: 30_000,
 }, async () => {
-  const [firstToken, secondToken] = [await newCachedToken(), await newCachedToken()]
+  const [firstToken, secondToken] = [await issueCachedToken(), await issueCachedToken()]
   await system.redisProxy.set({ kind: 'refuse' })
   const removedBefore = await system.readMetric('auth', 'revocation_members_struck_off_total')
   expect(await system.revoke(client, firstToken)).toBe(200)
@@ -167,7 +167,7 @@ test('a revocation waits once for an API that does not acknowledge, and then rem
 test('while neither Redis nor auth is reachable, an API responds with 503 to a token that it had cached', {
   timeout: 30_000,
 }, async () => {
-  const token = await newCachedToken()
+  const token = await issueCachedToken()
   await system.redisProxy.set({ kind: 'refuse' })
   await system.authProxy.set({ kind: 'refuse' })
   await expect.poll(() => system.read(token), { timeout: 5_000, interval: 50 }).toBe(503)
@@ -198,13 +198,13 @@ test.for(STATE_LOSSES)(
   'after Redis %s, both APIs reject revoked tokens, and cache introspections again',
   { timeout: 30_000 },
   async ([_description, loseState]) => {
-    const token = await newCachedToken()
+    const token = await issueCachedToken()
     await loseState()
     // Auth refuses revocations until it can use Redis again.
     await expect.poll(() => system.revoke(client, token), { timeout: 10_000, interval: 5 }).toBe(200)
     expect(await readAtBoth(token)).toEqual([401, 401])
     await waitForLeases()
-    const nextToken = await newCachedToken()
+    const nextToken = await issueCachedToken()
     expect(await system.revoke(client, nextToken, 1)).toBe(200)
     expect(await readAtBoth(nextToken)).toEqual([401, 401])
   },

@@ -33,7 +33,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-const mcpUrl = () => serviceUrls(system.origin).signedInMcp
+const getMcpUrl = () => serviceUrls(system.origin).signedInMcp
 
 /** Sends `tools/list` with the token to each API process, and through the gateway. Returns the statuses. */
 async function listToolsEverywhere(token: string): Promise<number[]> {
@@ -73,7 +73,7 @@ test.for(SIGN_IN_CLIENTS)(
     await using _closed = { [Symbol.asyncDispose]: () => context.close() }
     const page = await context.newPage()
     const person = createChromiumPerson(mail)
-    await using client = await connect(mcpUrl(), {
+    await using client = await connect(getMcpUrl(), {
       redirectUri: program.redirectUri,
       async signIn(url) {
         await page.goto(url.href)
@@ -91,7 +91,7 @@ test.for(SIGN_IN_CLIENTS)(
     await client.refresh()
     const tokens = [firstToken, client.accessToken()]
     for (const token of tokens) await expectServed(token)
-    await person.endEverything(page)
+    await person.revokeAllAccess(page)
     for (const token of tokens) await expectRefused(token)
   },
 )
@@ -102,7 +102,7 @@ test('a person connects an unmodified MCP Inspector, and revokes its access', {
   await using openedInspector = await openInspector()
   const { page, tokens } = openedInspector
   const person = createChromiumPerson(mail, { checkPages: true })
-  await page.goto(inspector.connectUrl(mcpUrl()))
+  await page.goto(inspector.connectUrl(getMcpUrl()))
   await page.waitForURL(`${system.origin}/oauth/sign-in/**`)
   await person.signIn(page)
   await page.locator('[data-testid="connection-status"][data-status="connected"]').waitFor()
@@ -117,7 +117,7 @@ test('a person connects an unmodified MCP Inspector, and revokes its access', {
   const [token = ''] = tokens
   await expectServed(token)
   const otherPage = await page.context().newPage()
-  await person.endEverything(otherPage)
+  await person.revokeAllAccess(otherPage)
   await expectRefused(token)
   await page.getByRole('button', { name: 'Execute Tool' }).click()
   await expect.poll(() => page.url()).toMatch(/\/oauth\/sign-in\//)

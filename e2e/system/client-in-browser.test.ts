@@ -86,8 +86,10 @@ test('a page of an allowed origin registers, verifies an address, sends a messag
   const email = `${randomUUID()}@example.org`
   await page.evaluate("plainpath.register({ client_name: 'A page' })")
   expect(await page.evaluate("plainpath.guide('work-permit')")).toMatchObject({ slug: 'work-permit' })
-  const begun = await page.evaluate<{ match_phrase: string }>(`plainpath.beginVerification('${email}')`)
-  const code = await system.confirm(email, begun.match_phrase)
+  const verification = await page.evaluate<{ match_phrase: string }>(
+    `plainpath.beginVerification('${email}')`,
+  )
+  const code = await system.confirm(email, verification.match_phrase)
   await page.evaluate(`plainpath.completeVerification('${code}')`)
   const message = JSON.stringify({ topic: 'question', message: 'When do I renew my work permit?' })
   const sent = await page.evaluate<{ id: string }>(`plainpath.sendMessage(${message})`)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { startCollector } from '@plainpath/tracing/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CrawledService, describeCrawl } from '../crawl/crawl.contract.ts'
-import { fencedBlocks } from '../fenced-blocks.ts'
+import { extractFencedBlocks } from '../fenced-blocks.ts'
 import { runStackCommand, type StackProcess } from './run-stack-command.ts'
 
 const resources = new AsyncDisposableStack()
@@ -19,26 +19,26 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => resources.disposeAsync(), 60_000)
 
-const running = async (): Promise<CrawledService> => ({
+const getCrawledService = async (): Promise<CrawledService> => ({
   origin: stack.origin,
   [Symbol.asyncDispose]: async () => {},
 })
 
-describeCrawl('behind the gateway of `npm run stack`, with two processes of each app', running)
+describeCrawl('behind the gateway of `npm run stack`, with two processes of each app', getCrawledService)
 
 test('the commands of auth.md work in one shell, print no secret, and keep a registration until the last command', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await createTemporaryFolder()
   const markdown = await (await fetch(`${stack.origin}/auth.md`)).text()
-  const blocks = fencedBlocks(markdown, 'sh')
+  const blocks = extractFencedBlocks(markdown, 'sh')
   const journey = blocks.slice(0, -1)
   const deletion = blocks.at(-1) ?? ''
   expect(blocks).toHaveLength(5)
   expect(deletion).toContain('-X DELETE')
-  const run = async (...lines: string[]) => {
+  const runInShell = async (...lines: string[]) => {
     const script = `set -eu\n${lines.join('\n')}\necho exit code $?`
     return promisify(execFile)('sh', ['-c', script], { cwd: folder.path, timeout: 30_000 })
   }
-  const firstRun = await run(...journey)
+  const firstRun = await runInShell(...journey)
   expect(firstRun.stdout).toMatch(/"slug":"[a-z-]+"/)
   expect(firstRun.stdout).toMatch(/"talkToAnAttorneyWhen":/)
   expect(firstRun.stdout).toMatch(/exit code 0\n$/)
@@ -49,13 +49,13 @@ test('the commands of auth.md work in one shell, print no secret, and keep a reg
   expect(firstRun.stdout).not.toMatch(/ppt_|pps_/)
 
   // The second run uses the stored registration, and then deletes it.
-  const secondRun = await run(...journey, `cp ${path.basename(file)} kept.json`, deletion)
+  const secondRun = await runInShell(...journey, `cp ${path.basename(file)} kept.json`, deletion)
   expect(secondRun.stdout).toMatch(/exit code 0\n$/)
   expect(await readFile(path.join(folder.path, 'kept.json'), 'utf8')).toBe(registered)
   await expect(readFile(file)).rejects.toThrow('ENOENT')
 })
 
-async function temporaryFolder() {
+async function createTemporaryFolder() {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-md-'))
   return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
 }

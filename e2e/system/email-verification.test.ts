@@ -17,12 +17,12 @@ import {
   requestContactToken,
   STAFF_INBOX,
 } from '../verification-steps.ts'
-import { dumpEverything, findConfidential } from './canaries.ts'
+import { dumpEverything, findConfidential } from './confidential-values.ts'
 import { type MailSystem, openMailSystem } from './open-mail-system.ts'
 
 const MESSAGE = 'My work permit ends in the spring of next year; may I renew it from abroad?'
 /** The codes that pages have shown. */
-const codes: string[] = []
+const shownCodes: string[] = []
 
 const resources = new AsyncDisposableStack()
 let system: MailSystem
@@ -48,7 +48,9 @@ async function pressByKeyboard(page: Page, button: string): Promise<void> {
   const focusedTexts: string[] = []
   while (focusedTexts.at(-1)?.startsWith(button) !== true) {
     if (focusedTexts.length > 30)
-      throw new Error(`no key leads to "${button}", but to ${focusedTexts.join(', ')}`)
+      throw new Error(
+        `Tab never focused a button that begins with "${button}". It focused ${focusedTexts.join(', ')}`,
+      )
     await page.keyboard.press('Tab')
     focusedTexts.push((await page.locator(':focus').allInnerTexts()).join().trim())
   }
@@ -59,7 +61,7 @@ async function pressByKeyboard(page: Page, button: string): Promise<void> {
 async function readCode(page: Page): Promise<string> {
   const code = (await page.locator('#code').innerText()).replaceAll(' ', '')
   expect(code).toMatch(/^\d{6}$/)
-  codes.push(code)
+  shownCodes.push(code)
   return code
 }
 
@@ -102,6 +104,7 @@ async function scanEveryMail(): Promise<string[]> {
   using scanner = createSender(system.origin)
   const links = system.mail.received.flatMap(({ text }) => text.match(/https?:\/\/\S+/g) ?? [])
   const officialUrls = new Set<string>(REPLY.findHelp.flatMap(({ url }) => url ?? []))
+  // A scanner may open a link more than once.
   for (const link of links.filter((each) => !officialUrls.has(each)))
     for (const method of ['HEAD', 'GET', 'GET']) {
       const { origin, pathname, search } = new URL(link)
@@ -121,12 +124,12 @@ const waitForMail = async (to: string, subject: RegExp) => {
 }
 
 /** Sends a request with the token to each API process simultaneously. Returns the statuses. */
-async function readAtBothProcesses(address: string, token: string): Promise<number[]> {
+async function readAtBothProcesses(endpoint: string, token: string): Promise<number[]> {
   const headers = { host: new URL(system.origin).host, authorization: `Bearer ${token}` }
   return Promise.all(
     system.stack.resource.map(async ({ ports }) => {
       using processSender = createSender(`http://127.0.0.1:${ports.public}`)
-      return (await processSender.send({ path: address, headers })).status
+      return (await processSender.send({ path: endpoint, headers })).status
     }),
   )
 }
@@ -177,15 +180,16 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   expect(receipt?.text).toContain(id)
   expect(receipt?.text).toContain(`| ${MESSAGE}`)
 
-  const address = `/api/contact/${id}`
+  const messagePath = `/api/contact/${id}`
   const headers = { authorization: `Bearer ${token}` }
-  const readStatus = async () => JSON.parse((await sender.send({ path: address, headers })).text).status
+  const readStatus = async () => JSON.parse((await sender.send({ path: messagePath, headers })).text).status
   await expect.poll(readStatus).toBe('delivered')
 
-  const endLink = findLink((await waitForMail(email, /can now send us messages/))?.text ?? '', 'end')
-  system.confidential.add(new URL(endLink).searchParams.get('end') ?? '')
-  expect(findLink(receipt?.text ?? '', 'end')).toBe(endLink)
-  // The link to the code has been used. The link that revokes the access is still valid.
+  const revokeLink = findLink((await waitForMail(email, /can now send us messages/))?.text ?? '', 'end')
+  system.confidential.add(new URL(revokeLink).searchParams.get('end') ?? '')
+  expect(findLink(receipt?.text ?? '', 'end')).toBe(revokeLink)
+  // The link to the code has been used, and the message was delivered, so its withdrawal link is 410. The link that revokes the
+  // access is still valid.
   expect(await scanEveryMail()).toEqual([
     '/ 200',
     '/claim 200',
@@ -193,14 +197,14 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
     '/contact/withdraw 410',
     '/privacy 200',
   ])
-  expect(await readAtBothProcesses(address, token)).toEqual([200, 200])
-  await page.goto(endLink)
+  expect(await readAtBothProcesses(messagePath, token)).toEqual([200, 200])
+  await page.goto(revokeLink)
   expect(await readHeading(page)).toBe('Do you want to end this agent’s access?')
   await pressByKeyboard(page, 'End it now')
   expect(await readHeading(page)).toBe('The access has ended')
-  const endMail = await waitForMail(email, /can no longer send us messages/)
-  expect(endMail?.text).toContain("You ended an AI agent's access to Plainpath")
-  expect(await readAtBothProcesses(address, token)).toEqual([401, 401])
+  const revocationMail = await waitForMail(email, /can no longer send us messages/)
+  expect(revocationMail?.text).toContain("You ended an AI agent's access to Plainpath")
+  expect(await readAtBothProcesses(messagePath, token)).toEqual([401, 401])
   const refusal = await exchangeAssertion(sender, agent, assertion)
   expect([refusal.status, JSON.parse(refusal.text).error]).toEqual([400, 'invalid_grant'])
   const newAssertion = await sender.send({
@@ -218,7 +222,7 @@ describe('the pages behind mailed links', () => {
     ['light', { colorScheme: 'light' }],
     ['dark', { colorScheme: 'dark' }],
   ] satisfies [string, BrowserContextOptions][])(
-    'violate no rule of axe, and fit 320 pixels: %s',
+    'pass every axe rule, and fit a width of 320 pixels: %s',
     { timeout: 120_000 },
     async ([_name, options]) => {
       const context = await browser.newContext({ ...options, viewport: { width: 320, height: 640 } })
@@ -227,7 +231,7 @@ describe('the pages behind mailed links', () => {
       const headings: string[] = []
       const checkPage = async () => {
         headings.push(await readHeading(page))
-        expect(await findFaults(page)).toEqual([])
+        expect(await findPageViolations(page)).toEqual([])
       }
       const email = system.newEmail()
       system.confidential.add(email)
@@ -268,27 +272,27 @@ describe('the pages behind mailed links', () => {
 })
 
 /** Returns one line for each element that violates a rule of axe, or that extends beyond the right edge. */
-async function findFaults(page: Page): Promise<string[]> {
+async function findPageViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()')
-  const wide = await page.evaluate<string[]>(
+  const overflowing = await page.evaluate<string[]>(
     `[document.documentElement, ...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5 || each.tagName === 'HTML' && each.scrollWidth > innerWidth).map((each) => each.outerHTML.slice(0, 80))`,
   )
-  return [...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`)), ...wide]
+  return [...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`)), ...overflowing]
 }
 
-test('no address, message, link or token is in a database, Redis, a file or a log, and no code in a database or Redis', {
+test('no address, message, link or token of these tests is in a database, Redis, the data directory or a log; no shown code is in a database or Redis', {
   timeout: 120_000,
 }, async () => {
   await using dump = await dumpEverything(system)
   expect(system.confidential.size).toBeGreaterThan(12)
   expect(await findConfidential(system, dump.folders)).toEqual([])
-  const shownCodes = new RegExp(
-    codes.map((code) => `(?<![\\w.])${code.slice(0, 3)} ?${code.slice(3)}(?!\\w)`).join('|'),
+  const shownCodePattern = new RegExp(
+    shownCodes.map((code) => `(?<![\\w.])${code.slice(0, 3)} ?${code.slice(3)}(?!\\w)`).join('|'),
   )
-  expect(codes.length).toBeGreaterThan(0)
+  expect(shownCodes.length).toBeGreaterThan(0)
   for (const file of ['postgres-auth', 'postgres-resource', 'redis'])
     expect(
-      shownCodes.exec(await readFile(path.join(dump.folders[0] ?? '', file), 'utf8'))?.[0],
+      shownCodePattern.exec(await readFile(path.join(dump.folders[0] ?? '', file), 'utf8'))?.[0],
     ).toBeUndefined()
 })

@@ -12,15 +12,15 @@ import { type FaultResult, runFault, SHORT_PHASES } from '../faults/run-fault.ts
 import { whenCounted } from './when-counted.ts'
 
 /**
- * A fault lasts at least two seconds, and then until its required effects have been observed. A longer time-out expires
- * after the fault, because the bytes that the fault lost stay lost. The rate is half of that of `npm run faults`,
- * because the machine may be busy.
+ * A fault lasts at least two seconds, and then until its required effects have been observed. A time-out that
+ * is longer expires after the fault, because bytes that the fault dropped never arrive. The rate is half the rate of
+ * `npm run faults`, because the machine may be busy.
  */
 const TRAFFIC = { rate: 50, ...SHORT_PHASES, held: 2 }
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
 const LIMITS_FACTOR = 80
 /** The quota of the limit `waitlist-email`: 5 in an hour, times the factor. */
-const JOINS = 5 * LIMITS_FACTOR
+const JOIN_QUOTA = 5 * LIMITS_FACTOR
 
 const resources = new AsyncDisposableStack()
 const results: FaultResult[] = []
@@ -65,10 +65,10 @@ const join = (email: string) =>
 /** Joins the waitlist `count` times. Returns the number of responses by status. */
 async function joinTimes(email: string, count: number): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {}
-  let left = count
+  let remaining = count
   const worker = async () => {
-    while (left > 0) {
-      left -= 1
+    while (remaining > 0) {
+      remaining -= 1
       const { status } = await join(email)
       statuses[status] = (statuses[status] ?? 0) + 1
     }
@@ -77,7 +77,7 @@ async function joinTimes(email: string, count: number): Promise<Record<number, n
   return statuses
 }
 
-/** A number of successive requests of which the gateway sends some to each instance. */
+/** Enough successive requests for the gateway to send some of them to each instance. */
 const ENOUGH_FOR_BOTH = 20
 
 /** The differences if both instances count all requests together. `toEqual` would distinguish -0 from 0. */
@@ -88,26 +88,26 @@ async function readQuotaDifferences(
   policy: string,
   sendRequest: () => ReturnType<typeof join>,
 ): Promise<number[]> {
-  const remaining: number[] = []
+  const remainingQuotas: number[] = []
   for (let sent = 0; sent < ENOUGH_FOR_BOTH; sent += 1) {
     const field = (await sendRequest()).header('ratelimit') ?? ''
-    remaining.push(Number(new RegExp(`"${policy}";r=(\\d+)`).exec(field)?.[1]))
+    remainingQuotas.push(Number(new RegExp(`"${policy}";r=(\\d+)`).exec(field)?.[1]))
   }
-  return remaining.map((quota) => quota - (remaining[0] ?? 0))
+  return remainingQuotas.map((quota) => quota - (remainingQuotas[0] ?? 0))
 }
 
 test('while Redis is unavailable, each process counts limits by itself; afterwards, they count together', async () => {
   await system.setFault({ kind: 'refuse' }, 'auth redis', 'api redis')
-  expect(await joinTimes('alone@example.org', JOINS)).toEqual({ 201: 1, 200: JOINS - 1 })
-  // Each process allows a full quota, so another `JOINS` requests succeed.
+  expect(await joinTimes('alone@example.org', JOIN_QUOTA)).toEqual({ 201: 1, 200: JOIN_QUOTA - 1 })
+  // Each process allows a full quota, so another `JOIN_QUOTA` requests succeed.
   let allowedLater = 0
   const joinAgain = async () => {
-    const { 200: allowed = 0, ...refused } = await joinTimes('alone@example.org', JOINS)
+    const { 200: allowed = 0, ...refused } = await joinTimes('alone@example.org', JOIN_QUOTA)
     allowedLater += allowed
     return { allowed, refused }
   }
-  await expect.poll(joinAgain).toEqual({ allowed: 0, refused: { 429: JOINS } })
-  expect(allowedLater).toBe(JOINS)
+  await expect.poll(joinAgain).toEqual({ allowed: 0, refused: { 429: JOIN_QUOTA } })
+  expect(allowedLater).toBe(JOIN_QUOTA)
   await system.setFault({ kind: 'pass' }, 'auth redis', 'api redis')
   let round = 0
   const joinWithNewEmail = () => {
@@ -119,7 +119,7 @@ test('while Redis is unavailable, each process counts limits by itself; afterwar
   await expect.poll(() => readQuotaDifferences('register-address', register)).toEqual(COUNTED_TOGETHER)
   await whenCounted(system.stack, async () => {
     const email = `together${(round += 1)}@example.org`
-    expect(await joinTimes(email, JOINS + 50)).toEqual({ 201: 1, 200: JOINS - 1, 429: 50 })
+    expect(await joinTimes(email, JOIN_QUOTA + 50)).toEqual({ 201: 1, 200: JOIN_QUOTA - 1, 429: 50 })
   })
 })
 

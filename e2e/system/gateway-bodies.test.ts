@@ -84,7 +84,9 @@ const post = (body: string, headers: Readonly<Record<string, string>> = {}) =>
 
 test('F-18 a request that a crashed instance did not accept reaches another one, with its own body', async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
-    const bodies = Array.from({ length: CONCURRENCY }, (_, n) => `${round}-${n}-`.padEnd(n * 500, 'x'))
+    const bodies = Array.from({ length: CONCURRENCY }, (_, index) =>
+      `${round}-${index}-`.padEnd(index * 500, 'x'),
+    )
     await instances[0].stop()
     const responses = await Promise.all(bodies.map((body) => post(body)))
     expect(responses.map(({ status, text: body }) => ({ status, body }))).toEqual(
@@ -94,13 +96,13 @@ test('F-18 a request that a crashed instance did not accept reaches another one,
   }
 })
 
-test('ignores the body of a GET', async () => {
+test('the gateway ignores the body of a GET', async () => {
   const body = 'x'.repeat(OVER_LIMIT_BYTES)
   for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
     expect((await gateway.plain.send({ path: '/api/guides', body, headers })).status).toBe(204)
 })
 
-test('forwards a body of unknown length', async () => {
+test('the gateway forwards a body of unknown length', async () => {
   const body = 'é'.repeat(8_000)
   expect(await post(body, { 'transfer-encoding': 'chunked' })).toMatchObject({ status: 200, text: body })
 })
@@ -113,10 +115,10 @@ test.for([
 ] as const)(
   'no instance mistakes the beginning of a body over the limit for the whole body: %s',
   async ([_description, headers]) => {
-    const before = countCompleted()
+    const completedBefore = countCompleted()
     expect((await post('x'.repeat(OVER_LIMIT_BYTES), headers)).status).toBe(413)
     expect((await post('the next one')).status).toBe(200)
-    expect(countCompleted() - before).toBe(1)
+    expect(countCompleted() - completedBefore).toBe(1)
   },
 )
 
@@ -129,15 +131,15 @@ async function sendRawLines(...lines: readonly string[]) {
 }
 
 test('no instance accepts an interrupted body of unknown length as complete', async () => {
-  const before = countCompleted()
+  const completedBefore = countCompleted()
   const { status } = await sendRawLines('Transfer-Encoding: chunked', '', '7', 'name=At', 'no number', '')
   expect(status).not.toBe(200)
   expect((await post('the next one')).status).toBe(200)
-  expect(countCompleted() - before).toBe(1)
+  expect(countCompleted() - completedBefore).toBe(1)
 })
 
-test('refuses a body shorter than its Content-Length as the apps would, and forwards it to no instance', async () => {
-  const before = instances.map(({ completed, interrupted }) => [completed.length, interrupted])
+test('the gateway refuses a body shorter than its Content-Length as the apps would, and forwards it to no instance', async () => {
+  const countsBefore = instances.map(({ completed, interrupted }) => [completed.length, interrupted])
   const { status, type, body } = await sendRawLines('Content-Length: 100', '', 'name=At')
   const { meaning, remedy, title } = getProblemKind('request-timeout')
   const detail = `${meaning} ${remedy}`
@@ -155,5 +157,5 @@ test('refuses a body shorter than its Content-Length as the apps would, and forw
       error_description: toOauthDescription(detail),
     },
   ])
-  expect(instances.map(({ completed, interrupted }) => [completed.length, interrupted])).toEqual(before)
+  expect(instances.map(({ completed, interrupted }) => [completed.length, interrupted])).toEqual(countsBefore)
 })

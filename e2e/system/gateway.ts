@@ -21,10 +21,10 @@ async function countServedGuideRequests({ stack }: System): Promise<number> {
 }
 
 /** Tests the routing, the hosts, the body limits and the errors of the gateway. */
-export function describeGateway(running: () => System): void {
+export function describeGateway(getSystem: () => System): void {
   describe('the gateway', () => {
     test('routes each path to the app that the path table names', async () => {
-      const system = running()
+      const system = getSystem()
       const [, routed] = /@auth \{\s+path (.+)/.exec(readFileSync(CADDYFILE, 'utf8')) ?? []
       expect(routed?.split(' ')).toEqual(PATHS.filter(({ app }) => app === 'auth').map(({ path }) => path))
       const sender = system.client({ from: '127.0.0.10' })
@@ -45,7 +45,7 @@ export function describeGateway(running: () => System): void {
     })
 
     test('serves only the MCP server at the public MCP address', async () => {
-      const system = running()
+      const system = getSystem()
       // The senders of `system.client` would reject the 404 of that origin, which is a line of text.
       using sender = createSender(system.origin, { from: '127.0.0.19' })
       const { host, origin } = new URL(toPublicMcpOrigin(Number(new URL(system.origin).port)))
@@ -65,7 +65,7 @@ export function describeGateway(running: () => System): void {
     })
 
     test('does not route introspection, even with the credentials of the API', async () => {
-      const system = running()
+      const system = getSystem()
       const token = await system.newToken(await system.register())
       const body = form({ token })
       const accept = 'application/token-introspection+jwt'
@@ -97,7 +97,7 @@ export function describeGateway(running: () => System): void {
     })
 
     test('does not route the operations listeners, and shows only a summary at /api/health', async () => {
-      const system = running()
+      const system = getSystem()
       const sender = system.client({ from: '127.0.0.12' })
       for (const path of [
         '/live',
@@ -117,7 +117,7 @@ export function describeGateway(running: () => System): void {
     })
 
     test('rejects other hosts, and ignores forged forwarding headers', async () => {
-      const system = running()
+      const system = getSystem()
       const sender = system.client({ from: '127.0.0.13' })
       const forgedHeaders = {
         'x-forwarded-host': 'evil.example',
@@ -140,7 +140,7 @@ export function describeGateway(running: () => System): void {
       for (const host of [`127.0.0.2:${port}`, 'evil.example', `localhost.evil.example:${port}`]) {
         const refusal = await sender.send({ path: '/api/health', headers: { host } })
         expect(refusal.status).toBe(421)
-        expect(refusal.text).toContain(`answers at ${system.origin} only`)
+        expect(refusal.text).toContain(`available only at ${system.origin}`)
       }
     })
 
@@ -190,13 +190,16 @@ export function describeGateway(running: () => System): void {
         'invalid_request',
       ],
       ['no credentials at /api/agent', { path: '/api/agent' }, 401, 'invalid_client'],
-    ] as const)('passes on the status and error of auth: %s', async ([_why, request, status, error]) => {
-      const response = await running().client({ from: '127.0.0.14' }).send(request)
-      expect([response.status, (JSON.parse(response.text) as { error: string }).error]).toEqual([
-        status,
-        error,
-      ])
-    })
+    ] as const)(
+      'passes on the status and error of auth: %s',
+      async ([_description, request, status, error]) => {
+        const response = await getSystem().client({ from: '127.0.0.14' }).send(request)
+        expect([response.status, (JSON.parse(response.text) as { error: string }).error]).toEqual([
+          status,
+          error,
+        ])
+      },
+    )
 
     test.for([
       [
@@ -227,10 +230,16 @@ export function describeGateway(running: () => System): void {
       ['a method that is not allowed', { method: 'DELETE', path: '/api/guides' }, 405, 'method-not-allowed'],
       ['an unknown path', { path: '/api/nothing' }, 404, 'not-found'],
       ['an unknown guide', { path: '/api/guides/nothing' }, 404, 'not-found'],
-    ] as const)('passes on the status and code of the API: %s', async ([_why, request, status, code]) => {
-      const response = await running().client({ from: '127.0.0.15' }).send(request)
-      expect([response.status, (JSON.parse(response.text) as { code: string }).code]).toEqual([status, code])
-    })
+    ] as const)(
+      'passes on the status and code of the API: %s',
+      async ([_description, request, status, code]) => {
+        const response = await getSystem().client({ from: '127.0.0.15' }).send(request)
+        expect([response.status, (JSON.parse(response.text) as { code: string }).code]).toEqual([
+          status,
+          code,
+        ])
+      },
+    )
 
     test.for([
       ['/api/agent/register', { error: 'invalid_request' }],
@@ -239,7 +248,7 @@ export function describeGateway(running: () => System): void {
     ] as const)(
       'responds with 413 to a body over its own limit, and keeps serving both apps: %s',
       async ([path, refusal]) => {
-        const sender = running().client({ from: '127.0.0.17' })
+        const sender = getSystem().client({ from: '127.0.0.17' })
         const tooLarge = { method: 'POST', path, ...json({ client_name: 'x'.repeat(100_000) }) }
         for (let attempt = 0; attempt < 4; attempt += 1) {
           const { status, text } = await sender.send(tooLarge)
@@ -251,7 +260,7 @@ export function describeGateway(running: () => System): void {
     )
 
     test('forwards a GET with a large body once', async () => {
-      const system = running()
+      const system = getSystem()
       const sender = system.client({ from: '127.0.0.18' })
       const countBefore = await countServedGuideRequests(system)
       const body = 'x'.repeat(200_000)
@@ -263,7 +272,9 @@ export function describeGateway(running: () => System): void {
     test('sends errors under /oauth/ as JSON, regardless of Accept', async () => {
       for (const path of ['/oauth/token', '/oauth/nothing', '/oauth/introspect'])
         for (const accept of ['text/html', 'image/png', '*/*']) {
-          const response = await running().client({ from: '127.0.0.16' }).send({ path, headers: { accept } })
+          const response = await getSystem()
+            .client({ from: '127.0.0.16' })
+            .send({ path, headers: { accept } })
           expect(response.headers.get('content-type'), path).toMatch(/^application\/json/)
         }
     })

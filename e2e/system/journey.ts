@@ -3,16 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { basic, json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-const insecure = { [oauth.allowInsecureRequests]: true } as const
+const INSECURE = { [oauth.allowInsecureRequests]: true } as const
 
-/** Tests, through the gateway, what an agent does from its registration to its end. */
-export function describeJourney(running: () => System): void {
+/** Tests, through the gateway, what an agent does from its registration to its deletion. */
+export function describeJourney(getSystem: () => System): void {
   describe('through the gateway, an agent', () => {
     test('registers, discovers, gets a token, reads guides, puts a person on the waitlist, and revokes the token', async () => {
-      const system = running()
+      const system = getSystem()
       const agent = await system.register()
       const issuer = new URL(system.origin)
-      const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+      const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...INSECURE })
       const server = await oauth.processDiscoveryResponse(issuer, discoveryResponse)
       const client = { client_id: agent.client_id }
       const authentication = oauth.ClientSecretBasic(agent.client_secret)
@@ -21,7 +21,7 @@ export function describeJourney(running: () => System): void {
         client,
         authentication,
         new URLSearchParams(),
-        insecure,
+        INSECURE,
       )
       const { access_token } = await oauth.processClientCredentialsResponse(server, client, tokenResponse)
       system.confidential.add(access_token)
@@ -43,7 +43,7 @@ export function describeJourney(running: () => System): void {
         client,
         authentication,
         access_token,
-        insecure,
+        INSECURE,
       )
       await oauth.processRevocationResponse(revocationResponse)
       const refusal = await sender.send({ path: '/api/guides', headers: bearer })
@@ -55,7 +55,7 @@ export function describeJourney(running: () => System): void {
     })
 
     test('deletes itself, and both API processes then reject its token', async () => {
-      const system = running()
+      const system = getSystem()
       const agent = await system.register()
       const token = await system.newToken(agent)
       const processes = system.stack.resource.map(({ ports }) =>

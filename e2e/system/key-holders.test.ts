@@ -17,7 +17,7 @@ import { form, json, type Sender } from '../send.ts'
 import { createMailSettings, findLink, showCode, waitForMailedLink } from '../verification-steps.ts'
 import { openSystem, type System } from './open-system.ts'
 import { useEverywhere } from './revocation.ts'
-import { createListenerSenders, describeStolenTokens, scriptSettings } from './stolen-tokens.ts'
+import { createListenerSenders, describeStolenTokens, SCRIPT_SETTINGS } from './stolen-tokens.ts'
 
 /*
  * Agents that authenticate with a key, and tokens that are bound to that key (DPoP), with two processes of each app.
@@ -38,7 +38,7 @@ beforeAll(async () => {
     await openSystem({
       documents,
       limitsFactor: 10_000,
-      settings: { ...createMailSettings(mail), ...scriptSettings },
+      settings: { ...createMailSettings(mail), ...SCRIPT_SETTINGS },
     }),
   )
   requests = createKeyRequests(system.origin)
@@ -73,7 +73,7 @@ async function newToken(holder: KeyHolder, isBound: boolean, sender: Sender): Pr
   return (JSON.parse(text) as { access_token: string }).access_token
 }
 
-const sendersTo = (app: 'auth' | 'resource') => createListenerSenders(system, app)
+const createSendersTo = (app: 'auth' | 'resource') => createListenerSenders(system, app)
 
 /** Runs a command of auth as a process that trusts the certificate authority of the documents. @throws if it fails */
 async function runAsProcess(...words: readonly string[]): Promise<{ status: number }> {
@@ -111,10 +111,10 @@ test('an agent with a document gets a token and reads a guide with two requests 
 
 test('both processes of auth and both of the API serve an agent whose document was fetched once', async () => {
   const agent = publishAgent()
-  for (const auth of sendersTo('auth'))
+  for (const auth of createSendersTo('auth'))
     for (const isBound of [false, true]) {
       const token = await newToken(agent, isBound, auth)
-      for (const api of sendersTo('resource')) {
+      for (const api of createSendersTo('resource')) {
         const headers = requests.createTokenHeaders(agent, token, '/api/guides', { isBound })
         expect((await api.send({ path: '/api/guides', headers })).status).toBe(200)
       }
@@ -125,8 +125,8 @@ test('both processes of auth and both of the API serve an agent whose document w
 test('exactly one of twenty simultaneous uses of a proof at two processes of the API succeeds', async () => {
   const agent = await registerAgent()
   const token = await newToken(agent, true, system.client({ from: '127.0.0.21' }))
-  const apis = sendersTo('resource')
-  const read = async (headers: Readonly<Record<string, string>>) =>
+  const apis = createSendersTo('resource')
+  const readSimultaneously = async (headers: Readonly<Record<string, string>>) =>
     await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
         const { status } = await apis[index % apis.length]!.send({ path: '/api/guides', headers })
@@ -139,7 +139,9 @@ test('exactly one of twenty simultaneous uses of a proof at two processes of the
     expect((await api.send({ path: '/api/guides', headers })).status).toBe(200)
   }
   for (let round = 0; round < 5; round += 1) {
-    const statuses = await read(requests.createTokenHeaders(agent, token, '/api/guides', { isBound: true }))
+    const statuses = await readSimultaneously(
+      requests.createTokenHeaders(agent, token, '/api/guides', { isBound: true }),
+    )
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.filter((status) => status === 401)).toHaveLength(19)
   }
@@ -149,7 +151,7 @@ describeStolenTokens(() => ({ system, publishAgent, newToken }))
 
 const SLOW_URLS = 40
 const SLOW_HOSTS = ['', 'agents.', 'deep.agents.', 'other.']
-/** A fetch takes two seconds at most. Other clients must not wait for it. */
+/** Less than the two seconds that the fetch of a document may take. Other clients must not wait for a fetch. */
 const UNAFFECTED_MS = 1_900
 
 test(`other clients are served while one address names ${SLOW_URLS} documents of servers that do not respond`, async () => {
@@ -165,15 +167,15 @@ test(`other clients are served while one address names ${SLOW_URLS} documents of
   const abuser = system.client({ from: '127.0.0.25' })
   const abuse = slowAgents.map((holder) => requests.requestToken(abuser, holder, { isBound: false }))
   await expect.poll(() => slowAgents.some(({ document }) => document.countFetches() > 0)).toBe(true)
-  const others = await Promise.all([
+  const otherResponses = await Promise.all([
     ...[publishAgent({ host }), publishAgent({ host }), storedAgent].map((holder) =>
       requests.requestToken(system.client({ from: '127.0.0.26' }), holder, { isBound: false }),
     ),
     requests.requestToken(system.client({ from: '127.0.0.27' }), registeredAgent, { isBound: true }),
     system.client({ from: '127.0.0.28' }).send({ path: '/api/guides' }),
   ])
-  expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
-  expect(Math.max(...others.map(({ ms }) => ms))).toBeLessThan(UNAFFECTED_MS)
+  expect(otherResponses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  expect(Math.max(...otherResponses.map(({ ms }) => ms))).toBeLessThan(UNAFFECTED_MS)
 
   const refusals = await Promise.all(abuse)
   const statuses = refusals.map(({ status }) => status)
@@ -198,10 +200,10 @@ async function verifyEmail(
   sender: Sender,
 ): Promise<{ assertion: string; endSecret: string }> {
   const email = system.newEmail()
-  const post = async (target: string, body: object) => {
-    const sent = json(body)
-    const headers = { ...sent.headers, ...requests.createAuthHeader(holder) }
-    const { text } = await sender.send({ method: 'POST', path: target, ...sent, headers })
+  const post = async (endpoint: string, body: object) => {
+    const content = json(body)
+    const headers = { ...content.headers, ...requests.createAuthHeader(holder) }
+    const { text } = await sender.send({ method: 'POST', path: endpoint, ...content, headers })
     return JSON.parse(text) as Record<string, string>
   }
   const { match_phrase: phrase = '' } = await post('/api/agent/claim', { email })
@@ -221,7 +223,7 @@ test.for([
   ['with a document', async () => publishAgent()],
 ] as const)(
   'a bound token for contact:write of an agent %s is refused after the person ends the access',
-  async ([_who, openAgent]) => {
+  async ([_description, openAgent]) => {
     const sender = system.client({ from: '127.0.0.29' })
     const agent = await openAgent()
     await newToken(agent, true, sender)
@@ -232,10 +234,10 @@ test.for([
     expect(scope).toContain('contact:write')
     const readMessageStatus = async (isBound: boolean) =>
       await Promise.all(
-        sendersTo('resource').map(async (api) => {
-          const address = `/api/contact/${randomUUID()}`
-          const headers = requests.createTokenHeaders(agent, token ?? '', address, { isBound })
-          return (await api.send({ path: address, headers })).status
+        createSendersTo('resource').map(async (api) => {
+          const messagePath = `/api/contact/${randomUUID()}`
+          const headers = requests.createTokenHeaders(agent, token ?? '', messagePath, { isBound })
+          return (await api.send({ path: messagePath, headers })).status
         }),
       )
     expect(await readMessageStatus(true)).toEqual([404, 404])
@@ -244,8 +246,8 @@ test.for([
     const unbound = await requests.requestToken(sender, agent, { isBound: false, grant })
     expect([unbound.status, JSON.parse(unbound.text).error]).toEqual([400, 'invalid_dpop_proof'])
 
-    const ending = form({ end: endSecret, answer: 'yes' })
-    const page = await sender.send({ method: 'POST', path: '/claim', ...ending })
+    const endForm = form({ end: endSecret, answer: 'yes' })
+    const page = await sender.send({ method: 'POST', path: '/claim', ...endForm })
     expect(page.status, page.text).toBe(200)
     expect(await readMessageStatus(true)).toEqual([401, 401])
   },
@@ -253,7 +255,7 @@ test.for([
 
 /** A way to revoke a token, with the status of its response or the exit code of its command. */
 interface RevocationCase {
-  readonly what: string
+  readonly description: string
   /** The kind of agent to which the case applies. Without it, the case applies to both kinds. */
   readonly onlyKind?: 'registered' | 'document'
   readonly status: number
@@ -262,7 +264,7 @@ interface RevocationCase {
 
 const REVOCATIONS: readonly RevocationCase[] = [
   {
-    what: 'the agent revokes it',
+    description: 'the agent revokes it',
     status: 200,
     revoke: (holder, token, sender) => {
       const body = form({ token, ...requests.createAuthFields(holder) })
@@ -270,13 +272,13 @@ const REVOCATIONS: readonly RevocationCase[] = [
     },
   },
   {
-    what: 'the agent deletes itself',
+    description: 'the agent deletes itself',
     status: 204,
     revoke: (holder, _token, sender) =>
       sender.send({ method: 'DELETE', path: '/api/agent', headers: requests.createAuthHeader(holder) }),
   },
   {
-    what: 'the agent replaces its keys',
+    description: 'the agent replaces its keys',
     onlyKind: 'registered',
     status: 200,
     revoke: (holder, _token, sender) => {
@@ -286,22 +288,22 @@ const REVOCATIONS: readonly RevocationCase[] = [
     },
   },
   {
-    what: 'an operator revokes the tokens of the agent',
+    description: 'an operator revokes the tokens of the agent',
     status: 0,
     revoke: ({ client_id }) => runInProcess('stop', '--client', client_id, '--reason', 'a test'),
   },
   {
-    what: 'an operator disables the agent',
+    description: 'an operator disables the agent',
     status: 0,
     revoke: ({ client_id }) => runInProcess('agents', 'disable', client_id),
   },
   {
-    what: 'an operator revokes all tokens',
+    description: 'an operator revokes all tokens',
     status: 0,
     revoke: () => runInProcess('stop', '--all-tokens', '--reason', 'a test'),
   },
   {
-    what: 'an operator refreshes the document, from which the agent has removed its key',
+    description: 'an operator refreshes the document, from which the agent has removed its key',
     onlyKind: 'document',
     status: 0,
     revoke: (holder) => {
@@ -310,7 +312,7 @@ const REVOCATIONS: readonly RevocationCase[] = [
     },
   },
   {
-    what: 'an operator blocks the domain of the agent',
+    description: 'an operator blocks the domain of the agent',
     onlyKind: 'document',
     status: 0,
     revoke: ({ client_id }) =>
@@ -319,23 +321,28 @@ const REVOCATIONS: readonly RevocationCase[] = [
 ]
 
 const HOLDERS = [
-  { who: 'an agent that registered a key', kind: 'registered', isBound: true, openAgent: registerAgent },
   {
-    who: 'an agent with a document',
+    agentDescription: 'an agent that registered a key',
+    kind: 'registered',
+    isBound: true,
+    openAgent: registerAgent,
+  },
+  {
+    agentDescription: 'an agent with a document',
     kind: 'document',
     isBound: false,
     openAgent: async () => publishAgent(),
   },
   // These agents have another host than those above, because a case blocks that host.
   {
-    who: 'an agent with a document',
+    agentDescription: 'an agent with a document',
     kind: 'document',
     isBound: true,
     openAgent: async () => publishAgent({ host: 'other.clients.test' }),
   },
 ] as const
 
-const ROWS = REVOCATIONS.flatMap((revocation) =>
+const CASES = REVOCATIONS.flatMap((revocation) =>
   HOLDERS.filter(({ kind }) => (revocation.onlyKind ?? kind) === kind).map((holder) => ({
     ...revocation,
     ...holder,
@@ -344,9 +351,9 @@ const ROWS = REVOCATIONS.flatMap((revocation) =>
 )
 
 describe('R-LIN over two processes of each app, with keys:', () => {
-  test.for(ROWS)('$token of $who is refused after $what', async (row) => {
+  test.for(CASES)('$token of $agentDescription is refused after $description', async (row) => {
     const { openAgent, isBound, revoke, status: expectedStatus } = row
-    const senders = [system.client({ from: '127.0.0.22' }), ...sendersTo('auth')]
+    const senders = [system.client({ from: '127.0.0.22' }), ...createSendersTo('auth')]
     // A command is sent to no server, so it is tested once.
     const isCommand = expectedStatus === 0
     for (const sender of isCommand ? senders.slice(0, 1) : senders) {
@@ -358,11 +365,13 @@ describe('R-LIN over two processes of each app, with keys:', () => {
       onTestFinished(stop)
       await expect.poll(() => uses.filter(({ status }) => status === 200).length).toBeGreaterThan(10)
       const response = await revoke(agent, token, sender)
-      const endedAt = performance.now()
+      const respondedAt = performance.now()
       expect(response.status).toBe(expectedStatus)
-      await expect.poll(() => uses.filter(({ startedAt }) => startedAt > endedAt).length).toBeGreaterThan(10)
+      await expect
+        .poll(() => uses.filter(({ startedAt }) => startedAt > respondedAt).length)
+        .toBeGreaterThan(10)
       await stop()
-      const laterUses = uses.filter(({ startedAt }) => startedAt > endedAt)
+      const laterUses = uses.filter(({ startedAt }) => startedAt > respondedAt)
       expect(laterUses.filter(({ status }) => status !== 401)).toEqual([])
       expect(uses.filter(({ status }) => status !== 200 && status !== 401)).toEqual([])
     }

@@ -148,9 +148,9 @@ async function fetchKids(url: string): Promise<string[]> {
  * @returns a function that stops the checks and returns what they found
  */
 function watchKeySets() {
-  const missing: string[] = []
-  const failed: string[] = []
-  let checks = 0
+  const missingKeys: string[] = []
+  const failedResponses: string[] = []
+  let checkCount = 0
   let isStopped = false
   const checkUntilStopped = async () => {
     const authorization = await readApiCredentials()
@@ -164,15 +164,15 @@ function watchKeySets() {
           body: new URLSearchParams({ token }),
         })
         const responseText = await response.text()
-        checks += 1
+        checkCount += 1
         if (response.status !== 200) {
-          failed.push(responseText)
+          failedResponses.push(responseText)
           continue
         }
         const kid = parseKid(responseText)
         if (performance.now() - fetchedAt > TRUST_MS) continue
         const setsWithoutKey = sets.filter((set) => !set.includes(kid))
-        missing.push(...setsWithoutKey.map((set) => `${kid} not in ${set.join(' ')}`))
+        missingKeys.push(...setsWithoutKey.map((set) => `${kid} not in ${set.join(' ')}`))
       }
     }
   }
@@ -180,7 +180,7 @@ function watchKeySets() {
   return async () => {
     isStopped = true
     await checking
-    return { missing, failed, checks }
+    return { missingKeys, failedResponses, checkCount }
   }
 }
 async function readApiCredentials(): Promise<string> {
@@ -200,7 +200,7 @@ async function rotateStep(
   const rotation = await operations.rotate({ algorithm })
   if (!rotation.ok) throw new Error(rotation.error.reason)
   if ('next' in rotation.value) return undefined
-  expect((await operations.waitForInstances(rotation.value.ring.version)).behind).toEqual([])
+  expect((await operations.waitForInstances(rotation.value.ring.version)).lagging).toEqual([])
   return rotation.value.change.step
 }
 
@@ -226,13 +226,13 @@ test(`no request fails in ${ROTATIONS} rotations between ES256 and Ed25519 under
     activations += 1
     algorithms.add(algorithm)
   }
-  const watched = await stopWatching()
+  const keySetChecks = await stopWatching()
   const load = await stopLoad()
   process.stdout.write(
-    `\n${activations} rotations in ${load.seconds} s, ${JSON.stringify(load)}, ${watched.checks} checks of key sets\n`,
+    `\n${activations} rotations in ${load.seconds} s, ${JSON.stringify(load)}, ${keySetChecks.checkCount} checks of key sets\n`,
   )
-  expect(watched.missing).toEqual([])
-  expect(watched.failed).toEqual([])
+  expect(keySetChecks.missingKeys).toEqual([])
+  expect(keySetChecks.failedResponses).toEqual([])
   expect(Object.keys(load.statuses)).toEqual(['200'])
   expect(load.rate).toBeGreaterThanOrEqual(RATE * 0.95)
   expect(algorithms.size).toBe(2)
@@ -272,7 +272,7 @@ test('after `keys revoke` has returned, no API accepts responses signed with the
   const accepted = attempts.filter(({ status }) => status === 200)
   const lastAcceptedAt = Math.max(...accepted.map(({ startedAt }) => startedAt))
   process.stdout.write(
-    `\nrevoke returned after ${Math.round(returnedAt - requestedAt)} ms; the last forged answer was accepted ${Math.round(lastAcceptedAt - requestedAt)} ms after it was asked for; ${attempts.filter(({ startedAt }) => startedAt > returnedAt).length} attempts later, none\n`,
+    `\nrevoke returned after ${Math.round(returnedAt - requestedAt)} ms; the last accepted forged response was requested ${Math.round(lastAcceptedAt - requestedAt)} ms after its start; none of ${attempts.filter(({ startedAt }) => startedAt > returnedAt).length} later attempts was accepted\n`,
   )
   expect(accepted.filter(({ startedAt }) => startedAt > returnedAt)).toEqual([])
   for (const url of listInternalUrls()) expect(await fetchKids(url)).not.toContain(leakedKid)

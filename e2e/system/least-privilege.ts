@@ -8,13 +8,16 @@ const APPS = ['auth', 'resource'] as const
 const OTHER_APP = { auth: 'resource', resource: 'auth' } as const
 
 /** Tests what each app may do in PostgreSQL and Redis, and which servers it connects to. */
-export function describeLeastPrivilege(running: () => System): void {
-  const databaseUrl = (app: (typeof APPS)[number]) =>
-    running().stack.env[`${app.toUpperCase()}_DATABASE_URL`] ?? ''
+export function describeLeastPrivilege(getSystem: () => System): void {
+  const getDatabaseUrl = (app: (typeof APPS)[number]) =>
+    getSystem().stack.env[`${app.toUpperCase()}_DATABASE_URL`] ?? ''
 
   /** Sends a command to Redis as the user of an app. Returns `done`, or the first word of the error. */
   const sendCommand = async (app: (typeof APPS)[number], ...commandLine: [string, ...string[]]) => {
-    const redis = new Redis(running().stack.redis.urls[app], { lazyConnect: true, retryStrategy: () => null })
+    const redis = new Redis(getSystem().stack.redis.urls[app], {
+      lazyConnect: true,
+      retryStrategy: () => null,
+    })
     redis.on('error', () => {})
     try {
       await redis.connect()
@@ -30,7 +33,7 @@ export function describeLeastPrivilege(running: () => System): void {
 
   describe.for(APPS)('in PostgreSQL, the role of %s', (app) => {
     /** Runs SQL as the role of the app. Returns `done`, or the SQLSTATE of the error. */
-    const runQuery = async (sql: string, url = databaseUrl(app)) => {
+    const runQuery = async (sql: string, url = getDatabaseUrl(app)) => {
       await using db = openPool(url, { max: 1 })
       return await db.query(sql).then(
         () => 'done',
@@ -77,14 +80,14 @@ export function describeLeastPrivilege(running: () => System): void {
     test.for([`plainpath_${OTHER_APP[app]}`, 'postgres', 'template1'])(
       'may not connect to %s',
       async (name) => {
-        const url = new URL(databaseUrl(app))
+        const url = new URL(getDatabaseUrl(app))
         url.pathname = `/${name}`
         expect(await runQuery('select 1', url.href)).toBe('42501')
       },
     )
 
     test('has no special attributes, and is a member of no role', async () => {
-      await using db = openPool(databaseUrl(app), { max: 1 })
+      await using db = openPool(getDatabaseUrl(app), { max: 1 })
       const { rows } = await db.query(
         `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
            (select count(*)::int from pg_auth_members where member = r.oid) as memberships
@@ -104,7 +107,7 @@ export function describeLeastPrivilege(running: () => System): void {
   })
 
   test('in PostgreSQL, auth may only read and add rows of the key audit', async () => {
-    await using db = openPool(databaseUrl('auth'), { max: 1 })
+    await using db = openPool(getDatabaseUrl('auth'), { max: 1 })
     const { rows } = await db.query<{ privilege: string }>(
       `select privilege_type as privilege from information_schema.role_table_grants
        where table_name = 'key_audit' and grantee = current_user order by 1`,
@@ -113,7 +116,7 @@ export function describeLeastPrivilege(running: () => System): void {
   })
 
   describe.for(APPS)('in Redis, the user of %s', (app) => {
-    const other = OTHER_APP[app]
+    const otherApp = OTHER_APP[app]
 
     test('may use its own keys and channels', async () => {
       expect(await sendCommand(app, 'SET', `${app}:planted`, '1', 'EX', '5')).toBe('done')
@@ -142,16 +145,16 @@ export function describeLeastPrivilege(running: () => System): void {
       ['PUBLISH', 'revocation:planted', '1'],
       ['SUBSCRIBE', 'revocation:*'],
       ['PSUBSCRIBE', 'revocation:*'],
-      ['GET', `${other}:planted`],
-      ['SET', `${other}:planted`, '1'],
-      ['DEL', `${other}:planted`],
+      ['GET', `${otherApp}:planted`],
+      ['SET', `${otherApp}:planted`, '1'],
+      ['DEL', `${otherApp}:planted`],
       ['GET', 'planted'],
-      ['EVAL', `return redis.call('GET', KEYS[1])`, '1', `${other}:planted`],
-      ['EVAL', `return redis.call('GET', '${other}:planted')`, '0'],
-      ['RENAME', `${app}:planted`, `${other}:planted`],
-      ['COPY', `${other}:planted`, `${app}:planted`],
-      ['PUBLISH', `${other}:planted`, '1'],
-      ['SUBSCRIBE', `${other}:planted`],
+      ['EVAL', `return redis.call('GET', KEYS[1])`, '1', `${otherApp}:planted`],
+      ['EVAL', `return redis.call('GET', '${otherApp}:planted')`, '0'],
+      ['RENAME', `${app}:planted`, `${otherApp}:planted`],
+      ['COPY', `${otherApp}:planted`, `${app}:planted`],
+      ['PUBLISH', `${otherApp}:planted`, '1'],
+      ['SUBSCRIBE', `${otherApp}:planted`],
       ['PSUBSCRIBE', '*'],
       ['KEYS', '*'],
       ['RANDOMKEY'],
@@ -193,7 +196,7 @@ export function describeLeastPrivilege(running: () => System): void {
   })
 
   test('Redis refuses a command without a user and a password', async () => {
-    const redis = new Redis(running().stack.redis.port, '127.0.0.1', {
+    const redis = new Redis(getSystem().stack.redis.port, '127.0.0.1', {
       lazyConnect: true,
       retryStrategy: () => null,
     })
@@ -203,7 +206,7 @@ export function describeLeastPrivilege(running: () => System): void {
   })
 
   test('each app connects only to its stores, and the API also to auth', () => {
-    const { stack } = running()
+    const { stack } = getSystem()
     const stores = [stack.postgres.port, stack.redis.port]
     const internal = stack.auth.map(({ ports }) => ports.internal)
     for (const { name, child, ports } of [...stack.auth, ...stack.resource]) {

@@ -117,11 +117,11 @@ test(
     await load[Symbol.asyncDispose]()
     const wasInFlight = ({ startedAt, endedAt, outcome }: Entry) =>
       outcome === 'refused' && kills.some(({ from, to }) => startedAt <= to && endedAt >= from)
-    const others = listFailed().filter((entry) => !wasInFlight(entry))
-    const unexcused = describeUnexcused(others)
+    const otherFailures = listFailed().filter((entry) => !wasInFlight(entry))
+    const unexcused = describeUnexcused(otherFailures)
     printFigures('killed in turn', {
       failed: listFailed().length,
-      inFlight: listFailed().length - others.length,
+      inFlight: listFailed().length - otherFailures.length,
       blamed: unexcused.length,
     })
     expect(unexcused).toEqual([])

@@ -15,13 +15,13 @@ afterAll(() => resources.disposeAsync())
 
 let lastAddress = 0
 /** Returns a client address that no test has used. */
-const newAddress = () => {
+const takeNewAddress = () => {
   lastAddress += 1
   return `127.1.${Math.floor(lastAddress / 200)}.${(lastAddress % 200) + 1}`
 }
 /** Does `work` a number of times simultaneously. */
 const repeat = <T>(count: number, work: (index: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: count }, (_, n) => work(n)))
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)))
 const countStatuses = (responses: readonly HttpResponse[]) => {
   const counts: Record<number, number> = {}
   for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
@@ -49,9 +49,9 @@ function createDirectSender(app: AppName, options: { from?: string } = {}) {
     system.client({ url: `http://127.0.0.1:${ports.public}`, ...options }),
   )
   let turn = 0
-  const send: Sender['send'] = (sent) => {
+  const send: Sender['send'] = (request) => {
     turn += 1
-    return senders[turn % senders.length]!.send({ ...sent, headers: { host, ...sent.headers } })
+    return senders[turn % senders.length]!.send({ ...request, headers: { host, ...request.headers } })
   }
   return { send, [Symbol.dispose]: () => {} }
 }
@@ -75,8 +75,8 @@ async function shiftCounts(seconds: number): Promise<void> {
 describe('two processes behind the gateway count together:', () => {
   test('an address may register 20 agents in ten minutes, and another address 20 more', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: newAddress() })
-      const otherSender = system.client({ from: newAddress() })
+      const sender = system.client({ from: takeNewAddress() })
+      const otherSender = system.client({ from: takeNewAddress() })
       const responses = await repeat(30, () => register(sender))
       expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
       expect(countStatuses(await repeat(25, () => register(otherSender)))).toEqual({ 201: 20, 429: 5 })
@@ -89,7 +89,7 @@ describe('two processes behind the gateway count together:', () => {
 
   test('an address gets one quota in any ten minutes, even with bursts on both sides of the edge of a window', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: newAddress() })
+      const sender = system.client({ from: takeNewAddress() })
       expect(countStatuses(await repeat(15, () => register(sender)))).toEqual({ 201: 15 })
       await shiftCounts(550)
       expect(countStatuses(await repeat(20, () => register(sender)))).toEqual({ 201: 5, 429: 15 })
@@ -99,7 +99,7 @@ describe('two processes behind the gateway count together:', () => {
 
   test('an address may send up to 120 reads without a token, and 120 waitlist requests', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: newAddress() })
+      const sender = system.client({ from: takeNewAddress() })
       const reads = countStatuses(await repeat(130, () => sender.send({ path: '/api/guides?limit=1' })))
       // Each of the two processes may hold prefetched rate-limit tokens, a batch of ten at most (decision 14).
       expect(reads[200]).toBeGreaterThanOrEqual(100)
@@ -110,8 +110,8 @@ describe('two processes behind the gateway count together:', () => {
       )
       expect(countStatuses(joins)).toEqual({ 400: 120, 429: 10 })
       // Requests with a token are still served.
-      const agent = await system.register(system.client({ from: newAddress() }))
-      const token = await system.newToken(agent, system.client({ from: newAddress() }))
+      const agent = await system.register(system.client({ from: takeNewAddress() }))
+      const token = await system.newToken(agent, system.client({ from: takeNewAddress() }))
       const headers = { authorization: `Bearer ${token}` }
       expect((await sender.send({ path: '/api/guides?limit=1', headers })).status).toBe(200)
     }))
@@ -120,36 +120,36 @@ describe('two processes behind the gateway count together:', () => {
     whenCounted(system.stack, async () => {
       const email = system.newEmail()
       const spellings = [email, email.toUpperCase(), ` ${email} `]
-      const responses = await repeat(9, (n) =>
+      const responses = await repeat(9, (index) =>
         system
-          .client({ from: newAddress() })
-          .send({ method: 'POST', path: '/api/waitlist', ...json({ email: spellings[n % 3] }) }),
+          .client({ from: takeNewAddress() })
+          .send({ method: 'POST', path: '/api/waitlist', ...json({ email: spellings[index % 3] }) }),
       )
       expect(countStatuses(responses)).toEqual({ 200: 4, 201: 1, 429: 4 })
     }))
 })
 
 describe('a forged header changes nothing:', () => {
-  const createForgedHeaders = (n: number) => ({
-    'x-forwarded-for': `198.51.100.${n}`,
-    'x-real-ip': `198.51.100.${n}`,
-    'cf-connecting-ip': `198.51.100.${n}`,
-    'true-client-ip': `198.51.100.${n}`,
-    'x-client-ip': `198.51.100.${n}`,
-    forwarded: `for=198.51.100.${n}`,
+  const createForgedHeaders = (index: number) => ({
+    'x-forwarded-for': `198.51.100.${index}`,
+    'x-real-ip': `198.51.100.${index}`,
+    'cf-connecting-ip': `198.51.100.${index}`,
+    'true-client-ip': `198.51.100.${index}`,
+    'x-client-ip': `198.51.100.${index}`,
+    forwarded: `for=198.51.100.${index}`,
   })
 
   test('a client behind the gateway does not escape its limit', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: newAddress() })
-      const responses = await repeat(30, (n) => register(sender, createForgedHeaders(n)))
+      const sender = system.client({ from: takeNewAddress() })
+      const responses = await repeat(30, (index) => register(sender, createForgedHeaders(index)))
       expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
     }))
 
   test('a client does not use up the limit of another', () =>
     whenCounted(system.stack, async () => {
-      const victim = newAddress()
-      const attacker = system.client({ from: newAddress() })
+      const victim = takeNewAddress()
+      const attacker = system.client({ from: takeNewAddress() })
       await repeat(30, () => register(attacker, { 'x-forwarded-for': victim }))
       await repeat(5, () => register(attacker, { 'x-forwarded-for': `${victim}, 127.0.0.1` }))
       const responses = await repeat(20, () => register(system.client({ from: victim })))
@@ -158,30 +158,34 @@ describe('a forged header changes nothing:', () => {
 
   test('a client that bypasses the gateway does not escape its limit', () =>
     whenCounted(system.stack, async () => {
-      const sender = createDirectSender('auth', { from: newAddress() })
-      const responses = await repeat(30, (n) => register(sender, createForgedHeaders(n)))
+      const sender = createDirectSender('auth', { from: takeNewAddress() })
+      const responses = await repeat(30, (index) => register(sender, createForgedHeaders(index)))
       expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
     }))
 
   test.for([
-    ['a port', (n: number) => `203.0.113.1:${1_000 + n}`],
-    ['brackets and a port', (n: number) => `[2001:db8:aaaa:1::${n.toString(16)}]:443`],
+    ['a port', (index: number) => `203.0.113.1:${1_000 + index}`],
+    ['brackets and a port', (index: number) => `[2001:db8:aaaa:1::${index.toString(16)}]:443`],
     [
       'an IPv4 address in IPv6, in several spellings',
-      (n: number) =>
-        ['::ffff:203.0.113.9', '::ffff:cb00:7109', '203.0.113.9', '0:0:0:0:0:FFFF:203.0.113.9'][n % 4] ?? '',
+      (index: number) =>
+        ['::ffff:203.0.113.9', '::ffff:cb00:7109', '203.0.113.9', '0:0:0:0:0:FFFF:203.0.113.9'][index % 4] ??
+        '',
     ],
-    ['two hops before the last one', (n: number) => `198.51.100.${n}, 10.0.0.${n}, 203.0.113.77`],
+    ['two hops before the last one', (index: number) => `198.51.100.${index}, 10.0.0.${index}, 203.0.113.77`],
     [
       '700 hops before the last one',
-      (n: number) => `${Array.from({ length: 700 }, () => `198.51.100.${n}`).join(', ')}, 203.0.113.78`,
+      (index: number) =>
+        `${Array.from({ length: 700 }, () => `198.51.100.${index}`).join(', ')}, 203.0.113.78`,
     ],
-  ] satisfies [string, (n: number) => string][])(
+  ] satisfies [string, (index: number) => string][])(
     'requests for which the gateway names one address count together: %s',
-    ([_what, formatHeader]) =>
+    ([_description, formatHeader]) =>
       whenCounted(system.stack, async () => {
         const gateway = createDirectSender('auth')
-        const responses = await repeat(30, (n) => register(gateway, { 'x-forwarded-for': formatHeader(n) }))
+        const responses = await repeat(30, (index) =>
+          register(gateway, { 'x-forwarded-for': formatHeader(index) }),
+        )
         expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
       }),
   )
@@ -189,8 +193,8 @@ describe('a forged header changes nothing:', () => {
   test('requests with invalid headers from the gateway count for the address of the gateway', () =>
     whenCounted(system.stack, async () => {
       const gateway = createDirectSender('auth')
-      const responses = await repeat(30, (n) =>
-        register(gateway, { 'x-forwarded-for': ['unknown', '_hidden', '1.2.3', ',,', '%'][n % 5] ?? '' }),
+      const responses = await repeat(30, (index) =>
+        register(gateway, { 'x-forwarded-for': ['unknown', '_hidden', '1.2.3', ',,', '%'][index % 5] ?? '' }),
       )
       expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
     }))
@@ -200,8 +204,8 @@ describe('IPv6, at two processes:', () => {
   test('a /64 counts as one address', () =>
     whenCounted(system.stack, async () => {
       const gateway = createDirectSender('auth')
-      const responses = await repeat(40, (n) =>
-        register(gateway, { 'x-forwarded-for': `2001:db8:1:1:${n.toString(16)}::1` }),
+      const responses = await repeat(40, (index) =>
+        register(gateway, { 'x-forwarded-for': `2001:db8:1:1:${index.toString(16)}::1` }),
       )
       expect(countStatuses(responses)).toEqual({ 201: 20, 429: 20 })
       const neighbour = await register(gateway, { 'x-forwarded-for': '2001:db8:1:2::1' })
@@ -211,8 +215,8 @@ describe('IPv6, at two processes:', () => {
   test('a /48 has four times the limit over all its networks', () =>
     whenCounted(system.stack, async () => {
       const gateway = createDirectSender('auth')
-      const responses = await repeat(120, (n) =>
-        register(gateway, { 'x-forwarded-for': `2001:db8:2:${n.toString(16)}::1` }),
+      const responses = await repeat(120, (index) =>
+        register(gateway, { 'x-forwarded-for': `2001:db8:2:${index.toString(16)}::1` }),
       )
       expect(countStatuses(responses)).toEqual({ 201: 80, 429: 40 })
       expect((await register(gateway, { 'x-forwarded-for': '2001:db8:3:1::1' })).status).toBe(201)
@@ -222,23 +226,23 @@ describe('IPv6, at two processes:', () => {
 describe('a client cannot lock out another:', () => {
   test('failed authentications block neither the right secret of the client nor other addresses', () =>
     whenCounted(system.stack, async () => {
-      const agent = await system.register(system.client({ from: newAddress() }))
-      const attacker = system.client({ from: newAddress() })
+      const agent = await system.register(system.client({ from: takeNewAddress() }))
+      const attacker = system.client({ from: takeNewAddress() })
       const failures = await repeat(40, () => authenticate(attacker, agent.client_id, 'a-wrong-secret'))
       expect(countStatuses(failures)).toEqual({ 401: 20, 429: 20 })
       // The right secret is accepted even from the attacker's address.
       expect((await authenticate(attacker, agent.client_id, agent.client_secret)).status).toBe(200)
-      const otherAddress = system.client({ from: newAddress() })
+      const otherAddress = system.client({ from: takeNewAddress() })
       expect((await authenticate(otherAddress, agent.client_id, 'a-wrong-secret')).status).toBe(401)
       expect((await authenticate(otherAddress, agent.client_id, agent.client_secret)).status).toBe(200)
     }))
 
   test('failed authentications do not count for another client at the same address', () =>
     whenCounted(system.stack, async () => {
-      const address = newAddress()
+      const address = takeNewAddress()
       const [noisy, quiet] = [
-        await system.register(system.client({ from: newAddress() })),
-        await system.register(system.client({ from: newAddress() })),
+        await system.register(system.client({ from: takeNewAddress() })),
+        await system.register(system.client({ from: takeNewAddress() })),
       ]
       const sender = system.client({ from: address })
       await repeat(30, () => authenticate(sender, noisy.client_id, 'a-wrong-secret'))
@@ -248,10 +252,10 @@ describe('a client cannot lock out another:', () => {
 
   test('a client that has used up its limit for tokens does not affect other clients at its address', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: newAddress() })
+      const sender = system.client({ from: takeNewAddress() })
       const [busy, other] = [
-        await system.register(system.client({ from: newAddress() })),
-        await system.register(system.client({ from: newAddress() })),
+        await system.register(system.client({ from: takeNewAddress() })),
+        await system.register(system.client({ from: takeNewAddress() })),
       ]
       const responses = await repeat(130, () => authenticate(sender, busy.client_id, busy.client_secret))
       expect(countStatuses(responses)).toEqual({ 200: 120, 429: 10 })

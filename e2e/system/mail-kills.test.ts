@@ -20,19 +20,22 @@ beforeAll(async () => {
 afterAll(() => system?.[Symbol.asyncDispose]())
 
 /** The processes to kill in order, by index, each with the number of requests to send before its kill. */
-const KILL_PLAN = fc.sample(fc.record({ index: fc.nat(3), after: fc.integer({ min: 5, max: 60 }) }), {
-  seed: SEED,
-  numRuns: KILLS,
-})
+const KILL_PLAN = fc.sample(
+  fc.record({ index: fc.nat(3), requestsBefore: fc.integer({ min: 5, max: 60 }) }),
+  {
+    seed: SEED,
+    numRuns: KILLS,
+  },
+)
 
 /** Kills and restarts processes under load. Returns the number of kills by process. */
 async function killProcesses(load: MailLoad): Promise<Record<string, number>> {
   const kills: Record<string, number> = {}
   const processes = [...system.stack.auth, ...system.stack.resource]
-  for (const { index, after } of KILL_PLAN) {
+  for (const { index, requestsBefore } of KILL_PLAN) {
     const victim = processes[index]
     if (!victim) throw new Error('there is no such process')
-    await load.waitUntilSent(after)
+    await load.waitUntilSent(requestsBefore)
     await victim.stop('SIGKILL')
     await victim.start()
     kills[victim.name] = (kills[victim.name] ?? 0) + 1
@@ -82,10 +85,10 @@ test(`${KILLS} kills at ${RATE} requests a second: every promised mail arrives, 
       process.stdout.write(`\n${JSON.stringify(figures)}\n`)
     })
   const copiesByMail = Map.groupBy(received, identifyMail)
-  const withSeveralIds = [...copiesByMail].filter(
+  const mailsWithSeveralIds = [...copiesByMail].filter(
     ([, copies]) => new Set(copies.map(({ messageId }) => messageId)).size !== 1,
   )
-  expect(withSeveralIds.map(([mail]) => mail)).toEqual([])
+  expect(mailsWithSeveralIds.map(([mail]) => mail)).toEqual([])
   expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(copiesByMail.size)
   for (const accepted of Object.values(load.accepted)) expect(accepted).toBeGreaterThan(0)
   expect(Object.keys(load.statuses).filter((key) => !/ (201|202|0|502|503)$/.test(key))).toEqual([])

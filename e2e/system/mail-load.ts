@@ -21,7 +21,7 @@ const MAX_IN_FLIGHT = 2_000
 
 /**
  * Sends `rate` requests a second that cause mails, without waiting for responses. Of ten requests, one begins a
- * verification for a new agent, one sends a message, and eight join the waitlist, each with a domain of its own.
+ * verification for a new agent, one sends a message, and eight join the waitlist, each with an address in a domain of its own.
  *
  * @param options.token the token of an agent that a person has confirmed
  */

@@ -27,14 +27,14 @@ const IDLE_MS = { gateway: 30_000, app: 5_000 }
 const MAX_DELAY_MS = 4_000
 
 /** Tests the limits of the servers: for time, for the size of headers, and for the number of connections. */
-export function describeNodeLimits(running: () => System): void {
-  const host = () => new URL(running().origin).host
+export function describeNodeLimits(getSystem: () => System): void {
+  const getHost = () => new URL(getSystem().origin).host
 
   describe.concurrent.for(SERVERS)('$name ends a connection', ({ url, name, bodyPath }) => {
     test('with headers that never end, after 10 s', async () => {
       const { responses, closed, ms } = await trickle(
-        url(running()),
-        formatRequest('GET /api/health', host()).slice(0, -2),
+        url(getSystem()),
+        formatRequest('GET /api/health', getHost()).slice(0, -2),
         'X-A: b\r\n',
       )
       expect(closed).toBe(true)
@@ -46,19 +46,22 @@ export function describeNodeLimits(running: () => System): void {
     test.for([
       ['of a known length', 'Content-Length: 100', ' '],
       ['without a length', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
-    ] as const)('whose body never ends, with the status 408: %s', async ([_which, framing, fewBytes]) => {
-      const body = ['Content-Type: application/json', framing]
-      const unfinishedRequest = formatRequest(`POST ${bodyPath}`, host(), body)
-      const { responses, closed, ms } = await trickle(url(running()), unfinishedRequest, fewBytes)
-      expect(closed).toBe(true)
-      expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + MAX_DELAY_MS)
-      expect(responses.map(({ status }) => status)).toEqual([408])
-    })
+    ] as const)(
+      'whose body never ends, with the status 408: %s',
+      async ([_description, framing, fewBytes]) => {
+        const body = ['Content-Type: application/json', framing]
+        const unfinishedRequest = formatRequest(`POST ${bodyPath}`, getHost(), body)
+        const { responses, closed, ms } = await trickle(url(getSystem()), unfinishedRequest, fewBytes)
+        expect(closed).toBe(true)
+        expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + MAX_DELAY_MS)
+        expect(responses.map(({ status }) => status)).toEqual([408])
+      },
+    )
 
     test('that is idle after its first request, after the idle time-out', async () => {
       const { responses, closed, ms } = await converse(
-        url(running()),
-        formatRequest('GET /api/health', host()),
+        url(getSystem()),
+        formatRequest('GET /api/health', getHost()),
         {
           forMs: 40_000,
         },
@@ -74,23 +77,23 @@ export function describeNodeLimits(running: () => System): void {
     test.for([
       [
         '20 KiB in one header',
-        () => formatRequest('GET /api/health', host(), [`X-A: ${'x'.repeat(20_480)}`]),
+        () => formatRequest('GET /api/health', getHost(), [`X-A: ${'x'.repeat(20_480)}`]),
       ],
       [
         '2500 headers',
         () =>
           formatRequest(
             'GET /api/health',
-            host(),
-            Array.from({ length: 2_500 }, (_, n) => `X-${n}: aaaa`),
+            getHost(),
+            Array.from({ length: 2_500 }, (_, index) => `X-${index}: aaaa`),
           ),
       ],
-      ['a path of 20 KiB', () => formatRequest(`GET /${'x'.repeat(20_480)}`, host())],
-    ] as const)('refuses %s, and serves the next request', async ([_what, formatBytes]) => {
-      const { responses } = await converse(url(running()), formatBytes())
+      ['a path of 20 KiB', () => formatRequest(`GET /${'x'.repeat(20_480)}`, getHost())],
+    ] as const)('refuses %s, and serves the next request', async ([_description, formatBytes]) => {
+      const { responses } = await converse(url(getSystem()), formatBytes())
       for (const { status } of responses) expect([400, 414, 431]).toContain(status)
       expect(
-        (await converse(url(running()), formatRequest('GET /oauth/jwks.json', host()), { responses: 1 }))
+        (await converse(url(getSystem()), formatRequest('GET /oauth/jwks.json', getHost()), { responses: 1 }))
           .responses[0]?.status,
       ).toBeLessThan(500)
     })
@@ -98,25 +101,25 @@ export function describeNodeLimits(running: () => System): void {
 
   describe.for(APPS)('$name', ({ url }) => {
     test('closes connections over the limit of 4096, serves the others, and accepts new ones afterwards', async () => {
-      const system = running()
+      const system = getSystem()
       const serverUrl = url(system)
       const app = [...system.stack.auth, ...system.stack.resource].find(({ ports }) =>
         serverUrl.endsWith(`:${ports.public}`),
       )
-      const { sockets, closed } = await openIdle(Number(new URL(serverUrl).port), 4_300)
+      const { sockets, countClosed } = await openIdle(Number(new URL(serverUrl).port), 4_300)
       try {
-        expect(closed()).toBeGreaterThanOrEqual(200)
+        expect(countClosed()).toBeGreaterThanOrEqual(200)
         const liveness = await fetch(`http://127.0.0.1:${app?.ports.operations}/live`)
         expect(liveness.status).toBe(200)
         const connectedSocket = sockets.find((socket) => socket.readyState === 'open')
-        connectedSocket?.write(formatRequest('GET /api/agent', host()))
+        connectedSocket?.write(formatRequest('GET /api/agent', getHost()))
         const [firstChunk] = (await once(connectedSocket!, 'data')) as [Buffer]
         expect(firstChunk.toString()).toMatch(/^HTTP\/1\.1 (401|404) /)
       } finally {
         for (const socket of sockets) socket.destroy()
       }
       const countResponses = async () => {
-        const { responses } = await converse(serverUrl, formatRequest('GET /api/agent', host()), {
+        const { responses } = await converse(serverUrl, formatRequest('GET /api/agent', getHost()), {
           responses: 1,
         })
         for (const response of responses) expectSafeResponse(response, { origin: system.origin })
@@ -139,7 +142,7 @@ async function trickle(url: string, beginning: string, fewBytes: string) {
   socket.on('error', () => undefined)
   socket.write(beginning)
   const dripTimer = setInterval(() => socket.write(fewBytes), 1_000)
-  // oxlint-disable-next-line no-restricted-globals -- a bound
+  // oxlint-disable-next-line no-restricted-globals -- bounds the wait for the end
   const giveUpTimer = setTimeout(() => socket.destroy(), 40_000)
   await once(socket, 'close')
   clearInterval(dripTimer)
@@ -153,20 +156,20 @@ async function trickle(url: string, beginning: string, fewBytes: string) {
 
 /** Opens idle connections. Returns them, and a function that counts those that the server has closed. */
 async function openIdle(port: number, count: number) {
-  let closed = 0
+  let closedCount = 0
   const sockets: Socket[] = []
   for (let openedCount = 0; openedCount < count; openedCount += 100) {
     const batch = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'))
     for (const socket of batch) {
       socket.on('error', () => undefined)
       socket.once('close', () => {
-        closed += 1
+        closedCount += 1
       })
     }
     sockets.push(...batch)
     await Promise.all(batch.map((socket) => once(socket, 'connect').catch(() => undefined)))
   }
   // The server closes excess connections a moment after they open.
-  await expect.poll(() => closed, { timeout: 3_000 }).toBeGreaterThanOrEqual(count - 4_100)
-  return { sockets, closed: () => closed }
+  await expect.poll(() => closedCount, { timeout: 3_000 }).toBeGreaterThanOrEqual(count - 4_100)
+  return { sockets, countClosed: () => closedCount }
 }

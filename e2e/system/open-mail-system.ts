@@ -7,6 +7,7 @@ export interface MailSystem extends System {
   readonly mail: MailServer
 }
 
+/** Starts the topology and the mail server. Disposing stops both. */
 export async function openMailSystem(options: { limitsFactor: number }): Promise<MailSystem> {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())

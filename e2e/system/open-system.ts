@@ -23,7 +23,7 @@ export interface System extends AsyncDisposable {
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /**
    * The tokens, secrets, e-mail addresses and agent names in the requests and responses of `client`, and values that
-   * tests add. `describeCanaries` checks that none is stored in the clear.
+   * tests add. `describeConfidentialValues` checks that none is stored in the clear.
    */
   readonly confidential: Set<string>
   /**

@@ -31,6 +31,8 @@ import { startNpmStart, toLocalProgram } from './start-npm-start.ts'
  */
 
 const runProgram = promisify(execFile)
+/** The user id of `nobody`. */
+const NOBODY = 65_534
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync(), 120_000)
 
@@ -52,8 +54,12 @@ describe('the local service refuses', () => {
     ;({ port, dataDirectory } = started)
   }, 120_000)
 
-  /** Runs `npm start`, or `npm run auth` with `words`, as `user`. @returns the exit code, and the output to stderr */
-  async function execute(env: Readonly<Record<string, string>>, words?: readonly string[], user?: number) {
+  /** Runs `npm start`, or `npm run auth` with `words`, as the user with `userId`. @returns the exit code, and the output to stderr */
+  async function runLocalProgram(
+    env: Readonly<Record<string, string>>,
+    words?: readonly string[],
+    userId?: number,
+  ) {
     const [ownPort = 0, ownMcpPort = 0] = await reserveFreePorts(2)
     const child = spawn(
       process.execPath,
@@ -61,13 +67,13 @@ describe('the local service refuses', () => {
       {
         env: {
           PATH,
-          NODE_COMPILE_CACHE: user === undefined ? NODE_COMPILE_CACHE : '',
+          NODE_COMPILE_CACHE: userId === undefined ? NODE_COMPILE_CACHE : '',
           PORT: String(ownPort),
           MCP_PORT: String(ownMcpPort),
           ...env,
         },
         stdio: ['ignore', 'ignore', 'pipe'],
-        ...(user !== undefined && { uid: user, gid: user }),
+        ...(userId !== undefined && { uid: userId, gid: userId }),
       },
     )
     const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
@@ -79,11 +85,11 @@ describe('the local service refuses', () => {
     return Promise.all(names.map(async (name) => [name, await readFile(path.join(folder, name), 'utf8')]))
   }
   const runAudit = async () =>
-    (await execute({ DATA_DIR: dataDirectory, PORT: String(port) }, ['keys', 'audit', '--json'])).code
+    (await runLocalProgram({ DATA_DIR: dataDirectory, PORT: String(port) }, ['keys', 'audit', '--json'])).code
 
   test('a second npm start with the same data directory', async () => {
     const filesBefore = await readFiles(dataDirectory)
-    expect(await execute({ DATA_DIR: dataDirectory, ORIGIN: `http://localhost:${port}` })).toEqual({
+    expect(await runLocalProgram({ DATA_DIR: dataDirectory, ORIGIN: `http://localhost:${port}` })).toEqual({
       code: 1,
       errors: `Another npm start or stack serves ${dataDirectory}. Stop it, or set DATA_DIR to another directory.`,
     })
@@ -92,7 +98,7 @@ describe('the local service refuses', () => {
   }, 120_000)
 
   test('a command with DATA_DIR and without PORT', async () => {
-    const result = await execute({ DATA_DIR: dataDirectory, PORT: '' }, ['keys', 'rotate', '--now'])
+    const result = await runLocalProgram({ DATA_DIR: dataDirectory, PORT: '' }, ['keys', 'rotate', '--now'])
     expect(result).toEqual({
       code: 1,
       errors: expect.stringMatching(
@@ -107,7 +113,7 @@ describe('the local service refuses', () => {
   test('a half-written file in the data directory', async () => {
     const folder = await createFolder()
     await writeFile(path.join(folder, 'resource-server.json'), '{"server":{"client_id":', { mode: 0o600 })
-    expect(await execute({ DATA_DIR: folder })).toEqual({
+    expect(await runLocalProgram({ DATA_DIR: folder })).toEqual({
       code: 1,
       errors: `The file ${path.join(folder, 'resource-server.json')} is incomplete or damaged. Restore it from a backup of the data directory.`,
     })
@@ -119,11 +125,11 @@ describe('the local service refuses', () => {
     const file = path.join(folder, 'auth-kek')
     await writeFile(file, 'x', { mode: 0o000 })
     await chmod(folder, 0o777)
-    // Root may read every file, so it runs the program as another user.
-    const result = await execute(
+    // Root may read every file. If the test runs as root, the program runs as the user `nobody`.
+    const result = await runLocalProgram(
       { DATA_DIR: folder },
       undefined,
-      process.getuid?.() === 0 ? 65_534 : undefined,
+      process.getuid?.() === 0 ? NOBODY : undefined,
     )
     expect(result).toEqual({
       code: 1,
@@ -136,7 +142,7 @@ describe('the local service refuses', () => {
     const folder = await createFolder()
     const secretFile = path.join(await createFolder(), 'secret')
     await writeFile(secretFile, `rss_${'A'.repeat(43)}\n`, { mode: 0o600 })
-    const result = await execute({ DATA_DIR: folder, RESOURCE_CLIENT_SECRET_FILE: secretFile })
+    const result = await runLocalProgram({ DATA_DIR: folder, RESOURCE_CLIENT_SECRET_FILE: secretFile })
     expect(result).toEqual({
       code: 1,
       errors: expect.stringMatching(
@@ -187,7 +193,7 @@ describe('commands of auth change nothing', () => {
     resources.defer(async () => void (await runProgram('umount', ['-l', disk]).catch(() => undefined)))
     const { uid, gid } = await stat(stores.postgres.dir)
     await chown(disk, uid, gid)
-    await using admin = openPool(databaseUrl(), { max: 1, patience: 10 })
+    await using admin = openPool(getDatabaseUrl(), { max: 1, patience: 10 })
     await admin.query(`create tablespace small location '${disk}'`)
     // With this fill factor, each row takes a page, so the next key needs a new page.
     await admin.query('alter table signing_keys set (fillfactor = 10)')
@@ -206,7 +212,8 @@ describe('commands of auth change nothing', () => {
     await admin.query('drop tablespace small')
   }, 120_000)
 
-  const databaseUrl = () => Object.assign(new URL(stores.postgres.url), { pathname: '/plainpath_auth' }).href
+  const getDatabaseUrl = () =>
+    Object.assign(new URL(stores.postgres.url), { pathname: '/plainpath_auth' }).href
 })
 
 async function fillDisk(disk: string): Promise<void> {

@@ -80,7 +80,7 @@ describe('with the keyboard alone and without scripts, in at most three activati
     ['/', 'Ayuda en español', 'localizador de detenidos de ICE'],
     ['/guides/work-permit', 'Get help', 'ICE detainee locator'],
   ] as const)(
-    'a person finds urgent help for somebody detained: from %s by “%s”',
+    'a person finds urgent help for somebody who is detained, from %s by “%s”',
     async ([address, link, locator]) => {
       await using person = await openWithKeyboard(address)
       const { page } = person

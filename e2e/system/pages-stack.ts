@@ -15,7 +15,7 @@ declare module 'vitest' {
   }
 }
 
-/** Vitest's `globalSetup`: starts one stack for all files of a project. A start takes as long as a file's tests. */
+/** Vitest's `globalSetup`: starts one stack for all files of a project, because a start takes as long as a file's tests. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pages-'))

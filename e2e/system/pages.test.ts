@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const pageNames = Object.keys(SITE_PAGES) as (keyof typeof SITE_PAGES)[]
-const newEmail = () => `${randomUUID()}@example.org`
+const createEmail = () => `${randomUUID()}@example.org`
 
 /**
  * Opens an empty page, and records what our pages must not do: throw errors, write to the console (except about
@@ -50,7 +50,7 @@ describe('the form of the waitlist, without scripts', () => {
     await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
     await openPath(page, '/')
-    await page.fill('#email', newEmail())
+    await page.fill('#email', createEmail())
     await page.getByRole('button', { name: 'Join the waitlist' }).click()
     await expect.poll(() => readHeading(page)).toBe('You are on the waitlist')
     const link = await page.locator('#referral').innerText()
@@ -58,7 +58,7 @@ describe('the form of the waitlist, without scripts', () => {
 
     await page.goto(link)
     expect(await page.locator('[name=referredBySlug]').getAttribute('value')).toBe(link.split('=')[1])
-    const email = newEmail()
+    const email = createEmail()
     await page.fill('#email', email)
     await page.getByRole('button', { name: 'Join the waitlist' }).click()
     await expect.poll(() => readHeading(page)).toBe('You are on the waitlist')
@@ -83,7 +83,7 @@ describe('the form of the waitlist, without scripts', () => {
     expect(await page.inputValue('#email')).toBe('nobody at home')
     expect(await page.locator('#email').getAttribute('aria-describedby')).toBe('email-mistake')
     expect(await page.locator('[name=referredBySlug]').getAttribute('value')).toBe('k3v7q2mzt5ndw4ha')
-    await page.fill('#email', newEmail())
+    await page.fill('#email', createEmail())
     await page.locator('#email').press('Enter')
     await expect.poll(() => readHeading(page)).toBe('You are on the waitlist')
   })
@@ -91,7 +91,7 @@ describe('the form of the waitlist, without scripts', () => {
   test('is refused if another site submits it', async () => {
     await using visit = await openVisit()
     const { page } = visit
-    const form = `<form method="post" action="${stack.origin}/waitlist"><input name="email" value="${newEmail()}"></form>`
+    const form = `<form method="post" action="${stack.origin}/waitlist"><input name="email" value="${createEmail()}"></form>`
     await page.goto(`data:text/html,${encodeURIComponent(form)}`)
     const [response] = await Promise.all([
       page.waitForResponse(`${stack.origin}/waitlist`),
@@ -175,8 +175,8 @@ describe('with the keyboard alone', () => {
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
     expect(await page.locator(':focus').getAttribute('id')).toBe('email')
-    await page.keyboard.type(newEmail())
-    for (let key = 0; key < 2; key++) await page.keyboard.press('Tab')
+    await page.keyboard.type(createEmail())
+    for (let press = 0; press < 2; press++) await page.keyboard.press('Tab')
     await expect.poll(() => page.locator(':focus').innerText()).toBe('Join the waitlist')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/waitlist')
@@ -190,12 +190,12 @@ describe('with the keyboard alone', () => {
       const { page } = visit
       await openPath(page, SITE_PAGES[name])
       const usableCount = Number(await page.evaluate(`${TAB_STOPS}.length`))
-      const reached: unknown[] = []
+      const focusStates: unknown[] = []
       for (let step = 0; step < usableCount; step++) {
         await page.keyboard.press('Tab')
-        reached.push(await page.evaluate(FOCUS_STATE))
+        focusStates.push(await page.evaluate(FOCUS_STATE))
       }
-      expect(reached).toEqual(
+      expect(focusStates).toEqual(
         Array.from({ length: usableCount }, (_, index) => ({ index, outline: '3px solid' })),
       )
     },
@@ -270,8 +270,8 @@ describe.for(pageNames)('the page %s', (name) => {
     await using visit = await openVisit({ viewport: { width: 320, height: 640 } })
     await openPath(visit.page, SITE_PAGES[name])
     expect(await visit.page.evaluate('document.documentElement.scrollWidth')).toBe(320)
-    const wide = `[...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > 320.5).map((each) => each.outerHTML.slice(0, 80))`
-    expect(await visit.page.evaluate(wide)).toEqual([])
+    const overflowingElements = `[...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > 320.5).map((each) => each.outerHTML.slice(0, 80))`
+    expect(await visit.page.evaluate(overflowingElements)).toEqual([])
     expect(await visit.page.evaluate(LIST_BROKEN_NAMES)).toEqual([])
   })
 
@@ -309,7 +309,7 @@ test('axe finds no violation on the pages that follow the form of the waitlist',
   await using visit = await openVisit()
   const { page } = visit
   await openPath(page, '/waitlist')
-  const email = newEmail()
+  const email = createEmail()
   for (const input of ['', 'nobody', email]) {
     await page.fill('#email', input)
     await page.locator('#email').press('Enter')
@@ -318,8 +318,8 @@ test('axe finds no violation on the pages that follow the form of the waitlist',
   }
 })
 
-/** Matches commands that fail here, because they need a person who reads a mail, or a second secret. */
-const NEEDS_MORE = /\/api\/(contact\b|agent\/(assertion|claim\/complete|secrets\/[\w-]+)\b)/
+/** Matches the commands that fail in this test, because they need a person who reads a mail, or a second secret. */
+const NEEDS_MAIL_OR_SECRET = /\/api\/(contact\b|agent\/(assertion|claim\/complete|secrets\/[\w-]+)\b)/
 
 describe('the commands of /docs', () => {
   test('succeed as they are shown, except those that need a mail or a second secret', async () => {
@@ -329,7 +329,7 @@ describe('the commands of /docs', () => {
     const sharedCredentials = await createCredentials()
     const outputs: string[] = []
     for (const command of commands) {
-      // These delete the client or revoke its secret.
+      // DELETE and PUT delete the client or revoke its secret, so such a command gets a client of its own.
       const variables = / -X (DELETE|PUT) /.test(command) ? await createCredentials() : sharedCredentials
       const statusCommand = command.replace('curl -sS', `curl -sS -o /dev/null -w '%{http_code}'`)
       const { stdout } = await promisify(execFile)('sh', ['-c', statusCommand], {
@@ -337,10 +337,11 @@ describe('the commands of /docs', () => {
       })
       outputs.push(`${stdout} ${command}`)
     }
-    const expectedStatus = (command: string) => (NEEDS_MORE.test(command) ? /^40[0349] / : /^20[0124] /)
-    expect(outputs.filter((output) => !expectedStatus(output).test(output))).toEqual([])
+    const getExpectedStatus = (command: string) =>
+      NEEDS_MAIL_OR_SECRET.test(command) ? /^40[0349] / : /^20[0124] /
+    expect(outputs.filter((output) => !getExpectedStatus(output).test(output))).toEqual([])
     expect(commands.length).toBeGreaterThanOrEqual(18)
-    expect(commands.filter((command) => NEEDS_MORE.test(command))).toHaveLength(7)
+    expect(commands.filter((command) => NEEDS_MAIL_OR_SECRET.test(command))).toHaveLength(7)
   })
 })
 

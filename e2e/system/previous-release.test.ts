@@ -18,7 +18,7 @@ const resources = new AsyncDisposableStack()
 let folder: string
 let env: Record<string, string>
 let release: Release
-let previous: RunningRelease
+let previousRelease: RunningRelease
 
 beforeAll(async () => {
   release = findNewestRelease(ROOT)
@@ -37,54 +37,54 @@ beforeAll(async () => {
   await runAppCommand(path.join(folder, 'release'), 'auth', ['migrate'], env)
   await runAppCommand(path.join(folder, 'release'), 'resource', ['migrate'], env)
   await runAppCommand(path.join(folder, 'release'), 'auth', ['keys', 'init'], env)
-  previous = resources.use(
+  previousRelease = resources.use(
     await startRelease(path.join(folder, 'release'), { name: release.tag, env, folder }),
   )
 }, 180_000)
 afterAll(() => resources.disposeAsync(), 60_000)
 
-const FOLDERS = { AUTH: AUTH_MIGRATIONS, RESOURCE: RESOURCE_MIGRATIONS }
+const MIGRATION_FOLDERS = { AUTH: AUTH_MIGRATIONS, RESOURCE: RESOURCE_MIGRATIONS }
 
-function migrateTo(app: keyof typeof FOLDERS, migrations = FOLDERS[app]) {
+function migrateApp(app: keyof typeof MIGRATION_FOLDERS, migrations = MIGRATION_FOLDERS[app]) {
   const appRole = decodeURIComponent(new URL(env[`${app}_DATABASE_URL`] ?? '').username)
   return migrate({ url: env[`${app}_MIGRATION_DATABASE_URL`] ?? '', folder: migrations, appRole })
 }
 
-/** Applies one more migration, with the given SQL. The migrations of this release must have been applied before. */
-async function plantMigration(app: keyof typeof FOLDERS, sql: string): Promise<void> {
+/** Applies one more migration, with the given SQL. The migrations of this commit must have been applied before. */
+async function plantMigration(app: keyof typeof MIGRATION_FOLDERS, sql: string): Promise<void> {
   const migrations = path.join(folder, `planted-${app}`)
-  await cp(FOLDERS[app], migrations, { recursive: true })
+  await cp(MIGRATION_FOLDERS[app], migrations, { recursive: true })
   await writeFile(path.join(migrations, '9999-planted.sql'), sql)
-  expect(await migrateTo(app, migrations)).toEqual({ applied: ['9999-planted'] })
+  expect(await migrateApp(app, migrations)).toEqual({ applied: ['9999-planted'] })
 }
 
 test('F-32 the previous release works on its own tables', async () => {
-  expect(await runSmokeTest(previous)).toEqual([])
+  expect(await runSmokeTest(previousRelease)).toEqual([])
 })
 
 test('F-32 the previous release works after the migrations of each app to this release', async () => {
-  await migrateTo('AUTH')
-  expect(await runSmokeTest(previous)).toEqual([])
-  await migrateTo('RESOURCE')
-  expect(await runSmokeTest(previous)).toEqual([])
+  await migrateApp('AUTH')
+  expect(await runSmokeTest(previousRelease)).toEqual([])
+  await migrateApp('RESOURCE')
+  expect(await runSmokeTest(previousRelease)).toEqual([])
 })
 
 test('F-32 both releases work on the new tables, and the previous one can start there', async () => {
   await using current = await startRelease(ROOT, { name: 'this', env, folder })
-  expect([await runSmokeTest(current), await runSmokeTest(previous)]).toEqual([[], []])
-  for (const each of previous.processes) {
+  expect([await runSmokeTest(current), await runSmokeTest(previousRelease)]).toEqual([[], []])
+  for (const each of previousRelease.processes) {
     await each.stop('SIGTERM')
     await each.start()
   }
-  expect([await runSmokeTest(previous), await runSmokeTest(current)]).toEqual([[], []])
+  expect([await runSmokeTest(previousRelease), await runSmokeTest(current)]).toEqual([[], []])
 })
 
 test('F-32 the check detects a migration that removes what the previous release uses', async () => {
   await plantMigration('RESOURCE', 'alter table waitlist_entries rename column email_hash to email_digest')
-  expect(await runSmokeTest(previous)).toEqual([
+  expect(await runSmokeTest(previousRelease)).toEqual([
     expect.stringMatching(/^join: 5/),
     expect.stringMatching(/^join again: 5/),
   ])
   await plantMigration('AUTH', 'alter table agent_secrets drop column secret_hash')
-  expect(await runSmokeTest(previous)).toContainEqual(expect.stringMatching(/^register: 5/))
+  expect(await runSmokeTest(previousRelease)).toContainEqual(expect.stringMatching(/^register: 5/))
 })

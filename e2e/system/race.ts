@@ -6,23 +6,25 @@ import type { System } from './open-system.ts'
 const JOINS = 40
 
 /** Tests simultaneous requests at two processes of each app. */
-export function describeRace(running: () => System): void {
+export function describeRace(getSystem: () => System): void {
   describe('simultaneous requests through the gateway:', () => {
     test(`exactly one of ${JOINS} joins with one address gets 201, and one row is stored`, async () => {
-      const system = running()
+      const system = getSystem()
       const email = system.newEmail()
       await using db = openPool(system.adminUrls.resource, { max: 1 })
       const countEntries = async () =>
-        Number((await db.query<{ n: string }>('select count(*) as n from waitlist_entries')).rows[0]?.n)
+        Number((await db.query<{ count: string }>('select count(*) from waitlist_entries')).rows[0]?.count)
       const countBefore = await countEntries()
-      const senders = Array.from({ length: 20 }, (_, n) => system.client({ from: `127.0.1.${n + 1}` }))
+      const senders = Array.from({ length: 20 }, (_, index) =>
+        system.client({ from: `127.0.1.${index + 1}` }),
+      )
       const spellings = [email, email.toUpperCase(), ` ${email}`]
       const responses = await Promise.all(
-        Array.from({ length: JOINS }, (_, n) =>
-          senders[n % senders.length]!.send({
+        Array.from({ length: JOINS }, (_, index) =>
+          senders[index % senders.length]!.send({
             method: 'POST',
             path: '/api/waitlist',
-            ...json({ email: spellings[n % spellings.length] }),
+            ...json({ email: spellings[index % spellings.length] }),
           }),
         ),
       )
@@ -32,8 +34,8 @@ export function describeRace(running: () => System): void {
       expect(await countEntries()).toBe(countBefore + 1)
     })
 
-    test('all of the tokens that one client requests are different and active', async () => {
-      const system = running()
+    test('all tokens that one client requests simultaneously are different and active', async () => {
+      const system = getSystem()
       const agent = await system.register()
       const tokens = await Promise.all(Array.from({ length: 40 }, () => system.newToken(agent)))
       expect(new Set(tokens).size).toBe(tokens.length)
@@ -45,7 +47,7 @@ export function describeRace(running: () => System): void {
     })
 
     test('at least one of ten deletions of a client gets 204, and the client then gets no token', async () => {
-      const system = running()
+      const system = getSystem()
       const agent = await system.register()
       const headers = basic(agent.client_id, agent.client_secret)
       const sender = system.client({ from: '127.0.0.4' })

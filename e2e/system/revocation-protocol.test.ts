@@ -8,9 +8,9 @@ import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { expect, test } from 'vitest'
 
 /** The number of requests of each process. Before a release, run with 2, which takes a minute and 1.5 GB of memory. */
-const REQUESTS = Number(process.env['REVOCATION_REQUESTS'] ?? 1)
+const REQUESTS_PER_PROCESS = Number(process.env['REVOCATION_REQUESTS'] ?? 1)
 const MODEL = fileURLToPath(new URL('../../docs/revocation/revocation.pml', import.meta.url))
-const SEARCH_MS = REQUESTS * 150_000
+const SEARCH_TIMEOUT_MS = REQUESTS_PER_PROCESS * 150_000
 const runProgram = promisify(execFile)
 
 /**
@@ -23,11 +23,11 @@ async function searchStates(optimization: '-O0' | '-O2', ...flags: string[]): Pr
   const { gcc, spin } = await findDebianPrograms(['gcc', 'spin'], process.env['PATH'] ?? '')
   const cwd = await mkdtemp(path.join(tmpdir(), 'plainpath-spin-'))
   try {
-    await runProgram(spin, [...flags, `-DK=${REQUESTS}`, '-a', MODEL], { cwd })
+    await runProgram(spin, [...flags, `-DK=${REQUESTS_PER_PROCESS}`, '-a', MODEL], { cwd })
     await runProgram(gcc, [optimization, '-w', '-DSAFETY', '-DMEMLIM=3072', '-o', 'pan', 'pan.c'], { cwd })
     const { stdout } = await runProgram('./pan', ['-m100000'], {
       cwd,
-      timeout: SEARCH_MS,
+      timeout: SEARCH_TIMEOUT_MS,
       maxBuffer: 1 << 24,
     })
     return stdout.replaceAll(/^Depth=.*\n/gm, '')
@@ -37,7 +37,7 @@ async function searchStates(optimization: '-O0' | '-O2', ...flags: string[]): Pr
 }
 
 test('the revocation protocol satisfies R-LIN in every state of its model, and never deadlocks', {
-  timeout: SEARCH_MS + 30_000,
+  timeout: SEARCH_TIMEOUT_MS + 30_000,
 }, async () => {
   const output = await searchStates('-O2')
   expect(output).toMatch(/errors: 0$/m)
@@ -45,17 +45,17 @@ test('the revocation protocol satisfies R-LIN in every state of its model, and n
   process.stdout.write(`\nrevocation.pml: ${/^.*states, stored$/m.exec(output)?.[0].trim()}\n`)
 })
 
-const removals = [...(await readFile(MODEL, 'utf8')).matchAll(/^ {5}([A-Z_]{5,}) {2,}(\S.*)$/gm)].map(
-  ([, name = '', effect = '']) => ({ name, effect }),
-)
+const safeguardRemovals = [
+  ...(await readFile(MODEL, 'utf8')).matchAll(/^ {5}([A-Z_]{5,}) {2,}(\S.*)$/gm),
+].map(([, name = '', effect = '']) => ({ name, effect }))
 
 test('the model names ten options that each remove a safeguard', () => {
-  expect(removals.length).toBe(10)
+  expect(safeguardRemovals.length).toBe(10)
 })
 
-test.concurrent.for(removals)(
+test.concurrent.for(safeguardRemovals)(
   'R-LIN is violated with $name: $effect',
-  { timeout: SEARCH_MS + 30_000 },
+  { timeout: SEARCH_TIMEOUT_MS + 30_000 },
   async ({ name }) => {
     expect(await searchStates('-O0', `-D${name}`)).toContain('assertion violated')
   },

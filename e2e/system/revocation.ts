@@ -55,7 +55,7 @@ const PUBLIC_KEY = generateKeyPairSync('ed25519').publicKey.export({ format: 'jw
 const createCredentials = (agent: RegisteredAgent) => basic(agent.client_id, agent.client_secret)
 
 /** Tests R-LIN: after the response to a revocation, no process accepts a new request with a revoked token. */
-export function describeRevocation(running: () => System): void {
+export function describeRevocation(getSystem: () => System): void {
   describe('R-LIN over two processes of each app:', () => {
     test.for([
       [
@@ -86,19 +86,20 @@ export function describeRevocation(running: () => System): void {
         'the token of a client whose tokens an operator revokes',
         async (agent: RegisteredAgent) => {
           const args = ['stop', '--client', agent.client_id, '--reason', 'a test']
-          return { status: (await runAuth(args, running().stack.env)).code }
+          return { status: (await runAuth(args, getSystem().stack.env)).code }
         },
         0,
       ],
-    ] as const)('no process accepts %s', async ([_what, revoke, expectedStatus]) => {
-      const system = running()
+    ] as const)('no process accepts %s', async ([_description, revoke, expectedStatus]) => {
+      const system = getSystem()
       const host = new URL(system.origin).host
       // Revokes through the gateway, and directly at each auth process.
       const revokingSenders = [
         system.client({ from: '127.0.0.6' }),
         ...system.stack.auth.map(({ ports }) => {
           const sender = system.client({ url: `http://127.0.0.1:${ports.public}` })
-          const send: Sender['send'] = (sent) => sender.send({ ...sent, headers: { host, ...sent.headers } })
+          const send: Sender['send'] = (request) =>
+            sender.send({ ...request, headers: { host, ...request.headers } })
           return { ...sender, send }
         }),
       ]
@@ -108,20 +109,20 @@ export function describeRevocation(running: () => System): void {
         const { uses, stop } = useEverywhere(system, token)
         await expect.poll(() => uses.filter(({ status }) => status === 200).length).toBeGreaterThan(10)
         const response = await revoke(agent, token, revokingSender)
-        const endedAt = performance.now()
+        const respondedAt = performance.now()
         expect(response.status).toBe(expectedStatus)
         await expect
-          .poll(() => uses.filter(({ startedAt }) => startedAt > endedAt).length)
+          .poll(() => uses.filter(({ startedAt }) => startedAt > respondedAt).length)
           .toBeGreaterThan(10)
         await stop()
-        const laterUses = uses.filter(({ startedAt }) => startedAt > endedAt)
+        const laterUses = uses.filter(({ startedAt }) => startedAt > respondedAt)
         expect(laterUses.filter(({ status }) => status !== 401)).toEqual([])
         expect(uses.filter(({ status }) => status !== 200 && status !== 401)).toEqual([])
       }
     })
 
     test('a deletion survives if every auth process and the database are killed right after its response', async () => {
-      const system = running()
+      const system = getSystem()
       const agent = await system.register()
       const token = await system.newToken(agent)
       const otherAgent = await system.register()

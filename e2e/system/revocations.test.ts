@@ -7,7 +7,7 @@ import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
 import { type App, openApp } from '../hosts/app.ts'
 import { connect } from '../hosts/connect.ts'
 import { newPerson } from '../hosts/person.ts'
-import { registrationFor } from '../hosts/scene.ts'
+import { createAppRegistration } from '../hosts/scene.ts'
 import { createKeyRequests, type KeyRequests } from '../key-holder.ts'
 import { createRandom } from '../revocation/virtual-time.ts'
 import { basic, createSender, form, json, type Sender } from '../send.ts'
@@ -15,9 +15,9 @@ import { basic, createSender, form, json, type Sender } from '../send.ts'
 /** The duration. Before a release, run with REVOCATION_SECONDS=3600 and a new REVOCATION_SEED. */
 const SECONDS = Number(process.env['REVOCATION_SECONDS'] ?? 25)
 const SEED = Number(process.env['REVOCATION_SEED'] ?? 1)
-const CLIENTS = 6
+const CLIENT_COUNT = 6
 /** The number of people who sign in with an app before the faults begin. */
-const PEOPLE = 8
+const PEOPLE_COUNT = 8
 const REDIRECT_URI = 'http://localhost:8787/callback'
 
 const resources = new AsyncDisposableStack()
@@ -33,8 +33,8 @@ const people: ConnectedPerson[] = []
 beforeAll(async () => {
   system = resources.use(await startFaultyStack({ limitsFactor: 1_000_000 }))
   const { origin } = system.stack
-  app = resources.use(await openApp({ origin, registration: registrationFor(REDIRECT_URI) }))
-  people.push(...(await Promise.all(Array.from({ length: PEOPLE }, connectPerson))))
+  app = resources.use(await openApp({ origin, registration: createAppRegistration(REDIRECT_URI) }))
+  people.push(...(await Promise.all(Array.from({ length: PEOPLE_COUNT }, connectPerson))))
   requests = createKeyRequests(system.stack.origin)
   const openSender = (port: number) => resources.use(createSender(`http://127.0.0.1:${port}`))
   authSenders = system.stack.auth.map(({ ports }) => openSender(ports.public))
@@ -73,8 +73,8 @@ interface Use {
 }
 
 const pickOne = <T>(list: readonly T[]): T => list[random.below(list.length)]!
-const send = (to: Sender, sent: Parameters<Sender['send']>[0]) =>
-  to.send({ ...sent, headers: { host: new URL(system.stack.origin).host, ...sent.headers } })
+const send = (sender: Sender, request: Parameters<Sender['send']>[0]) =>
+  sender.send({ ...request, headers: { host: new URL(system.stack.origin).host, ...request.headers } })
 const post = (
   path: string,
   client: Client,
@@ -100,14 +100,14 @@ const createAuthHeader = (client: Client) =>
     ? requests.createAuthHeader(toKeyHolder(client))
     : createBasicHeader(client)
 
-async function newClient(): Promise<Client> {
+async function openClient(): Promise<Client> {
   const person = random.happens(0.4) ? people.pop() : undefined
   if (person) return { client_id: app.clientId, person }
   if (random.happens(0.3)) return { client_id: system.documents.url(randomUUID()) }
   const { text } = await send(pickOne(authSenders), { method: 'POST', path: '/api/agent/register' })
   return JSON.parse(text) as Client
 }
-async function newToken(client: Client): Promise<IssuedToken | undefined> {
+async function obtainToken(client: Client): Promise<IssuedToken | undefined> {
   if (client.person) return refresh(client, client.person)
   const isBound = random.happens(0.5)
   const requestToken = (dpop: Readonly<Record<string, string>>) =>
@@ -122,7 +122,7 @@ async function newToken(client: Client): Promise<IssuedToken | undefined> {
   const { access_token: value } = JSON.parse(response.text) as { access_token: string }
   return { value, kind: isBound ? 'bound' : 'bearer' }
 }
-/** Refreshes a token. After a lost response, the old refresh token remains; it can be used again for a while. */
+/** Refreshes a token. If the response is lost, the next refresh uses the old refresh token again, within its grace period. */
 async function refresh(client: Client, person: ConnectedPerson): Promise<IssuedToken | undefined> {
   const fields = { grant_type: 'refresh_token', refresh_token: person.refreshToken }
   const { status, text } = await post('/oauth/token', client, fields)
@@ -152,7 +152,7 @@ function useToken(api: Sender, { value, kind }: IssuedToken): Promise<{ readonly
 }
 
 /** Revokes all tokens of a client: the person ends the access, or the agent deletes itself. */
-const endClient = (client: Client) =>
+const revokeClient = (client: Client) =>
   client.person
     ? send(pickOne(authSenders), {
         method: 'POST',
@@ -172,18 +172,18 @@ const CONNECTION_FAULTS: readonly Fault[] = [
 ]
 const CONNECTIONS: readonly ProxiedConnection[] = ['api redis', 'api redis', 'auth redis', 'introspection']
 
-/** Incidents of Redis and of API processes. When `cause` resolves, the process runs again. */
-const INCIDENTS: readonly { readonly what: string; cause(): Promise<unknown> }[] = [
-  { what: 'FLUSHALL', cause: () => system.redis.flushall() },
+/** Incidents of Redis and of API processes. When `cause` resolves, the affected process runs again. */
+const INCIDENTS: readonly { readonly description: string; cause(): Promise<unknown> }[] = [
+  { description: 'FLUSHALL', cause: () => system.redis.flushall() },
   {
-    what: 'restart',
+    description: 'restart',
     async cause() {
       await system.stack.redis.stop('SIGKILL')
       await system.stack.redis.start()
     },
   },
   {
-    what: 'failover to an older copy',
+    description: 'failover to an older copy',
     async cause() {
       const olderCopy = await Promise.all(
         (await system.redis.keys('*')).map(async (key) => ({
@@ -198,7 +198,7 @@ const INCIDENTS: readonly { readonly what: string; cause(): Promise<unknown> }[]
     },
   },
   {
-    what: 'an API stands still',
+    description: 'an API is suspended',
     async cause() {
       const { child } = pickOne(system.stack.resource)
       child.kill('SIGSTOP')
@@ -211,18 +211,18 @@ const INCIDENTS: readonly { readonly what: string; cause(): Promise<unknown> }[]
 let isRunning = true
 const pause = async (ms: number) => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  // oxlint-disable-next-line no-restricted-globals -- a bound
+  // oxlint-disable-next-line no-restricted-globals -- a random pause between faults
   setTimeout(resolve, ms)
   await promise
 }
 
 /** Injects faults and causes incidents, one at a time. Counts them by description. */
 async function injectFaults(counts: Map<string, number>): Promise<void> {
-  const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
+  const count = (description: string) => counts.set(description, (counts.get(description) ?? 0) + 1)
   while (isRunning) {
     if (random.happens(0.35)) {
       const incident = pickOne(INCIDENTS)
-      count(incident.what)
+      count(incident.description)
       await incident.cause()
     } else {
       const [fault, connection] = [pickOne(CONNECTION_FAULTS), pickOne(CONNECTIONS)]
@@ -235,14 +235,14 @@ async function injectFaults(counts: Map<string, number>): Promise<void> {
   }
 }
 
-test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and API processes that stand still`, {
+test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and suspended API processes`, {
   timeout: (SECONDS + 60) * 1_000,
 }, async () => {
   const uses: Use[] = []
-  const endedAt = new Map<string, number>()
+  const revokedAt = new Map<string, number>()
   const statuses = new Map<string, number>()
   const faultCounts = new Map<string, number>()
-  const countStatus = (what: string) => statuses.set(what, (statuses.get(what) ?? 0) + 1)
+  const countStatus = (description: string) => statuses.set(description, (statuses.get(description) ?? 0) + 1)
   const tokensInUse: IssuedToken[] = []
 
   const useLoops = apiSenders.flatMap((api) =>
@@ -260,25 +260,25 @@ test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and
       }
     }),
   )
-  const revocationLoops = Array.from({ length: CLIENTS }, async () => {
-    let client = await newClient()
+  const revocationLoops = Array.from({ length: CLIENT_COUNT }, async () => {
+    let client = await openClient()
     while (isRunning) {
-      const token = await newToken(client).catch(() => undefined)
+      const token = await obtainToken(client).catch(() => undefined)
       if (token === undefined) {
         await pause(20)
         continue
       }
       tokensInUse.push(token)
       await pause(random.between(20, 800))
-      const endsClient = random.happens(0.15)
-      const response = await (endsClient
-        ? endClient(client)
+      const revokesClient = random.happens(0.15)
+      const response = await (revokesClient
+        ? revokeClient(client)
         : post('/oauth/revoke', client, { token: token.value })
       ).catch(() => ({ status: 0 }))
-      countStatus(`${endsClient ? 'end' : 'revoke'} ${client.person ? 'person’s ' : ''}${response.status}`)
-      if (response.status === (endsClient && !client.person ? 204 : 200))
-        endedAt.set(token.value, performance.now())
-      if (endsClient) client = await newClient().catch(() => client)
+      countStatus(`${revokesClient ? 'end' : 'revoke'} ${client.person ? 'person’s ' : ''}${response.status}`)
+      if (response.status === (revokesClient && !client.person ? 204 : 200))
+        revokedAt.set(token.value, performance.now())
+      if (revokesClient) client = await openClient().catch(() => client)
       await pause(random.between(50, 1_000))
       tokensInUse.splice(tokensInUse.indexOf(token), 1)
     }
@@ -289,15 +289,15 @@ test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and
   await Promise.all([...useLoops, ...revocationLoops, faultLoop])
   const lateSuccesses = uses.filter(
     ({ token, startedAt, status }) =>
-      status === 200 && startedAt > (endedAt.get(token) ?? Number.POSITIVE_INFINITY),
+      status === 200 && startedAt > (revokedAt.get(token) ?? Number.POSITIVE_INFINITY),
   )
   const hits = await Promise.all(operationsSenders.map(readCacheHits))
   process.stdout.write(
-    `\n${endedAt.size} ends answered, ${uses.length} requests, ${hits.join(' + ')} from memory (seed ${SEED})\n` +
+    `\n${revokedAt.size} revocations acknowledged, ${uses.length} requests, ${hits.join(' + ')} from the cache (seed ${SEED})\n` +
       `${JSON.stringify(Object.fromEntries([...statuses].sort()))}\n${JSON.stringify(Object.fromEntries([...faultCounts].sort()))}\n`,
   )
   expect(lateSuccesses).toEqual([])
-  expect(endedAt.size).toBeGreaterThan(SECONDS / 2)
+  expect(revokedAt.size).toBeGreaterThan(SECONDS / 2)
   for (const kind of ['bearer', 'bound', 'person’s'])
     expect(statuses.get(`use ${kind} 200`)).toBeGreaterThan(20)
   expect(Math.min(...hits)).toBeGreaterThan(20)

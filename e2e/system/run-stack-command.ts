@@ -8,21 +8,21 @@ import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/manag
 
 const MAIN = fileURLToPath(new URL('../../infra/stack/src/main.ts', import.meta.url))
 const START_MS = 290_000
-/** The command stops its processes, each within a time limit. If it is killed before that, they keep running. */
+/** The command stops its processes, each within a time limit. If the command is killed earlier, its processes keep running. */
 const STOP_MS = 60_000
 
 /** The process of `npm run stack`. */
 export interface StackProcess extends AsyncDisposable {
-  /** The origin of its gateway. */
+  /** The origin of the stack's gateway. */
   readonly origin: string
   /** The directory with the data and the logs. */
   readonly dataDirectory: string
-  /** Reads the lines of its output so far. */
+  /** Reads the lines that the process has printed so far. */
   readOutput(): Promise<readonly string[]>
   /** Sends SIGINT, as Ctrl-C does, and waits until the process has ended. Returns the exit code. */
   interrupt(): Promise<number | null>
-  /** Runs `npm run stack -- --add APP`, and waits until it is ready. @throws {Error} with the end of its output */
-  add(app: AppName): Promise<ManagedProcess>
+  /** Runs `npm run stack -- --add APP`, and waits until the instance is ready. @throws {Error} with the end of its output */
+  addInstance(app: AppName): Promise<ManagedProcess>
 }
 
 /**
@@ -62,7 +62,7 @@ export async function runStackCommand(
       await stackProcess.stop('SIGINT')
       return stackProcess.child.exitCode
     },
-    add: (app) =>
+    addInstance: (app) =>
       startManagedProcess({
         name: `npm run stack -- --add ${app}`,
         command: [process.execPath, MAIN, '--add', app],

@@ -266,13 +266,13 @@ describe('/docs', () => {
     await using window = await openWindow({ viewport: { width: 320, height: 640 } })
     const { page } = window
     await openPath(page, '/docs')
-    const broken = `[...document.querySelectorAll('.command span')].filter((each) => each.getClientRects().length > 1 || (each.offsetHeight > 40 && each.textContent.length < 20)).map((each) => each.textContent)`
-    expect(await page.evaluate(broken)).toEqual([])
+    const brokenOptions = `[...document.querySelectorAll('.command span')].filter((each) => each.getClientRects().length > 1 || (each.offsetHeight > 40 && each.textContent.length < 20)).map((each) => each.textContent)`
+    expect(await page.evaluate(brokenOptions)).toEqual([])
   })
 })
 
 describe('every state of a page', () => {
-  const states: [string, (page: Page) => Promise<unknown>][] = [
+  const STATES: [string, (page: Page) => Promise<unknown>][] = [
     ['a guide with the history and all sources open', (page) => openDetails(page, GUIDE)],
     ['an empty question', (page) => submit(page, '/ask', 'Ask')],
     ['an empty message', (page) => submit(page, '/contact', 'Send me the link')],
@@ -300,7 +300,7 @@ describe('every state of a page', () => {
     ['forced colours', { forcedColors: 'active' }],
   ]
   describe.for(LOOKS)('in %s', ([, options]) => {
-    test.for(states)('violates no rule of axe, and fits 320 pixels: %s', async ([, openState]) => {
+    test.for(STATES)('violates no rule of axe, and fits 320 pixels: %s', async ([, openState]) => {
       await using window = await openWindow({ ...options, viewport: { width: 320, height: 640 } })
       await openState(window.page)
       expect(await findViolations(window.page)).toEqual([])

@@ -33,7 +33,7 @@ const resources = new AsyncDisposableStack()
 let stack: Stack
 let gateway: ShippedGateway
 let composeGateway: ShippedGateway
-let withoutApps: ShippedGateway
+let gatewayWithoutApps: ShippedGateway
 let apps: { readonly auth: Sender; readonly resource: Sender }
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ beforeAll(async () => {
   composeGateway = resources.use(await startShippedGateway(SHIPPED.compose, { auth, resource }))
   const [unusedPort = 0] = await reserveFreePorts(1)
   const noApps = { auth: [`127.0.0.1:${unusedPort}`], resource: [`127.0.0.1:${unusedPort}`] }
-  withoutApps = resources.use(await startShippedGateway(SHIPPED.kubernetes, noApps))
+  gatewayWithoutApps = resources.use(await startShippedGateway(SHIPPED.kubernetes, noApps))
   apps = {
     auth: resources.use(createSender(`http://${auth[0]}`)),
     resource: resources.use(createSender(`http://${resource[0]}`)),
@@ -62,13 +62,13 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** Sends directly to an app. Closes the connection afterwards, because the apps close idle ones after some seconds. */
-const sendTo = (app: AppName, sent: HttpRequest) =>
-  apps[app].send({ ...sent, headers: { ...sent.headers, connection: 'close' } })
+/** Sends directly to an app. Closes the connection afterwards, because the apps close idle connections after some seconds. */
+const sendToApp = (app: AppName, request: HttpRequest) =>
+  apps[app].send({ ...request, headers: { ...request.headers, connection: 'close' } })
 
-const addHost = (sent: HttpRequest, extraHeaders: Readonly<Record<string, string>> = {}): HttpRequest => ({
-  ...sent,
-  headers: { host, ...sent.headers, ...extraHeaders },
+const addHost = (request: HttpRequest, extraHeaders: Readonly<Record<string, string>> = {}): HttpRequest => ({
+  ...request,
+  headers: { host, ...request.headers, ...extraHeaders },
 })
 
 describe('the apps serve requests for their own host and reject those for another', () => {
@@ -81,14 +81,15 @@ describe('the apps serve requests for their own host and reject those for anothe
   ]
 
   test('over TLS, with the gateway settings of Kubernetes', async () => {
-    for (const [sent, status] of requests) {
-      const accepted = await gateway.secure.send(addHost(sent))
-      expect(accepted.status, sent.path).toBe(status)
+    for (const [request, status] of requests) {
+      const accepted = await gateway.secure.send(addHost(request))
+      expect(accepted.status, request.path).toBe(status)
       expectSafeResponse(accepted, { origin })
-      for (const other of OTHER_HOSTS) {
-        const response = await gateway.secure.send(addHost(sent, { host: other }))
-        expect(response.status, `${sent.path} ${other}`).toBe(421)
-        if (!sent.path.startsWith('/oauth/')) expect(response.text).toContain(`answers at ${origin} only`)
+      for (const otherHost of OTHER_HOSTS) {
+        const response = await gateway.secure.send(addHost(request, { host: otherHost }))
+        expect(response.status, `${request.path} ${otherHost}`).toBe(421)
+        if (!request.path.startsWith('/oauth/'))
+          expect(response.text).toContain(`available only at ${origin}`)
         expectSafeResponse(response, { origin })
       }
     }
@@ -96,31 +97,33 @@ describe('the apps serve requests for their own host and reject those for anothe
 
   test('over HTTP/2', async () => {
     const session = http2.connect(`https://127.0.0.1:${gateway.httpsPort}`, gateway.tls)
-    const statusFor = async (authority: string) => {
+    const requestStatus = async (authority: string) => {
       const stream = session.request({ ':authority': authority, ':path': '/api/guides' })
       const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
       stream.resume()
       return headers[':status']
     }
-    expect([await statusFor(host), await statusFor('evil.example')]).toEqual([200, 421])
+    expect([await requestStatus(host), await requestStatus('evil.example')]).toEqual([200, 421])
     session.close()
   })
 
   test('without TLS, with the gateway settings of compose.yaml', async () => {
-    for (const [sent, status] of requests) {
-      expect((await composeGateway.plain.send(addHost(sent))).status).toBe(status)
-      for (const other of OTHER_HOSTS)
-        expect((await composeGateway.plain.send(addHost(sent, { host: other }))).status).toBe(421)
+    for (const [request, status] of requests) {
+      expect((await composeGateway.plain.send(addHost(request))).status).toBe(status)
+      for (const otherHost of OTHER_HOSTS)
+        expect((await composeGateway.plain.send(addHost(request, { host: otherHost }))).status).toBe(421)
     }
   })
 })
 
 test.for([host, ...OTHER_HOSTS])(
-  'on Kubernetes, redirects plain HTTP with any Host to the origin: %s',
-  async (name) => {
+  'on Kubernetes, the gateway redirects plain HTTP with any Host to the origin: %s',
+  async (requestHost) => {
     for (const target of ['/', '/guides?q=a%22b', '//evil.example/guides', '/oauth/token'])
       for (const content of [{}, { method: 'POST', ...json({}) }]) {
-        const response = await gateway.plain.send(addHost({ path: target, ...content }, { host: name }))
+        const response = await gateway.plain.send(
+          addHost({ path: target, ...content }, { host: requestHost }),
+        )
         expect([response.status, response.headers.get('location'), response.text]).toEqual([
           308,
           origin + target,
@@ -135,14 +138,14 @@ test.for([host, ...OTHER_HOSTS])(
   },
 )
 
-test('redirects a plain HTTP request for the public MCP server to the origin of that server', async () => {
+test('the gateway redirects a plain HTTP request for the public MCP server to the origin of that server', async () => {
   for (const url of ['/mcp', '/.well-known/oauth-authorization-server', '/oauth/token?x=1']) {
     const response = await gateway.plain.send(addHost({ path: url }, { host: new URL(mcpPublicOrigin).host }))
     expect([response.status, response.headers.get('location')]).toEqual([308, mcpPublicOrigin + url])
   }
 })
 
-test('over TLS, forwards the paths of the public MCP origin to the API, which serves only MCP there', async () => {
+test('over TLS, the gateway forwards the paths of the public MCP origin to the API, which serves only MCP there', async () => {
   const mcpHost = { host: new URL(mcpPublicOrigin).host }
   for (const target of [
     '/.well-known/oauth-authorization-server',
@@ -174,19 +177,22 @@ test.for([
   ['auth', '/oauth/token'],
   ['resource', '/api/waitlist'],
   ['resource', '/api/waitlist?ref=%22'],
-] as const)('refuses a body over 16 KB with the same response as %s: %s', async ([app, target]) => {
-  const createRequest = (bytes: number) => {
-    const type = target === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
-    const headers = { 'content-type': type, 'x-request-id': REQUEST_ID }
-    return addHost({ method: 'POST', path: target, body: 'x'.repeat(bytes), headers })
-  }
-  const gatewayResponse = await gateway.secure.send(createRequest(100_000))
-  expect([gatewayResponse.status, gatewayResponse.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
-  expectSafeResponse(gatewayResponse, { origin })
-  const appResponse = await sendTo(app, createRequest(20_000))
-  expect(gatewayResponse.text).toBe(appResponse.text)
-  expect(omitVaryingHeaders(gatewayResponse.headers)).toEqual(omitVaryingHeaders(appResponse.headers))
-})
+] as const)(
+  'the gateway refuses a body over 16 KB with the same response as %s: %s',
+  async ([app, target]) => {
+    const createRequest = (bytes: number) => {
+      const type = target === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
+      const headers = { 'content-type': type, 'x-request-id': REQUEST_ID }
+      return addHost({ method: 'POST', path: target, body: 'x'.repeat(bytes), headers })
+    }
+    const gatewayResponse = await gateway.secure.send(createRequest(100_000))
+    expect([gatewayResponse.status, gatewayResponse.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
+    expectSafeResponse(gatewayResponse, { origin })
+    const appResponse = await sendToApp(app, createRequest(20_000))
+    expect(gatewayResponse.text).toBe(appResponse.text)
+    expect(omitVaryingHeaders(gatewayResponse.headers)).toEqual(omitVaryingHeaders(appResponse.headers))
+  },
+)
 
 const REQUESTS: [HttpRequest, AppName, ErrorFormat][] = [
   [{ path: '/oauth/jwks.json' }, 'auth', 'oauth'],
@@ -214,14 +220,14 @@ const COMPARED_HEADERS = [
 ]
 
 test.concurrent.for(REQUESTS)(
-  'while no app is available, refuses %o with the CORS headers of %s, in its error format',
-  async ([sent, app, format]) => {
-    const response = await withoutApps.secure.send(addHost(sent, { 'x-request-id': REQUEST_ID }))
+  'while no app is available, the gateway refuses %o with the CORS headers of %s, in its error format',
+  async ([request, app, format]) => {
+    const response = await gatewayWithoutApps.secure.send(addHost(request, { 'x-request-id': REQUEST_ID }))
     expect([response.status, response.headers.get('x-request-id')]).toEqual([503, REQUEST_ID])
     expectSafeResponse(response, { origin, form: format, failure: 503 })
-    if (format !== 'oauth' && sent.method !== 'HEAD')
-      expect(JSON.parse(response.text)).toMatchObject({ instance: sent.path.split('?')[0] })
-    const appResponse = await sendTo(app, addHost(sent))
+    if (format !== 'oauth' && request.method !== 'HEAD')
+      expect(JSON.parse(response.text)).toMatchObject({ instance: request.path.split('?')[0] })
+    const appResponse = await sendToApp(app, addHost(request))
     for (const name of COMPARED_HEADERS)
       expect(response.headers.get(name), name).toBe(appResponse.headers.get(name))
   },
@@ -238,21 +244,23 @@ test.concurrent.for([
   ['{http.request.host}', false],
   ['abcdefgh\u00e9', false],
 ] as const)(
-  'returns the request id if the apps accept it, and otherwise generates one: %s',
-  async ([sent, isAccepted]) => {
-    const request = addHost({ path: '/api/guides', headers: { 'x-request-id': sent } })
+  'the gateway returns a request id that the apps accept, and otherwise generates one: %s',
+  async ([requestId, isAccepted]) => {
+    const request = addHost({ path: '/api/guides', headers: { 'x-request-id': requestId } })
     const [gatewayResponse, appResponse] = await Promise.all([
-      withoutApps.secure.send(request),
-      sendTo('resource', request),
+      gatewayWithoutApps.secure.send(request),
+      sendToApp('resource', request),
     ])
     for (const { headers } of [gatewayResponse, appResponse])
-      expect(headers.get('x-request-id')).toEqual(isAccepted ? sent : expect.stringMatching(GENERATED_ID))
+      expect(headers.get('x-request-id')).toEqual(
+        isAccepted ? requestId : expect.stringMatching(GENERATED_ID),
+      )
     expectSafeResponse(gatewayResponse, { origin, form: 'problem', failure: 503 })
   },
 )
 
 test('errors are valid JSON despite a folded request id and special characters in the path', async () => {
-  const socket = connect({ host: '127.0.0.1', port: withoutApps.httpsPort, ...withoutApps.tls })
+  const socket = connect({ host: '127.0.0.1', port: gatewayWithoutApps.httpsPort, ...gatewayWithoutApps.tls })
   // A header that continues on the next line (RFC 9112 section 5.2).
   const folded = 'X-Request-Id: abcdefgh\r\n ","code":"x\r\n'
   socket.write(`GET /api/guides HTTP/1.1\r\nHost: ${host}\r\n${folded}Connection: close\r\n\r\n`)
@@ -262,7 +270,7 @@ test('errors are valid JSON despite a folded request id and special characters i
   expect(JSON.parse(body)).toMatchObject({ code: 'unavailable', request_id: id })
 
   for (const target of ['/a"b', '/a\\b', '/a[b]', '/a{b}{http.request.host}', '/a<b>?q="', '/%22%0A'])
-    expect(JSON.parse((await withoutApps.secure.send(addHost({ path: target }))).text)).toMatchObject({
+    expect(JSON.parse((await gatewayWithoutApps.secure.send(addHost({ path: target }))).text)).toMatchObject({
       status: 503,
       code: 'unavailable',
     })

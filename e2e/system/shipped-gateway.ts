@@ -4,7 +4,7 @@ import path from 'node:path'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { createSelfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
-import { startGatewayWith } from '@plainpath/stack/start-gateway'
+import { startGatewayWithVariables } from '@plainpath/stack/start-gateway'
 import { readCompose, readVariables } from '@plainpath/topology/read-manifests'
 import { createSender } from '../send.ts'
 
@@ -15,6 +15,7 @@ export const SHIPPED = {
 }
 /** The origin that the Kubernetes base configures. */
 export const SHIPPED_ORIGIN = SHIPPED.kubernetes['PLAINPATH_ORIGIN'] ?? ''
+/** The folder of the certificate in a pod. */
 const POD_FOLDER = '/run/plainpath'
 
 /**
@@ -39,7 +40,7 @@ export async function startShippedGateway(
     value.replaceAll(POD_FOLDER, folder),
   ])
   opening.use(
-    await startGatewayWith(
+    await startGatewayWithVariables(
       {
         ...(Object.fromEntries(localVariables) as Record<string, string>),
         PLAINPATH_HTTP_PORT: String(httpPort),

@@ -10,40 +10,41 @@ const SECONDS = 14
 const PROBE_MS = 50
 const MAX_P99_MS = 1_000
 
-const SIZE = ['-c', String(CONNECTIONS), '-r', '200', '-l', String(SECONDS), '-p', '3', '-v', '1']
+/** Options of `slowhttptest`: the connections, their rate, the duration, the time-out of its probe, and its log level. */
+const LOAD_OPTIONS = ['-c', String(CONNECTIONS), '-r', '200', '-l', String(SECONDS), '-p', '3', '-v', '1']
 
 /** The attacks, each with its paths at the gateway, an auth process and an API process. */
 const ATTACKS = [
   {
-    what: 'headers',
+    name: 'headers',
     options: ['-H', '-i', '1', '-x', '24'],
     paths: ['/api/health', '/auth.md', '/api/health'],
   },
   {
-    what: 'bodies',
+    name: 'bodies',
     options: ['-B', '-i', '1', '-s', '8192', '-x', '10', '-f', 'application/json'],
     paths: ['/api/waitlist', '/api/agent/register', '/api/waitlist'],
   },
   {
-    what: 'reading',
+    name: 'reading',
     options: ['-X', '-n', '1', '-w', '1', '-y', '10', '-z', '4', '-k', '3'],
     paths: ['/api/guides', '/auth.md', '/api/guides'],
   },
 ] as const
 
-/** Tests that others are served while `slowhttptest` attacks the gateway and one process of each app simultaneously. */
-export function describeSlowClients(running: () => System): void {
-  describe(`while ${CONNECTIONS} connections to each server are slow for ${SECONDS} s, others are served:`, () => {
-    test.for(ATTACKS)('slow $what', { timeout: 60_000 }, async ({ what, options, paths }) => {
-      const system = running()
+/** Tests that other clients are served while `slowhttptest` attacks the gateway and one process of each app simultaneously. */
+export function describeSlowClients(getSystem: () => System): void {
+  describe(`while ${CONNECTIONS} connections to each server are slow for ${SECONDS} s, other clients are served:`, () => {
+    test.for(ATTACKS)('slow $name', { timeout: 60_000 }, async ({ name, options, paths }) => {
+      const system = getSystem()
       const ports = [system.stack.auth[0]?.ports.public, system.stack.resource[0]?.ports.public]
       const probes = probeServers(system, [system.origin, ...ports.map((port) => `http://127.0.0.1:${port}`)])
       // The apps reject a Host other than that of the gateway, so `slowhttptest` uses them as proxies for its address.
       const proxyOptions = [[], ...ports.map((port) => ['-d', `localhost:${port}`])]
-      const attacks = proxyOptions.map((proxyOption, n) =>
+      const attacks = proxyOptions.map((proxyOption, index) =>
         promisify(execFile)(
           'slowhttptest',
-          [...options, ...proxyOption, ...SIZE, '-u', `${system.origin}${paths[n]}`],
+          [...options, ...proxyOption, ...LOAD_OPTIONS, '-u', `${system.origin}${paths[index]}`],
           { timeout: (SECONDS + 15) * 1_000 },
         ).catch((error: unknown) => ({ stdout: (error as { stdout?: string }).stdout ?? String(error) })),
       )
@@ -51,12 +52,12 @@ export function describeSlowClients(running: () => System): void {
       const probeResult = await probes.stop()
       const clientReports = reports.map(({ stdout }) => readReport(stdout))
       process.stdout.write(
-        `slow ${what}: ${JSON.stringify({ ...probeResult, failed: probeResult.failed.length, clientReports })}\n`,
+        `slow ${name}: ${JSON.stringify({ ...probeResult, failed: probeResult.failed.length, clientReports })}\n`,
       )
       for (const report of clientReports) {
         expect(report).toMatchObject({ connected: CONNECTIONS, available: 'YES' })
         // The attack takes longer than the time-out of 10 s, so every connection has ended.
-        if (what === 'headers') expect(report.ended).toBe('No open connections left')
+        if (name === 'headers') expect(report.ended).toBe('No open connections left')
       }
       expect(probeResult.total).toBeGreaterThan((SECONDS * 1_000) / PROBE_MS)
       expect(probeResult.failed).toEqual([])
@@ -71,10 +72,10 @@ function readReport(stdout: string) {
     [...stripVTControlCharacters(stdout).matchAll(new RegExp(`^${name}: +(\\w+)`, 'gm'))].map(
       ([, value]) => value,
     )
-  const findFirst = (name: string) => findValues(name).find((value) => value !== '0')
+  const findFirstNonZero = (name: string) => findValues(name).find((value) => value !== '0')
   return {
     /** The first report with connections. At that time, none has timed out. */
-    connected: Number(findFirst('connected')),
+    connected: Number(findFirstNonZero('connected')),
     available: findValues('service available').at(-1),
     ended: /^Exit status: (.+)$/m.exec(stripVTControlCharacters(stdout))?.[1]?.trim(),
   }
@@ -86,9 +87,9 @@ function probeServers(system: System, urls: readonly string[]) {
   const failed: string[] = []
   let isRunning = true
   const host = new URL(system.origin).host
-  const loops = urls.map(async (url, n) => {
+  const loops = urls.map(async (url, index) => {
     const sender = system.client({ url, from: '127.0.0.30' })
-    const path = n === 2 ? '/api/health' : '/oauth/jwks.json'
+    const path = index === 2 ? '/api/health' : '/oauth/jwks.json'
     for await (const _tick of every(PROBE_MS)) {
       if (!isRunning) break
       const startedAt = performance.now()
@@ -104,8 +105,8 @@ function probeServers(system: System, urls: readonly string[]) {
     async stop() {
       isRunning = false
       await Promise.all(loops)
-      const sorted = times.toSorted((a, b) => a - b)
-      return { total: times.length, failed, p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0 }
+      const sortedTimes = times.toSorted((a, b) => a - b)
+      return { total: times.length, failed, p99: sortedTimes[Math.floor(sortedTimes.length * 0.99)] ?? 0 }
     },
   }
 }

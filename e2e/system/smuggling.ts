@@ -10,11 +10,11 @@ const CHUNKS_AND_LENGTH = /^(a length and chunks|chunks and a length)$/
 
 interface AttackedServer {
   readonly name: string
-  url(system: System): string
+  getUrl(system: System): string
   /** The request line of the outer request. */
-  readonly line: string
+  readonly requestLine: string
   /** Formats the hidden request. */
-  inner(system: System, host: string): string
+  formatInner(system: System, host: string): string
 }
 
 const formatJoin = (system: System, host: string) => {
@@ -25,40 +25,45 @@ const formatRegistration = (_system: System, host: string) =>
   formatRequest('POST /api/agent/register', host, ['Content-Length: 0'])
 
 const SERVERS: readonly AttackedServer[] = [
-  { name: 'the gateway, to auth', url: ({ origin }) => origin, line: 'POST /oauth/token', inner: formatJoin },
+  {
+    name: 'the gateway, to auth',
+    getUrl: ({ origin }) => origin,
+    requestLine: 'POST /oauth/token',
+    formatInner: formatJoin,
+  },
   {
     name: 'the gateway, to the API',
-    url: ({ origin }) => origin,
-    line: 'POST /api/waitlist',
-    inner: formatRegistration,
+    getUrl: ({ origin }) => origin,
+    requestLine: 'POST /api/waitlist',
+    formatInner: formatRegistration,
   },
   {
     name: 'an auth process',
-    url: ({ stack }) => `http://127.0.0.1:${stack.auth[0]?.ports.public}`,
-    line: 'POST /oauth/token',
-    inner: formatRegistration,
+    getUrl: ({ stack }) => `http://127.0.0.1:${stack.auth[0]?.ports.public}`,
+    requestLine: 'POST /oauth/token',
+    formatInner: formatRegistration,
   },
   {
     name: 'an API process',
-    url: ({ stack }) => `http://127.0.0.1:${stack.resource[0]?.ports.public}`,
-    line: 'POST /api/waitlist',
-    inner: formatJoin,
+    getUrl: ({ stack }) => `http://127.0.0.1:${stack.resource[0]?.ports.public}`,
+    requestLine: 'POST /api/waitlist',
+    formatInner: formatJoin,
   },
 ]
 
-/** Tests requests with a hidden request: one server reads its bytes as a body, and another as a new request. */
-export function describeSmuggling(running: () => System): void {
+/** Tests requests with a hidden request, whose bytes one server reads as a body, and another server as a new request. */
+export function describeSmuggling(getSystem: () => System): void {
   describe.for(SERVERS)(
     'sent to $name, a hidden request is not carried out:',
-    ({ url, line, inner, name }) => {
+    ({ getUrl, requestLine, formatInner, name }) => {
       test.for(FRAMINGS)('$name', async (framing) => {
-        const system = running()
+        const system = getSystem()
         const { host } = new URL(system.origin)
-        await using stored = await openStoredCounts(system)
-        const countsBefore = await stored.count()
+        await using storedCounts = await openStoredCounts(system)
+        const countsBefore = await storedCounts.count()
         const { responses, closed } = await converse(
-          url(system),
-          formatFramedRequest(framing, host, line, inner(system, host)),
+          getUrl(system),
+          formatFramedRequest(framing, host, requestLine, formatInner(system, host)),
         )
         const statuses = responses.map(({ status }) => status)
         if (name.startsWith('the gateway')) {
@@ -71,7 +76,7 @@ export function describeSmuggling(running: () => System): void {
           expect(closed).toBe(true)
         }
         expect(statuses).not.toContain(201)
-        expect(await stored.count()).toEqual(countsBefore)
+        expect(await storedCounts.count()).toEqual(countsBefore)
         await expectMatchingResponses(system)
       })
     },
@@ -90,5 +95,5 @@ async function expectMatchingResponses(system: System): Promise<void> {
   const sender = system.client({ from: '127.0.0.20' })
   const paths = [...Object.keys(expectedTexts), ...Object.keys(expectedTexts)]
   const responses = await Promise.all(paths.map((path) => sender.send({ path })))
-  responses.forEach(({ text }, n) => expect(text).toContain(expectedTexts[paths[n] ?? '']))
+  responses.forEach(({ text }, index) => expect(text).toContain(expectedTexts[paths[index] ?? '']))
 }

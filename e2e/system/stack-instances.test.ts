@@ -79,7 +79,7 @@ test(
 test(
   'an added instance of auth is scraped, serves requests, and stops',
   async () => {
-    await using added = await stack.add('auth')
+    await using addedInstance = await stack.addInstance('auth')
     await expect.poll(listScrapedInstances, { timeout: 60_000 }).toContain('auth-2')
     await expect
       .poll(async () => {
@@ -87,8 +87,8 @@ test(
         return countRequests(basePort + 21, '/oauth/jwks.json')
       })
       .toBeGreaterThan(0)
-    await added.stop('SIGINT')
-    expect(added.child.exitCode).toBe(0)
+    await addedInstance.stop('SIGINT')
+    expect(addedInstance.child.exitCode).toBe(0)
     expect(await canConnect(basePort + 20)).toBe(false)
   },
   START_MS,
@@ -99,11 +99,11 @@ test(
   async () => {
     const load = startRequests(stack.origin)
     try {
-      await using added = await stack.add('resource')
+      await using addedInstance = await stack.addInstance('resource')
       await expect.poll(() => countRequests(basePort + 36), { timeout: 60_000 }).toBeGreaterThan(20)
       await expect.poll(listScrapedInstances, { timeout: 60_000 }).toContain('resource-3')
-      await added.stop('SIGINT')
-      expect(added.child.exitCode).toBe(0)
+      await addedInstance.stop('SIGINT')
+      expect(addedInstance.child.exitCode).toBe(0)
       const responsesBefore = load.statuses.length
       await expect.poll(() => load.statuses.length).toBeGreaterThan(responsesBefore + 20)
     } finally {
@@ -140,12 +140,12 @@ test(
 test(
   'Ctrl-C also stops an instance that was added',
   async () => {
-    const added: ManagedProcess = resources.use(await stack.add('resource'))
+    const addedInstance: ManagedProcess = resources.use(await stack.addInstance('resource'))
     expect(await stack.interrupt()).toBe(0)
     expect(await canConnect(basePort + 35)).toBe(false)
-    await added.stop('SIGINT')
-    expect(added.child.exitCode).toBe(0)
-    expect(await readFile(added.logFile, 'utf8')).toContain('The stack is stopping.')
+    await addedInstance.stop('SIGINT')
+    expect(addedInstance.child.exitCode).toBe(0)
+    expect(await readFile(addedInstance.logFile, 'utf8')).toContain('The stack is stopping.')
   },
   START_MS,
 )
@@ -156,16 +156,16 @@ const INTERVAL_MS = 20
 function startRequests(origin: string) {
   const client = createHttpClient(origin)
   const statuses: number[] = []
-  const sending: Promise<unknown>[] = []
+  const pendingRequests: Promise<unknown>[] = []
   const timer = setInterval(() => {
-    const request = sending.length % 10 === 0 ? ANSWER_REQUEST : GUIDES_REQUEST
-    sending.push(client.send(request).then(({ status }) => statuses.push(status)))
+    const request = pendingRequests.length % 10 === 0 ? ANSWER_REQUEST : GUIDES_REQUEST
+    pendingRequests.push(client.send(request).then(({ status }) => statuses.push(status)))
   }, INTERVAL_MS)
   return {
     statuses,
     async stop() {
       clearInterval(timer)
-      await Promise.all(sending)
+      await Promise.all(pendingRequests)
       client[Symbol.dispose]()
     },
   }
@@ -224,8 +224,8 @@ async function findBasePort(): Promise<number> {
   for (;;) {
     const base = 10_000 + randomInt(98) * 100
     const servers = Array.from({ length: 100 }, (_, offset) => createServer().listen(base + offset))
-    const free = await Promise.allSettled(servers.map((server) => once(server, 'listening')))
+    const attempts = await Promise.allSettled(servers.map((server) => once(server, 'listening')))
     for (const server of servers) server.close()
-    if (free.every(({ status }) => status === 'fulfilled')) return base
+    if (attempts.every(({ status }) => status === 'fulfilled')) return base
   }
 }

@@ -6,14 +6,16 @@ import type { System } from './open-system.ts'
 
 /** The only origin in the apps' CORS settings. */
 const SCRIPT_ORIGIN = 'https://app.example'
-export const scriptSettings = { AUTH_CORS_ORIGINS: SCRIPT_ORIGIN, RESOURCE_CORS_ORIGINS: SCRIPT_ORIGIN }
+/** Settings that allow scripts of `SCRIPT_ORIGIN`. */
+export const SCRIPT_SETTINGS = { AUTH_CORS_ORIGINS: SCRIPT_ORIGIN, RESOURCE_CORS_ORIGINS: SCRIPT_ORIGIN }
 
 /** Creates a sender to the public listener of each process of an app, with the `Host` header of the gateway. */
 export const createListenerSenders = (system: System, app: 'auth' | 'resource'): readonly Sender[] =>
   system.stack[app].map(({ ports }) => {
     const sender = system.client({ url: `http://127.0.0.1:${ports.public}` })
     const { host } = new URL(system.origin)
-    const send: Sender['send'] = (sent) => sender.send({ ...sent, headers: { host, ...sent.headers } })
+    const send: Sender['send'] = (request) =>
+      sender.send({ ...request, headers: { host, ...request.headers } })
     return { ...sender, send }
   })
 
@@ -33,79 +35,83 @@ interface StolenToken {
 
 /** Ways in which a thief presents a token. They also cover a bearer token that is presented as a bound one. */
 const THEFTS: readonly {
-  readonly what: string
+  readonly description: string
   /** The expected `error` of the challenge. */
   readonly error: string
-  headers(stolen: StolenToken): Record<string, string>
+  createHeaders(stolen: StolenToken): Record<string, string>
 }[] = [
   {
-    what: 'presents it as a bearer token',
+    description: 'presents it as a bearer token',
     error: 'invalid_token',
-    headers: ({ token }) => ({ authorization: `Bearer ${token}` }),
+    createHeaders: ({ token }) => ({ authorization: `Bearer ${token}` }),
   },
   {
-    what: 'presents it as a bearer token with a proof of its key',
+    description: 'presents it as a bearer token with a proof of its key',
     error: 'invalid_token',
-    headers: ({ token, signProof }) => ({ authorization: `Bearer ${token}`, dpop: signProof({ token }) }),
+    createHeaders: ({ token, signProof }) => ({
+      authorization: `Bearer ${token}`,
+      dpop: signProof({ token }),
+    }),
   },
   {
-    what: 'presents it without a proof',
+    description: 'presents it without a proof',
     error: 'invalid_dpop_proof',
-    headers: ({ token }) => ({ authorization: `DPoP ${token}` }),
+    createHeaders: ({ token }) => ({ authorization: `DPoP ${token}` }),
   },
   {
-    what: 'signs proofs with another key',
+    description: 'signs proofs with another key',
     error: 'invalid_dpop_proof',
-    headers: ({ token, url }) => ({
+    createHeaders: ({ token, url }) => ({
       authorization: `DPoP ${token}`,
       dpop: createAgentKey().signProof({ method: 'GET', url, token }),
     }),
   },
   {
-    what: 'has a proof for another token of the same key',
+    description: 'has a proof for another token of the same key',
     error: 'invalid_dpop_proof',
-    headers: ({ token, otherToken, signProof }) => ({
+    createHeaders: ({ token, otherToken, signProof }) => ({
       authorization: `DPoP ${token}`,
       dpop: signProof({ token: otherToken }),
     }),
   },
   {
-    what: 'has a proof without the hash of the token',
+    description: 'has a proof without the hash of the token',
     error: 'invalid_dpop_proof',
-    headers: ({ token, signProof }) => ({ authorization: `DPoP ${token}`, dpop: signProof({}) }),
+    createHeaders: ({ token, signProof }) => ({ authorization: `DPoP ${token}`, dpop: signProof({}) }),
   },
   {
-    what: 'has a proof for another address',
+    description: 'has a proof for another address',
     error: 'invalid_dpop_proof',
-    headers: ({ token, url, signProof }) => ({
+    createHeaders: ({ token, url, signProof }) => ({
       authorization: `DPoP ${token}`,
       dpop: signProof({ token, url: `${url}/work-permit` }),
     }),
   },
   {
-    what: 'has a proof for another method',
+    description: 'has a proof for another method',
     error: 'invalid_dpop_proof',
-    headers: ({ token, signProof }) => ({
+    createHeaders: ({ token, signProof }) => ({
       authorization: `DPoP ${token}`,
       dpop: signProof({ token, method: 'POST' }),
     }),
   },
   {
-    what: 'has a proof that was used',
+    description: 'has a proof that was used',
     error: 'invalid_dpop_proof',
-    headers: ({ acceptedHeaders }) => acceptedHeaders,
+    createHeaders: ({ acceptedHeaders }) => acceptedHeaders,
   },
   {
-    what: 'signs a proof for a bearer token',
+    description: 'signs a proof for a bearer token',
     error: 'invalid_token',
-    headers: ({ bearerToken, signProof }) => ({
+    createHeaders: ({ bearerToken, signProof }) => ({
       authorization: `DPoP ${bearerToken}`,
       dpop: signProof({ token: bearerToken }),
     }),
   },
 ]
 
-interface Running {
+/** What the tests of this file need from the file that calls them. */
+interface Fixture {
   readonly system: System
   /** Publishes the document of an agent with a key of its own. */
   publishAgent(): KeyHolder
@@ -113,20 +119,20 @@ interface Running {
 }
 
 /** Tests that a bound token cannot be used without its key, and that scripts of an allowed site can use DPoP. */
-export function describeStolenTokens(running: () => Running): void {
+export function describeStolenTokens(getFixture: () => Fixture): void {
   test('each process of the API refuses a stolen token with the expected challenge', async () => {
-    const { system, publishAgent, newToken } = running()
+    const { system, publishAgent, newToken } = getFixture()
     const agent = publishAgent()
     const sender = system.client({ from: '127.0.0.30' })
     const [token, otherToken] = [await newToken(agent, true, sender), await newToken(agent, true, sender)]
     const bearerToken = await newToken(agent, false, sender)
-    const address = '/api/guides'
-    const url = `${system.origin}${address}`
+    const path = '/api/guides'
+    const url = `${system.origin}${path}`
     const requests = createKeyRequests(system.origin)
-    const presentToken = () => requests.createTokenHeaders(agent, token, address, { isBound: true })
+    const presentToken = () => requests.createTokenHeaders(agent, token, path, { isBound: true })
     for (const api of [...createListenerSenders(system, 'resource'), sender]) {
       const acceptedHeaders = presentToken()
-      expect((await api.send({ path: address, headers: acceptedHeaders })).status).toBe(200)
+      expect((await api.send({ path, headers: acceptedHeaders })).status).toBe(200)
       const stolen: StolenToken = {
         token,
         otherToken,
@@ -135,20 +141,20 @@ export function describeStolenTokens(running: () => Running): void {
         url,
         signProof: (parts) => agent.key.signProof({ method: 'GET', url, ...parts }),
       }
-      for (const { what, error, headers } of THEFTS) {
-        const refusal = await api.send({ path: address, headers: headers(stolen) })
+      for (const { description, error, createHeaders } of THEFTS) {
+        const refusal = await api.send({ path, headers: createHeaders(stolen) })
         // Soft assertions let the test check the other ways after a failure.
-        expect.soft(refusal.status, what).toBe(401)
+        expect.soft(refusal.status, description).toBe(401)
         expect
-          .soft(refusal.headers.get('www-authenticate'), what)
+          .soft(refusal.headers.get('www-authenticate'), description)
           .toMatch(new RegExp(`^DPoP realm="plainpath", error="${error}", algs="ES256 EdDSA Ed25519"`))
       }
-      expect((await api.send({ path: address, headers: presentToken() })).status).toBe(200)
+      expect((await api.send({ path, headers: presentToken() })).status).toBe(200)
     }
   })
 
   test('scripts of an allowed site may send proofs, and read the headers of refusals, through the gateway', async () => {
-    const { system, publishAgent } = running()
+    const { system, publishAgent } = getFixture()
     const sender = system.client({ from: '127.0.0.31' })
     const origin = SCRIPT_ORIGIN
     const sendPreflight = (path: string, method: string) =>
@@ -163,13 +169,16 @@ export function describeStolenTokens(running: () => Running): void {
       })
     const readList = (response: { headers: Headers }, name: string) =>
       (response.headers.get(`access-control-${name}`) ?? '').split(', ')
-    for (const [path, method, allowed] of [
+    for (const [path, method, allowedOrigin] of [
       ['/oauth/token', 'POST', origin],
       ['/api/guides', 'GET', '*'],
       ['/api/contact', 'POST', origin],
     ] as const) {
       const response = await sendPreflight(path, method)
-      expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([204, allowed])
+      expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
+        204,
+        allowedOrigin,
+      ])
       expect(readList(response, 'allow-headers')).toEqual(expect.arrayContaining(['Authorization', 'DPoP']))
     }
     const agent = publishAgent()

@@ -16,7 +16,7 @@ test('npm start completes a request in flight before it stops', async () => {
   const { service, port } = await startNpmStart(folder)
   resources.use(service)
   const body = JSON.stringify({ email: 'in.flight@example.org' })
-  const join = request({
+  const joinRequest = request({
     host: '127.0.0.1',
     port,
     method: 'POST',
@@ -27,17 +27,17 @@ test('npm start completes a request in flight before it stops', async () => {
       expect: '100-continue',
     },
   })
-  const responseEvent = once(join, 'response')
-  await once(join, 'continue')
-  const stopping = service.stop('SIGTERM')
+  const responseEvent = once(joinRequest, 'response')
+  await once(joinRequest, 'continue')
+  const stopPromise = service.stop('SIGTERM')
   const tryRequest = () => fetch(`http://127.0.0.1:${port}/api/health`).then(String, () => 'refused')
   await expect.poll(tryRequest).toBe('refused')
-  join.end(body)
+  joinRequest.end(body)
   const [response] = await responseEvent
   expect([response.statusCode, await json(response)]).toEqual([
     201,
     expect.objectContaining({ status: 'joined' }),
   ])
-  await stopping
+  await stopPromise
   expect(service.child.exitCode).toBe(0)
 }, 180_000)

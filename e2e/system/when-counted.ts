@@ -1,12 +1,12 @@
 import type { Stack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
-import { readMetric } from '../faults/operations-listener.ts'
+import { readMetric } from '../faults/read-operations.ts'
 
-const ROUNDS = 5
+const MAX_ROUNDS = 5
 
 /**
- * Runs `body`, and repeats it if it fails while a process counts limits by itself, because Redis is too slow. Such a
- * failure says nothing about limits in Redis. Deletes the counts in Redis before each repetition.
+ * Runs `body`. If it fails while a process counts limits by itself, because Redis is too slow, the failure says nothing
+ * about limits in Redis. Then deletes the counts in Redis and runs `body` again.
  *
  * @throws the error of `body`, if Redis counted all limits meanwhile, or if the fifth round fails
  */
@@ -16,7 +16,7 @@ export async function whenCounted(stack: Stack, body: () => Promise<void>): Prom
     try {
       return await body()
     } catch (error) {
-      if (round === ROUNDS || (await countUncounted(stack)) === uncountedBefore) throw error
+      if (round === MAX_ROUNDS || (await countUncounted(stack)) === uncountedBefore) throw error
       process.stdout.write(`\nRound ${round} is void: a process counted limits by itself.\n`)
       await deleteCounts(stack)
     }

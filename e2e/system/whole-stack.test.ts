@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import { describeCanaries } from './canaries.ts'
+import { describeConfidentialValues } from './confidential-values.ts'
 import { describeGateway } from './gateway.ts'
 import { describeJourney } from './journey.ts'
 import { describeLeastPrivilege } from './least-privilege.ts'
@@ -17,16 +17,16 @@ beforeAll(async () => {
   system = resources.use(await openSystem())
 })
 afterAll(() => resources.disposeAsync())
-const running = () => system
+const getSystem = () => system
 
 // The order matters: the last test searches for the confidential values of all others.
-describeJourney(running)
-describeGateway(running)
-describeRace(running)
-describeLeastPrivilege(running)
-describeSmuggling(running)
-describeNodeLimits(running)
-describeSlowClients(running)
-describeRevocation(running)
-describeOneAway(running)
-describeCanaries(running)
+describeJourney(getSystem)
+describeGateway(getSystem)
+describeRace(getSystem)
+describeLeastPrivilege(getSystem)
+describeSmuggling(getSystem)
+describeNodeLimits(getSystem)
+describeSlowClients(getSystem)
+describeRevocation(getSystem)
+describeOneAway(getSystem)
+describeConfidentialValues(getSystem)

@@ -72,14 +72,14 @@ describe('installing', () => {
     },
   )
 
-  it('shows the output of pnpm when it failed for another reason', async () => {
+  it('shows the output of pnpm if it fails for another reason', async () => {
     const failed = await checkout.start(['hello.mjs'], { PNPM_SAYS: 'ERR_PNPM_OUTDATED_LOCKFILE' }).ended
     expect(failed.stderr).toMatch(
       /ERR_PNPM_OUTDATED_LOCKFILE\n\nCould not install .*pnpm exited with 1, and says why above\.\n$/,
     )
   })
 
-  it('says that npm is missing', async () => {
+  it('says that npm is needed if there is none', async () => {
     const failed = await checkout.start(['hello.mjs'], { PATH: '/nowhere' }).ended
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringMatching(/Plainpath needs npm.*\n$/) })
   })

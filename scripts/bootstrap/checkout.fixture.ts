@@ -59,7 +59,7 @@ export function openCheckout(): Checkout {
     read,
     readCalls: () => read('calls').split('\n').filter(Boolean),
     start: (args, env) =>
-      start([path.join(root, 'scripts/bootstrap.mjs'), ...args], { ...createEnvironment(root), ...env }),
+      startNode([path.join(root, 'scripts/bootstrap.mjs'), ...args], { ...createEnvironment(root), ...env }),
     [Symbol.dispose]: () => rmSync(root, { recursive: true }),
   }
 }
@@ -73,7 +73,7 @@ const createEnvironment = (root: string) => ({
 })
 
 /** Starts Node outside the checkout, since the bootstrap must not depend on its working directory. */
-function start(args: readonly string[], env: Record<string, string>): StartedProcess {
+function startNode(args: readonly string[], env: Record<string, string>): StartedProcess {
   const child = spawn(process.execPath, args, { cwd: os.tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''

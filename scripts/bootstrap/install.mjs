@@ -9,7 +9,9 @@ import { checkLibrary, Refusal } from './machine.mjs'
 import { getPnpmPackage, getPnpmProgram, PNPM_FOLDER } from './pnpm.mjs'
 
 const INSTALL_LIMIT_SECONDS = 900
+/** The time after which the output of the installers is shown. */
 const QUIET_SECONDS = 30
+/** The time between SIGTERM and SIGKILL. */
 const KILL_AFTER_SECONDS = 5
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
@@ -43,18 +45,18 @@ export async function ensureInstalled(root) {
 /** @param {string} root */
 function isInstalled(root) {
   const modules = path.join(root, 'node_modules')
-  const stamp = path.join(modules, '.bootstrap')
+  const stampFile = path.join(modules, '.bootstrap')
   return (
-    existsSync(stamp) &&
+    existsSync(stampFile) &&
     existsSync(path.join(modules, '.bin', 'node')) &&
     !existsSync(getNpmMarkerFile(root)) &&
     listFoldersWithDependencies(root).every((folder) => existsSync(path.join(folder, 'node_modules'))) &&
-    readFileSync(stamp, 'utf8') === identifyInstallation(root)
+    readFileSync(stampFile, 'utf8') === identifyInstallation(root)
   )
 }
 
 /**
- * Returns the path of the file that `npm install` leaves. That command mixes other versions with the pinned ones.
+ * Returns the path of the file that `npm install` leaves in the root. If it exists, other versions are mixed with the pinned ones.
  *
  * @param {string} root
  */
@@ -62,10 +64,10 @@ const getNpmMarkerFile = (root) => path.join(root, 'node_modules', '.package-loc
 
 /** @param {string} root */
 async function install(root) {
-  const stamp = path.join(root, 'node_modules', '.bootstrap')
-  rmSync(stamp, { force: true })
+  const stampFile = path.join(root, 'node_modules', '.bootstrap')
+  rmSync(stampFile, { force: true })
   rmSync(getNpmMarkerFile(root), { force: true })
-  const installation = identifyInstallation(root)
+  const installationId = identifyInstallation(root)
   const startedAt = Date.now()
   const formatElapsed = () => ((Date.now() - startedAt) / 1000).toFixed(1)
 
@@ -73,7 +75,7 @@ async function install(root) {
   const { failure, output, isShown } = await runInstallers(root)
   if (failure === undefined && existsSync(path.join(root, 'node_modules', '.bin', 'node'))) {
     console.error(`${formatElapsed()} s`)
-    writeFileSync(stamp, installation)
+    writeFileSync(stampFile, installationId)
     return
   }
   console.error(isShown ? '' : `failed\n\n${output.trimEnd()}\n`)
@@ -100,8 +102,8 @@ function readGlibcVersion() {
 
 /**
  * Installs the pinned pnpm with npm, then installs the dependencies with pnpm. npm verifies the SHA-512 of pnpm in
- * `pnpm/package-lock.json`, and runs none of its scripts. The output is shown only after `QUIET_SECONDS`, when a person might
- * wonder what takes so long.
+ * `pnpm/package-lock.json`, and runs no scripts of that package. The output is shown only after `QUIET_SECONDS`, when a person
+ * might wonder what takes so long.
  *
  * @param {string} root
  * @returns {Promise<{ failure?: string, output: string, isShown: boolean }>} `failure` says which program ended, and how
@@ -135,7 +137,7 @@ async function installPnpm(root, transcript) {
     transcript,
   })
   if (code !== 0) return `npm exited with ${code}`
-  // To npm, packages for one platform are optional, so it skips one whose SHA-512 does not match.
+  // For npm, a package for one platform is optional. If its SHA-512 does not match, npm leaves it out and exits with 0.
   return existsSync(getPnpmProgram(root)) ? undefined : `npm left out ${getPnpmPackage()}: EINTEGRITY`
 }
 
@@ -152,7 +154,7 @@ function runInstaller(program, args, { cwd, transcript }) {
   let end = () => {}
   // Registered before the child starts: otherwise a signal could end this process and leave the child running.
   const stopListening = onFirstSignal(() => end())
-  // A process group of its own, so that all its processes can be ended: npm does not pass on every signal.
+  // The child gets a process group of its own, so that all its processes can be ended: npm does not pass on every signal.
   const child = spawn(program, args, {
     cwd,
     env: { ...process.env, npm_config_update_notifier: 'false' },
@@ -165,14 +167,14 @@ function runInstaller(program, args, { cwd, transcript }) {
       killGroup(child.pid, 'SIGTERM')
       setTimeout(() => killGroup(child.pid, 'SIGKILL'), KILL_AFTER_SECONDS * 1000).unref()
     }
-    const limit = setTimeout(end, INSTALL_LIMIT_SECONDS * 1000)
+    const limitTimer = setTimeout(end, INSTALL_LIMIT_SECONDS * 1000)
     child.on('error', () => {
-      clearTimeout(limit)
+      clearTimeout(limitTimer)
       stopListening()
       reject(new Refusal(`\nPlainpath needs npm: the program \`${program}\` could not be started.`))
     })
     child.on('close', (code, killedBy) => {
-      clearTimeout(limit)
+      clearTimeout(limitTimer)
       const signal = stopListening()
       if (signal) reject(new Refusal('stopped.', 128 + os.constants.signals[signal]))
       else resolve(code ?? String(killedBy))
@@ -257,17 +259,16 @@ function listFoldersWithDependencies(root) {
 }
 
 /**
- * Computes an identifier of the installation that the checkout needs. It changes with the manifests, the lockfiles, the workspace
- * file, and the platform.
+ * Computes an id of the installation that the checkout needs. The id changes with the manifests, the lockfiles, the workspace file,
+ * and the platform.
  *
  * @param {string} root
  */
 function identifyInstallation(root) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}`)
-  const manifests = listWorkspaceFolders(root).map((folder) => path.join(folder, 'package.json'))
+  const files = listWorkspaceFolders(root).map((folder) => path.join(folder, 'package.json'))
   for (const name of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', path.join(PNPM_FOLDER, 'package-lock.json')])
-    manifests.push(path.join(root, name))
-  for (const manifest of manifests)
-    hash.update(`\0${path.relative(root, manifest)}\0`).update(readFileSync(manifest))
+    files.push(path.join(root, name))
+  for (const file of files) hash.update(`\0${path.relative(root, file)}\0`).update(readFileSync(file))
   return hash.digest('hex')
 }

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import process from 'node:process'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from './machine.mjs'
 
 /**
@@ -25,11 +25,11 @@ export async function takeLock(file, { waitSeconds, onWait }) {
     if (Date.now() > deadline)
       throw new Refusal(`Another process (${holder?.split('.')[0]}) has held ${file} for ${waitSeconds} s.`)
     if (!hasWaited) onWait?.()
-    await setTimeout(100)
+    await sleep(100)
   }
 }
 
-/** Returns false if the lock exists. @param {string} file @param {string} holder */
+/** Creates the lock. Returns false if it exists already. @param {string} file @param {string} holder */
 function createLock(file, holder) {
   try {
     symlinkSync(holder, file)
@@ -55,7 +55,11 @@ function readHolder(file) {
   }
 }
 
-/** Returns whether the holder is running. Process ids are reused, so its name includes its start time. @param {string} holder */
+/**
+ * Returns whether a holder is running. Process ids are reused, so the name of a holder also has the start time of its process.
+ *
+ * @param {string} holder
+ */
 function isAlive(holder) {
   const [pid = '', start] = holder.split('.')
   return readStartTime(pid) === start

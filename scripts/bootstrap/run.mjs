@@ -3,6 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import process from 'node:process'
 
+/** The time within which the same signal counts as a repetition. */
 const REPEAT_MS = 1000
 
 /**
@@ -10,8 +11,8 @@ const REPEAT_MS = 1000
  *
  * Ctrl-C reaches every process of the terminal, and npm forwards some signals a second time. A program that drains must not take
  * this repetition for a second Ctrl-C. So the program runs in a session of its own, and gets signals only from here. A signal that
- * is repeated within a second is dropped, and a later one is passed on. SIGHUP is passed on as SIGTERM. The program is also
- * stopped when npm has ended and, by stop-with-bootstrap.mjs, when this process has.
+ * is repeated within a second is dropped, and a later one is passed on. SIGHUP is passed on as SIGTERM. When npm has ended, the
+ * program gets a SIGTERM too. When this process has ended, stop-with-bootstrap.mjs stops the program.
  *
  * @param {string} root
  * @param {string} file relative to `root`
@@ -48,9 +49,9 @@ export function runPinned(root, file, args) {
   process.on('SIGTERM', () => passOn('SIGTERM'))
   process.on('SIGHUP', () => passOn('SIGTERM'))
   const parent = process.ppid
-  const watch = setInterval(() => {
+  const parentCheck = setInterval(() => {
     if (process.ppid === parent) return
-    clearInterval(watch)
+    clearInterval(parentCheck)
     passOn('SIGTERM')
   }, 500).unref()
 

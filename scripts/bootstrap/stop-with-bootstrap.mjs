@@ -1,6 +1,7 @@
 /**
  * This module is loaded into the program that the bootstrap runs. If the bootstrap is killed (kill -9), the pipe between them
- * closes, and this module ends the program. It deletes the variable, so that processes which the program starts do not use it.
+ * closes, and this module ends the program. It deletes PLAINPATH_LIFELINE, the number of the pipe, so that processes which the
+ * program starts do not inherit it.
  */
 import net from 'node:net'
 import process from 'node:process'

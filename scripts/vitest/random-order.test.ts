@@ -6,12 +6,12 @@ const FILES = ['unit', 'embedded', 'server'].flatMap((project) =>
 )
 const shuffle = (seed: number) => shuffleInGroups(FILES, seed, ({ project, file }) => [project, file])
 
-test('the order contains every file once, project after project', () => {
+test('the order contains every file once, and the files of a project stay together', () => {
   expect(shuffle(1).map(({ project }) => project)).toEqual(FILES.map(({ project }) => project))
   expect(new Set(shuffle(1)).size).toBe(FILES.length)
 })
 
-test('one seed repeats an order, and another seed gives another order', () => {
+test('the same seed gives the same order, and another seed gives another order', () => {
   expect(shuffle(1)).toEqual(shuffle(1))
   expect(shuffle(1)).not.toEqual(shuffle(2))
   expect(shuffle(1)).not.toEqual(FILES)

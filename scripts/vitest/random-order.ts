@@ -25,14 +25,14 @@ export function shuffleInGroups<T>(
   const groups = [...new Set(entries.map((entry) => sortKeys(entry)[0]))]
   const ranked = entries.map((entry) => {
     const [group, name] = sortKeys(entry)
-    return { entry, group: groups.indexOf(group), rank: hash(`${seed} ${name}`) }
+    return { entry, group: groups.indexOf(group), rank: computeHash(`${seed} ${name}`) }
   })
   return ranked.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ entry }) => entry)
 }
 
-/** Computes a 32-bit hash of a text: FNV-1a over its code points. */
-function hash(text: string): number {
-  let value = 0x811c9dc5
-  for (const char of text) value = Math.imul(value ^ (char.codePointAt(0) ?? 0), 0x01000193)
-  return value >>> 0
+/** Computes a 32-bit hash of a string: FNV-1a over its code points. */
+function computeHash(text: string): number {
+  let hash = 0x811c9dc5
+  for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193)
+  return hash >>> 0
 }

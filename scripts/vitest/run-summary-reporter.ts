@@ -52,7 +52,7 @@ async function formatProject(project: TestProject, modules: readonly TestModule[
   )
   const { testPostgres, redisUrl } = project.getProvidedContext()
   const servers = [
-    ...(testPostgres ? [`PostgreSQL ${testPostgres.version} (${testPostgres.origin})`] : []),
+    ...(testPostgres ? [`PostgreSQL ${testPostgres.version} (${testPostgres.source})`] : []),
     ...(redisUrl
       ? [`Redis ${(await readRedisVersion(redisUrl)) ?? 'of unknown version'} (TEST_REDIS_URL)`]
       : []),

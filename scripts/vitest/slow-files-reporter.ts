@@ -46,6 +46,7 @@ function measureFile(module: TestModule): number {
   return setupDuration + collectDuration + duration
 }
 
+/** Returns whether a run has every test file and no filter by project or by title. */
 async function isWholeRun(vitest: Vitest, modules: readonly TestModule[]): Promise<boolean> {
   if (vitest.config.project.length > 0 || vitest.config.testNamePattern !== undefined) return false
   return (await vitest.globTestSpecifications()).length === modules.length

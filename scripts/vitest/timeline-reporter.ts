@@ -26,6 +26,7 @@ interface RunTimeline {
   readonly cores: number
   /** The CPU time that the whole machine used during the run. */
   readonly busyMs: number
+  /** The time that the workers needed to load modules, added up. */
   readonly loadMs: number
   readonly tests: readonly { readonly name: string; readonly ms: number }[]
   readonly files: readonly FileTimeline[]
@@ -149,8 +150,8 @@ function renderTimeline(run: RunTimeline): string {
   ].join('\n')
 }
 
-type Sum = 'ms' | 'cpuMs' | 'childCpuMs' | 'idleMs' | 'databases' | 'databaseMs' | 'processes'
-const sumMember = (files: readonly FileTimeline[], member: Sum) =>
+type SummedMember = 'ms' | 'cpuMs' | 'childCpuMs' | 'idleMs' | 'databases' | 'databaseMs' | 'processes'
+const sumMember = (files: readonly FileTimeline[], member: SummedMember) =>
   files.reduce((sum, each) => sum + each[member], 0)
 
 const selectLargest = <T>(entries: readonly T[], size: (entry: T) => number, count: number) =>

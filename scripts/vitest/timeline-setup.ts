@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import type { FileTimeline } from './timeline-reporter.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-/** Shorter timers of `setTimeout` are not counted, since they only yield to the event loop. */
+/** Shorter timers of the global `setTimeout` are not counted, since they only yield to the event loop. */
 const MIN_TIMER_MS = 10
 /** The length of a clock tick in `/proc/self/stat`. It is the same on all current machines with Linux. */
 const MS_PER_TICK = 10

@@ -43,6 +43,7 @@ export interface AppDeps {
   clock: WatchedClock
   limiter: Limiter
   db: Pick<ReservedPool, 'runReserved'>
+  /** Authenticates a client by its current row, so that a secret that was just removed is rejected. */
   authenticateUncached: AuthenticateClient
   routes: readonly Route[]
   /** The routes on which apps that people connect register themselves. */

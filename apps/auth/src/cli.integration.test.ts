@@ -351,7 +351,7 @@ describe('migrate', () => {
 })
 
 const UNAVAILABLE =
-  'PostgreSQL or Redis is unavailable (ECONNREFUSED). Nothing was stored. Run the same command again.'
+  'PostgreSQL or Redis is unavailable (ECONNREFUSED). Nothing was changed. Run the same command again.'
 
 describe('exits with 1 and explains on one line', () => {
   const unreachableUrl = 'postgres://auth:Canary-pw@127.0.0.1:1/auth'

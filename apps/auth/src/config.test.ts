@@ -169,10 +169,10 @@ describe('refuses, without showing the value,', () => {
     ['AUTH_SECRET', 'Canary-7f3'],
     ['AUTH_', 'Canary-7f3'],
   ] satisfies [string, string][])('%s=%s', ([name, value]) => {
-    const found = listMistakes({ ...validSettings, [name]: value })
-    expect(found).toHaveLength(1)
-    expect(found[0]).toMatch(new RegExp(`^${name} `))
-    expect(found[0]).not.toMatch(/canary-7f3/i)
+    const mistakes = listMistakes({ ...validSettings, [name]: value })
+    expect(mistakes).toHaveLength(1)
+    expect(mistakes[0]).toMatch(new RegExp(`^${name} `))
+    expect(mistakes[0]).not.toMatch(/canary-7f3/i)
   })
 
   test.for([

@@ -6,22 +6,22 @@ import type { TrustedProxies } from '@plainpath/http'
 import {
   baseUrl,
   createSettingsReader,
+  createWholeNumberParser,
   type Environment,
-  file,
-  fileAndPath,
   hostAndPort,
   hostHeader,
-  list,
+  listOf,
+  nonEmptyText,
   numberBetween,
+  parsedFile,
+  parsedFileAndPath,
   port,
-  positive,
+  positiveNumber,
   postgresUrl,
   redisUrl,
   type Setting,
   type SettingValues,
-  text,
   trustedProxies,
-  wholeNumber,
 } from '@plainpath/http/settings'
 import { completeMailSettings, findSmtpMistake, MailFrom, SmtpUrl } from '@plainpath/mail'
 import { isLoopback, Origin } from '@plainpath/metadata'
@@ -38,14 +38,14 @@ export const SETTINGS = {
     description: 'Site root and OAuth issuer, such as `https://plainpath.example`',
   },
   AUTH_PORT: { schema: port, description: 'Port of the public listener', default: '8081' },
-  AUTH_HOST: { schema: text, description: 'Address of the public listener', default: '0.0.0.0' },
+  AUTH_HOST: { schema: nonEmptyText, description: 'Address of the public listener', default: '0.0.0.0' },
   AUTH_INTERNAL_PORT: {
     schema: port,
     description: 'Port of the internal listener (introspection, JWKS)',
     default: '8091',
   },
   AUTH_INTERNAL_HOST: {
-    schema: text,
+    schema: nonEmptyText,
     description: 'Address of the internal listener; never a public one',
     default: '127.0.0.1',
   },
@@ -55,7 +55,7 @@ export const SETTINGS = {
     default: '9081',
   },
   AUTH_OPERATIONS_HOST: {
-    schema: text,
+    schema: nonEmptyText,
     description: 'Address of the operations listener',
     default: '127.0.0.1',
   },
@@ -83,16 +83,16 @@ export const SETTINGS = {
     secret: true,
   },
   AUTH_KEK_FILE: {
-    schema: file(parseKeyEncryptionKeys),
+    schema: parsedFile(parseKeyEncryptionKeys),
     description: 'File of key-encryption keys, newest first',
   },
-  AUTH_HASH_KEY_FILE: { schema: file(parseHashKey), description: 'File of the hash key' },
+  AUTH_HASH_KEY_FILE: { schema: parsedFile(parseHashKey), description: 'File of the hash key' },
   AUTH_RESOURCE_SERVERS_FILE: {
-    schema: fileAndPath(parseResourceServers),
+    schema: parsedFileAndPath(parseResourceServers),
     description: 'JSON file of the resource servers that may introspect tokens; read every second',
   },
   AUTH_CHAT_HOSTS_FILE: {
-    schema: file(parseChatHosts).optional(),
+    schema: parsedFile(parseChatHosts).optional(),
     description:
       'JSON file of the chat apps and IDEs that people may connect from, read at startup; without it, `apps/auth/chat-hosts.json` is used',
   },
@@ -107,7 +107,7 @@ export const SETTINGS = {
     description: 'Sender address of mails; without it, `no-reply@` and the host of AUTH_ORIGIN',
   },
   AUTH_OUTBOX_DIR: {
-    schema: text,
+    schema: nonEmptyText,
     description: 'Directory in which mails are stored as files for a day, if AUTH_SMTP_URL is not set',
     default: '.data/outbox',
   },
@@ -117,23 +117,23 @@ export const SETTINGS = {
     default: '',
   },
   AUTH_CORS_ORIGINS: {
-    schema: list(Origin),
+    schema: listOf(Origin),
     description: 'Origins whose scripts may send requests other than GET and HEAD',
     default: '',
   },
   AUTH_ALSO_ACCEPT_HOSTS: {
-    schema: list(hostHeader),
+    schema: listOf(hostHeader),
     description: 'Other values of the `Host` header that are accepted, such as `127.0.0.1:8080`',
     default: '',
   },
   AUTH_CLIENT_DOCUMENT_TEST_HOSTS: {
-    schema: list(hostAndPort),
+    schema: listOf(hostAndPort),
     description:
       'For tests: `host:port` of TLS servers on 127.0.0.1 from which client documents are fetched; refused unless AUTH_ORIGIN is on loopback',
     default: '',
   },
   AUTH_LIMITS_FACTOR: {
-    schema: positive(1_000_000),
+    schema: positiveNumber(1_000_000),
     description: 'Multiplies every rate limit and the caps of mails',
     default: '1',
   },
@@ -143,7 +143,7 @@ export const SETTINGS = {
       'URL of the collector of traces (OTLP over HTTP), such as `http://collector:4318`; without it, no traces are sent',
   },
   AUTH_NEVER_USED_CLIENTS: {
-    schema: wholeNumber(1, 10_000_000),
+    schema: createWholeNumberParser(1, 10_000_000),
     description:
       'Maximum number of registered clients that never got a token; above it, the oldest expire, but not within an hour of registration',
     default: '100000',
@@ -155,7 +155,7 @@ export const SETTINGS = {
     default: '5',
   },
   AUTH_DRAIN_SECONDS: {
-    schema: positive(600),
+    schema: positiveNumber(600),
     description: 'How long requests in flight may take after AUTH_DRAIN_DELAY_SECONDS',
     default: '20',
   },
@@ -172,7 +172,7 @@ export interface Config {
   readonly databaseUrl: string
   /** The same database without a pooler. */
   readonly sessionDatabaseUrl: string
-  readonly databaseIsPooled: boolean
+  readonly isDatabasePooled: boolean
   readonly migrationDatabaseUrl: string | undefined
   readonly redisUrl: string | undefined
   readonly sealingKeys: SealingKeys
@@ -223,7 +223,7 @@ export function loadConfig(env: Environment): Config {
     operations: { port: settings.AUTH_OPERATIONS_PORT, host: settings.AUTH_OPERATIONS_HOST },
     databaseUrl: settings.AUTH_DATABASE_URL,
     sessionDatabaseUrl: settings.AUTH_SESSION_DATABASE_URL ?? settings.AUTH_DATABASE_URL,
-    databaseIsPooled: settings.AUTH_SESSION_DATABASE_URL !== undefined,
+    isDatabasePooled: settings.AUTH_SESSION_DATABASE_URL !== undefined,
     migrationDatabaseUrl: settings.AUTH_MIGRATION_DATABASE_URL,
     redisUrl: settings.AUTH_REDIS_URL,
     sealingKeys: settings.AUTH_KEK_FILE,

@@ -9,7 +9,7 @@ const id = z.string()
 const text = z.string()
 
 /**
- * The security events: changes to what a client, key, domain or person can do, and attempts to exceed it. Their data
+ * The security events: changes to what a client, key, domain or person can do, and attempts to do more. Their data
  * contains no names and no e-mail addresses of agents and persons. The events are logged, and `auth replay` reads
  * revocations back from old logs. The events therefore keep their older names: in them, a claim is an e-mail
  * verification.

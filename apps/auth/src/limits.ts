@@ -12,10 +12,10 @@ import {
 import type { Redis } from 'ioredis'
 import { runIoredisScript } from './tokens/run-ioredis-script.ts'
 
-const MINUTE = 60
-const HOUR = 3600
+const MINUTE_SECONDS = 60
+const HOUR_SECONDS = 3600
 /** The longest window of a limit per address. It is short, because one abuser can use up the quota of a shared address. */
-const ADDRESS_WINDOW_SECONDS = 10 * MINUTE
+const ADDRESS_WINDOW_SECONDS = 10 * MINUTE_SECONDS
 
 /** The limits with their quotas, which `AUTH_LIMITS_FACTOR` multiplies. */
 export const LIMITS = {
@@ -31,19 +31,19 @@ export const LIMITS = {
    * `AUTH_NEVER_USED_CLIENTS` bounds how many of them may exist an hour after they registered.
    */
   registerApp: [{ name: 'register-app-address', quota: 100, windowSeconds: ADDRESS_WINDOW_SECONDS }],
-  /** Requests to the token and revocation endpoints and agents' other requests with credentials, counted together. */
-  address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE }],
-  client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE }],
+  /** Requests to the token and revocation endpoints, and other requests in which agents authenticate, counted together. */
+  address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE_SECONDS }],
+  client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE_SECONDS }],
   /** Replaces `client` for a client with a verified domain. It is higher, since the client may act for a whole service. */
-  verified: [{ name: 'token-verified', quota: 360, windowSeconds: MINUTE }],
+  verified: [{ name: 'token-verified', quota: 360, windowSeconds: MINUTE_SECONDS }],
   /**
    * Counts all clients of one registrable domain together, because a domain can have any number of clients without a
    * registration. It equals the limit of one address, so a domain cannot be used to exceed that limit.
    */
-  domain: [{ name: 'token-domain', quota: 600, windowSeconds: MINUTE }],
+  domain: [{ name: 'token-domain', quota: 600, windowSeconds: MINUTE_SECONDS }],
   /** Pages for people, who may share an address. Mailing a code and entering one are limited further. */
-  pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE }],
-  documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }],
+  pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE_SECONDS }],
+  documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE_SECONDS, batch: 100 }],
 } as const satisfies Record<string, readonly LimitPolicy[]>
 
 /** Limits of the routes that authenticate a client. */
@@ -61,13 +61,13 @@ export const CLIENT_LIMITS = {
 export const VERIFICATION_MAILS: LimitPolicy = {
   name: 'claim-client',
   quota: RULES.claimMails,
-  windowSeconds: 24 * HOUR,
-  closed: true,
+  windowSeconds: 24 * HOUR_SECONDS,
+  failsClosed: true,
 }
 /**
- * Verification mails that clients at one address may cause. A client whose newest verification was not revoked
- * (`isUnrevoked`) does not count here, only in `VERIFICATION_MAILS`. The limit exists because clients cost nothing,
- * while the number of mails is capped.
+ * Verification mails that clients at one address may cause. A client that a person has confirmed counts only in
+ * `VERIFICATION_MAILS`, unless the person or an operator revoked its newest verification. The limit exists because clients cost
+ * nothing, while the number of mails is capped.
  *
  * Ten in ten minutes are at most 1,440 a day from an IPv4 address or an IPv6 /64, and four times as many from a /48. The
  * caps allow 1,600 verification mails a day to one domain and 16,000 in all, so one address cannot block the mails to
@@ -77,25 +77,25 @@ export const VERIFICATION_ADDRESS: LimitPolicy = {
   name: 'claim-address',
   quota: 10,
   windowSeconds: ADDRESS_WINDOW_SECONDS,
-  closed: true,
+  failsClosed: true,
 }
 /** Verification mails that a client may cause to one mailbox, however its address is spelled. */
 export const VERIFICATION_RESEND: LimitPolicy = {
   name: 'claim-resend',
   quota: 1,
   windowSeconds: RULES.claimResendMs / 1000,
-  closed: true,
+  failsClosed: true,
 }
 
 /**
- * Sign-in codes that browsers at one address may request by mail. The quota equals that of `VERIFICATION_ADDRESS`, for
+ * Sign-in codes that browsers at one address may request by mail. The quota equals the quota of `VERIFICATION_ADDRESS`, for
  * the same reason. These mails count separately, so agents at the same address cannot keep people from signing in.
  */
 export const SIGN_IN_ADDRESS: LimitPolicy = {
   name: 'sign-in-address',
   quota: 10,
   windowSeconds: ADDRESS_WINDOW_SECONDS,
-  closed: true,
+  failsClosed: true,
 }
 
 /**
@@ -105,7 +105,7 @@ export const SIGN_IN_ADDRESS: LimitPolicy = {
 export const DOCUMENT_FETCHES: LimitPolicy = {
   name: 'document-address',
   quota: 30,
-  windowSeconds: MINUTE,
+  windowSeconds: MINUTE_SECONDS,
 }
 
 /**
@@ -115,7 +115,7 @@ export const DOCUMENT_FETCHES: LimitPolicy = {
 export const FAILED_AUTHENTICATION: LimitPolicy = {
   name: 'client-authentication',
   quota: 20,
-  windowSeconds: 10 * MINUTE,
+  windowSeconds: 10 * MINUTE_SECONDS,
 }
 
 /**

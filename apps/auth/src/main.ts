@@ -1,4 +1,4 @@
-import { TERMINAL } from '@plainpath/commands'
+import { TERMINAL_IO } from '@plainpath/commands'
 import { runAuthCommand } from './cli.ts'
 
-process.exitCode = await runAuthCommand(process.argv.slice(2), process.env, TERMINAL)
+process.exitCode = await runAuthCommand(process.argv.slice(2), process.env, TERMINAL_IO)

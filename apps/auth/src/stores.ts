@@ -51,7 +51,10 @@ import { createRedisTokenStore } from './tokens/redis-token-store.ts'
 import type { TokenAuthority, TokenStore } from './tokens/token-store.ts'
 import { traceRedis } from './tokens/trace-redis.ts'
 import { createVerificationAttemptStore } from './verifications/postgres-verification-attempt-store.ts'
-import { createVerificationStore, isVerificationLive } from './verifications/postgres-verification-store.ts'
+import {
+  createVerificationStore,
+  isStoredVerificationLive,
+} from './verifications/postgres-verification-store.ts'
 import type { VerificationAttemptStore } from './verifications/verification-attempt-store.ts'
 import type { VerificationStore } from './verifications/verification-store.ts'
 
@@ -119,7 +122,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
   const { log, now, events = createEvents(), redisPrefix = REDIS_PREFIX, revocation = REVOCATION } = options
   const { sealingKeys, hashKey } = config
   await using stack = new AsyncDisposableStack()
-  const poolOptions = { log, patience: options.databasePatience, isPooled: config.databaseIsPooled }
+  const poolOptions = { log, patience: options.databasePatience, isPooled: config.isDatabasePooled }
   const db = stack.use(
     createReservedPool(
       openPool(config.databaseUrl, { ...poolOptions, applicationName: 'plainpath-auth' }),
@@ -137,11 +140,15 @@ export async function openStores(config: Config, options: StoreOptions): Promise
       : stack.use(await openRedis(config.redisUrl, log, options.redisTimeoutMs))
   if (redis && config.otlpUrl) traceRedis(redis)
 
-  const mails = createMailQueue({ sealingKeys, hashKey, waiting: scaleWaitingBounds(config.limitsFactor) })
-  const agents = createAgentStore(db, { sealingKeys, addMail: mails.add, events, now })
+  const mailQueue = createMailQueue({
+    sealingKeys,
+    hashKey,
+    waiting: scaleWaitingBounds(config.limitsFactor),
+  })
+  const agents = createAgentStore(db, { sealingKeys, addMail: mailQueue.add, events, now })
   const authority: TokenAuthority = {
     findCredentialVersion: async (id) => getActiveCredentialVersion(await agents.find(id)),
-    isVerificationLive: (id) => isVerificationLive(db, id, now()),
+    isVerificationLive: (id) => isStoredVerificationLive(db, id, now()),
     readCutoff: () => readCutoff(db),
   }
   const tokens = redis
@@ -150,7 +157,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
   const revocationPublisher = redis
     ? createRedisRevocationPublisher(redis, revocation, events)
     : noOpRevocationPublisher
-  const verificationDeps = { db, sealingKeys, hashKey, addMail: mails.add, events }
+  const verificationDeps = { db, sealingKeys, hashKey, addMail: mailQueue.add, events }
   const verifications = createVerificationStore({ ...verificationDeps, tokens, revocationPublisher })
   const resources = stack.move()
   return {

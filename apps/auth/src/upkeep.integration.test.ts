@@ -62,7 +62,7 @@ test('exports when each sweep last succeeded, and leaves that time unchanged whi
       (await metrics.registry.getSingleMetric('retention_last_success_timestamp_seconds')?.get()) ?? {}
     return new Map(values.map(({ labels, value }) => [labels['sweep'], value]))
   }
-  const succeededAfter = async (sweep: string, seconds: number) =>
+  const hasSucceededAfter = async (sweep: string, seconds: number) =>
     ((await readLastSuccesses()).get(sweep) ?? 0) > seconds
   const startSeconds = Date.now() / 1_000
   await authStores.asOwner('alter table agent_secrets rename to secrets_away')
@@ -83,8 +83,8 @@ test('exports when each sweep last succeeded, and leaves that time unchanged whi
     'ended secrets',
   ])
   expect(Math.min(...initialTimes.values())).toBeGreaterThanOrEqual(startSeconds)
-  await expect.poll(() => succeededAfter('expired agents', startSeconds + 0.1)).toBe(true)
+  await expect.poll(() => hasSucceededAfter('expired agents', startSeconds + 0.1)).toBe(true)
   expect((await readLastSuccesses()).get('ended secrets')).toBe(initialTimes.get('ended secrets'))
   await authStores.asOwner('alter table secrets_away rename to agent_secrets')
-  await expect.poll(() => succeededAfter('ended secrets', startSeconds + 0.1)).toBe(true)
+  await expect.poll(() => hasSucceededAfter('ended secrets', startSeconds + 0.1)).toBe(true)
 })

@@ -5,7 +5,7 @@
 import { durationIn } from '@plainpath/domain'
 import { type Log, type Metrics, runRepeatedly } from '@plainpath/http'
 import { type Database, isClockSynchronised } from '@plainpath/postgres'
-import { countUnused, IDLE_AFTER_MS } from './agents/agent-counts.ts'
+import { countUnusedAgents, IDLE_AFTER_MS } from './agents/agent-counts.ts'
 import { deleteTombstones, expireAgents } from './agents/agent-expiry.ts'
 import { sweepSecrets } from './agents/agent-secret.ts'
 import { sweepAppClients } from './app-clients/app-client-store.ts'
@@ -40,15 +40,15 @@ interface SweepDeps {
 
 interface UpkeepDeps extends Omit<SweepDeps, 'db'> {
   readonly stores: Stores
-  readonly metrics: Pick<Metrics, 'gauge'>
+  readonly metrics: Pick<Metrics, 'createGauge'>
 }
 
 /** Starts the jobs, which run every `everyMs` until the result is disposed. */
 export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: UpkeepDeps): AsyncDisposable {
   const { stores, metrics, events } = deps
   const { neverUsedClients } = config
-  const setNeverUsed = metrics.gauge('agents_never_used', 'Registered agents that never got a token')
-  const setIdle = metrics.gauge(
+  const setNeverUsed = metrics.createGauge('agents_never_used', 'Registered agents that never got a token')
+  const setIdle = metrics.createGauge(
     'agents_idle',
     `Registered agents that got no token for ${durationIn('day', IDLE_AFTER_MS)}`,
   )
@@ -65,7 +65,7 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
   start('unused agents', async (db, time) => {
     const expiredCount = await expireAgents({ ...stores, events }, time, neverUsedClients)
     if (expiredCount > 0) return expiredCount
-    const unused = await countUnused(db, time)
+    const unused = await countUnusedAgents(db, time)
     setNeverUsed(unused.neverUsed)
     setIdle(unused.idle)
     return 0
@@ -101,6 +101,7 @@ export function startSweep(
       log.warn(`${name} were not swept`, { error })
     }
   })
+  // The start counts as a success, so that a sweep whose first run never succeeds becomes overdue.
   events.emit('swept', { what: name })
   job.start(everyMs)
   return job

@@ -130,12 +130,12 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   signing.start()
   const listeners = { agents_changed: agentCache.invalidate, key_ring_changed: signing.pollSoon }
   const canaryListener = createCanaryListener(stores, signing.instanceId, log)
-  const onReconnected = () => {
+  const onConnected = () => {
     agentCache.invalidateAll()
     signing.pollSoon()
   }
   stack.use(
-    await listen(config.sessionDatabaseUrl, { ...listeners, ...canaryListener }, { onReconnected, log }),
+    await listen(config.sessionDatabaseUrl, { ...listeners, ...canaryListener }, { onConnected, log }),
   )
   stack.use(
     openMailer({
@@ -163,7 +163,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   })
   const findAppClient = runtime.apps?.find ?? clients.findAppClient
 
-  // Tokens. oidc-provider issues those of apps.
+  // Tokens. oidc-provider issues the tokens of apps.
   const internalClientSecret = createInternalClientSecret()
   const cookieKey = hashKey.deriveKey('cookies').toString('base64url')
   const usage = createUsageRecorder({ agentCache, agents, now })
@@ -239,7 +239,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
     authenticate: clients.authenticate,
     findAppClient,
     authenticateApp: createAppAuthenticator({
-      find: findAppClient,
+      findAppClient,
       usedJtis: stores.usedJtis,
       urls,
       limiter,
@@ -278,7 +278,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
     clock: async () => clock.isSynchronised(),
     ...(redis && { redis: async () => (await redis.ping()) === 'PONG' }),
   })
-  const details = () => ({ keys: signing.status, resource_servers: resourceServers.status() })
+  const details = () => ({ keys: signing.status, resource_servers: resourceServers.getStatus() })
   const apps = {
     publicApp: createPublicApp(deps),
     publicEndpoints: listPublicEndpoints(deps),

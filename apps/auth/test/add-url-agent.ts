@@ -5,8 +5,8 @@ import { type KeyAgent, newKey } from './key-agent.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /**
- * Marks the documents of all URL clients as fetched now, and valid for a day. If the schema is older than documents,
- * drops the constraint that admits only registered agents.
+ * Marks the documents of all URL clients as fetched now and valid for a day. If the schema is older than these documents,
+ * drops the constraint that admits only registered agents instead.
  */
 const MARK_DOCUMENTS_FETCHED = `do $$ begin
   if exists (select from information_schema.columns where table_name = 'agents' and column_name = 'document_expires_at') then

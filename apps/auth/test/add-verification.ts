@@ -14,14 +14,14 @@ import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /**
- * Gives an agent a verification without mails and pages: the stores are used as if a person had confirmed the agent.
+ * Gives an agent a verification without mails and pages: calls the stores as if a person had confirmed the agent.
  *
- * @param options.forMs the lifetime of the verification; by default 30 days
+ * @param options.lifetimeMs the lifetime of the verification; by default 30 days
  */
 export async function addVerification(
   auth: RunningAuth,
   agent: RegisteredAgent,
-  options: { email?: string; forMs?: number } = {},
+  options: { email?: string; lifetimeMs?: number } = {},
 ): Promise<{ registrationId: string; email: string }> {
   const email = options.email ?? `ana.${randomInt(1e9)}@canary.example.org`
   auth.confidential.add(email)
@@ -41,7 +41,7 @@ export async function addVerification(
   expect((await attempts.showCode(attempt.id, code, now)).ok).toBe(true)
   const redemption = exampleRedemption(attempt.id, code, now)
   const expiresAt =
-    options.forMs === undefined ? redemption.expiresAt : new Date(now.getTime() + options.forMs)
+    options.lifetimeMs === undefined ? redemption.expiresAt : new Date(now.getTime() + options.lifetimeMs)
   const { redis } = auth.stores
   const tokens =
     redis &&
@@ -55,15 +55,20 @@ export async function addVerification(
   return { registrationId: attempt.registrationId, email }
 }
 
-const fail = () => Promise.reject(new Error('nothing is looked up here'))
-/** A redemption needs no authority, so each method fails. */
-const UNUSED_AUTHORITY = { findCredentialVersion: fail, isVerificationLive: fail, readCutoff: fail }
+const rejectLookup = () => Promise.reject(new Error('nothing is looked up here'))
+/** A token authority that a redemption must not ask: each of its methods fails. */
+const UNUSED_AUTHORITY = {
+  findCredentialVersion: rejectLookup,
+  isVerificationLive: rejectLookup,
+  readCutoff: rejectLookup,
+}
 
 const AssertionResponse = z.looseObject({ identity_assertion: z.string(), expires: z.iso.datetime() })
 
 export const requestAssertion = (auth: RunningAuth, agent: RegisteredAgent) =>
   send(auth.url, { method: 'POST', path: '/api/agent/assertion', headers: asAgent(agent) })
 
+/** Gets an identity assertion for an agent that has a verification. */
 export async function getAssertion(auth: RunningAuth, agent: RegisteredAgent): Promise<string> {
   const response = await requestAssertion(auth, agent)
   expect(response.status, response.text).toBe(200)

@@ -11,7 +11,9 @@ const Token = z.looseObject({ access_token: z.string() })
 export const basicAuth = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
+/** Creates the header with which an agent authenticates by its secret. */
 export const asAgent = (agent: RegisteredAgent) => basicAuth(agent.client_id, agent.client_secret)
+/** Creates the header with which our API authenticates as the resource server `rs_api`. */
 export const asApi = (auth: RunningAuth) => basicAuth('rs_api', auth.stores.secrets.rs_api)
 /** Creates the headers and the body of a JSON request. */
 export const json = (body: unknown) => ({
@@ -21,6 +23,7 @@ export const json = (body: unknown) => ({
 export const GRANT = { grant_type: 'client_credentials' }
 export const ACCEPT_SIGNED = { accept: 'application/token-introspection+jwt' }
 
+/** Registers an agent with a secret. Adds the secret and the name to `confidential`. */
 export async function register(auth: RunningAuth, name?: string): Promise<RegisteredAgent> {
   const request = name === undefined ? {} : json({ client_name: name })
   const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...request })
@@ -31,6 +34,7 @@ export async function register(auth: RunningAuth, name?: string): Promise<Regist
   return agent
 }
 
+/** Requests a token, by default with the client_credentials grant. Does not check the response. */
 export const requestToken = (
   auth: RunningAuth,
   agent: RegisteredAgent,
@@ -43,6 +47,7 @@ export const requestToken = (
     body: new URLSearchParams(fields),
   })
 
+/** Gets an access token. Adds it to `confidential`. */
 export async function getToken(auth: RunningAuth, agent: RegisteredAgent, fields = {}): Promise<string> {
   const response = await requestToken(auth, agent, { ...GRANT, ...fields })
   expect(response.status, response.text).toBe(200)
@@ -62,6 +67,7 @@ export const revoke = (auth: RunningAuth, agent: RegisteredAgent, token: string)
 export const deleteAgent = (auth: RunningAuth, agent: RegisteredAgent): Promise<HttpResponse> =>
   send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(agent) })
 
+/** Requests an introspection, by default as our API. Does not check the response. */
 export const requestIntrospection = (
   auth: RunningAuth,
   token: string,
@@ -77,7 +83,7 @@ export const requestIntrospection = (
 /**
  * Introspects a token, and verifies the signed response against the published keys, as a resource server does.
  *
- * @param clockTolerance in seconds, for an instance whose clock steps
+ * @param clockTolerance in seconds; for an instance whose clock jumps
  */
 export async function introspect(
   auth: RunningAuth,

@@ -13,8 +13,8 @@ import {
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
-  assertionFields,
-  assertionHeader,
+  createAssertionFields,
+  createAssertionHeader,
   type KeyAgent,
   newKey,
   registerKeys,
@@ -22,7 +22,7 @@ import {
   requestTokenWith,
   signAssertion,
 } from './key-agent.ts'
-import { type HttpResponse, rawRequest, send, sendRaw } from './send.ts'
+import { formatRawRequest, type HttpResponse, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 const invalidMetadata: Refusal = {
@@ -109,7 +109,7 @@ describe('registering keys', () => {
     ['a key with every optional parameter', () => [{ ...p256, kid: 'k', alg: 'ES256', use: 'sig' }]],
     ['an Ed25519 key with its new algorithm name', () => [{ ...ed25519, alg: 'Ed25519' }]],
     ['null for optional parameters', () => [{ ...p256, kid: null, alg: null, use: null, key_ops: null }]],
-  ] satisfies [string, () => object[]][])('takes %s', async ([_title, keys]) => {
+  ] satisfies [string, () => object[]][])('accepts %s', async ([_title, keys]) => {
     const response = await post({ jwks: { keys: keys() } })
     expect([response.status, parseBody(response).jwks.keys.length]).toEqual([201, keys().length])
   })
@@ -142,7 +142,7 @@ describe('registering keys', () => {
     ['a point that is not on P-256', () => [{ ...p256, y: p256.x }], 'no point'],
     ['the point zero', () => [{ ...p256, x: 'A'.repeat(43), y: 'A'.repeat(43) }], 'no point'],
     ['a point that is not on Ed25519', () => [{ ...ed25519, x: 'Ag'.padEnd(43, 'A') }], 'no usable point'],
-    ['a point under which anybody can sign', () => [{ ...ed25519, x: 'AQ'.padEnd(43, 'A') }], 'no usable'],
+    ['a point for which anybody can sign', () => [{ ...ed25519, x: 'AQ'.padEnd(43, 'A') }], 'no usable'],
     ['a coordinate that is too short', () => [{ ...p256, x: 'AAAA' }], '32 bytes'],
     ['a coordinate with padding', () => [{ ...p256, x: `${p256.x!.slice(0, -1)}=` }], '32 bytes'],
     ['a point without y', () => [{ ...p256, y: undefined }], '32 bytes'],
@@ -182,17 +182,17 @@ describe('registering keys', () => {
 })
 
 describe('PUT /api/agent/jwks', () => {
-  test('replaces the secret of a client by keys, and revokes its tokens', async () => {
+  test('replaces the secret of a client with keys, and revokes its tokens', async () => {
     const agent = await register(auth)
     const token = await getToken(auth, agent)
     const key = await newKey('EdDSA', 'my-key')
     const response = await put(asAgent(agent), { keys: [key.jwk] })
     expect(response.status, response.text).toBe(200)
     await expectSafe(auth, response)
-    const keyed: KeyAgent = { client_id: agent.client_id, key }
+    const agentWithKey: KeyAgent = { client_id: agent.client_id, key }
     const described = await send(auth.url, {
       path: '/api/agent',
-      headers: await assertionHeader(auth, keyed),
+      headers: await createAssertionHeader(auth, agentWithKey),
     })
     const { warning, ...description } = parseBody(response)
     expect(JSON.parse(described.text)).toEqual(description)
@@ -206,7 +206,7 @@ describe('PUT /api/agent/jwks', () => {
     })
     expect(described.text).not.toContain('client_secret')
     expect((await requestToken(auth, agent)).status).toBe(401)
-    expect((await requestTokenByKey(auth, keyed)).status).toBe(200)
+    expect((await requestTokenByKey(auth, agentWithKey)).status).toBe(200)
     expect(await isActive(auth, token)).toBe(false)
     const { rows } = await auth.stores.db.query('select id from agent_secrets where agent_id = $1', [
       agent.client_id,
@@ -216,17 +216,17 @@ describe('PUT /api/agent/jwks', () => {
 
   test('replaces all keys, and then rejects the old key, even with an assertion from before the change', async () => {
     const agent = await registerKeys(auth)
-    const earlierAssertion = assertionFields(await signAssertion(auth, agent))
+    const earlierAssertion = createAssertionFields(await signAssertion(auth, agent))
     const key = await newKey()
-    expect((await put(await assertionHeader(auth, agent), { keys: [key.jwk] })).status).toBe(200)
+    expect((await put(await createAssertionHeader(auth, agent), { keys: [key.jwk] })).status).toBe(200)
     expect((await requestTokenWith(auth, earlierAssertion)).status).toBe(401)
     expect((await requestTokenByKey(auth, agent)).status).toBe(401)
     expect((await requestTokenByKey(auth, { ...agent, key })).status).toBe(200)
   })
 
-  test('does not accept an assertion again after it refused the keys', async () => {
+  test('does not accept an assertion again, even if it refused the keys of the first request', async () => {
     const agent = await registerKeys(auth)
-    const headers = await assertionHeader(auth, agent)
+    const headers = await createAssertionHeader(auth, agent)
     const refused = await put(headers, { keys: [] })
     expect([refused.status, parseBody(refused)['error']]).toEqual([400, 'invalid_client_metadata'])
     await expectRefusal(auth, () => put(headers, { keys: [agent.key.jwk] }), invalidClient)
@@ -267,7 +267,7 @@ describe.for([
 
   test('accepts each assertion once', async () => {
     const newAgent = await registerKeys(auth)
-    const headers = await assertionHeader(auth, newAgent)
+    const headers = await createAssertionHeader(auth, newAgent)
     expect((await sendWithHeaders(headers)).status).toBe(method === 'DELETE' ? 204 : 200)
     await expectRefusal(auth, () => sendWithHeaders(headers), invalidClient)
   })
@@ -288,7 +288,7 @@ describe.for([
     ],
     [
       'an assertion together with Basic credentials',
-      async () => ({ ...(await assertionHeader(auth, agent)), ...basicAuth(agent.client_id, 'x') }),
+      async () => ({ ...(await createAssertionHeader(auth, agent)), ...basicAuth(agent.client_id, 'x') }),
       invalidRequest,
     ],
   ] satisfies [string, () => Promise<Record<string, string>>, Refusal][])(
@@ -307,21 +307,21 @@ describe.for([
     const assertionLines = await Promise.all(
       [1, 2].map(async () => `Client-Assertion: ${await signAssertion(auth, agent)}`),
     )
-    const request = rawRequest(`${method} ${path}`, [...assertionLines, 'Content-Length: 0'])
+    const request = formatRawRequest(`${method} ${path}`, [...assertionLines, 'Content-Length: 0'])
     await expectRefusal(auth, async () => (await sendRaw(auth.url, request))[0]!, invalidRequest)
   })
 })
 
 test('rejects a deleted client with its token, and a disabled client until it is enabled', async () => {
   const [deleted, disabled] = [await registerKeys(auth), await registerKeys(auth)]
-  const tokenOf = async (agent: KeyAgent) =>
+  const getTokenByKey = async (agent: KeyAgent) =>
     String(parseBody(await requestTokenByKey(auth, agent))['access_token'])
-  const token = await tokenOf(deleted)
+  const token = await getTokenByKey(deleted)
   expect(await isActive(auth, token)).toBe(true)
   const response = await send(auth.url, {
     method: 'DELETE',
     path: '/api/agent',
-    headers: await assertionHeader(auth, deleted),
+    headers: await createAssertionHeader(auth, deleted),
   })
   expect(response.status).toBe(204)
   expect(await isActive(auth, token)).toBe(false)
@@ -330,8 +330,8 @@ test('rejects a deleted client with its token, and a disabled client until it is
   ])
   expect(rows).toEqual([{ status: 'deleted', jwks: null }])
   await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [disabled.client_id])
-  for (const each of [deleted, disabled])
-    await expect.poll(async () => (await requestTokenByKey(auth, each)).status).toBe(401)
+  for (const agent of [deleted, disabled])
+    await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
   await auth.stores.db.query(`update agents set status = 'active' where id = $1`, [disabled.client_id])
   await expect.poll(async () => (await requestTokenByKey(auth, disabled)).status).toBe(200)
   const other = await register(auth)

@@ -20,7 +20,7 @@ import { type RunningAuth, startAuth } from './start-auth.ts'
 let auth: RunningAuth
 let keyA: KeyPair
 let keyB: KeyPair
-/** The agent of the refusals. It has a secret, because a client assertion would add its jti to the stores. */
+/** The agent whose proofs are refused. It has a secret, because a client assertion would add its jti to the stores. */
 let agent: RegisteredAgent
 let otherAgent: RegisteredAgent
 beforeAll(async () => {
@@ -38,7 +38,7 @@ type Request = { keys: readonly KeyPair[]; proof?: unknown }
 
 const put = (client: RegisteredAgent, request: Request) => putKeys(auth, asAgent(client), request)
 const parseBody = (response: HttpResponse) => JSON.parse(response.text) as Record<string, unknown>
-/** Creates a request with one key, and with a proof that has these claims and header parameters. */
+/** Creates a request with one key, and with a proof in which these claims and header parameters replace the valid ones. */
 const withClaims =
   (claims: () => Claims | Promise<Claims>, header: Claims = {}) =>
   async (client: RegisteredAgent): Promise<Request> => ({
@@ -283,7 +283,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
     ['an empty list', []],
     ['a list with a number', [5]],
     ['four proofs', ['x', 'x', 'x', 'x']],
-    ['a text of 4,097 characters', 'x'.repeat(4097)],
+    ['a string of 4,097 characters', 'x'.repeat(4097)],
   ] satisfies [string, unknown][])('refuses %s as invalid metadata', async ([_title, proof]) => {
     const invalidMetadata: Refusal = {
       status: 400,
@@ -294,7 +294,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
     await expectRefusal(auth, () => put(agent, { keys: [keyA], proof }), invalidMetadata)
   })
 
-  /** Creates a request whose proof is valid but for its signature. */
+  /** Creates a request whose proof is valid except for its signature. */
   async function withSignature(client: RegisteredAgent, signature: string): Promise<Request> {
     const proof = await createKeyProof(auth, client, { key: keyA })
     return { keys: [keyA], proof: proof.replace(/[^.]*$/, signature) }

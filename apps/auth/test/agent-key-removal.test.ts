@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asAgent, getToken, isActive, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import {
-  assertionFields,
-  assertionHeader,
+  createAssertionFields,
+  createAssertionHeader,
   type KeyAgent,
   newKey,
   putKeys,
@@ -38,7 +38,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
   const isActiveAtEach = (token: string) =>
     Promise.all([auth, otherInstance].map((instance) => isActive(instance, token)))
   const replaceKeys = async (agent: KeyAgent, ...keys: Awaited<ReturnType<typeof newKey>>[]) => {
-    const response = await putKeys(auth, await assertionHeader(auth, agent), { keys })
+    const response = await putKeys(auth, await createAssertionHeader(auth, agent), { keys })
     expect(response.status, response.text).toBe(200)
   }
   const findCredentialVersion = async ({ client_id }: Pick<KeyAgent, 'client_id'>) => {
@@ -70,7 +70,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     expect(await isActiveAtEach(await getTokenByKey(agent))).toEqual([true, true])
   })
 
-  test('revokes no token when a key is added, renamed or reordered, but does when one is removed', async () => {
+  test('revokes no token when a key is added, renamed or reordered, but revokes all when a key is removed', async () => {
     const agent = await registerKeys(auth)
     const token = await getTokenByKey(agent)
     const added = await newKey('EdDSA')
@@ -98,7 +98,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     ])
   })
 
-  test('an instance with a stale cache rejects a removed key, and issues no active token for a retained one', async () => {
+  test('an instance with a stale cache rejects a removed key, and issues no active token for a retained key', async () => {
     const [retained, removed] = [await newKey(), await newKey()]
     const agent = await registerKeys(auth, retained, removed)
     await getTokenByKey(agent, otherInstance)
@@ -107,7 +107,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
       await replaceKeys(agent, retained)
       const response = await requestTokenWith(
         otherInstance,
-        assertionFields(await signAssertion(otherInstance, { ...agent, key: removed })),
+        createAssertionFields(await signAssertion(otherInstance, { ...agent, key: removed })),
       )
       expect(response.status).toBe(401)
       expect(await isActiveAtEach(await getTokenByKey(agent, otherInstance))).toEqual([false, false])

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asAgent, getToken, isActive, json, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
-import { type HttpRequest, rawRequest, send, sendRaw } from './send.ts'
+import { formatRawRequest, type HttpRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
@@ -30,7 +30,7 @@ async function registerAgent(request: Partial<HttpRequest> = {}) {
   return { response, agent }
 }
 
-/** Checks that a valid request is accepted, and stores one agent. It shows that a refusal has no other cause. */
+/** Checks that a valid request is accepted and stores one agent. This shows that the refusal before it had no other cause. */
 async function expectAccepted() {
   const storedBefore = await countStored(auth)
   await registerAgent(json({ client_name: 'Atlas' }))
@@ -68,8 +68,8 @@ describe('POST /api/agent/register', () => {
   })
 
   test.for([
-    ['neither a body nor a type', {}],
-    ['a type and no body', { headers: JSON_TYPE }],
+    ['a request with neither a body nor a type', {}],
+    ['a type without a body', { headers: JSON_TYPE }],
     ['an empty object', withBody('{}')],
     ['no name', withBody('{"client_name":null}')],
     ['an empty name', withBody('{"client_name":""}')],
@@ -102,10 +102,10 @@ describe('POST /api/agent/register', () => {
   })
 
   test('ignores an id, a secret, scopes, grants and other metadata that the client chooses', async () => {
-    const other = await register(auth)
+    const otherAgent = await register(auth)
     const { agent } = await registerAgent(
       json({
-        client_id: other.client_id,
+        client_id: otherAgent.client_id,
         client_secret: 'chosen',
         scope: 'contact:write *',
         scopes: ['contact:write'],
@@ -125,11 +125,11 @@ describe('POST /api/agent/register', () => {
       scope: 'guides:read waitlist:write',
       token_endpoint_auth_method: 'client_secret_basic',
     })
-    expect(agent['client_id']).not.toBe(other.client_id)
+    expect(agent['client_id']).not.toBe(otherAgent.client_id)
     expect(agent['client_secret']).not.toBe('chosen')
     // The service does not offer the registration management of RFC 7592.
     expect(Object.keys(agent)).not.toContain('registration_client_uri')
-    expect(await isActive(auth, await getToken(auth, other))).toBe(true)
+    expect(await isActive(auth, await getToken(auth, otherAgent))).toBe(true)
   })
 
   test('accepts a body of exactly 16 KiB', async () => {
@@ -302,7 +302,10 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
   })
 
   test('a second Host header', async () => {
-    const request = rawRequest('POST /api/agent/register', ['Host: plainpath.example', 'Content-Length: 0'])
+    const request = formatRawRequest('POST /api/agent/register', [
+      'Host: plainpath.example',
+      'Content-Length: 0',
+    ])
     await expectRefusal(auth, async () => (await sendRaw(auth.url, request))[0]!, invalidRequest)
     await expectAccepted()
   })

@@ -13,7 +13,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal, expectSafe } from './expect-refusal.ts'
-import { assertionHeader, registerKeys, requestTokenByKey } from './key-agent.ts'
+import { createAssertionHeader, registerKeys, requestTokenByKey } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
@@ -54,7 +54,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     const { text } = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
     return (JSON.parse(text) as { secrets: Secret[] }).secrets
   }
-  const statusOf = async (response: Promise<HttpResponse>) => (await response).status
+  const getStatus = async (response: Promise<HttpResponse>) => (await response).status
 
   async function addSecret(
     agent: RegisteredAgent,
@@ -67,8 +67,8 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   }
 
   test('POST returns a second secret, GET lists both without their values, and both are accepted', async () => {
-    const old = await register(auth)
-    const { agent: renewedAgent, id, response } = await addSecret(old)
+    const agentWithOldSecret = await register(auth)
+    const { agent: renewedAgent, id, response } = await addSecret(agentWithOldSecret)
     await expectSafe(auth, { ...response, text: '' })
     expect(response.headers.get('cache-control')).toBe('no-store')
     const secrets = await findSecrets(renewedAgent)
@@ -81,28 +81,29 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       { secret_id: id, created_at: clock.now.toISOString() },
     ])
     expect(JSON.parse(response.text)).toEqual({
-      client_id: old.client_id,
+      client_id: agentWithOldSecret.client_id,
       secret_id: id,
       client_secret: expect.stringMatching(/^pps_[A-Za-z0-9_-]{43}$/),
       client_secret_expires_at: 0,
       created_at: clock.now.toISOString(),
       secrets,
     })
-    for (const each of [old, renewedAgent])
+    for (const agent of [agentWithOldSecret, renewedAgent])
       for (const instance of [auth, otherInstance])
-        await expect.poll(() => statusOf(requestToken(instance, each))).toBe(200)
+        await expect.poll(() => getStatus(requestToken(instance, agent))).toBe(200)
   })
 
   test('accepts the old secret for seven days, and the new one after that', async () => {
-    const old = await register(auth)
-    await getToken(otherInstance, old)
-    const { agent: renewedAgent } = await addSecret(old)
-    await expect.poll(() => statusOf(requestToken(otherInstance, renewedAgent))).toBe(200)
+    const agentWithOldSecret = await register(auth)
+    await getToken(otherInstance, agentWithOldSecret)
+    const { agent: renewedAgent } = await addSecret(agentWithOldSecret)
+    await expect.poll(() => getStatus(requestToken(otherInstance, renewedAgent))).toBe(200)
     clock.now = new Date(clock.now.getTime() + 7 * DAY_MS - 1)
-    for (const instance of [auth, otherInstance]) expect((await requestToken(instance, old)).status).toBe(200)
+    for (const instance of [auth, otherInstance])
+      expect((await requestToken(instance, agentWithOldSecret)).status).toBe(200)
     clock.now = new Date(clock.now.getTime() + 1)
     for (const instance of [auth, otherInstance]) {
-      expectProblem(await requestToken(instance, old), { ...INVALID_CLIENT, form: 'oauth' })
+      expectProblem(await requestToken(instance, agentWithOldSecret), { ...INVALID_CLIENT, form: 'oauth' })
       expect((await requestToken(instance, renewedAgent)).status).toBe(200)
     }
     expect(await findSecrets(renewedAgent)).toHaveLength(1)
@@ -112,34 +113,37 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   })
 
   test('rejects a removed secret and its tokens at every instance', async () => {
-    const old = await register(auth)
-    const token = await getToken(otherInstance, old)
-    const { agent: renewedAgent } = await addSecret(old)
+    const agentWithOldSecret = await register(auth)
+    const token = await getToken(otherInstance, agentWithOldSecret)
+    const { agent: renewedAgent } = await addSecret(agentWithOldSecret)
     const [oldest] = await findSecrets(renewedAgent)
     expect(await isActive(otherInstance, token)).toBe(true)
     expect((await removeSecret(renewedAgent, oldest!.secret_id)).status).toBe(204)
     for (const instance of [auth, otherInstance]) {
       expect(await isActive(instance, token)).toBe(false)
-      expectProblem(await send(instance.url, { path: '/api/agent', headers: asAgent(old) }), INVALID_CLIENT)
-      expectProblem(await post(asAgent(old), instance), INVALID_CLIENT)
-      await expect.poll(() => statusOf(requestToken(instance, old))).toBe(401)
+      expectProblem(
+        await send(instance.url, { path: '/api/agent', headers: asAgent(agentWithOldSecret) }),
+        INVALID_CLIENT,
+      )
+      expectProblem(await post(asAgent(agentWithOldSecret), instance), INVALID_CLIENT)
+      await expect.poll(() => getStatus(requestToken(instance, agentWithOldSecret))).toBe(401)
       expect(await isActive(instance, await getToken(instance, renewedAgent))).toBe(true)
     }
   })
 
   test('rejects a removed secret, or the token that an instance with a stale cache issues for it', async () => {
-    const old = await register(auth)
-    await getToken(otherInstance, old)
-    const { agent: renewedAgent } = await addSecret(old)
+    const agentWithOldSecret = await register(auth)
+    await getToken(otherInstance, agentWithOldSecret)
+    const { agent: renewedAgent } = await addSecret(agentWithOldSecret)
     const [oldest] = await findSecrets(renewedAgent)
-    await getToken(otherInstance, old)
+    await getToken(otherInstance, agentWithOldSecret)
     const alterTriggers = (action: 'disable' | 'enable') =>
       auth.stores.asOwner(
         `alter table agents ${action} trigger agents_changed; alter table agent_secrets ${action} trigger agent_secrets_changed`,
       )
     await alterTriggers('disable')
     expect((await removeSecret(renewedAgent, oldest!.secret_id)).status).toBe(204)
-    const response = await requestToken(otherInstance, old)
+    const response = await requestToken(otherInstance, agentWithOldSecret)
     if (response.status === 200) {
       const { access_token: token } = JSON.parse(response.text) as { access_token: string }
       auth.confidential.add(token)
@@ -148,7 +152,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     await alterTriggers('enable')
   })
 
-  test('lets a client that missed a new secret remove it, and get another', async () => {
+  test('lets a client that did not receive its new secret remove it and get another', async () => {
     const agent = await register(auth)
     await addSecret(agent)
     const [knownSecret, lostSecret] = await findSecrets(agent)
@@ -159,7 +163,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     expect((await addSecret(agent)).response.status).toBe(201)
   })
 
-  test('refuses to remove the last secret, even under simultaneous requests, and to add a third', async () => {
+  test('refuses to remove the last secret, even in simultaneous requests, and refuses to add a third', async () => {
     const agent = await register(auth)
     const [only] = await findSecrets(agent)
     const lastSecret = { status: 409, code: 'last-secret', error: 'last_secret', form: 'agent' } as const
@@ -217,10 +221,10 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   test('refuses to remove a secret that is unknown, already removed, of another client, or whose id is malformed', async () => {
     const [agent, stranger] = [await register(auth), await register(auth)]
     const { agent: renewedAgent } = await addSecret(agent)
-    const { id: strangersId } = await addSecret(stranger)
+    const { id: strangersSecretId } = await addSecret(stranger)
     const [oldest] = await findSecrets(renewedAgent)
     const notFound = { status: 404, code: 'not-found', form: 'agent' } as const
-    for (const id of [strangersId, crypto.randomUUID()])
+    for (const id of [strangersSecretId, crypto.randomUUID()])
       await expectRefusal(auth, () => removeSecret(renewedAgent, id), notFound)
     const malformed = await removeSecret(renewedAgent, 'x')
     expect([400, 404]).toContain(malformed.status)
@@ -230,10 +234,10 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   })
 
   test('adds no secret to an agent with keys or to a deleted agent', async () => {
-    const keyed = await registerKeys(auth)
-    const refused = await post(await assertionHeader(auth, keyed))
+    const keyAgent = await registerKeys(auth)
+    const refused = await post(await createAssertionHeader(auth, keyAgent))
     expectProblem(refused, { status: 409, code: 'client-has-keys', error: 'client_has_keys', form: 'agent' })
-    expect((await requestTokenByKey(auth, keyed)).status).toBe(200)
+    expect((await requestTokenByKey(auth, keyAgent)).status).toBe(200)
     const agent = await register(auth)
     expect((await addSecret(agent)).response.status).toBe(201)
     expect((await deleteAgent(auth, agent)).status).toBe(204)

@@ -117,7 +117,7 @@ describe('a request that is refused with a redirect to the app, with iss:', () =
     const browser = newBrowser()
     const callbackUrl = expectRedirect(await authorize(browser, addApp(system), request, change))
     expect(callbackUrl.origin + callbackUrl.pathname).toBe(CALLBACK)
-    // If a token would have been sent in the fragment, so is the error.
+    // The error is in the fragment if the app requested a token, because a token would have been there, too.
     const parameters = change['response_type']?.includes('token')
       ? new URLSearchParams(callbackUrl.hash.slice(1))
       : callbackUrl.searchParams
@@ -242,41 +242,45 @@ describe('a sign-in', () => {
   test('can be read and completed only in the browser that began it', async () => {
     const { client, browser, page } = await beginSignIn()
     expect(await readInteraction(browser, page)).toEqual({ client_id: client.id, redirect_uri: CALLBACK })
-    const other = newBrowser()
-    expect(await readInteraction(other, page)).toMatchObject({ client_id: null })
-    expect((await allow(other, page)).status).toBe(404)
+    const otherBrowser = newBrowser()
+    expect(await readInteraction(otherBrowser, page)).toMatchObject({ client_id: null })
+    expect((await allow(otherBrowser, page)).status).toBe(404)
     const uid = page.pathname.split('/').at(-1) ?? ''
-    // The id is not a secret, since the address contains it.
+    // The interaction id is not a secret, because the URL contains it.
     for (const cookie of [`_interaction=${uid}`, `_interaction=${uid}; _interaction.sig=x`]) {
-      const forged = await other.open(page.href, { headers: { cookie } })
+      const forged = await otherBrowser.open(page.href, { headers: { cookie } })
       expect(JSON.parse(forged.text)).toMatchObject({ client_id: null })
     }
     const resume = expectRedirect(await allow(browser, page))
     expect(resume.pathname).toBe(`/oauth/authorize/${uid}`)
-    const inOtherBrowser = await other.open(resume.href)
-    expect(inOtherBrowser).toMatchObject({ status: 404 })
-    expect(inOtherBrowser.headers.get('location')).toBeNull()
+    const response = await otherBrowser.open(resume.href)
+    expect(response).toMatchObject({ status: 404 })
+    expect(response.headers.get('location')).toBeNull()
     const query = `?client_id=${client.id}&redirect_uri=${encodeURIComponent(CALLBACK)}`
-    const withQuery = await other.open(resume.pathname + query)
-    expect(withQuery.headers.get('location')).toBeNull()
+    const responseWithQuery = await otherBrowser.open(resume.pathname + query)
+    expect(responseWithQuery.headers.get('location')).toBeNull()
     expect(expectRedirect(await browser.open(resume.href)).searchParams.get('code')).toBeTruthy()
   })
 
   test('cannot be completed with the cookies of another sign-in of the same browser', async () => {
     const browser = newBrowser()
-    // The browser has a tab for each.
-    const [first, second] = [
+    // As with a browser tab for each sign-in.
+    const [firstSignIn, secondSignIn] = [
       await beginSignIn(addApp(system), browser),
       await beginSignIn(addApp(system), browser),
     ]
-    expect(await readInteraction(browser, first.page)).toMatchObject({ client_id: first.client.id })
-    expect(await readInteraction(browser, second.page)).toMatchObject({ client_id: second.client.id })
-    const cookies = [...browser.cookies.values()].filter(({ path }) => path === first.page.pathname)
-    const response = await newBrowser().open(second.page.href, {
+    expect(await readInteraction(browser, firstSignIn.page)).toMatchObject({
+      client_id: firstSignIn.client.id,
+    })
+    expect(await readInteraction(browser, secondSignIn.page)).toMatchObject({
+      client_id: secondSignIn.client.id,
+    })
+    const cookies = [...browser.cookies.values()].filter(({ path }) => path === firstSignIn.page.pathname)
+    const response = await newBrowser().open(secondSignIn.page.href, {
       headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') },
     })
     expect(JSON.parse(response.text)).toMatchObject({ client_id: null })
-    for (const { client, request, page } of [second, first]) {
+    for (const { client, request, page } of [secondSignIn, firstSignIn]) {
       const callbackUrl = await answerSignIn(browser, page)
       expect(callbackUrl.searchParams.get('state')).toBe(request.state)
       const code = { code: callbackUrl.searchParams.get('code') ?? '', verifier: request.verifier }
@@ -284,7 +288,7 @@ describe('a sign-in', () => {
     }
   })
 
-  test('ends with the decision, and later requests for its pages get 404', async () => {
+  test('ends with the decision, after which requests for its pages get 404', async () => {
     const { browser, page } = await beginSignIn()
     const resume = expectRedirect(await allow(browser, page))
     expect(expectRedirect(await browser.open(resume.href)).searchParams.get('code')).toBeTruthy()
@@ -297,7 +301,7 @@ describe('a sign-in', () => {
     expect(await readInteraction(browser, page)).toMatchObject({ client_id: null })
   })
 
-  test('issues one code for simultaneous requests of the browser', async () => {
+  test('issues one code in response to simultaneous requests of the browser', async () => {
     const { browser, page } = await beginSignIn()
     const resume = expectRedirect(await allow(browser, page))
     const responses = await Promise.all([1, 2, 3].map(() => browser.open(resume.href)))
@@ -334,7 +338,7 @@ describe('a sign-in', () => {
     expect(response.headers.get('location')).toBeNull()
   })
 
-  test('cannot be completed with the connection of another app, or one whose verification is revoked or missing', async () => {
+  test('cannot be completed with the connection of another app, or with one whose verification is revoked or missing', async () => {
     const { client, browser, page } = await beginSignIn()
     const othersConnection = await addVerifiedConnection(system.stores, addApp(system).id, system.clock.now)
     const revokedConnection = await addVerifiedConnection(system.stores, client.id, system.clock.now)

@@ -52,7 +52,7 @@ interface FindResult {
   readonly client?: AppClient
 }
 
-/** Starts a server that finds apps for its callers. Each server has its own cache of failures and its own limits. */
+/** Starts a server that finds an app for each request. Each server has its own cache of failures and its own limits. */
 async function startFinder({
   hosts = DEFAULT_CHAT_HOSTS,
   factor = 1,
@@ -174,21 +174,21 @@ describe('an app with a document', () => {
     async ([_title, members]) => {
       const app = publish(members)
       await using finder = await startFinder()
-      const before = await countApps()
+      const countBefore = await countApps()
       for (let n = 0; n < 2; n += 1) expect(await finder.find(app.id)).toEqual({ status: 404 })
       expect(app.countFetches()).toBe(1)
-      expect(await countApps()).toBe(before)
+      expect(await countApps()).toBe(countBefore)
       const valid = publish()
       expect(await finder.find(valid.id)).toMatchObject({ status: 200 })
     },
   )
 
   test('is not found if its host fails, does not exist, or has no public address', async () => {
-    const down = publish()
-    down.fail()
+    const failingApp = publish()
+    failingApp.fail()
     await using finder = await startFinder()
     for (const id of [
-      down.id,
+      failingApp.id,
       'https://nowhere.invalid/client.json',
       'https://127.0.0.1/client.json',
       'https://169.254.169.254/latest/meta-data',
@@ -244,7 +244,7 @@ describe('an app with a document', () => {
     expect(await store.find(id)).toMatchObject({ redirectUris: ['http://localhost/older'] })
   })
 
-  test("is not fetched over the limit of the caller's address, but is still found if it is stored", async () => {
+  test("is not fetched once the caller's address is over its limit, but is still found if it is stored", async () => {
     await using limited = await startFinder({ factor: 0.1 })
     const apps = Array.from({ length: 4 }, () => publish())
     for (const { id } of apps.slice(0, 3)) expect(await limited.find(id)).toMatchObject({ status: 200 })
@@ -288,18 +288,18 @@ describe('an app whose document is in the list of hosts', () => {
     source: 'pinned',
   }
 
-  test('is found by the copy in the list while its host fails, and nothing is stored', async () => {
+  test('is found through the copy in the list while its host fails, and nothing is stored', async () => {
     const app = publish()
     app.fail()
     await using finder = await startFinder({ hosts: createHosts(app.id) })
-    const before = await countApps()
+    const countBefore = await countApps()
     expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
-    expect(await countApps()).toBe(before)
+    expect(await countApps()).toBe(countBefore)
     expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
     expect(app.countFetches()).toBe(1)
   })
 
-  test("is found by the copy in the list if the caller's address has used up its fetches", async () => {
+  test("is found through the copy in the list if the caller's address has used up its fetches", async () => {
     const app = publish()
     await using finder = await startFinder({ hosts: createHosts(app.id), factor: 0.03 })
     await finder.find(publish().id)
@@ -307,7 +307,7 @@ describe('an app whose document is in the list of hosts', () => {
     expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
   })
 
-  test('is found by its document while its host serves it, and by the stored document after that', async () => {
+  test('is found through its document while its host serves that, and through the stored document afterwards', async () => {
     const app = publish(
       { redirect_uris: ['https://listed.example/cb', LOOPBACK] },
       { 'cache-control': 'no-store' },
@@ -322,7 +322,7 @@ describe('an app whose document is in the list of hosts', () => {
     expect(app.countFetches()).toBe(2)
   })
 
-  test('is not found, even by the copy in the list, if its document is invalid', async () => {
+  test('is not found, even through the copy in the list, if its document is invalid', async () => {
     const app = publish({ redirect_uris: ['https://evil.example/cb'] })
     await using finder = await startFinder({ hosts: createHosts(app.id) })
     expect(await finder.find(app.id)).toEqual({ status: 404 })
@@ -353,10 +353,10 @@ describe('an app whose document is in the list of hosts', () => {
 
   test('is no longer found after its host leaves the list', async () => {
     const app = publish({ redirect_uris: ['https://listed.example/cb'] })
-    await using before = await startFinder({ hosts: createHosts(app.id) })
-    expect(await before.find(app.id)).toMatchObject({ status: 200 })
-    await using after = await startFinder()
-    expect(await after.find(app.id)).toEqual({ status: 404 })
+    await using finder = await startFinder({ hosts: createHosts(app.id) })
+    expect(await finder.find(app.id)).toMatchObject({ status: 200 })
+    await using finderWithoutHost = await startFinder()
+    expect(await finderWithoutHost.find(app.id)).toEqual({ status: 404 })
   })
 })
 
@@ -369,16 +369,16 @@ describe('a registered app', () => {
     keys: [],
   } as const
 
-  test('is found with the redirect URIs that are still acceptable, and only if there is one', async () => {
+  test('is found with those redirect URIs that are still acceptable, and is not found if none is', async () => {
     await using finder = await startFinder()
     const id = await store.add(metadata, now)
     expect(await finder.find(id)).toEqual({ status: 200, client: { id, ...metadata, source: 'registered' } })
     expect(await finder.find(`app_${'x'.repeat(22)}`)).toEqual({ status: 404 })
     await using finderWithoutHosts = await startFinder({ hosts: [] })
     expect(await finderWithoutHosts.find(id)).toMatchObject({ client: { redirectUris: [LOOPBACK] } })
-    const web = await store.add({ ...metadata, redirectUris: [metadata.redirectUris[0]] }, now)
-    expect(await finder.find(web)).toMatchObject({ status: 200 })
-    expect(await finderWithoutHosts.find(web)).toEqual({ status: 404 })
+    const webAppId = await store.add({ ...metadata, redirectUris: [metadata.redirectUris[0]] }, now)
+    expect(await finder.find(webAppId)).toMatchObject({ status: 200 })
+    expect(await finderWithoutHosts.find(webAppId)).toEqual({ status: 404 })
     expect(finder.outcomes).toEqual([])
   })
 })

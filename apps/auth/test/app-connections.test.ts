@@ -138,7 +138,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       expect(await system.stores.verifications.find(verificationId)).toMatchObject({ endedBy: 'reused' })
     })
 
-    test('is exchanged at most once by simultaneous requests, and the tokens are revoked', async () => {
+    test('is exchanged at most once by simultaneous requests, and the tokens are then revoked', async () => {
       const client = addApp(system)
       const code = await getCode(system, client)
       const responses = await Promise.all(
@@ -281,7 +281,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
     })
 
     test.for(['disabled', 'deleted'] as const)(
-      'when staff have %s it, and does not get it back when they enable it again',
+      'when staff have %s its connection, and does not get access back when they enable the connection again',
       async (status) => {
         const connected = await connectApp(system)
         const { agentId } = await findConnection(system, connected.access)
@@ -294,7 +294,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       },
     )
 
-    test('by an emergency revocation of its tokens, and another connection does not', async () => {
+    test('through an emergency revocation of its tokens, while another connection keeps its access', async () => {
       const [connected, other] = [await connectApp(system), await connectApp(system)]
       const { agentId } = await findConnection(system, connected.access)
       const scope = { kind: 'client', clientId: agentId } as never
@@ -304,7 +304,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       readTokens(system.auth, await refresh(system.auth, other.app, other.refresh))
     })
 
-    test('by an emergency revocation of all tokens, together with its codes, until a new sign-in', async () => {
+    test('through an emergency revocation of all tokens, which also revokes its codes, until a new sign-in', async () => {
       const connected = await connectApp(system)
       const code = await getCode(system, connected.app)
       await revokeInEmergency({ ...system.stores, by }, { kind: 'all-tokens' }, { reason: 'test' })
@@ -315,19 +315,19 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       readTokens(system.auth, await refresh(system.auth, reconnected.app, reconnected.refresh))
     })
 
-    test('by an emergency revocation of earlier tokens, even if it has refreshed them since', async () => {
+    test('through an emergency revocation of earlier tokens, even if it has refreshed them since', async () => {
       const connected = await connectApp(system)
       passTime(5_000)
-      const at = system.clock.now
+      const cutoff = system.clock.now
       passTime(5_000)
       const next = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
       const later = await connectApp(system)
-      const stopped = await revokeInEmergency(
+      const revocation = await revokeInEmergency(
         { ...system.stores, by },
-        { kind: 'issued-before', at },
+        { kind: 'issued-before', at: cutoff },
         { reason: 'test' },
       )
-      expect(stopped.ok).toBe(true)
+      expect(revocation.ok).toBe(true)
       expectProblem(await refresh(system.auth, connected.app, next.refresh), invalidGrant)
       readTokens(system.auth, await refresh(system.auth, later.app, later.refresh))
     })

@@ -28,7 +28,7 @@ export const exampleApp = (members: Partial<AppClient> = {}): AppClient => ({
   ...members,
 })
 
-/** Two instances with apps, sign-in pages and a clock that the test controls. */
+/** Two instances whose apps, sign-in pages and clock the test controls. */
 export interface AppSystem extends AsyncDisposable {
   readonly auth: RunningAuth
   /** The stores that one of the instances opened. */
@@ -40,10 +40,12 @@ export interface AppSystem extends AsyncDisposable {
   readonly apps: Map<string, AppClient>
 }
 
+/** Starts two instances on new stores. Their clock starts 80 days in the past. */
 export async function startAppSystem(tokens: TokenPlace): Promise<AppSystem> {
   await using opening = new AsyncDisposableStack()
   const authStores = opening.use(await openAuthStores(tokens))
-  // Tests go from the past to the present, because oidc-provider compares expiry times with the machine's clock.
+  // The clock starts in the past, so that a test can advance it without passing the machine's clock, with which
+  // oidc-provider compares expiry times.
   const clock = { now: new Date(Date.now() - 80 * DAY_MS) }
   const apps = new Map<string, AppClient>()
   let stores: Stores | undefined
@@ -67,8 +69,8 @@ export async function startAppSystem(tokens: TokenPlace): Promise<AppSystem> {
 }
 
 /**
- * Creates a page that replaces the sign-in pages. A POST with `answer=deny` denies. Any other POST allows, with the
- * connection in the field `agent` or with a new one.
+ * Creates a page that replaces the sign-in pages. A POST with `answer=deny` denies the sign-in. Any other POST allows it,
+ * with the connection whose id is in the field `agent`, or else with a new connection.
  */
 const createSignInPage = (interactions: Interactions, stores: Stores, now: () => Date) => ({
   methods: ['GET', 'POST'],
@@ -114,6 +116,7 @@ export function newAuthorizationRequest() {
     state: randomBytes(8).toString('hex'),
   }
 }
+/** The values that an app generates for one authorization request. */
 export type AppRequestParameters = ReturnType<typeof newAuthorizationRequest>
 
 /**
@@ -138,10 +141,10 @@ export function authorize(
     scope: 'contact:write offline_access',
     ...change,
   }
-  const defined = Object.entries(parameters).filter(
+  const definedEntries = Object.entries(parameters).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   )
-  return browser.open(`/oauth/authorize?${new URLSearchParams(defined)}`)
+  return browser.open(`/oauth/authorize?${new URLSearchParams(definedEntries)}`)
 }
 
 /** Checks that a response is a redirect, and returns its target. */
@@ -209,6 +212,7 @@ export const redeemCode = (
     ...change,
   })
 
+/** Requests new tokens with a refresh token. */
 export const refresh = (
   auth: RunningAuth,
   app: AppClient,
@@ -252,7 +256,7 @@ export async function connectApp(
   return { app: client, ...readTokens(system.auth, response) }
 }
 
-/** Adds an app that both instances then find. */
+/** Adds an app, which both instances can then find. */
 export function addApp(system: AppSystem, members: Partial<AppClient> = {}): AppClient {
   const app = exampleApp(members)
   system.apps.set(app.id, app)

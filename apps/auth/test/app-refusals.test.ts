@@ -17,7 +17,7 @@ import {
 } from './app-flow.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { assertionFields, newKey, signAssertion } from './key-agent.ts'
+import { createAssertionFields, newKey, signAssertion } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import type { HttpResponse } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
@@ -35,7 +35,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
     await system[Symbol.asyncDispose]()
   })
 
-  /** Gets a token while the clock of the instances is right, because Redis expires tokens by the machine's clock. */
+  /** Gets a token while the instances have the present time, because Redis expires tokens by the machine's clock. */
   async function getTokenInPresent(agent: RegisteredAgent): Promise<string> {
     const { now } = system.clock
     system.clock.now = new Date()
@@ -71,7 +71,9 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       const createAssertion = async (claims = {}, signingKey = key) => {
         const iat = Math.floor(system.clock.now.getTime() / 1000)
         const signer = { client_id: client.id, key: signingKey }
-        return assertionFields(await signAssertion(system.auth, signer, { iat, exp: iat + 60, ...claims }))
+        return createAssertionFields(
+          await signAssertion(system.auth, signer, { iat, exp: iat + 60, ...claims }),
+        )
       }
       await expectRefusal(system.auth, () => redeemCode(system.auth, client, code), invalidClient)
       const otherKeyAssertion = await createAssertion({}, await newKey())
@@ -86,11 +88,14 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
         () => redeemCode(system.auth, client, code, otherServerAssertion),
         invalidClient,
       )
-      const valid = await createAssertion()
-      const { refresh: token } = readTokens(system.auth, await redeemCode(system.auth, client, code, valid))
-      expectProblem(await refresh(system.auth, client, token, valid), invalidClient)
-      const forTokenEndpoint = await createAssertion({ aud: `${ORIGIN}/oauth/token` })
-      readTokens(system.auth, await refresh(system.auth, client, token, forTokenEndpoint))
+      const validAssertion = await createAssertion()
+      const { refresh: token } = readTokens(
+        system.auth,
+        await redeemCode(system.auth, client, code, validAssertion),
+      )
+      expectProblem(await refresh(system.auth, client, token, validAssertion), invalidClient)
+      const tokenEndpointAssertion = await createAssertion({ aud: `${ORIGIN}/oauth/token` })
+      readTokens(system.auth, await refresh(system.auth, client, token, tokenEndpointAssertion))
     })
 
     test('tokens for its connection as a client with a secret', async () => {

@@ -37,11 +37,12 @@ const post = (
     body,
   })
 const registerApp = (body: object) => post(JSON.stringify(body))
-const countByHost = async () => {
+/** Counts the registrations by the host in the metric. */
+const countRegistrationsByHost = async () => {
   const { text } = await send(auth.operationsUrl, { path: '/metrics' })
   return Object.fromEntries(
     [...text.matchAll(/^app_registrations_total\{host="([^"]+)",service="auth"\} (\d+)$/gm)].map(
-      ([, host, n]) => [host, Number(n)],
+      ([, host, count]) => [host, Number(count)],
     ),
   )
 }
@@ -78,7 +79,7 @@ describe('POST /oauth/register', () => {
     })
     expect(await countStored(auth)).toEqual({ ...before, app_clients: Number(before['app_clients']) + 1 })
     const config = loadConfig(await auth.stores.settingsFor(auth.origin))
-    await using stores = await openStores(config, { log: silent, now: () => new Date() })
+    await using stores = await openStores(config, { log: silentLog, now: () => new Date() })
     expect(await stores.appClients.find(body.client_id)).toMatchObject({
       name,
       redirectUris: URIS,
@@ -119,7 +120,7 @@ describe('POST /oauth/register', () => {
       { ...INVALID_REDIRECT_URI, says: /#\/redirect_uris\/0 .*ask the operator/ },
     ],
     [
-      'such a redirect URI after accepted ones',
+      'a redirect URI that is not on the list, after accepted ones',
       createBody({ redirect_uris: [...URIS, `https://evil.example/${CANARY}`] }),
       { ...INVALID_REDIRECT_URI, says: /#\/redirect_uris\/2 / },
     ],
@@ -128,7 +129,7 @@ describe('POST /oauth/register', () => {
       createBody({ redirect_uris: ['javascript:alert(1)'] }),
       INVALID_REDIRECT_URI,
     ],
-    ['the grant of agents only', createBody({ grant_types: ['client_credentials'] }), INVALID_METADATA],
+    ['only the grant for agents', createBody({ grant_types: ['client_credentials'] }), INVALID_METADATA],
     [
       'keys',
       createBody({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } }),
@@ -174,11 +175,11 @@ describe('POST /oauth/register', () => {
   })
 
   test('counts registrations by the host of the redirect URIs, and refused ones as "refused"', async () => {
-    const before = await countByHost()
+    const before = await countRegistrationsByHost()
     await registerApp({ redirect_uris: URIS })
     await registerApp({ redirect_uris: ['http://localhost:1234/callback'] })
     await registerApp({ redirect_uris: ['https://evil.example/cb'] })
-    const after = await countByHost()
+    const after = await countRegistrationsByHost()
     for (const host of ['vscode', 'loopback', 'refused'])
       expect([host, after[host]]).toEqual([host, Number(before[host]) + 1])
     expect(after['claude']).toBe(before['claude'])
@@ -219,9 +220,9 @@ test('accepts the hosts of AUTH_CHAT_HOSTS_FILE instead of the built-in ones', a
       checked: '2026-11-23',
     }
     await writeFile(file, JSON.stringify({ hosts: [entry] }))
-    await using other = await startInstance(auth.stores, { env: { AUTH_CHAT_HOSTS_FILE: file } })
+    await using instance = await startInstance(auth.stores, { env: { AUTH_CHAT_HOSTS_FILE: file } })
     const registerWith = (uri: string) =>
-      send(other.url, {
+      send(instance.url, {
         method: 'POST',
         path: '/oauth/register',
         headers: { 'content-type': 'application/json' },
@@ -234,4 +235,4 @@ test('accepts the hosts of AUTH_CHAT_HOSTS_FILE instead of the built-in ones', a
   }
 })
 
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }

@@ -3,8 +3,8 @@ import { json, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
-  assertionFields,
-  assertionHeader,
+  createAssertionFields,
+  createAssertionHeader,
   type KeyAgent,
   newKey,
   nowSeconds,
@@ -34,7 +34,7 @@ afterAll(async () => {
 const asField = (path: string, fields: Record<string, string>) => (assertion: string) => ({
   method: 'POST',
   path,
-  body: new URLSearchParams({ ...fields, ...assertionFields(assertion) }),
+  body: new URLSearchParams({ ...fields, ...createAssertionFields(assertion) }),
 })
 const asHeader = (request: HttpRequest) => (assertion: string) => ({
   ...request,
@@ -50,8 +50,8 @@ const ENDPOINTS: [string, 'oauth' | 'agent', (assertion: string) => HttpRequest]
   ['POST /api/agent/assertion', 'agent', asHeader({ method: 'POST', path: '/api/agent/assertion' })],
 ]
 
-/** Returns a response without the parts that differ between any two responses. */
-const withoutVariableParts = ({ status, headers, text }: HttpResponse) => ({
+/** Removes from a response the parts that differ between any two responses. */
+const removeVariableParts = ({ status, headers, text }: HttpResponse) => ({
   status,
   headers: Object.fromEntries(
     [...headers].filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
@@ -61,7 +61,7 @@ const withoutVariableParts = ({ status, headers, text }: HttpResponse) => ({
 
 async function createDeletedAgent(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
-  const headers = await assertionHeader(auth, agent)
+  const headers = await createAssertionHeader(auth, agent)
   expect((await send(auth.url, { method: 'DELETE', path: '/api/agent', headers })).status).toBe(204)
   return agent
 }
@@ -80,7 +80,7 @@ async function createAgentWithReplacedKey(): Promise<KeyAgent> {
   const put = { method: 'PUT', path: '/api/agent/jwks', body }
   const response = await send(auth.url, {
     ...put,
-    headers: { ...headers, ...(await assertionHeader(auth, agent)) },
+    headers: { ...headers, ...(await createAssertionHeader(auth, agent)) },
   })
   expect(response.status).toBe(200)
   await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
@@ -88,7 +88,7 @@ async function createAgentWithReplacedKey(): Promise<KeyAgent> {
 }
 
 describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
-  const present = (assertion: string) => send(auth.url, request(assertion))
+  const sendWithAssertion = (assertion: string) => send(auth.url, request(assertion))
   const refusal = (says: RegExp): Refusal => ({
     status: 401,
     code: 'invalid-client',
@@ -101,7 +101,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
     ['with kid', (agent: KeyAgent) => ({ kid: agent.key.jwk.kid }), /it has no key with this kid/],
     ['without kid', () => ({ kid: undefined }), /none of its keys made the signature/],
   ] satisfies [string, (agent: KeyAgent) => object, RegExp][])(
-    'responds alike whether the client is unknown, deleted, disabled, or has another key or a secret: %s',
+    'gives the same response whether the client is unknown, deleted or disabled, or has another key or a secret: %s',
     async ([_title, header, says]) => {
       const key = await newKey()
       const knownAgent = await registerKeys(auth)
@@ -121,16 +121,16 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
       ]
       const responses = []
       for (const agent of signers)
-        responses.push(await present(await signAssertion(auth, agent, {}, header(agent))))
+        responses.push(await sendWithAssertion(await signAssertion(auth, agent, {}, header(agent))))
       for (const response of responses) expectProblem(response, refusal(says))
       expect(responses[0]?.text).not.toMatch(/secret/i)
-      const [unknown, ...others] = responses.map(withoutVariableParts)
+      const [unknown, ...others] = responses.map(removeVariableParts)
       expect(others).toEqual(others.map(() => unknown))
       expect((await requestTokenByKey(auth, knownAgent)).status).toBe(200)
     },
   )
 
-  test('describes a mistake in the claims or the header alike for a known and an unknown client', async () => {
+  test('describes a mistake in the claims or the header in the same way for a known and for an unknown client', async () => {
     const knownAgent = await registerKeys(auth)
     const mistakes: [Record<string, unknown>, Record<string, unknown>, RegExp][] = [
       [{ exp: nowSeconds() - 60, iat: undefined }, {}, /has expired/],
@@ -140,11 +140,11 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
     for (const [claims, header, says] of mistakes) {
       const [knownResponse, unknownResponse] = await Promise.all(
         [knownAgent, { ...knownAgent, client_id: UNKNOWN_ID }].map(async (agent) =>
-          present(await signAssertion(auth, agent, claims, header)),
+          sendWithAssertion(await signAssertion(auth, agent, claims, header)),
         ),
       )
       expectProblem(knownResponse!, refusal(says))
-      expect(withoutVariableParts(knownResponse!)).toEqual(withoutVariableParts(unknownResponse!))
+      expect(removeVariableParts(knownResponse!)).toEqual(removeVariableParts(unknownResponse!))
     }
   })
 
@@ -153,14 +153,14 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
     const { client_id } = await registerKeys(auth, key, otherKey)
     const wrongKid = await signAssertion(auth, { client_id, key }, {}, { kid: otherKey.jwk.kid })
     expectProblem(
-      await present(wrongKid),
+      await sendWithAssertion(wrongKid),
       refusal(/^The signature is valid, but another of your keys made it/),
     )
     const usedAssertion = await signAssertion(auth, { client_id, key })
     await send(auth.url, { path: '/api/agent', headers: { 'client-assertion': usedAssertion } })
-    expectProblem(await present(usedAssertion), refusal(/^This assertion was used before \(jti\)/))
+    expectProblem(await sendWithAssertion(usedAssertion), refusal(/^This assertion was used before \(jti\)/))
     const forged = await signAssertion(auth, { client_id, key: { ...(await newKey()), jwk: key.jwk } })
-    expectProblem(await present(forged), refusal(/^The signature cannot be verified/))
+    expectProblem(await sendWithAssertion(forged), refusal(/^The signature cannot be verified/))
   })
 })
 

@@ -68,12 +68,12 @@ test('restores all rows, revokes again what the log names, and replaces the sign
   const headers = asAgent(deleted)
   expect((await send(auth.url, { method: 'DELETE', path: '/api/agent', headers })).status).toBe(204)
   const log = path.join(folder, 'log')
-  const oldLineStart = '{"msg":"security event","time":"2020-01-01T00:00:00.000Z"'
+  const oldEventStart = '{"msg":"security event","time":"2020-01-01T00:00:00.000Z"'
   await writeFile(
     log,
     [
-      // This event is older than the backup, which has the later state.
-      `${oldLineStart},"event":"client-ended","client_id":"${unchanged.client_id}","how":"disabled"}`,
+      // This event is older than the backup, which already has the later state.
+      `${oldEventStart},"event":"client-ended","client_id":"${unchanged.client_id}","how":"disabled"}`,
       ...auth.logged.slice(linesBefore),
     ].join('\n'),
   )
@@ -95,7 +95,7 @@ test('restores all rows, revokes again what the log names, and replaces the sign
     { state: 'revoked', count: 1 },
     { state: 'signing', count: 1 },
   ])
-  // The app's role has its privileges, and these examples of others are refused.
+  // The app's role has its usual privileges, and no others: two examples are refused.
   expect(await target.read('select from agents', 'app')).toHaveLength(agents.length)
   await expect(target.read('drop table agents', 'app')).rejects.toThrow('must be owner')
   await expect(target.read('delete from key_audit', 'app')).rejects.toThrow('permission denied')
@@ -106,7 +106,7 @@ test('restores all rows, revokes again what the log names, and replaces the sign
   })
 })
 
-test('a restore without a log leaves no active client and no verification, and no effect on the running service', async () => {
+test('a restore without a log leaves no active client and no verification, and does not affect the running service', async () => {
   const agent = await register(system.auth)
   await confirmAgent(system)
   const file = await backUpTo('without-log')
@@ -162,7 +162,7 @@ test.for([
     })
 })
 
-test('refuses a database with tables, a file that exists, a backup of the API, and one of a newer release', async () => {
+test('refuses a database with tables, a file that exists, a backup of the API, and a backup by a newer release', async () => {
   const file = await backUpTo('refused')
   expect(await runAuth(['restore', file, '--revoke-everything'], env)).toMatchObject({
     code: 1,
@@ -173,15 +173,15 @@ test('refuses a database with tables, a file that exists, a backup of the API, a
     errors: expect.stringContaining('cannot be written (EEXIST).'),
   })
   await using target = await openTarget()
-  const newer = path.join(folder, 'newer')
+  const backupFile = path.join(folder, 'newer')
   const { gzipSync } = await import('node:zlib')
   const header = { plainpath_backup: 1, made_at: '2026-11-25T12:00:00.000Z', migrations: ['9999-later'] }
   for (const [app, says] of [
     ['resource', 'The file is a backup of resource, not of auth.'],
     ['auth', 'The backup was made by a newer release'],
   ] as const) {
-    await writeFile(newer, gzipSync(`${JSON.stringify({ ...header, app })}\n`))
-    expect(await target.restore(newer, '--revoke-everything')).toMatchObject({
+    await writeFile(backupFile, gzipSync(`${JSON.stringify({ ...header, app })}\n`))
+    expect(await target.restore(backupFile, '--revoke-everything')).toMatchObject({
       code: 1,
       errors: expect.stringContaining(says),
     })

@@ -15,7 +15,11 @@ export class Browser {
     this.#url = url
   }
 
-  /** @param address a path, or a URL, of which only the path and the query are used */
+  /**
+   * Sends a request, by default a GET, and stores the cookies of the response.
+   *
+   * @param address a path, or a URL of which only the path and the query are used
+   */
   async open(address: string, request: Partial<HttpRequest> = {}): Promise<HttpResponse> {
     const { pathname, search } = new URL(address, this.#url)
     const matchingCookies = [...this.cookies.values()].filter(

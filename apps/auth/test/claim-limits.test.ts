@@ -46,7 +46,7 @@ test('limits a client to ten verification mails a day, and to one a minute for e
   expect((await requestVerification(auth, await register(auth), { email: newAddress() })).status).toBe(202)
 })
 
-test('applies the pause between two mails to other spellings of the mailbox, but not to other clients', async () => {
+test('applies the pause between two mails to other spellings of the same mailbox, but not to other clients', async () => {
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth, clock } = system
   const agent = await register(auth)
@@ -85,17 +85,18 @@ describe('a network address that several clients share', () => {
     return send(auth.url, { method: 'POST', path: '/api/agent/claim', headers: allHeaders, body })
   }
 
-  test('is limited to ten verification mails in ten minutes over all clients; other addresses are unaffected', async () => {
+  test('is limited to ten verification mails in ten minutes over all its clients, and other addresses are unaffected', async () => {
     await using system = await startVerificationSystem({ env: SETTINGS })
     const { auth } = system
-    const requestAsNewClient = async (address: string, n: number) =>
-      requestVerificationFrom(auth, address, await createClientFrom(auth, `203.0.113.${n}`))
+    /** Requests a verification from the address, as a client that registered at another address. */
+    const requestAsNewClient = async (address: string, clientNumber: number) =>
+      requestVerificationFrom(auth, address, await createClientFrom(auth, `203.0.113.${clientNumber}`))
     for (let n = 0; n < 10; n++) expect((await requestAsNewClient(SHARED_ADDRESS, n)).status).toBe(202)
     expectProblem(await requestAsNewClient(SHARED_ADDRESS, 10), addressLimited(/claim-address/))
     expect((await requestAsNewClient('198.51.100.1', 11)).status).toBe(202)
   })
 
-  test('does not limit a verified client during abuse, and serves new clients again ten minutes later', async () => {
+  test('does not limit a verified client while other clients abuse it, and serves new clients again ten minutes later', async () => {
     await using system = await startVerificationSystem({ env: SETTINGS })
     const { auth, clock } = system
     const [verifiedClient, otherClient] = [await register(auth), await register(auth)]
@@ -155,7 +156,7 @@ describe('a network address that several clients share', () => {
   })
 })
 
-test('sends at most five mails a day to a mailbox over all clients, with the same response format to further requests', async () => {
+test('sends at most five mails a day to a mailbox over all clients, and responds to further requests in the same form', async () => {
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = system
   const email = newAddress()
@@ -174,7 +175,7 @@ test('sends at most five mails a day to a mailbox over all clients, with the sam
   }
   await expect
     .poll(listStates)
-    .toEqual([...['dropped', 'dropped', 'dropped'], ...['sent', 'sent', 'sent', 'sent', 'sent']])
+    .toEqual(['dropped', 'dropped', 'dropped', 'sent', 'sent', 'sent', 'sent', 'sent'])
   expect(system.mail.received).toHaveLength(5)
 })
 
@@ -196,9 +197,11 @@ test('sends the mails about a confirmation and its revocation even when the caps
 test('does not let an agent that only knows an address use up the tries of its mailbox', async () => {
   await using system = await startVerificationSystem()
   const email = newAddress()
-  const stranger = await beginVerification(system, { email })
+  const attemptOfStranger = await beginVerification(system, { email })
   for (let n = 0; n < 20; n++)
-    expect((await completeVerification(system.auth, stranger.agent, { otp: '123456' })).status).toBe(409)
+    expect((await completeVerification(system.auth, attemptOfStranger.agent, { otp: '123456' })).status).toBe(
+      409,
+    )
   const attempt = await beginVerification(system, { email })
   const otp = await showCode(system.auth, attempt)
   expect((await completeVerification(system.auth, attempt.agent, { otp })).status).toBe(200)
@@ -208,12 +211,12 @@ test('locks a mailbox for a day after ten wrong codes, and keeps its earlier ver
   await using system = await startVerificationSystem()
   const { auth, clock } = system
   const email = newAddress()
-  const earlier = await confirmAgent(system, { email })
+  const earlierAttempt = await confirmAgent(system, { email })
   for (let round = 0; round < 2; round++) {
-    const stranger = await beginVerification(system, { email })
-    const code = wrongCode(await showCode(auth, stranger))
+    const attemptOfStranger = await beginVerification(system, { email })
+    const code = wrongCode(await showCode(auth, attemptOfStranger))
     for (let n = 0; n < 5; n++)
-      expect((await completeVerification(auth, stranger.agent, { otp: code })).status).toBe(400)
+      expect((await completeVerification(auth, attemptOfStranger.agent, { otp: code })).status).toBe(400)
   }
   const attempt = await beginVerification(system, { email })
   const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', form: 'agent' } as const
@@ -221,7 +224,7 @@ test('locks a mailbox for a day after ten wrong codes, and keeps its earlier ver
     await completeVerification(auth, attempt.agent, { otp: await showCode(auth, attempt) }),
     locked,
   )
-  expect((await requestAssertion(auth, earlier.agent)).status).toBe(200)
+  expect((await requestAssertion(auth, earlierAttempt.agent)).status).toBe(200)
   clock.now = new Date(clock.now.getTime() + DAY_MS + 60_000)
   const nextAttempt = await beginVerification(system, { email, agent: attempt.agent })
   expect(
@@ -249,8 +252,7 @@ test('responds 503 while the database is unavailable, and accepts the right code
   await using behindProxy = await system.startAnother({ AUTH_DATABASE_URL: proxy.url })
   const attempt = await beginVerification(system)
   const otp = await showCode(system.auth, attempt)
-  const wrongOtp = otp === '000000' ? '000001' : '000000'
-  expect((await completeVerification(behindProxy, attempt.agent, { otp: wrongOtp })).status).toBe(400)
+  expect((await completeVerification(behindProxy, attempt.agent, { otp: wrongCode(otp) })).status).toBe(400)
   await proxy.refuse()
   const unavailable: Refusal = {
     status: 503,

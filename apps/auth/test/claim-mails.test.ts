@@ -43,7 +43,7 @@ const describeAgent = (name: string, registrationDate: string) => `The agent cal
 That name is unverified: an agent can give itself any name. It registered with us on
 ${registrationDate}.`
 
-/** Counts the mails, queued or sent, which report that a verification of the agent has ended. */
+/** Counts the mails, queued or sent, that report the end of a verification of the agent. */
 const countEndMails = async (agentId: string) => {
   const { rows } = await system.stores.db.query(
     `select id from mails where kind = 'claim-ended' and about in (select id from claims where agent_id = $1)`,
@@ -51,14 +51,14 @@ const countEndMails = async (agentId: string) => {
   )
   return rows.length
 }
-/** Waits for the second mail to an address, and finds the secret of the link that revokes the access. */
+/** Waits for the second mail to an address, and finds the secret of its link that ends the agent's access. */
 const findEndSecret = async (email: string) =>
-  findLinkSecret((await system.mail.mails(2, email))[1]?.text ?? '')
+  findLinkSecret((await system.mail.waitForMails(2, email))[1]?.text ?? '')
 
-test('the verification mail has the exact text, without the name of the agent', async () => {
+test('the verification mail has this exact text, without the name of the agent', async () => {
   const agent = await register(system.auth, HOSTILE_NAME)
   const { email, phrase, secret } = await beginVerification(system, { agent })
-  const [mail] = await system.mail.mails(1, email)
+  const [mail] = await system.mail.waitForMails(1, email)
   expect(mail?.subject).toBe('Did you ask an AI agent to use Plainpath for you?')
   expect(
     mail?.text,
@@ -92,14 +92,14 @@ that already has your permission can still ask you again.
 ${DISCLAIMER}`)
 })
 
-test('the mails about an agent’s access have the exact texts, with links in its name disabled, and the link to end the access works once', async () => {
+test('the mails about an agent’s access have these exact texts, in which its name contains no link, and the link to end the access works once', async () => {
   const { auth, clock } = system
   const { agent, email } = await confirmAgent(system, { agent: await register(auth, HOSTILE_NAME) })
   const since = formatLongDate(clock.now)
   const until = formatLongDate(new Date(clock.now.getTime() + THIRTY_DAYS_MS))
   const end = await findEndSecret(email)
   auth.confidential.add(end)
-  const [, confirmationMail] = await system.mail.mails(2, email)
+  const [, confirmationMail] = await system.mail.waitForMails(2, email)
   expect(confirmationMail?.subject).toBe('An AI agent can now send us messages for you')
   expect(
     confirmationMail?.text,
@@ -125,7 +125,7 @@ ${DISCLAIMER}`)
   const endedPage = await pressButton(auth, { end })
   expect([endedPage.status, findHeading(endedPage.text)]).toEqual([200, 'The access has ended'])
   expect(endedPage.text).toContain('use the link in its receipt')
-  const [, , endMail] = await system.mail.mails(3, email)
+  const [, , endMail] = await system.mail.waitForMails(3, email)
   expect(endMail?.subject).toBe('An AI agent can no longer send us messages for you')
   expect(endMail?.text).toBe(`You ended an AI agent's access to Plainpath.
 It can no longer send us messages for you.
@@ -155,18 +155,18 @@ ${DISCLAIMER}`)
 describe('a person gets one mail when', () => {
   test.for([
     {
-      why: 'the agent revokes its verification',
-      end: ({ agent }: ConfirmedAttempt) => revokeVerification(system.auth, agent),
+      cause: 'the agent revokes its verification',
+      endAccess: ({ agent }: ConfirmedAttempt) => revokeVerification(system.auth, agent),
       says: 'An AI agent gave up its access to Plainpath for you.',
     },
     {
-      why: 'the agent deletes its registration',
-      end: ({ agent }: ConfirmedAttempt) => deleteAgent(system.auth, agent),
+      cause: 'the agent deletes its registration',
+      endAccess: ({ agent }: ConfirmedAttempt) => deleteAgent(system.auth, agent),
       says: 'The registration of an AI agent that had access to Plainpath for you was deleted.',
     },
     {
-      why: 'staff revoke the verification',
-      end: async ({ registrationId }: ConfirmedAttempt) =>
+      cause: 'staff revoke the verification',
+      endAccess: async ({ registrationId }: ConfirmedAttempt) =>
         runAuth(
           ['claims', 'revoke', registrationId],
           await system.stores.settingsFor(ORIGIN),
@@ -175,15 +175,15 @@ describe('a person gets one mail when', () => {
       says: "Our staff ended an AI agent's access to Plainpath for you.",
     },
     {
-      why: 'the person says no to another request of the agent',
-      end: async ({ agent, email }: ConfirmedAttempt) =>
+      cause: 'the person says no to another request of the agent',
+      endAccess: async ({ agent, email }: ConfirmedAttempt) =>
         sayNo(system.auth, await beginVerification(system, { agent, email })),
       says: "You ended an AI agent's access to Plainpath.",
     },
-  ])('$why', async ({ end, says }) => {
+  ])('$cause', async ({ endAccess, says }) => {
     const agent = await register(system.auth, 'Atlas the helper')
     const verification = await confirmAgent(system, { agent })
-    await end(verification)
+    await endAccess(verification)
     const findEndMails = () =>
       system.mail.received.filter(
         ({ to, subject }) =>
@@ -206,7 +206,7 @@ describe('a person gets one mail when', () => {
       deleteAgent(otherInstance, agent),
     ])
     expect(await countEndMails(agent.client_id)).toBe(1)
-    const [, , mail] = await system.mail.mails(3, email)
+    const [, , mail] = await system.mail.waitForMails(3, email)
     expect(mail?.subject).toBe('An AI agent can no longer send us messages for you')
   })
 })
@@ -222,14 +222,14 @@ test('the link that ends a replaced verification says that it has ended, and doe
   expect((await requestAssertion(system.auth, first.agent)).status).toBe(200)
 })
 
-test('an agent whose verification has ended is told so, and asked not to ask again; others learn nothing', async () => {
+test('the response tells an agent that its verification has ended, and not to ask again on its own; others learn nothing', async () => {
   const { auth } = system
   const { agent, email } = await confirmAgent(system)
   await pressButton(auth, { end: await findEndSecret(email) })
   const noVerification = { status: 409, code: 'no-claim', error: 'no_claim', form: 'agent' } as const
-  const refused = await requestAssertion(auth, agent)
-  expectProblem(refused, { ...noVerification, says: /has ended.*Do not ask the person again on your own/ })
-  expect(refused.text).not.toMatch(/person ended|ended by/)
+  const refusal = await requestAssertion(auth, agent)
+  expectProblem(refusal, { ...noVerification, says: /has ended.*Do not ask the person again on your own/ })
+  expect(refusal.text).not.toMatch(/person ended|ended by/)
   const stranger = await register(auth)
   expectProblem(await requestAssertion(auth, stranger), {
     ...noVerification,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asAgent, basicAuth, json, type RegisteredAgent, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { rawRequest, send, sendRaw } from './send.ts'
+import { formatRawRequest, send, sendRaw } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 import {
   beginVerification,
@@ -41,7 +41,7 @@ const invalidRequest = (says?: RegExp): Refusal => ({
 describe('POST /api/agent/claim refuses, storing and mailing nothing:', () => {
   test.for([
     ['no address', {}],
-    ['null for an address', { email: null }],
+    ['null as the address', { email: null }],
     ['a number as the address', { email: 5 }],
     ['two different addresses', { email: 'a@example.org', login_hint: 'b@example.org' }],
     ['an invisible character', { email: `a\u200b${CANARY}@example.org` }],
@@ -114,7 +114,7 @@ describe('POST /api/agent/claim/complete refuses, counting no try:', () => {
     ['a list of codes', { otp: ['123456', '123457'] }],
     ['a long code', { otp: '1'.repeat(65) }],
     ['two different codes', { otp: '123456', user_code: '123457' }],
-    ['an attempt id in another form', { otp: '123456', claim_attempt_id: `${CANARY}' or 1=1` }],
+    ['an attempt id in the wrong form', { otp: '123456', claim_attempt_id: `${CANARY}' or 1=1` }],
   ] satisfies [string, unknown][])('%s', async ([_title, body]) => {
     const attempt = await beginVerification(system)
     await showCode(auth, attempt)
@@ -138,7 +138,7 @@ describe('POST /api/agent/claim/complete refuses, counting no try:', () => {
 })
 
 describe('/claim', () => {
-  test('the mailed link has the configured origin, whatever the Host header', async () => {
+  test('the mailed link has the configured origin, whatever the forwarding headers say', async () => {
     const email = newAddress()
     auth.confidential.add(email)
     const body = JSON.stringify({ email })
@@ -149,9 +149,9 @@ describe('/claim', () => {
       'X-Forwarded-Host: evil.example',
       'Forwarded: host=evil.example;proto=http',
     ]
-    const [response] = await sendRaw(auth.url, rawRequest('POST /api/agent/claim', headers, body))
+    const [response] = await sendRaw(auth.url, formatRawRequest('POST /api/agent/claim', headers, body))
     expect(response?.status).toBe(202)
-    const [mail] = await system.mail.mails(1, email)
+    const [mail] = await system.mail.waitForMails(1, email)
     const links = mail?.text.match(/https?:\/\/\S+/g)
     expect(links).toEqual([
       'https://plainpath.example',
@@ -160,11 +160,11 @@ describe('/claim', () => {
     auth.confidential.add(String(links?.[1]).slice(-43))
   })
 
-  test('shows the name of the agent in no mail before the confirmation, and then in one line', async () => {
+  test('shows the name of the agent in no mail before the confirmation, and afterwards only on one line', async () => {
     const attempt = await beginVerification(system, { agent })
     const otp = await showCode(auth, attempt)
     expect((await completeVerification(auth, agent, { otp })).status).toBe(200)
-    const mails = await system.mail.mails(2, attempt.email)
+    const mails = await system.mail.waitForMails(2, attempt.email)
     expect(mails[0]?.raw).not.toMatch(/evil|html/i)
     expect(mails[1]?.text.match(/^.*evil.*$/gm)).toEqual([expect.stringMatching(/^ {3}“[^“”]*”$/)])
     for (const { text, to, parsed } of mails) {
@@ -204,7 +204,7 @@ describe('/claim', () => {
       expect([page.status, findHeading(page.text)]).toEqual([404, 'This link does not work'])
   })
 
-  test('rejects forms from other sites and other origins, and accepts a form whose origin is hidden', async () => {
+  test('rejects forms from other sites and other origins, and accepts a form with the origin null', async () => {
     const attempt = await beginVerification(system)
     const yes = { attempt: attempt.secret, answer: 'yes' }
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }]) {

@@ -27,7 +27,7 @@ afterAll(async () => {
   await system[Symbol.asyncDispose]()
 })
 
-/** Gets a token for the agent and introspects it. @returns the address in the response */
+/** Gets a token for the agent, introspects it with `claims=email`, and returns the address in the response. */
 async function introspectAddress({ agent }: Attempt): Promise<unknown> {
   const { auth } = system
   const assertion = await getAssertion(auth, agent)
@@ -44,33 +44,35 @@ async function introspectAddress({ agent }: Attempt): Promise<unknown> {
   return decodeJwt<{ token_introspection: { email?: string } }>(introspection.text).token_introspection.email
 }
 
-test('confirms one spelling of an address at a time: introspection returns the one that was confirmed last', async () => {
-  const plain = newAddress()
-  const tagged = plain.replace('@', '+tag@')
-  const first = await confirmAgent(system, { email: tagged })
-  expect(await introspectAddress(first)).toBe(tagged)
-  await beginVerification(system, { agent: first.agent, email: plain })
-  expect(await introspectAddress(first)).toBe(tagged)
-  await confirmAgent(system, { agent: first.agent, email: plain })
-  expect(await introspectAddress(first)).toBe(plain)
+test('introspection returns the spelling of the address that the person confirmed last', async () => {
+  const plainAddress = newAddress()
+  const taggedAddress = plainAddress.replace('@', '+tag@')
+  const firstAttempt = await confirmAgent(system, { email: taggedAddress })
+  expect(await introspectAddress(firstAttempt)).toBe(taggedAddress)
+  await beginVerification(system, { agent: firstAttempt.agent, email: plainAddress })
+  expect(await introspectAddress(firstAttempt)).toBe(taggedAddress)
+  await confirmAgent(system, { agent: firstAttempt.agent, email: plainAddress })
+  expect(await introspectAddress(firstAttempt)).toBe(plainAddress)
 })
 
-test('after a person declines, an agent can mail the address that confirmed it, with other capitals, but no other address of that mailbox', async () => {
-  const plain = newAddress()
-  const tagged = plain.replace('@', '+tag@')
-  const confirmedAttempt = await confirmAgent(system, { email: tagged })
-  expect((await sayNo(system.auth, await beginVerification(system, { email: plain }))).status).toBe(200)
+test('after a person declines, an agent can mail the address that confirmed it, even in other capitals, but no other address of that mailbox', async () => {
+  const plainAddress = newAddress()
+  const taggedAddress = plainAddress.replace('@', '+tag@')
+  const confirmedAttempt = await confirmAgent(system, { email: taggedAddress })
+  expect((await sayNo(system.auth, await beginVerification(system, { email: plainAddress }))).status).toBe(
+    200,
+  )
   await beginVerification(system, {
     agent: confirmedAttempt.agent,
-    email: tagged.replace('canary', 'Canary'),
+    email: taggedAddress.replace('canary', 'Canary'),
   })
   const receivedBefore = system.mail.received.length
-  const response = await requestVerification(system.auth, confirmedAttempt.agent, { email: plain })
+  const response = await requestVerification(system.auth, confirmedAttempt.agent, { email: plainAddress })
   expect(response.status, response.text).toBe(202)
   const { claim_attempt_id: id } = JSON.parse(response.text) as { claim_attempt_id: string }
   const findMails = async () =>
     (await system.stores.db.query('select state from mails where about = $1', [id])).rows
   await expect.poll(findMails).toEqual([{ state: 'dropped' }])
   expect(system.mail.received).toHaveLength(receivedBefore)
-  expect(await introspectAddress(confirmedAttempt)).toBe(tagged)
+  expect(await introspectAddress(confirmedAttempt)).toBe(taggedAddress)
 })

@@ -27,6 +27,16 @@ import {
 } from './verification-client.ts'
 
 const MINUTE_MS = 60_000
+
+const createRefusal = (status: number, code: string, error: string): Refusal => ({
+  status,
+  code,
+  error,
+  form: 'agent',
+})
+const codeNotShown = createRefusal(409, 'code-not-shown', 'authorization_pending')
+const locked = createRefusal(410, 'otp-locked', 'otp_locked')
+
 let system: VerificationSystem
 let auth: RunningAuth
 beforeAll(async () => {
@@ -73,7 +83,7 @@ test('a person confirms an agent with the phrase, the page and the code, and the
     resend_after: 60,
   })
 
-  const [mail] = await system.mail.mails(1, email)
+  const [mail] = await system.mail.waitForMails(1, email)
   expect(mail?.text).toContain(beginBody.match_phrase)
   const secret = findLinkSecret(mail?.text ?? '')
   auth.confidential.add(secret)
@@ -84,10 +94,10 @@ test('a person confirms an agent with the phrase, the page and the code, and the
   expect(page.text).toContain(`<code id="match-phrase">${beginBody.match_phrase}</code>`)
   expect(page.text).toContain('“Atlas &lt;the agent&gt; &amp; co”')
   expect(page.text).toContain('unverified')
-  await expectPage(page)
+  await expectSafePage(page)
 
   const codePage = await sayYes(auth, { secret })
-  await expectPage(codePage)
+  await expectSafePage(codePage)
   const otp = findCode(codePage.text)
   const completeResponse = await completeVerification(auth, agent, { otp })
   expect(completeResponse.status, completeResponse.text).toBe(200)
@@ -110,18 +120,24 @@ test('a person confirms an agent with the phrase, the page and the code, and the
   })
   expect(payload).toMatchObject({ sub: beginBody.registration_id, client_id: agent.client_id })
   expect(Object.keys(payload).sort()).toEqual([
-    ...['aud', 'client_id', 'exp', 'iat'],
-    ...['identity_type', 'iss', 'jti', 'sub'],
+    'aud',
+    'client_id',
+    'exp',
+    'iat',
+    'identity_type',
+    'iss',
+    'jti',
+    'sub',
   ])
   expect(decodeProtectedHeader(completeBody.identity_assertion).kid).toBe(keys.keys[0].kid)
 
-  const [, confirmationMail] = await system.mail.mails(2, email)
+  const [, confirmationMail] = await system.mail.waitForMails(2, email)
   expect(confirmationMail?.subject).toContain('can now send us messages for you')
   const end = findLinkSecret(confirmationMail?.text ?? '')
   auth.confidential.add(end)
   const endPage = await openClaimPage(auth, { end })
   expect(findHeading(endPage.text)).toBe('Do you want to end this agent’s access?')
-  await expectPage(endPage)
+  await expectSafePage(endPage)
   expect(await countLiveVerifications(agent.client_id)).toBe(1)
   const endedPage = await pressButton(auth, { end })
   expect([endedPage.status, findHeading(endedPage.text)]).toEqual([200, 'The access has ended'])
@@ -132,7 +148,7 @@ test('a person confirms an agent with the phrase, the page and the code, and the
 })
 
 /** Checks the headers and the markup of a page whose URL contains a secret, and that it does not show the address. */
-async function expectPage(page: Awaited<ReturnType<typeof openClaimPage>>) {
+async function expectSafePage(page: Awaited<ReturnType<typeof openClaimPage>>) {
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   expect(page.headers.get('cache-control')).toBe('no-store')
   expect(page.headers.get('referrer-policy')).toBe('no-referrer')
@@ -157,13 +173,6 @@ test('changes nothing when a scanner opens the link of a mail', async () => {
   expect(await readAttempt()).toEqual(before)
   expectProblem(await completeVerification(auth, attempt.agent, { otp: '123456' }), codeNotShown)
 })
-const agentRefusal = (status: number, code: string, error: string): Refusal => ({
-  status,
-  code,
-  error,
-  form: 'agent',
-})
-const codeNotShown = agentRefusal(409, 'code-not-shown', 'authorization_pending')
 
 test('accepts the right code from exactly one of twenty simultaneous requests at two instances', async () => {
   await using otherInstance = await system.startAnother()
@@ -179,10 +188,10 @@ test('accepts the right code from exactly one of twenty simultaneous requests at
   expect(successes).toBe(1)
   // On a busy machine, some requests wait for the row until they time out.
   expect(responses.filter(({ status }) => ![200, 409, 410, 503].includes(status))).toEqual([])
-  expect((await system.mail.mails(2, attempt.email)).length).toBe(2)
+  expect((await system.mail.waitForMails(2, attempt.email)).length).toBe(2)
 })
 
-test('counts five of twenty simultaneous wrong codes at two instances, and then rejects the right code', async () => {
+test('counts only five of twenty simultaneous wrong codes at two instances, and then rejects the right code', async () => {
   await using otherInstance = await system.startAnother()
   const attempt = await beginVerification(system)
   const otp = await showCode(auth, attempt)
@@ -205,15 +214,15 @@ test('rejects the right code after five wrong codes, whose responses say how man
   const otp = await showCode(auth, attempt)
   for (const remaining of [4, 3, 2, 1, 0]) {
     const response = await completeVerification(auth, attempt.agent, { otp: wrongCode(otp) })
-    expectProblem(response, agentRefusal(400, 'otp-invalid', 'otp_invalid'))
+    expectProblem(response, createRefusal(400, 'otp-invalid', 'otp_invalid'))
     expect(JSON.parse(response.text)).toMatchObject({ attempts_remaining: remaining })
   }
   expectProblem(await completeVerification(auth, attempt.agent, { otp }), locked)
-  expect(findHeading((await openClaimPage(auth, toPageQuery(attempt))).text)).toBe('Too many wrong codes')
+  expect(findHeading((await openClaimPage(auth, { attempt: attempt.secret })).text)).toBe(
+    'Too many wrong codes',
+  )
   expect((await sayYes(auth, attempt)).status).toBe(410)
 })
-const locked = agentRefusal(410, 'otp-locked', 'otp_locked')
-const toPageQuery = ({ secret }: { secret: string }) => ({ attempt: secret })
 
 test('allows ten wrong codes for a mailbox, over all attempts and agents', async () => {
   const email = newAddress('canary+tag')
@@ -231,20 +240,20 @@ test('allows ten wrong codes for a mailbox, over all attempts and agents', async
 
 test('accepts a code for ten minutes, shows a new one at each press, and shows at most three', async () => {
   const attempt = await beginVerification(system)
-  const first = await showCode(auth, attempt)
+  const firstCode = await showCode(auth, attempt)
   system.clock.now = new Date(system.clock.now.getTime() + 10 * MINUTE_MS)
-  const expired = await completeVerification(auth, attempt.agent, { otp: first })
-  expectProblem(expired, agentRefusal(410, 'otp-expired', 'otp_expired'))
+  const expiredResponse = await completeVerification(auth, attempt.agent, { otp: firstCode })
+  expectProblem(expiredResponse, createRefusal(410, 'otp-expired', 'otp_expired'))
   expect(await findAttempt(attempt.id)).toMatchObject({ tries: 0 })
-  const second = await showCode(auth, attempt)
-  const third = await showCode(auth, attempt)
-  const fourth = await sayYes(auth, attempt)
-  expect([fourth.status, findHeading(fourth.text)]).toEqual([410, 'We cannot show more codes'])
-  expect((await completeVerification(auth, attempt.agent, { otp: second })).status).toBe(
-    second === third ? 200 : 400,
+  const secondCode = await showCode(auth, attempt)
+  const thirdCode = await showCode(auth, attempt)
+  const fourthPage = await sayYes(auth, attempt)
+  expect([fourthPage.status, findHeading(fourthPage.text)]).toEqual([410, 'We cannot show more codes'])
+  expect((await completeVerification(auth, attempt.agent, { otp: secondCode })).status).toBe(
+    secondCode === thirdCode ? 200 : 400,
   )
   system.clock.now = new Date(system.clock.now.getTime() + 10 * MINUTE_MS - 1_000)
-  expect((await completeVerification(auth, attempt.agent, { otp: third })).status).toBe(200)
+  expect((await completeVerification(auth, attempt.agent, { otp: thirdCode })).status).toBe(200)
 })
 
 test('rejects the code of another agent or of an earlier attempt', async () => {
@@ -256,7 +265,7 @@ test('rejects the code of another agent or of an earlier attempt', async () => {
   const secondAttempt = await beginVerification(system, { agent: own.agent, email: own.email })
   await showCode(auth, secondAttempt)
   const superseded = await completeVerification(auth, own.agent, { otp, claim_attempt_id: own.id })
-  expectProblem(superseded, agentRefusal(410, 'claim-superseded', 'claim_superseded'))
+  expectProblem(superseded, createRefusal(410, 'claim-superseded', 'claim_superseded'))
   expect(findHeading((await openClaimPage(auth, { attempt: own.secret })).text)).toBe(
     'There is a newer e-mail',
   )
@@ -265,7 +274,7 @@ test('rejects the code of another agent or of an earlier attempt', async () => {
 
 test('rejects steps that are out of order, and repeated steps after the attempt is completed', async () => {
   const agent = await register(auth)
-  const unknownAttempt = agentRefusal(400, 'claim-unknown', 'invalid_claim_token')
+  const unknownAttempt = createRefusal(400, 'claim-unknown', 'invalid_claim_token')
   expectProblem(await completeVerification(auth, agent, { otp: '123456' }), unknownAttempt)
   const attempt = await beginVerification(system, { agent })
   expectProblem(
@@ -276,14 +285,14 @@ test('rejects steps that are out of order, and repeated steps after the attempt 
     expectProblem(await completeVerification(auth, agent, { otp: '123456' }), codeNotShown)
   const otp = await showCode(auth, attempt)
   expect((await completeVerification(auth, agent, { user_code: otp })).status).toBe(200)
-  const completed = agentRefusal(409, 'claim-completed', 'previously_claimed')
+  const completed = createRefusal(409, 'claim-completed', 'previously_claimed')
   expectProblem(await completeVerification(auth, agent, { otp }), completed)
   expect([(await sayYes(auth, attempt)).status, (await sayNo(auth, attempt)).status]).toEqual([410, 410])
   expect(findHeading((await openClaimPage(auth, { attempt: attempt.secret })).text)).toBe('This is done')
   expect(await countLiveVerifications(agent.client_id)).toBe(1)
 })
 
-test('declining also revokes the agent’s verification for the same address, but not for another', async () => {
+test('declining also revokes the agent’s verification by the same address, but not by another address', async () => {
   const agent = await register(auth)
   const { email, ...first } = await confirmAgent(system, { agent })
   const other = await beginVerification(system, { agent })
@@ -309,17 +318,17 @@ test('declining also ends another agent’s attempt whose code was shown, and dr
   const otp = await showCode(auth, first)
   const page = await sayNo(auth, second)
   expect([page.status, findHeading(page.text)]).toEqual([200, 'You said no'])
-  const declined = agentRefusal(410, 'claim-declined', 'access_denied')
+  const declined = createRefusal(410, 'claim-declined', 'access_denied')
   expectProblem(await completeVerification(auth, first.agent, { otp }), declined)
   expectProblem(await completeVerification(auth, second.agent, { otp }), declined)
   expect(await countLiveVerifications(first.agent.client_id)).toBe(0)
-  const third = await register(auth)
-  expect((await requestVerification(auth, third, { email: email.toUpperCase() })).status).toBe(202)
-  await expect.poll(async () => (await listMailStates(third.client_id)).join()).toBe('dropped')
+  const thirdAgent = await register(auth)
+  expect((await requestVerification(auth, thirdAgent, { email: email.toUpperCase() })).status).toBe(202)
+  await expect.poll(async () => (await listMailStates(thirdAgent.client_id)).join()).toBe('dropped')
   expect(
     system.mail.received.filter(({ to }) => to.some((each) => each.toLowerCase() === email)),
   ).toHaveLength(2)
-  expectProblem(await completeVerification(auth, third, { otp }), codeNotShown)
+  expectProblem(await completeVerification(auth, thirdAgent, { otp }), codeNotShown)
 })
 const listMailStates = async (agentId: string) => {
   const { rows } = await system.stores.db.query<{ state: string }>(
@@ -337,12 +346,12 @@ describe('accepts a code that is written', () => {
       'in full-width digits',
       (code: string) => code.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
     ],
-  ] as const)('%s', async ([_title, write]) => {
+  ] as const)('%s', async ([_title, format]) => {
     const attempt = await beginVerification(system)
     const code = await showCode(auth, attempt)
-    const wrong = await completeVerification(auth, attempt.agent, { otp: write(wrongCode(code)) })
-    expect(JSON.parse(wrong.text)).toMatchObject({ code: 'otp-invalid', attempts_remaining: 4 })
-    expect((await completeVerification(auth, attempt.agent, { otp: write(code) })).status).toBe(200)
+    const wrongResponse = await completeVerification(auth, attempt.agent, { otp: format(wrongCode(code)) })
+    expect(JSON.parse(wrongResponse.text)).toMatchObject({ code: 'otp-invalid', attempts_remaining: 4 })
+    expect((await completeVerification(auth, attempt.agent, { otp: format(code) })).status).toBe(200)
   })
 })
 
@@ -370,7 +379,7 @@ test('deleting the agent ends its verification and invalidates its links', async
     expect((await openClaimPage(auth, { attempt: secret })).status).toBe(404)
 })
 
-test('an address can confirm several agents, each separately; a new address of an agent replaces the old one', async () => {
+test('an address can confirm several agents, each separately, and a new address of an agent replaces the old one', async () => {
   const email = newAddress()
   const [first, second] = [await confirmAgent(system, { email }), await confirmAgent(system, { email })]
   expect(await countLiveVerifications(first.agent.client_id)).toBe(1)

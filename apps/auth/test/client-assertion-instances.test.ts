@@ -5,7 +5,7 @@ import { asAgent, json, type RegisteredAgent, register, requestToken } from './a
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
-  assertionFields,
+  createAssertionFields,
   type KeyAgent,
   newKey,
   registerKeys,
@@ -36,7 +36,7 @@ describe.for(TOKEN_PLACES)('client assertions at two instances on one database, 
   test('accepts exactly one of ten simultaneous uses of an assertion, over both instances', async () => {
     const agent = await registerKeys(auth)
     for (let round = 0; round < 5; round++) {
-      const fields = assertionFields(await signAssertion(auth, agent))
+      const fields = createAssertionFields(await signAssertion(auth, agent))
       const uses = Array.from({ length: 10 }, (_, n) =>
         requestTokenWith(n % 2 ? auth : otherInstance, fields),
       )
@@ -50,9 +50,9 @@ describe.for(TOKEN_PLACES)('client assertions at two instances on one database, 
   test('accepts the same jti from two clients, once from each', async () => {
     const [agent, otherAgent] = [await registerKeys(auth), await registerKeys(auth)]
     const useJti = async (client: KeyAgent, jti = 'the-same') =>
-      (await requestTokenWith(auth, assertionFields(await signAssertion(auth, client, { jti })))).status
+      (await requestTokenWith(auth, createAssertionFields(await signAssertion(auth, client, { jti })))).status
     expect([await useJti(agent), await useJti(otherAgent), await useJti(agent)]).toEqual([200, 200, 401])
-    // These jtis differ from 'the-same', and using one does not affect the other client.
+    // These jtis are only similar to 'the-same', and their use by one client does not affect the other client.
     const { client_id: otherId } = otherAgent
     const similarJtis = [`${otherId}the-same`, `${otherId}\nthe-same`, 'the-same\n', 'the-same ']
     for (const jti of similarJtis)
@@ -65,34 +65,34 @@ describe.for(TOKEN_PLACES)('client assertions at two instances on one database, 
     await using instance = await startInstance(stores, { now: () => clock.now })
     const agent = await registerKeys(instance)
     const exp = Math.floor(clock.now.getTime() / 1000) + 60
-    const usedFields = assertionFields(await signAssertion(instance, agent, { exp }))
+    const usedFields = createAssertionFields(await signAssertion(instance, agent, { exp }))
     expect((await requestTokenWith(instance, usedFields)).status).toBe(200)
     clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS - 1) * 1000)
     await sweepUsedJtis(stores.db, clock.now)
     expectProblem(await requestTokenWith(instance, usedFields), invalidClient)
     const response = await requestTokenWith(
       instance,
-      assertionFields(await signAssertion(instance, agent, { exp })),
+      createAssertionFields(await signAssertion(instance, agent, { exp })),
     )
     expect(response.status).toBe(200)
     clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000)
     expectProblem(
-      await requestTokenWith(instance, assertionFields(await signAssertion(instance, agent, { exp }))),
+      await requestTokenWith(instance, createAssertionFields(await signAssertion(instance, agent, { exp }))),
       invalidClient,
     )
   })
 
-  test('rejects a used assertion after a restart and the loss of Redis data', async () => {
+  test('rejects a used assertion even after a restart and the loss of all data in Redis', async () => {
     const agent = await registerKeys(auth)
-    const stopped = await startInstance(stores)
-    const fields = assertionFields(await signAssertion(stopped, agent))
-    expect((await requestTokenWith(stopped, fields)).status).toBe(200)
-    await stopped[Symbol.asyncDispose]()
+    const stoppedInstance = await startInstance(stores)
+    const fields = createAssertionFields(await signAssertion(stoppedInstance, agent))
+    expect((await requestTokenWith(stoppedInstance, fields)).status).toBe(200)
+    await stoppedInstance[Symbol.asyncDispose]()
     await stores.redis?.lose()
-    await using restarted = await startInstance(stores)
-    for (const each of [restarted, auth, otherInstance])
+    await using restartedInstance = await startInstance(stores)
+    for (const each of [restartedInstance, auth, otherInstance])
       expectProblem(await requestTokenWith(each, fields), invalidClient)
-    expect((await requestTokenByKey(restarted, agent)).status).toBe(200)
+    expect((await requestTokenByKey(restartedInstance, agent)).status).toBe(200)
   })
 
   const replaceKeys = async (agent: KeyAgent | RegisteredAgent, key: Awaited<ReturnType<typeof newKey>>) => {
@@ -130,7 +130,7 @@ describe.for(TOKEN_PLACES)('client assertions at two instances on one database, 
       .toBe(200)
   })
 
-  test('accepts only one of two keys that simultaneous requests set, and no longer the secret', async () => {
+  test('accepts only one of two keys that simultaneous requests set, and rejects the secret', async () => {
     const agent = await register(auth)
     const keys = await Promise.all([newKey(), newKey()])
     const statuses = (await Promise.all(keys.map((key) => replaceKeys(agent, key)))).map(

@@ -6,9 +6,9 @@ import { asAgent, basicAuth, GRANT, type RegisteredAgent, register } from './age
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import {
-  assertionFields,
-  assertionHeader,
   createAssertionClaims,
+  createAssertionFields,
+  createAssertionHeader,
   type KeyAgent,
   type KeyPair,
   newKey,
@@ -18,7 +18,7 @@ import {
   requestTokenWith,
   signAssertion,
 } from './key-agent.ts'
-import { type HttpResponse, rawRequest, send, sendRaw } from './send.ts'
+import { formatRawRequest, type HttpResponse, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
@@ -28,7 +28,7 @@ const UNKNOWN_ID = `agt_${'A'.repeat(22)}`
 let auth: RunningAuth
 let agent: KeyAgent
 let otherAgent: KeyAgent
-let edwardsAgent: KeyAgent
+let ed25519Agent: KeyAgent
 let twoKeyAgent: KeyAgent & { readonly secondKey: KeyPair }
 let threeKeyAgent: KeyAgent
 let secretAgent: RegisteredAgent
@@ -36,7 +36,7 @@ beforeAll(async () => {
   auth = await startAuth()
   agent = await registerKeys(auth)
   otherAgent = await registerKeys(auth)
-  edwardsAgent = await registerKeys(auth, await newKey('Ed25519'))
+  ed25519Agent = await registerKeys(auth, await newKey('Ed25519'))
   const [firstKey, secondKey, thirdKey] = [await newKey(), await newKey(), await newKey('Ed25519')]
   twoKeyAgent = { ...(await registerKeys(auth, firstKey, secondKey)), secondKey }
   threeKeyAgent = { ...(await registerKeys(auth, await newKey(), await newKey(), thirdKey)), key: thirdKey }
@@ -56,23 +56,26 @@ type Claims = Record<string, unknown>
 const withClaims =
   (claims: () => Claims, header: Claims = {}, getAgent = () => agent) =>
   async () =>
-    requestTokenWith(auth, assertionFields(await signAssertion(auth, getAgent(), claims(), header)))
+    requestTokenWith(auth, createAssertionFields(await signAssertion(auth, getAgent(), claims(), header)))
 const withHeader = (header: Claims, getAgent = () => agent) => withClaims(() => ({}), header, getAgent)
 const encodeParts = (...parts: unknown[]) =>
   parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
 
-/** Sends an assertion with valid claims and this signature. */
+/** Sends an assertion with valid claims and the signature that `sign` returns. */
 async function sendWithSignature(header: Claims, sign: (input: string) => string): Promise<HttpResponse> {
   const input = encodeParts({ kid: agent.key.jwk.kid, ...header }, createAssertionClaims(auth, agent))
-  return requestTokenWith(auth, assertionFields(`${input}.${sign(input)}`))
+  return requestTokenWith(auth, createAssertionFields(`${input}.${sign(input)}`))
 }
 
-/** Signs an assertion with ES256 by the agent's key, even under a header that a library would refuse, and sends it. */
+/** Sends an assertion that is signed with the agent's key. Signs it without a JWT library, which would refuse some headers. */
 async function sendSignedByKey(header: Claims): Promise<HttpResponse> {
   const input = encodeParts({ kid: agent.key.jwk.kid, ...header }, createAssertionClaims(auth, agent))
   const algorithm = { name: 'ECDSA', hash: 'SHA-256' }
   const signature = await crypto.subtle.sign(algorithm, agent.key.privateKey, Buffer.from(input))
-  return requestTokenWith(auth, assertionFields(`${input}.${Buffer.from(signature).toString('base64url')}`))
+  return requestTokenWith(
+    auth,
+    createAssertionFields(`${input}.${Buffer.from(signature).toString('base64url')}`),
+  )
 }
 
 describe('a client with keys gets a token for an assertion', () => {
@@ -84,20 +87,20 @@ describe('a client with keys gets a token for an assertion', () => {
       withClaims(() => ({ nbf: nowSeconds() + 8, iat: nowSeconds() + 8 })),
     ],
     ['without iat and nbf', withClaims(() => ({ iat: undefined }))],
-    ['with the algorithm Ed25519', withHeader({ alg: 'Ed25519' }, () => edwardsAgent)],
-    ['with the algorithm EdDSA, by the same key', withHeader({ alg: 'EdDSA' }, () => edwardsAgent)],
+    ['with the algorithm Ed25519', withHeader({ alg: 'Ed25519' }, () => ed25519Agent)],
+    ['with the algorithm EdDSA and the same key', withHeader({ alg: 'EdDSA' }, () => ed25519Agent)],
     ['without kid, if there is one key', withHeader({ kid: undefined })],
-    ['without kid, by the first of two keys', withHeader({ kid: undefined }, () => twoKeyAgent)],
+    ['without kid, signed with the first of two keys', withHeader({ kid: undefined }, () => twoKeyAgent)],
     [
-      'without kid, by the second of two keys',
+      'without kid, signed with the second of two keys',
       withHeader({ kid: undefined }, () => withSecondKey(twoKeyAgent)),
     ],
     [
-      'without kid, by the last of three keys of two types',
+      'without kid, signed with the last of three keys of two types',
       withHeader({ kid: undefined }, () => threeKeyAgent),
     ],
-    ['by the first of two keys', withHeader({}, () => twoKeyAgent)],
-    ['by the second of two keys', withHeader({}, () => withSecondKey(twoKeyAgent))],
+    ['signed with the first of two keys', withHeader({}, () => twoKeyAgent)],
+    ['signed with the second of two keys', withHeader({}, () => withSecondKey(twoKeyAgent))],
     ['without typ', () => sendSignedByKey({ alg: 'ES256' })],
     ['with the typ JWT', withHeader({ typ: 'JWT' })],
     ['with the typ client-authentication+jwt', withHeader({ typ: 'client-authentication+jwt' })],
@@ -112,7 +115,7 @@ describe('a client with keys gets a token for an assertion', () => {
   })
 })
 
-/** Encrypted JWTs. Decrypting the first would take 2,147,483,647 hashes. The second claims to be compressed. */
+/** Encrypted JWTs. To decrypt the first would take 2,147,483,647 hashes. The second says that it is compressed. */
 const ENCRYPTED_JWTS = [
   { alg: 'PBES2-HS256+A128KW', enc: 'A128GCM', p2s: 'AAAAAAAAAAA', p2c: 2_147_483_647 },
   { alg: 'dir', enc: 'A128GCM', zip: 'DEF' },
@@ -121,7 +124,7 @@ const ENCRYPTED_JWTS = [
 ].map((header) => `${encodeParts(header)}.AAAA.AAAA.AAAA.AAAA`)
 
 const sendWithClientId = async (client_id: string) =>
-  requestTokenWith(auth, { ...assertionFields(await signAssertion(auth, agent)), client_id })
+  requestTokenWith(auth, { ...createAssertionFields(await signAssertion(auth, agent)), client_id })
 
 describe('an assertion is refused, and its jti is not stored,', () => {
   const AUDIENCE = /^The aud claim must be exactly https:\/\/plainpath\.example, as a string/
@@ -147,7 +150,7 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     ['without aud', withClaims(() => ({ aud: undefined })), AUDIENCE],
     ['for the token endpoint', withClaims(() => ({ aud: `${auth.origin}/oauth/token` })), AUDIENCE],
     [
-      'for the issuer and another',
+      'for the issuer and another server',
       withClaims(() => ({ aud: [auth.origin, 'https://other.example'] })),
       AUDIENCE,
     ],
@@ -205,7 +208,7 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     ['with alg None', () => sendWithSignature({ alg: 'None' }, () => ''), ALGORITHM],
     [
       'with HS256 and the public key as the secret',
-      () => sendWithSignature({ alg: 'HS256' }, hmac),
+      () => sendWithSignature({ alg: 'HS256' }, signWithPublicKeyAsSecret),
       ALGORITHM,
     ],
     ['with RS256', () => sendRs256(), ALGORITHM],
@@ -218,7 +221,7 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     ['with a signature of zeros', () => sendWithSignature({ alg: 'ES256' }, () => 'A'.repeat(86)), UNPROVEN],
     ['without a signature', () => sendWithSignature({ alg: 'ES256' }, () => ''), UNPROVEN],
     ['with a signature that is too short', () => sendWithSignature({ alg: 'ES256' }, () => 'AAAA'), UNPROVEN],
-    ['with b64 false', () => sendUnencoded(), HEADER],
+    ['with b64 false', () => sendUnencodedPayload(), HEADER],
     ['with an unknown crit', () => sendSignedByKey({ alg: 'ES256', crit: ['x'], x: 1 }), HEADER],
     ['with an empty crit', () => sendSignedByKey({ alg: 'ES256', crit: [] }), HEADER],
     ['with its own jwk', () => sendSelfSigned({ jwk: true }), HEADER],
@@ -231,35 +234,35 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     ['with a kid that is a number', withHeader({ kid: 1 }), HEADER],
     ['with an unknown kid', withHeader({ kid: 'other' }, () => twoKeyAgent), OTHER_KEY],
     ['with the kid of the other of two keys', () => sendWithOtherKid(twoKeyAgent.secondKey), OTHER_KEY],
-    ['signed by the key of another client', () => sendSignedByOther(), UNPROVEN],
+    ['signed with the key of another client', () => sendSignedByOtherAgent(), UNPROVEN],
     ['with the typ of an access token', withHeader({ typ: 'at+jwt' }), TYPE],
     ['with the typ of an introspection response', withHeader({ typ: 'token-introspection+jwt' }), TYPE],
     ['with the typ of an identity assertion', withHeader({ typ: 'identity-assertion+jwt' }), TYPE],
-    ['that is not a JWT', () => requestTokenWith(auth, assertionFields('e30.e30')), NOT_A_JWT],
+    ['that is not a JWT', () => requestTokenWith(auth, createAssertionFields('e30.e30')), NOT_A_JWT],
     [
       'with an empty header and without claims',
-      () => requestTokenWith(auth, assertionFields('e30.e30.')),
+      () => requestTokenWith(auth, createAssertionFields('e30.e30.')),
       ALGORITHM,
     ],
     ...ENCRYPTED_JWTS.map((jwe, n): [string, () => Promise<HttpResponse>, RegExp] => [
       `that is encrypted (${n})`,
-      () => requestTokenWith(auth, assertionFields(jwe)),
+      () => requestTokenWith(auth, createAssertionFields(jwe)),
       NOT_A_JWT,
     ]),
     [
       'with four parts',
-      async () => requestTokenWith(auth, assertionFields(`${await signAssertion(auth, agent)}.AAAA`)),
+      async () => requestTokenWith(auth, createAssertionFields(`${await signAssertion(auth, agent)}.AAAA`)),
       NOT_A_JWT,
     ],
     ['of a client that has a secret', () => sendForSecretClient(), UNPROVEN],
-    ['replaced by a secret, although the client has keys', () => sendSecretForKeyClient(), SECRET],
+    ['replaced with a secret, although the client has keys', () => sendSecretForKeyClient(), SECRET],
   ] satisfies [string, () => Promise<HttpResponse>, RegExp][])('%s', async ([_title, sendRequest, says]) => {
     const { text } = await expectRefusal(auth, sendRequest, { ...invalidClient, says })
     expect(text).not.toMatch(/recover/)
     expect((await requestTokenByKey(auth, agent)).status).toBe(200)
   })
 
-  const hmac = (input: string) =>
+  const signWithPublicKeyAsSecret = (input: string) =>
     createHmac('sha256', JSON.stringify(agent.key.jwk)).update(input).digest('base64url')
   async function sendRs256() {
     const { privateKey } = await generateKeyPair('RS256')
@@ -267,38 +270,41 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     const claims = createAssertionClaims(auth, agent) as never
     return requestTokenWith(
       auth,
-      assertionFields(await new SignJWT(claims).setProtectedHeader(header).sign(privateKey)),
+      createAssertionFields(await new SignJWT(claims).setProtectedHeader(header).sign(privateKey)),
     )
   }
-  async function sendUnencoded() {
+  async function sendUnencodedPayload() {
     const payload = JSON.stringify(createAssertionClaims(auth, agent))
     const signed = await new FlattenedSign(Buffer.from(payload))
       .setProtectedHeader({ alg: 'ES256', kid: agent.key.jwk.kid!, b64: false, crit: ['b64'] })
       .sign(agent.key.privateKey)
     const encoded = Buffer.from(payload).toString('base64url')
-    return requestTokenWith(auth, assertionFields(`${signed.protected}.${encoded}.${signed.signature}`))
+    return requestTokenWith(auth, createAssertionFields(`${signed.protected}.${encoded}.${signed.signature}`))
   }
   async function sendSelfSigned(header: Claims) {
     const key = await newKey('ES256', agent.key.jwk.kid)
     const ownHeader = header['jwk'] ? { jwk: key.jwk } : header
     return requestTokenWith(
       auth,
-      assertionFields(await signAssertion(auth, { ...agent, key }, {}, ownHeader)),
+      createAssertionFields(await signAssertion(auth, { ...agent, key }, {}, ownHeader)),
     )
   }
   const sendWithOtherKid = async ({ jwk }: KeyPair) =>
-    requestTokenWith(auth, assertionFields(await signAssertion(auth, twoKeyAgent, {}, { kid: jwk.kid })))
-  const sendSignedByOther = async () =>
     requestTokenWith(
       auth,
-      assertionFields(
+      createAssertionFields(await signAssertion(auth, twoKeyAgent, {}, { kid: jwk.kid })),
+    )
+  const sendSignedByOtherAgent = async () =>
+    requestTokenWith(
+      auth,
+      createAssertionFields(
         await signAssertion(auth, { ...agent, key: otherAgent.key }, {}, { kid: agent.key.jwk.kid }),
       ),
     )
   const sendForSecretClient = async () =>
     requestTokenWith(
       auth,
-      assertionFields(await signAssertion(auth, { client_id: secretAgent.client_id, key: agent.key })),
+      createAssertionFields(await signAssertion(auth, { client_id: secretAgent.client_id, key: agent.key })),
     )
   const sendSecretForKeyClient = () =>
     send(auth.url, {
@@ -309,18 +315,18 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     })
 })
 
-test('refuses an assertion for a token endpoint at another host, even with that host in the Host header', async () => {
+test('refuses an assertion for the token endpoint of another host, even with that host in the Host header', async () => {
   const assertion = await signAssertion(auth, agent, { aud: 'http://evil.example/oauth/token' })
-  const body = new URLSearchParams({ ...GRANT, ...assertionFields(assertion) }).toString()
+  const body = new URLSearchParams({ ...GRANT, ...createAssertionFields(assertion) }).toString()
   const headers = ['Content-Type: application/x-www-form-urlencoded', `Content-Length: ${body.length}`]
   const request = async (host?: string) =>
-    (await sendRaw(auth.url, rawRequest('POST /oauth/token', headers, body, host)))[0]!
+    (await sendRaw(auth.url, formatRawRequest('POST /oauth/token', headers, body, host)))[0]!
   await expectRefusal(auth, () => request('evil.example'), { status: 421, code: 'misdirected-request' })
   await expectRefusal(auth, () => request(), invalidClient)
   expect((await requestTokenByKey(auth, agent)).status).toBe(200)
 })
 
-describe('a request gets 400, and no jti is stored, for', () => {
+describe('a request gets 400, and no jti is stored, if it has', () => {
   const createAssertion = () => signAssertion(auth, agent)
   test.for([
     [
@@ -338,15 +344,18 @@ describe('a request gets 400, and no jti is stored, for', () => {
     ],
     ['the type sent twice', async () => sendTwice('client_assertion_type')],
     ['the assertion sent twice', async () => sendTwice('client_assertion')],
-    ['an assertion and Basic credentials', async () => sendBeside(asAgent(secretAgent), {})],
+    ['an assertion and Basic credentials', async () => sendWithCredentials(asAgent(secretAgent), {})],
     [
       'an assertion and Basic credentials with the same id',
-      async () => sendBeside(basicAuth(agent.client_id, 'x'), {}),
+      async () => sendWithCredentials(basicAuth(agent.client_id, 'x'), {}),
     ],
-    ['an assertion and a secret', async () => sendBeside({}, { client_secret: secretAgent.client_secret })],
+    [
+      'an assertion and a secret',
+      async () => sendWithCredentials({}, { client_secret: secretAgent.client_secret }),
+    ],
     [
       'an assertion in the form and one in the header',
-      async () => sendBeside(await assertionHeader(auth, agent), {}),
+      async () => sendWithCredentials(await createAssertionHeader(auth, agent), {}),
     ],
     ['an assertion in the header of a form request', async () => sendInHeader()],
     ['an assertion and the id of another client', async () => sendWithClientId(otherAgent.client_id)],
@@ -356,15 +365,18 @@ describe('a request gets 400, and no jti is stored, for', () => {
   })
 
   const withType = async (client_assertion_type: string) =>
-    requestTokenWith(auth, { ...assertionFields(await createAssertion()), client_assertion_type })
+    requestTokenWith(auth, { ...createAssertionFields(await createAssertion()), client_assertion_type })
   const post = (headers: Record<string, string>, body: URLSearchParams) =>
     send(auth.url, { method: 'POST', path: '/oauth/token', headers, body })
   async function sendTwice(name: string) {
-    const body = new URLSearchParams({ ...GRANT, ...assertionFields(await createAssertion()) })
+    const body = new URLSearchParams({ ...GRANT, ...createAssertionFields(await createAssertion()) })
     body.append(name, body.get(name)!)
     return post({}, body)
   }
-  const sendBeside = async (headers: Record<string, string>, fields: Record<string, string>) =>
-    post(headers, new URLSearchParams({ ...GRANT, ...assertionFields(await createAssertion()), ...fields }))
-  const sendInHeader = async () => post(await assertionHeader(auth, agent), new URLSearchParams(GRANT))
+  const sendWithCredentials = async (headers: Record<string, string>, fields: Record<string, string>) =>
+    post(
+      headers,
+      new URLSearchParams({ ...GRANT, ...createAssertionFields(await createAssertion()), ...fields }),
+    )
+  const sendInHeader = async () => post(await createAssertionHeader(auth, agent), new URLSearchParams(GRANT))
 })

@@ -10,7 +10,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { type HttpRequest, type HttpResponse, rawRequest, send, sendRaw } from './send.ts'
+import { formatRawRequest, type HttpRequest, type HttpResponse, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
@@ -21,7 +21,7 @@ const invalidClient: Refusal = {
   error: 'invalid_client',
   headers: { 'www-authenticate': CHALLENGE },
 }
-/** Creates an Authorization header with any text as credentials. */
+/** Creates an Authorization header with any text as the credentials, before base64. */
 const asBasic = (text: string, scheme = 'Basic') => ({
   authorization: `${scheme} ${Buffer.from(text).toString('base64')}`,
 })
@@ -42,7 +42,7 @@ afterAll(async () => {
   await auth[Symbol.asyncDispose]()
 })
 
-/** Requests a token. The headers and fields contain the credentials. */
+/** Requests a token with credentials in the headers, in the form fields, or in both. */
 const requestTokenWith = (
   headers: Record<string, string>,
   fields: Record<string, string> = {},
@@ -105,7 +105,7 @@ describe('the token endpoint refuses, storing nothing,', () => {
       invalidClient,
     ],
     [
-      'a secret with one letter more',
+      'a secret with one additional letter',
       () => requestTokenWith(basicAuth(agent.client_id, `${agent.client_secret}x`)),
       invalidClient,
     ],
@@ -228,7 +228,7 @@ describe('the token endpoint refuses, storing nothing,', () => {
   async function requestWithTwoHeaders(firstAgent: RegisteredAgent, secondAgent: RegisteredAgent) {
     const body = 'grant_type=client_credentials'
     const headers = [firstAgent, secondAgent].map((each) => `Authorization: ${asAgent(each).authorization}`)
-    const request = rawRequest(
+    const request = formatRawRequest(
       'POST /oauth/token',
       [...headers, FORM, `Content-Length: ${body.length}`],
       body,
@@ -256,8 +256,8 @@ describe('an unknown, a deleted and a disabled client, and one with a wrong secr
     ['GET /api/agent', (headers) => ({ path: '/api/agent', headers })],
     ['DELETE /api/agent', (headers) => ({ method: 'DELETE', path: '/api/agent', headers })],
   ]
-  /** Returns a response without the parts that differ between any two responses. */
-  const withoutVariableParts = ({ status, headers, text }: HttpResponse) => ({
+  /** Removes from a response the parts that differ between any two responses. */
+  const removeVariableParts = ({ status, headers, text }: HttpResponse) => ({
     status,
     headers: Object.fromEntries(
       [...headers].filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
@@ -278,7 +278,7 @@ describe('an unknown, a deleted and a disabled client, and one with a wrong secr
       asAgent(deleted),
       asAgent(disabled),
     ])
-      responses.push(withoutVariableParts(await send(auth.url, request(headers))))
+      responses.push(removeVariableParts(await send(auth.url, request(headers))))
     const [unknown, ...others] = responses
     expect(unknown?.status).toBe(401)
     expect(unknown?.headers['www-authenticate']).toBe(CHALLENGE)
@@ -286,7 +286,7 @@ describe('an unknown, a deleted and a disabled client, and one with a wrong secr
   })
 })
 
-test('a disabled client gets tokens again after it was enabled', async () => {
+test('a disabled client gets tokens again once it is enabled', async () => {
   const client = await register(auth)
   await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [client.client_id])
   await expect.poll(async () => (await requestToken(auth, client)).status).toBe(401)

@@ -4,7 +4,7 @@ import { isActive, json, type RegisteredAgent, register } from './agent-client.t
 import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-/** The library requires https otherwise. The server is on loopback. */
+/** Lets the library use http, which it refuses by default. The test server has no https. */
 const allowHttp = { [oauth.allowInsecureRequests]: true }
 
 let auth: RunningAuth
@@ -68,22 +68,22 @@ describe('the client library oauth4webapi', () => {
       const { privateKey, publicKey } = await oauth.generateKeyPair(alg, { extractable: true })
       const jwk = await crypto.subtle.exportKey('jwk', publicKey)
       const body = json({ jwks: { keys: [jwk] } })
-      const registered = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
-      const client = (await JSON.parse(registered.text)) as oauth.Client & {
+      const registration = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
+      const client = (await JSON.parse(registration.text)) as oauth.Client & {
         jwks: { keys: { kid: string }[] }
       }
       expect(client).toMatchObject({ token_endpoint_auth_method: 'private_key_jwt' })
       const kid = client.jwks.keys[0]?.kid ?? ''
       for (const key of [privateKey, { key: privateKey, kid }]) {
         const authentication = oauth.PrivateKeyJwt(key)
-        const granted = await oauth.clientCredentialsGrantRequest(
+        const tokenResponse = await oauth.clientCredentialsGrantRequest(
           server,
           client,
           authentication,
           {},
           allowHttp,
         )
-        const token = await oauth.processClientCredentialsResponse(server, client, granted)
+        const token = await oauth.processClientCredentialsResponse(server, client, tokenResponse)
         expect(await isActive(auth, token.access_token)).toBe(true)
         const response = await oauth.revocationRequest(
           server,
@@ -98,7 +98,7 @@ describe('the client library oauth4webapi', () => {
     },
   )
 
-  test('reads the reason of a refusal from the error', async () => {
+  test('throws an error that gives the reason for a refusal', async () => {
     await expect(requestGrant(oauth.ClientSecretBasic('wrong'))).rejects.toMatchObject({
       name: 'WWWAuthenticateChallengeError',
       status: 401,

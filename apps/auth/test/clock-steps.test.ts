@@ -5,27 +5,27 @@ import { startAuth } from './start-auth.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-/** The clock below is 10 s slow and 10 s fast in turn. */
+/** The clock of the test steps between 10 s slow and 10 s fast. */
 const CLOCK_TOLERANCE_SECONDS = 20
 
 test.for(TOKEN_PLACES)(
   'a clock that steps back and forward neither revokes tokens nor makes revoked ones valid, tokens in %s',
   async (tokens) => {
     let readings = 0
-    const steps = [0, -10_000, 10_000, -1_000]
-    const now = () => new Date(Date.now() + (steps[readings++ % steps.length] ?? 0))
+    const offsetsMs = [0, -10_000, 10_000, -1_000]
+    const now = () => new Date(Date.now() + (offsetsMs[readings++ % offsetsMs.length] ?? 0))
     await using auth = await startAuth({ tokens, now })
     const agent = await register(auth)
     const issuedTokens = await Promise.all(Array.from({ length: 20 }, () => getToken(auth, agent)))
-    const checkAll = async () =>
+    const checkAllTokens = async () =>
       Promise.all(issuedTokens.map((token) => isActive(auth, token, CLOCK_TOLERANCE_SECONDS)))
-    expect(await checkAll()).toEqual(Array(20).fill(true))
+    expect(await checkAllTokens()).toEqual(Array(20).fill(true))
     const tokensToRevoke = issuedTokens.slice(0, 10)
     const responses = await Promise.all(tokensToRevoke.map((token) => revoke(auth, agent, token)))
     expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200))
-    expect(await checkAll()).toEqual([...Array(10).fill(false), ...Array(10).fill(true)])
+    expect(await checkAllTokens()).toEqual([...Array(10).fill(false), ...Array(10).fill(true)])
     expect((await deleteAgent(auth, agent)).status).toBe(204)
-    expect(await checkAll()).toEqual(Array(20).fill(false))
+    expect(await checkAllTokens()).toEqual(Array(20).fill(false))
     expect(readings).toBeGreaterThan(40)
   },
 )

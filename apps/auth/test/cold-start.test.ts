@@ -11,7 +11,7 @@ import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-/** A process starts within this time, even on a busy machine. */
+/** Options for polling a process. It starts within a minute, even on a busy machine. */
 const WITHIN_A_MINUTE = { timeout: 60_000, interval: 50 }
 
 let stores: AuthStores
@@ -30,6 +30,7 @@ afterAll(async () => {
 
 interface RunningServe extends AsyncDisposable {
   readonly child: ChildProcess
+  /** The lines of its standard output and standard error. */
   readonly printed: readonly string[]
   /** Resolves with the exit code. */
   readonly exited: Promise<number | null>
@@ -41,16 +42,16 @@ interface RunningServe extends AsyncDisposable {
 
 /** Starts `auth serve` in a separate process. Does not wait until it is ready. */
 async function startServe(env: Record<string, string> = {}): Promise<RunningServe> {
-  const [port, internal, operations] = await reserveFreePorts(3)
+  const [publicPort, internalPort, operationsPort] = await reserveFreePorts(3)
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...settings,
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
       AUTH_HOST: '127.0.0.1',
-      AUTH_PORT: String(port),
-      AUTH_INTERNAL_PORT: String(internal),
-      AUTH_OPERATIONS_PORT: String(operations),
+      AUTH_PORT: String(publicPort),
+      AUTH_INTERNAL_PORT: String(internalPort),
+      AUTH_OPERATIONS_PORT: String(operationsPort),
       AUTH_DRAIN_DELAY_SECONDS: '0',
       ...env,
     },
@@ -59,17 +60,18 @@ async function startServe(env: Record<string, string> = {}): Promise<RunningServ
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => printed.push(line))
   const exited = once(child, 'close').then(([code]) => code as number | null)
-  const fetchFrom = (fromPort: number | undefined, path: string) =>
-    fetch(`http://127.0.0.1:${fromPort}${path}`).catch(() => undefined)
+  /** Sends a GET; undefined if nothing listens on the port. */
+  const fetchAt = (port: number | undefined, path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined)
   return {
     child,
     printed,
     exited,
     async getOperations(path) {
-      const response = await fetchFrom(operations, path)
+      const response = await fetchAt(operationsPort, path)
       return response && { code: response.status, ...((await response.json()) as Record<string, unknown>) }
     },
-    isOpen: async () => (await fetchFrom(port, '/auth.md')) !== undefined,
+    isOpen: async () => (await fetchAt(publicPort, '/auth.md')) !== undefined,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
       await exited
@@ -163,8 +165,8 @@ test('exits for errors that waiting cannot fix: invalid settings, which it names
   const portHolder = createServer().listen(0, '127.0.0.1')
   await once(portHolder, 'listening')
   const { port } = portHolder.address() as { port: number }
-  await using second = await startServe({ AUTH_PORT: String(port) })
-  expect(await second.exited).toBe(1)
-  expect(second.printed.at(-1)).toBe(`Port ${port} is already in use.`)
+  await using blocked = await startServe({ AUTH_PORT: String(port) })
+  expect(await blocked.exited).toBe(1)
+  expect(blocked.printed.at(-1)).toBe(`Port ${port} is already in use.`)
   portHolder.close()
 }, 120_000)

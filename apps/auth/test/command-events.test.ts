@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** Runs a command. @returns its exit code, its standard output, and the security events that it emitted */
+/** Runs a command. Returns its exit code, its standard output, and the security events that it emitted. */
 async function run(command: string, moreSettings: Record<string, string> = {}) {
   const { code, printed, errors } = await runAuth(command.split(' '), { ...env, ...moreSettings })
   return { code, printed, events: parseSecurityEvents(errors.split('\n')) }
@@ -97,8 +97,8 @@ test('each command emits one event that names the operator, and none in a dry ru
     const result = await run(fillIn(command))
     expect([command, result.code, result.events]).toEqual([command, 0, [{ ...event(subject), ...OPERATOR }]])
   }
-  for (const repeated of ['agents delete CLIENT', 'claims revoke CLAIM', 'agents enable CLIENT'])
-    expect(await run(fillIn(repeated))).toMatchObject({ code: 1, events: [] })
+  for (const repeatedCommand of ['agents delete CLIENT', 'claims revoke CLAIM', 'agents enable CLIENT'])
+    expect(await run(fillIn(repeatedCommand))).toMatchObject({ code: 1, events: [] })
   expect(await run(fillIn('keys revoke KID --reason x'))).toMatchObject({ code: 0, events: [] })
 })
 
@@ -109,9 +109,9 @@ test('emits one event when keys are re-encrypted, and none in a dry run or a rep
     ...(await stores.settingsFor(ORIGIN)),
     ...SHORT_INTERVALS,
   }
-  const old = await readFile(instanceSettings['AUTH_KEK_FILE'] ?? '', 'utf8')
+  const currentKeys = await readFile(instanceSettings['AUTH_KEK_FILE'] ?? '', 'utf8')
   const AUTH_KEK_FILE = `${instanceSettings['AUTH_KEK_FILE']}-of-commands`
-  await writeFile(AUTH_KEK_FILE, `${newKeyEncryptionKey()}\n${old}`)
+  await writeFile(AUTH_KEK_FILE, `${newKeyEncryptionKey()}\n${currentKeys}`)
   const rewrap = (...options: string[]) =>
     run(['keys rewrap --json', ...options].join(' '), { ...instanceSettings, AUTH_KEK_FILE })
   expect((await rewrap('--dry-run')).events).toEqual([])
@@ -123,47 +123,53 @@ test('emits one event when keys are re-encrypted, and none in a dry run or a rep
 })
 
 /**
- * All `keys` commands emit through the same methods of the key store, so the test above runs only some of them. The
- * commands that are not above are tested in grants-command.integration.test.ts, resource-servers.test.ts,
- * replay.test.ts and url-client-commands.test.ts.
+ * The commands that emit an event. All `keys` commands emit it through the same methods of the key store, so the tests
+ * above run only some of them. The tests of the other commands that are not above are in
+ * grants-command.integration.test.ts, resource-servers.test.ts, replay.test.ts and url-client-commands.test.ts.
  */
 const EMITTING_COMMANDS = [
   ...['init', 'generate', 'publish', 'activate', 'retire', 'rotate', 'revoke', 'rewrap'].map(
     (step) => `keys ${step}`,
   ),
-  ...['agents disable', 'agents enable', 'agents delete', 'claims revoke', 'stop'],
-  ...['grants revoke', 'grants revoke-host'],
-  ...['agents block', 'agents refresh', 'agents unblock'],
-  ...['resource-servers rotate', 'resource-servers finish', 'replay', 'restore'],
+  'agents disable',
+  'agents enable',
+  'agents delete',
+  'agents block',
+  'agents refresh',
+  'agents unblock',
+  'claims revoke',
+  'grants revoke',
+  'grants revoke-host',
+  'resource-servers rotate',
+  'resource-servers finish',
+  'stop',
+  'replay',
+  'restore',
 ]
 /** Commands that change nothing in operation. `resource-servers create` writes a secret that no server knows yet. */
 const SILENT_COMMANDS = [
-  ...[
-    'serve',
-    'migrate',
-    'backup',
-    'config check',
-    'config list',
-    'keys list',
-    'keys verify',
-    'keys audit',
-    'stops',
-  ],
-  ...[
-    'agents blocks',
-    'agents list',
-    'agents show',
-    'agents stats',
-    'claims list',
-    'claims show',
-    'grants list',
-    'hosts list',
-    'resource-servers list',
-    'resource-servers create',
-  ],
+  'serve',
+  'migrate',
+  'backup',
+  'config check',
+  'config list',
+  'keys list',
+  'keys verify',
+  'keys audit',
+  'stops',
+  'agents blocks',
+  'agents list',
+  'agents show',
+  'agents stats',
+  'claims list',
+  'claims show',
+  'grants list',
+  'hosts list',
+  'resource-servers list',
+  'resource-servers create',
 ]
 
-test('every command is listed, as one that emits an event or as one that changes nothing in operation', async () => {
+test('every command is in one of two lists: commands that emit an event, and commands that change nothing in operation', async () => {
   const listCommands = async (group: string) => {
     const [, commands = ''] = (await run(`${group} --help`.trim())).printed.split('Commands:\n')
     return Array.from(commands.matchAll(/^ {2}([a-z-]+)/gm), ([, name = '']) => name).filter(

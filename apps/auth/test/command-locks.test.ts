@@ -25,26 +25,29 @@ test.for([
   'agents block --reason drill agents.example.org',
   'agents unblock --reason drill agents.example.org',
   'keys rotate --now',
-])('%s is refused while another command changes the same agent, document, domain or keys', async (line) => {
-  const words = line.replace('AGENT', agent.client_id).split(' ')
-  const subject = words[0] === 'keys' ? 'the signing keys' : words.at(-1)
-  const readStored = async () =>
-    (await stores.db.query(`select status, version from agents, key_ring where id = $1`, [agent.client_id]))
-      .rows
-  const before = await readStored()
-  await using _lock = await holdLock(stores.database.appUrl, `plainpath command ${subject}`)
-  expect(await runAuth(words, await stores.settingsFor(ORIGIN))).toEqual({
-    code: 1,
-    printed: '',
-    errors: `Another command is changing ${subject} now. Nothing was changed. When that command has ended, check its result, then run this command again.`,
-  })
-  expect(await readStored()).toEqual(before)
-})
+])(
+  '%s is refused while another command changes the same agent, document, domain or keys',
+  async (command) => {
+    const words = command.replace('AGENT', agent.client_id).split(' ')
+    const subject = words[0] === 'keys' ? 'the signing keys' : words.at(-1)
+    const readRows = async () =>
+      (await stores.db.query(`select status, version from agents, key_ring where id = $1`, [agent.client_id]))
+        .rows
+    const rowsBefore = await readRows()
+    await using _lock = await holdLock(stores.database.appUrl, `plainpath command ${subject}`)
+    expect(await runAuth(words, await stores.settingsFor(ORIGIN))).toEqual({
+      code: 1,
+      printed: '',
+      errors: `Another command is changing ${subject} now. Nothing was changed. When that command has ended, check its result, then run this command again.`,
+    })
+    expect(await readRows()).toEqual(rowsBefore)
+  },
+)
 
 test('a command takes its lock at AUTH_SESSION_DATABASE_URL, not through a pooler', async () => {
-  await using session = await openTestDatabase({ folder: MIGRATIONS, name: 'auth' })
-  await using _lock = await holdLock(session.appUrl, `plainpath command ${agent.client_id}`)
-  const settings = { ...(await stores.settingsFor(ORIGIN)), AUTH_SESSION_DATABASE_URL: session.appUrl }
+  await using otherDatabase = await openTestDatabase({ folder: MIGRATIONS, name: 'auth' })
+  await using _lock = await holdLock(otherDatabase.appUrl, `plainpath command ${agent.client_id}`)
+  const settings = { ...(await stores.settingsFor(ORIGIN)), AUTH_SESSION_DATABASE_URL: otherDatabase.appUrl }
   expect((await runAuth(['agents', 'disable', agent.client_id], settings)).errors).toContain(
     `Another command is changing ${agent.client_id} now.`,
   )

@@ -50,14 +50,14 @@ describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
   })
 
   test('allows only the configured origin in the preflight response', async () => {
-    const preflight = (origin: string) =>
+    const sendPreflight = (origin: string) =>
       send(auth.url, {
         method: 'OPTIONS',
         path,
         headers: { origin, 'access-control-request-method': 'POST' },
       })
-    const allowed = await preflight(ALLOWED_ORIGIN)
-    const refusal = await preflight('https://evil.example')
+    const allowed = await sendPreflight(ALLOWED_ORIGIN)
+    const refusal = await sendPreflight('https://evil.example')
     expect([allowed.status, refusal.status]).toEqual([204, 204])
     expect(allowed.headers.get('access-control-allow-origin')).toBe(ALLOWED_ORIGIN)
     expect(allowed.headers.get('access-control-allow-headers')).toContain('Authorization')

@@ -14,17 +14,19 @@ import {
 
 vi.setConfig({ testTimeout: 60_000 })
 
+/** The SQL condition of a mail that waits for room under a shared cap. */
 const IS_WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
-/** Longer than the interval of the upkeep of mails. */
-const MAIL_UPKEEP = { timeout: 20_000 }
+/** Options for polling. The timeout is longer than the interval at which an instance releases waiting mails. */
+const WITHIN_MAIL_UPKEEP = { timeout: 20_000 }
 
-/** Starts an instance after verification mails have used up their share of the cap of `example.org`. */
+/** Starts an instance, and stores so many sent mails that verification mails have no room under the cap of `example.org`. */
 async function startWithFullCap(): Promise<VerificationSystem> {
   const system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   await beginVerification(system)
   await expect
-    .poll(() => querySql(system, `select id from mails where state = 'sent'`), MAIL_UPKEEP)
+    .poll(() => querySql(system, `select id from mails where state = 'sent'`), WITHIN_MAIL_UPKEEP)
     .toHaveLength(1)
+  // With the mail above, these are 1,600 mails: four fifths of the domain cap, which is all that verification mails may use.
   await querySql(
     system,
     `insert into mails (id, kind, about, message_id, state, created_at, overdue_at, settled_at, counted_at,
@@ -40,10 +42,10 @@ const querySql = async ({ stores }: VerificationSystem, sql: string, values: unk
   (await stores.db.query(sql, values)).rows
 const expectWaitingMails = (system: VerificationSystem, count: number) =>
   expect
-    .poll(() => querySql(system, `select id from mails where ${IS_WAITING}`), MAIL_UPKEEP)
+    .poll(() => querySql(system, `select id from mails where ${IS_WAITING}`), WITHIN_MAIL_UPKEEP)
     .toHaveLength(count)
 
-test('a verification mail over the cap of its domain waits, and its link then works for 24 hours', async () => {
+test('a verification mail over the cap of its domain waits, and its link works for 24 hours after it is sent', async () => {
   await using system = await startWithFullCap()
   const { auth, clock, mail } = system
   const start = clock.now.getTime()
@@ -52,7 +54,9 @@ test('a verification mail over the cap of its domain waits, and its link then wo
   await expectWaitingMails(system, 1)
   clock.now = new Date(start + 22 * HOUR_MS)
   await querySql(system, 'update mails set counted_at = null where counted_at is not null')
-  await expect.poll(() => mail.received.filter(({ to }) => to.includes(email)), MAIL_UPKEEP).toHaveLength(1)
+  await expect
+    .poll(() => mail.received.filter(({ to }) => to.includes(email)), WITHIN_MAIL_UPKEEP)
+    .toHaveLength(1)
   await expectWaitingMails(system, 0)
   const text = mail.received.find(({ to }) => to.includes(email))?.text ?? ''
   const secret = /attempt=([\w-]{43})/.exec(text)?.[1] ?? ''
@@ -70,7 +74,7 @@ test('a verification mail that finds no room under the caps in time is not sent,
   clock.now = new Date(clock.now.getTime() + 23 * HOUR_MS)
   await expectWaitingMails(system, 0)
   await expect
-    .poll(() => auth.logged.join('\n'), MAIL_UPKEEP)
+    .poll(() => auth.logged.join('\n'), WITHIN_MAIL_UPKEEP)
     .toContain('a mail found no room under the caps in time')
   expect(mail.received.some(({ to }) => to.includes(email))).toBe(false)
 })

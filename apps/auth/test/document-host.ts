@@ -1,18 +1,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { AgentId } from '@plainpath/domain'
+import { AgentId, DAY_MS } from '@plainpath/domain'
 import type { RequestHandler } from '@plainpath/http'
 import { generate } from 'selfsigned'
-
-const DAY_MS = 86_400_000
 
 export interface Certificate {
   readonly key: string
   readonly cert: string
 }
 
-/** A certificate authority for tests. A client trusts it only if it gets `pem` as its `ca`. */
+/** A certificate authority for tests. Only clients that get `pem` as their `ca` trust it. */
 export interface CertificateAuthority {
   /** Its certificate, as PEM. */
   readonly pem: string
@@ -55,7 +53,7 @@ export interface DocumentHost extends AsyncDisposable {
   readonly requests: string[]
   /** Returns the URL of a path under one of the host's names. It can be a client id. */
   getUrl(name: string, path: string): AgentId
-  /** Sets the handler for a path, including its query. Other paths get 404. */
+  /** Sets the handler for a path with its query. All other paths get 404. */
   serve(path: string, handler: RequestHandler): void
 }
 

@@ -13,7 +13,7 @@ const HOSTS = [
 export interface DocumentServer extends AsyncDisposable {
   /** The settings with which an instance can fetch from this server. */
   readonly settings: { readonly AUTH_CLIENT_DOCUMENT_TEST_HOSTS: string }
-  /** The runtime dependency `documents` of such an instance: it trusts the server's certificate. */
+  /** The runtime dependency `documents` of such an instance. With it, the instance trusts the server's certificate. */
   readonly runtime: { readonly ca: string }
   /** Serves the document of a new client, by default at a new URL. The returned client signs with the first key. */
   publish<Key extends PublicPart = KeyPair>(keys: readonly Key[], options?: PublishOptions): UrlAgent<Key>
@@ -22,7 +22,7 @@ export interface DocumentServer extends AsyncDisposable {
 interface PublishOptions {
   readonly host?: string
   readonly path?: string
-  /** In seconds. */
+  /** The `max-age` of the document, in seconds. By default, the response has no `cache-control`. */
   readonly maxAge?: number
 }
 
@@ -35,9 +35,9 @@ export interface UrlAgent<Key = KeyPair> {
   readonly host: string
   /** Returns the number of times that the document was fetched. */
   countFetches(): number
-  /** Replaces the document. If it is undefined, the URL gets 404. */
+  /** Replaces the document. With undefined, the URL gets 404. */
   change(document: object | undefined): void
-  /** Replaces the document by one with these keys. */
+  /** Replaces the document with one that has these keys. */
   changeKeys(...keys: readonly PublicPart[]): void
   /** Replaces the handler of the document's URL. */
   respond(handler: RequestHandler): void
@@ -64,7 +64,7 @@ export async function startDocumentServer(): Promise<DocumentServer> {
     runtime: { ca: authority.pem },
     publish(keys, { host: name = `agents.${CLIENT_DOMAIN}`, path = `/${randomUUID()}`, maxAge } = {}) {
       const [key] = keys
-      if (!key) throw new Error('a document has a key')
+      if (!key) throw new Error('a document needs at least one key')
       const client_id = `https://${name}:${host.port}${path}`
       const headers = maxAge === undefined ? {} : { 'cache-control': `max-age=${maxAge}` }
       const change = (document: object | undefined) =>

@@ -27,6 +27,7 @@ export interface ProofParts {
   claims: Record<string, unknown>
 }
 
+/** Returns the public key as a proof contains it, without `kid`. */
 export const toPublicJwk = ({ jwk: { kid: _kid, ...jwk } }: KeyPair): JWK => jwk
 
 /** Creates the header and the claims of a valid proof for the token endpoint. */
@@ -57,7 +58,7 @@ const NONCE_STEP_SECONDS = 60
 /**
  * Derives a nonce as the instances do.
  *
- * @param minutes how far in the future the nonce would be issued; negative for the past
+ * @param minutes how many minutes from now the nonce is issued; negative for the past
  * @param secret replaces the secret that these instances derive from their hash key
  */
 export async function deriveNonce(auth: RunningAuth, minutes = 0, secret?: Buffer): Promise<string> {
@@ -68,7 +69,7 @@ export async function deriveNonce(auth: RunningAuth, minutes = 0, secret?: Buffe
   return Buffer.from(hkdfSync('sha256', nonceKey, step, 'DPoP', 32)).toString('base64url')
 }
 
-/** Requests a token as a client with a secret, with a proof unless it is undefined. */
+/** Requests a token as a client with a secret. Sends the proof, if there is one, in the DPoP header. */
 export const requestTokenWithProof = (
   auth: RunningAuth,
   agent: RegisteredAgent,
@@ -82,6 +83,7 @@ export const requestTokenWithProof = (
     body: new URLSearchParams(fields),
   })
 
+/** Reads the token from a response that must be successful. */
 export function readToken(auth: RunningAuth, response: HttpResponse): string {
   expect(response.status, response.text).toBe(200)
   const { access_token } = JSON.parse(response.text) as { access_token: string }

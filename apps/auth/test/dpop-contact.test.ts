@@ -80,8 +80,8 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
     test('binds its tokens, and accepts each proof once', async () => {
       const { client, fields } = await createConfirmedClient()
       const proof = await createProof()
-      const guides = { ...fields, scope: 'guides:read' }
-      const response = await requestTokenWithProof(auth, client, proof, guides)
+      const guideFields = { ...fields, scope: 'guides:read' }
+      const response = await requestTokenWithProof(auth, client, proof, guideFields)
       expect(JSON.parse(response.text)).toMatchObject({ token_type: 'DPoP', scope: 'guides:read' })
       expect(await readIntrospection(readToken(auth, response))).toMatchObject({
         active: true,
@@ -89,14 +89,14 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
         identity_type: 'verified_email',
         cnf: { jkt: await calculateThumbprint(key) },
       })
-      await expectRefusal(auth, () => requestTokenWithProof(otherInstance, client, proof, guides), {
+      await expectRefusal(auth, () => requestTokenWithProof(otherInstance, client, proof, guideFields), {
         ...INVALID_PROOF,
         says: 'used before',
       })
       const newProof = await createProof()
       const responses = await Promise.all(
         [auth, otherInstance, auth].map((instance) =>
-          requestTokenWithProof(instance, client, newProof, guides),
+          requestTokenWithProof(instance, client, newProof, guideFields),
         ),
       )
       expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 400, 400])
@@ -132,12 +132,15 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
 
     test('requires a proof for contact:write once a bound token had that scope, until the client allows bearer tokens again', async () => {
       const { client, fields } = await createConfirmedClient()
-      const bearer = readToken(auth, await requestTokenWithProof(otherInstance, client, undefined, fields))
-      expect(await isActiveAtEach(bearer)).toEqual([true, true])
+      const bearerToken = readToken(
+        auth,
+        await requestTokenWithProof(otherInstance, client, undefined, fields),
+      )
+      expect(await isActiveAtEach(bearerToken)).toEqual([true, true])
       const linesBefore = auth.logged.length
-      const bound = await getBoundToken(client, fields)
-      expect(await readIntrospection(bound)).toMatchObject({ active: true, scope: ALL_SCOPES })
-      expect([await isActiveAtEach(bearer), await isActiveAtEach(bound)]).toEqual([
+      const boundToken = await getBoundToken(client, fields)
+      expect(await readIntrospection(boundToken)).toMatchObject({ active: true, scope: ALL_SCOPES })
+      expect([await isActiveAtEach(bearerToken), await isActiveAtEach(boundToken)]).toEqual([
         [false, false],
         [true, true],
       ])
@@ -154,28 +157,28 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
             () => requestTokenWithProof(instance, client, undefined, { ...fields, ...(scope && { scope }) }),
             refusal,
           )
-      const guides = { ...fields, scope: 'guides:read waitlist:write' }
-      const guidesToken = readToken(
+      const otherScopes = { ...fields, scope: 'guides:read waitlist:write' }
+      const tokenWithoutContact = readToken(
         auth,
-        await requestTokenWithProof(otherInstance, client, undefined, guides),
+        await requestTokenWithProof(otherInstance, client, undefined, otherScopes),
       )
-      expect(await isActiveAtEach(guidesToken)).toEqual([true, true])
+      expect(await isActiveAtEach(tokenWithoutContact)).toEqual([true, true])
 
-      const secondBound = await getBoundToken(client, fields, otherInstance)
-      expect([await isActiveAtEach(bound), await isActiveAtEach(secondBound)]).toEqual([
+      const secondBoundToken = await getBoundToken(client, fields, otherInstance)
+      expect([await isActiveAtEach(boundToken), await isActiveAtEach(secondBoundToken)]).toEqual([
         [true, true],
         [true, true],
       ])
 
       for (let n = 0; n < 2; n++) expect((await allowBearerTokens(client)).status).toBe(204)
       expect(await describeAgent(client)).not.toHaveProperty('dpop_required_scopes')
-      const newBearer = readToken(auth, await requestTokenWithProof(auth, client, undefined, fields))
-      expect([await isActiveAtEach(newBearer), await isActiveAtEach(bound)]).toEqual([
+      const newBearerToken = readToken(auth, await requestTokenWithProof(auth, client, undefined, fields))
+      expect([await isActiveAtEach(newBearerToken), await isActiveAtEach(boundToken)]).toEqual([
         [true, true],
         [true, true],
       ])
       expect(await isActiveAtEach(await getBoundToken(client, fields))).toEqual([true, true])
-      expect(await isActiveAtEach(newBearer)).toEqual([false, false])
+      expect(await isActiveAtEach(newBearerToken)).toEqual([false, false])
       const client_id = client.client_id
       expect(parseSecurityEvents(auth.logged.slice(linesBefore))).toEqual([
         { event: 'contact-bound', client_id },
@@ -184,12 +187,12 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       ])
     })
 
-    test('issues active tokens for simultaneous first requests for bound tokens', async () => {
+    test('issues active tokens when the first requests for bound tokens are simultaneous', async () => {
       const { client, fields } = await createConfirmedClient()
-      const bound = await Promise.all(
+      const boundTokens = await Promise.all(
         [auth, otherInstance, auth, otherInstance].map((instance) => getBoundToken(client, fields, instance)),
       )
-      for (const token of bound) expect(await isActiveAtEach(token)).toEqual([true, true])
+      for (const token of boundTokens) expect(await isActiveAtEach(token)).toEqual([true, true])
     })
 
     test('does not accept a bearer token for contact:write that an instance with a stale cache issues', async () => {
@@ -201,9 +204,12 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
         )
       await alterTriggers('disable')
       try {
-        const bound = await getBoundToken(client, fields)
-        const bearer = readToken(auth, await requestTokenWithProof(otherInstance, client, undefined, fields))
-        expect([await isActiveAtEach(bound), await isActiveAtEach(bearer)]).toEqual([
+        const boundToken = await getBoundToken(client, fields)
+        const bearerToken = readToken(
+          auth,
+          await requestTokenWithProof(otherInstance, client, undefined, fields),
+        )
+        expect([await isActiveAtEach(boundToken), await isActiveAtEach(bearerToken)]).toEqual([
           [true, true],
           [false, false],
         ])

@@ -18,7 +18,7 @@ import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { type KeyPair, newKey, nowSeconds } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
-import { rawRequest, sendRaw } from './send.ts'
+import { formatRawRequest, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -43,6 +43,7 @@ interface InvalidProof {
   readonly change?: (parts: ProofParts, context: ProofContext) => void | Promise<void>
   /** Replaces the signed proof. */
   readonly encode?: (parts: ProofParts, context: ProofContext) => string | Promise<string>
+  /** The expected refusal; by default `INVALID_PROOF`. */
   readonly refusal?: Refusal
   /** What the detail must contain. */
   readonly detail?: string
@@ -52,7 +53,7 @@ interface InvalidProof {
 const WRONG_TARGETS: readonly (readonly [title: string, htu: unknown])[] = [
   ['no htu', undefined],
   ['another host', 'https://evil.example/oauth/token'],
-  ['a host that begins with ours', 'https://plainpath.example.evil.example/oauth/token'],
+  ['a host that begins with our host', 'https://plainpath.example.evil.example/oauth/token'],
   ['another scheme', 'http://plainpath.example/oauth/token'],
   ['another port', 'https://plainpath.example:8443/oauth/token'],
   ['credentials in the URL', 'https://a:b@plainpath.example/oauth/token'],
@@ -64,10 +65,10 @@ const WRONG_TARGETS: readonly (readonly [title: string, htu: unknown])[] = [
   ['a list of URLs', ['https://plainpath.example/oauth/token']],
 ]
 
-/** The detail for every mistake in `jwk`, and for `crit`. */
+/** What the detail says for every mistake in `jwk`, and for `crit`. */
 const KEY_DETAIL = 'a public key of P-256 or Ed25519 as the header parameter jwk'
 
-/** Each proof has one mistake that must be reported. */
+/** Proofs that each have one mistake, which the refusal must report. */
 const INVALID_PROOFS: readonly InvalidProof[] = [
   { title: 'an empty header', encode: () => '', detail: 'not one signed JWT' },
   { title: 'text that is not a JWT', encode: () => 'proof', detail: 'not one signed JWT' },
@@ -223,7 +224,7 @@ const INVALID_PROOFS: readonly InvalidProof[] = [
   { title: 'no iat', change: setClaim('iat', undefined), detail: 'iat' },
   { title: 'an iat that is text', change: setClaim('iat', String(nowSeconds())), detail: 'iat' },
   {
-    title: 'an iat of more than a minute ago',
+    title: 'an iat more than a minute in the past',
     change: (parts) => setClaim('iat', nowSeconds() - 63)(parts),
     detail: 'seconds old',
   },
@@ -247,12 +248,12 @@ const INVALID_PROOFS: readonly InvalidProof[] = [
   },
   { title: 'a nonce that is a number', change: setClaim('nonce', 7), detail: 'nonce' },
   {
-    title: 'the nonce of five minutes ago',
+    title: 'a nonce that was issued five minutes ago',
     change: async (parts, { auth }) => setClaim('nonce', await deriveNonce(auth, -5))(parts),
     refusal: USE_NONCE,
   },
   {
-    title: 'the nonce of five minutes from now',
+    title: 'a nonce that would be issued five minutes from now',
     change: async (parts, { auth }) => setClaim('nonce', await deriveNonce(auth, 5))(parts),
     refusal: USE_NONCE,
   },
@@ -274,7 +275,7 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
     otherInstance = await startInstance(auth.stores)
     agent = await register(auth)
     ;[key, otherKey] = [await newKey(), await newKey()]
-    // The agent can get tokens, and the instance is warm: `expectRefusal` limits the response time.
+    // Shows that the agent can get tokens, and warms the instance up, because `expectRefusal` limits the response time.
     await getToken(auth, agent)
   })
   afterAll(async () => {
@@ -314,7 +315,7 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
           `Content-Length: ${body.length}`,
           ...proofHeaders.map((each) => `DPoP: ${each}`),
         ]
-        return (await sendRaw(auth.url, rawRequest('POST /oauth/token', lines, body)))[0]!
+        return (await sendRaw(auth.url, formatRawRequest('POST /oauth/token', lines, body)))[0]!
       }
       await expectRefusal(auth, () => request(headers), { ...INVALID_PROOF, says: 'Send one DPoP header' })
       readToken(auth, await request(headers.slice(0, 1)))
@@ -330,7 +331,7 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
         `DPoP: ${proof}`,
       ]
       const storedBefore = await countStored(auth)
-      const [response] = await sendRaw(auth.url, rawRequest('POST /oauth/token', lines, body, host))
+      const [response] = await sendRaw(auth.url, formatRawRequest('POST /oauth/token', lines, body, host))
       expect(response?.status).toBe(421)
       expect(await countStored(auth)).toEqual(storedBefore)
     })
@@ -353,11 +354,11 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
   })
 
   test.for([-1, 0, 1])(
-    'accepts the nonce of %i minutes from now at both instances, and offers the newest unless it was sent',
+    'accepts the nonce of %i minutes from now at both instances, and offers the newest nonce unless it was sent',
     async (minutes) => {
       for (const instance of [auth, otherInstance]) {
         const nonce = await deriveNonce(auth, minutes)
-        // The newest nonce is that of the next minute.
+        // The newest nonce that an instance offers is that of the next minute.
         const newestBefore = await deriveNonce(auth, 1)
         const response = await requestTokenWithProof(instance, agent, await createProof({ nonce }))
         const newestAfter = await deriveNonce(auth, 1)
@@ -369,10 +370,10 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
   )
 
   test('accepts at one instance the nonce that another offered', async () => {
-    const offered = (
+    const offeredNonce = (
       await requestTokenWithProof(otherInstance, agent, await createProof({ nonce: undefined }))
     ).headers.get('dpop-nonce')
-    const response = await requestTokenWithProof(auth, agent, await createProof({ nonce: offered }))
+    const response = await requestTokenWithProof(auth, agent, await createProof({ nonce: offeredNonce }))
     expect(response.status, response.text).toBe(200)
   })
 })

@@ -24,8 +24,8 @@ import {
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal } from './expect-refusal.ts'
 import {
-  assertionFields,
-  assertionHeader,
+  createAssertionFields,
+  createAssertionHeader,
   type KeyPair,
   newKey,
   putKeys,
@@ -91,13 +91,13 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
   })
 
   describe('a proof', () => {
-    const proofUsed = { ...INVALID_PROOF, says: 'used before' }
+    const usedBefore = { ...INVALID_PROOF, says: 'used before' }
 
     test('is refused when it is sent again, at either instance', async () => {
       const proof = await createProof()
       readToken(auth, await requestTokenWithProof(auth, agent, proof))
       for (const instance of [auth, otherInstance])
-        await expectRefusal(auth, () => requestTokenWithProof(instance, agent, proof), proofUsed)
+        await expectRefusal(auth, () => requestTokenWithProof(instance, agent, proof), usedBefore)
     })
 
     test('is accepted from only one of several simultaneous requests, at one instance or at two', async () => {
@@ -111,26 +111,30 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
         )
         const [accepted, ...refused] = responses.toSorted((a, b) => a.status - b.status)
         readToken(auth, accepted!)
-        for (const response of refused) expectProblem(response, proofUsed)
+        for (const response of refused) expectProblem(response, usedBefore)
       }
     })
 
-    test('is refused with a used jti under another key, but accepted with it from another client', async () => {
+    test('is refused with a used jti, even under another key, but accepted with that jti from another client', async () => {
       const [jti, otherAgent] = [randomUUID(), await register(auth)]
       readToken(auth, await requestTokenWithProof(auth, agent, await createProof({ jti })))
-      const sameJti = await createDpopProof(auth, otherKey, { jti })
-      await expectRefusal(auth, () => requestTokenWithProof(auth, agent, sameJti), proofUsed)
-      readToken(auth, await requestTokenWithProof(auth, otherAgent, sameJti))
+      const proofWithSameJti = await createDpopProof(auth, otherKey, { jti })
+      await expectRefusal(auth, () => requestTokenWithProof(auth, agent, proofWithSameJti), usedBefore)
+      readToken(auth, await requestTokenWithProof(auth, otherAgent, proofWithSameJti))
     })
 
     test('is still accepted after a request that was refused for its client or its scope', async () => {
       const proof = await createProof()
-      const stranger = { ...agent, client_secret: 'pps_wrong' }
+      const agentWithWrongSecret = { ...agent, client_secret: 'pps_wrong' }
       const invalidClient = { status: 401, code: 'invalid-client', error: 'invalid_client' }
-      await expectRefusal(auth, () => requestTokenWithProof(auth, stranger, proof), invalidClient)
-      await expectRefusal(auth, () => requestTokenWithProof(auth, stranger, 'no proof'), invalidClient)
-      const contact = { ...GRANT, scope: 'contact:write' }
-      await expectRefusal(auth, () => requestTokenWithProof(auth, agent, proof, contact), {
+      await expectRefusal(auth, () => requestTokenWithProof(auth, agentWithWrongSecret, proof), invalidClient)
+      await expectRefusal(
+        auth,
+        () => requestTokenWithProof(auth, agentWithWrongSecret, 'no proof'),
+        invalidClient,
+      )
+      const contactFields = { ...GRANT, scope: 'contact:write' }
+      await expectRefusal(auth, () => requestTokenWithProof(auth, agent, proof, contactFields), {
         status: 400,
         code: 'invalid-scope',
         error: 'invalid_scope',
@@ -139,13 +143,18 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     })
 
     test('is still accepted after a request over a limit', async () => {
-      await using strict = await startInstance(auth.stores, { env: { AUTH_LIMITS_FACTOR: '0.01' } })
+      await using strictInstance = await startInstance(auth.stores, { env: { AUTH_LIMITS_FACTOR: '0.01' } })
       const [limitedAgent, proof] = [await register(auth), await createProof()]
       let status = 200
-      while (status === 200) ({ status } = await requestTokenWithProof(strict, limitedAgent, undefined))
+      while (status === 200)
+        ({ status } = await requestTokenWithProof(strictInstance, limitedAgent, undefined))
       const tooMany = { status: 429, code: 'rate-limited', error: 'rate_limited' }
-      await expectRefusal(auth, () => requestTokenWithProof(strict, limitedAgent, proof), tooMany)
-      await expectRefusal(auth, () => requestTokenWithProof(strict, limitedAgent, 'no proof'), tooMany)
+      await expectRefusal(auth, () => requestTokenWithProof(strictInstance, limitedAgent, proof), tooMany)
+      await expectRefusal(
+        auth,
+        () => requestTokenWithProof(strictInstance, limitedAgent, 'no proof'),
+        tooMany,
+      )
       readToken(auth, await requestTokenWithProof(auth, limitedAgent, proof))
     })
   })
@@ -156,17 +165,17 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
 
     test('allows bound tokens only', async () => {
       const response = await registerWith({ dpop_bound_access_tokens: true })
-      const bound = JSON.parse(response.text) as RegisteredAgent
-      auth.confidential.add(bound.client_secret)
-      expect([response.status, bound['dpop_bound_access_tokens']]).toEqual([201, true])
-      const described = await send(auth.url, { path: '/api/agent', headers: asAgent(bound) })
+      const client = JSON.parse(response.text) as RegisteredAgent
+      auth.confidential.add(client.client_secret)
+      expect([response.status, client['dpop_bound_access_tokens']]).toEqual([201, true])
+      const described = await send(auth.url, { path: '/api/agent', headers: asAgent(client) })
       expect(JSON.parse(described.text)).toMatchObject({ dpop_bound_access_tokens: true })
       for (const instance of [auth, otherInstance]) {
-        await expectRefusal(auth, () => requestTokenWithProof(instance, bound, undefined), {
+        await expectRefusal(auth, () => requestTokenWithProof(instance, client, undefined), {
           ...PROOF_REQUIRED,
           says: 'DPoP header',
         })
-        expect(await readIntrospection(await getBoundToken(bound, GRANT, instance))).toMatchObject({
+        expect(await readIntrospection(await getBoundToken(client, GRANT, instance))).toMatchObject({
           token_type: 'DPoP',
         })
       }
@@ -210,7 +219,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
 
     test('the removal of a key of its client, whether or not it is bound to that key', async () => {
       const keyAgent = await registerKeys(auth)
-      const fields = async () => ({ ...GRANT, ...assertionFields(await signAssertion(auth, keyAgent)) })
+      const fields = async () => ({ ...GRANT, ...createAssertionFields(await signAssertion(auth, keyAgent)) })
       const requestBoundTo = async (proofKey: KeyPair) =>
         send(auth.url, {
           method: 'POST',
@@ -226,7 +235,9 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
         cnf: { jkt: await calculateThumbprint(keyAgent.key) },
       })
       const newAgentKey = await newKey()
-      const replaced = await putKeys(auth, await assertionHeader(auth, keyAgent), { keys: [newAgentKey] })
+      const replaced = await putKeys(auth, await createAssertionHeader(auth, keyAgent), {
+        keys: [newAgentKey],
+      })
       expect(replaced.status, replaced.text).toBe(200)
       for (const token of boundTokens) expect(await isActiveAtEach(token)).toEqual([false, false])
     })

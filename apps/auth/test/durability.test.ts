@@ -7,7 +7,7 @@ let auth: RunningAuth
 beforeAll(async () => {
   auth = await startAuth()
   await auth.stores.asAdmin(`alter database ${auth.stores.database.name} set synchronous_commit = off`)
-  // Records, at the end of each transaction, how durable its commit will be.
+  // Records, at the end of each transaction, the setting that decides whether its commit waits for the disk.
   await auth.stores.asOwner(`
     create schema note;
     create table note.commits (tables text, synchronous_commit text);
@@ -47,8 +47,8 @@ test('flushes a recorded use, a revocation, a deletion and a used assertion to d
     { tables: 'tokens', synchronous_commit: 'on' },
     { tables: 'agents', synchronous_commit: 'on' },
   ])
-  const keyed = await registerKeys(auth)
-  expect((await requestTokenByKey(auth, keyed)).status).toBe(200)
+  const keyAgent = await registerKeys(auth)
+  expect((await requestTokenByKey(auth, keyAgent)).status).toBe(200)
   expect((await listCommits()).slice(3)).toEqual([
     { tables: 'client_assertions', synchronous_commit: 'on' },
     { tables: 'agents', synchronous_commit: 'on' },

@@ -5,29 +5,33 @@ import { sha256 } from '@plainpath/sealing'
 import type { NewAttempt, VerificationMail } from '../src/verifications/verification-attempt-store.ts'
 import type { NewVerification } from '../src/verifications/verification-store.ts'
 
-const random = () => randomBytes(16).toString('base64url')
+const createRandomId = () => randomBytes(16).toString('base64url')
 
+/** The time at which an example is created, unless a test chooses another. */
 export const START = new Date('2026-11-20T09:00:00Z')
+/** Returns the time that is `ms` milliseconds after `START`. */
 export const at = (ms: number) => new Date(START.getTime() + ms)
 
+/** Creates an attempt of an agent. Its link has not been mailed yet. */
 export function exampleAttempt(agentId: string, change: Partial<NewAttempt> = {}): NewAttempt {
   const createdAt = change.createdAt ?? START
   const email = change.email ?? 'Ana@example.org'
   return {
-    id: `cla_${random()}`,
-    registrationId: `clm_${random()}`,
+    id: `cla_${createRandomId()}`,
+    registrationId: `clm_${createRandomId()}`,
     agentId,
     email,
     canonicalEmail: email.toLowerCase(),
     mailbox: email.toLowerCase(),
     matchPhrase: 'amber river',
-    linkHash: sha256(random()),
+    linkHash: sha256(createRandomId()),
     linkExpiresAt: new Date(createdAt.getTime() + RULES.claimLinkMs),
     createdAt,
     ...change,
   }
 }
 
+/** Creates the mail that is stored with an attempt. */
 export const linkMail = (attempt: NewAttempt): VerificationMail => ({
   kind: 'claim-link',
   about: attempt.id,
@@ -36,10 +40,11 @@ export const linkMail = (attempt: NewAttempt): VerificationMail => ({
   text: 'link',
 })
 
+/** Creates the verification to which the right code of an attempt leads. */
 export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date): NewVerification => ({
   attemptId,
   codeHash,
-  revocationLinkHash: sha256(random()),
+  revocationLinkHash: sha256(createRandomId()),
   now,
   expiresAt: new Date(now.getTime() + RULES.claimMs),
   composeMail: (claim, to) => ({

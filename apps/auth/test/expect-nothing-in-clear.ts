@@ -15,15 +15,15 @@ const listEncodings = (value: string) => {
   ]
 }
 
-/** Checks that no value of `auth.confidential` is in a table, in Redis or in a log line. */
+/** Checks that no value of `auth.confidential` is in a table, in Redis or in a log line, in any of the usual encodings. */
 export async function expectNothingInClear(auth: RunningAuth): Promise<void> {
   expect(auth.confidential.size).toBeGreaterThan(2)
-  const stored = [
+  const storedText = [
     await dumpTables(auth.stores.db),
     (await auth.stores.redis?.dump()) ?? '',
     auth.logged.join(''),
   ].join('\n')
   for (const value of auth.confidential)
     for (const encoded of listEncodings(value))
-      if (stored.includes(encoded)) expect.unreachable(`found ${value} in clear`)
+      if (storedText.includes(encoded)) expect.unreachable(`found ${value} in clear`)
 }

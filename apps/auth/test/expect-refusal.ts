@@ -5,7 +5,7 @@ import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /** The format of an error response: that of RFC 6749 (`oauth`), of RFC 9457 (`problem`), or of both (`agent`). */
-type Form = 'oauth' | 'agent' | 'problem'
+type ErrorFormat = 'oauth' | 'agent' | 'problem'
 
 export interface Refusal {
   readonly status: number
@@ -13,7 +13,8 @@ export interface Refusal {
   readonly code: string
   /** The member `error` of RFC 6749 §5.2, by default `invalid_request`. A response in the format `problem` has none. */
   readonly error?: string
-  readonly form?: Form
+  /** By default `oauth`. */
+  readonly form?: ErrorFormat
   readonly headers?: Readonly<Record<string, string | RegExp>>
   /** What `detail` or `error_description` must contain or match. */
   readonly says?: string | RegExp
@@ -52,18 +53,18 @@ export function expectProblem(response: HttpResponse, expected: Refusal): void {
   if (status === 401) expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm="/)
 }
 
-/** Sends a request that must be refused as expected, within 1.5 s, and without a change to `countStored`. */
+/** Checks that a request is refused as expected and within 1.5 s, and does not change the counts of `countStored`. */
 export async function expectRefusal(
   auth: RunningAuth,
   request: () => Promise<HttpResponse>,
   expected: Refusal,
 ): Promise<HttpResponse> {
-  const before = await countStored(auth)
+  const storedBefore = await countStored(auth)
   const response = await request()
   expectProblem(response, expected)
   await expectSafe(auth, response)
   expect(response.ms).toBeLessThan(1_500)
-  expect(await countStored(auth)).toEqual(before)
+  expect(await countStored(auth)).toEqual(storedBefore)
   return response
 }
 

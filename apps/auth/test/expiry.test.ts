@@ -22,7 +22,7 @@ import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 const CLIENT_EXPIRED = { status: 401, code: 'client-expired', error: 'invalid_client' } as const
 const INVALID_CLIENT = { status: 401, code: 'invalid-client', error: 'invalid_client' } as const
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
   let auth: RunningAuth
@@ -43,12 +43,12 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     await auth[Symbol.asyncDispose]()
   })
 
-  /** Expires agents, as the upkeep of each instance does. @returns the number of expired agents */
+  /** Expires agents, as the upkeep of each instance does. Returns how many agents it expired. */
   async function expire(): Promise<number> {
     const config = loadConfig(await auth.stores.settingsFor(auth.origin))
     const { redis } = auth.stores
     await using stores = await openStores(config, {
-      log: silent,
+      log: silentLog,
       now,
       redisTimeoutMs: 3_000,
       ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
@@ -72,7 +72,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect(readDaysUntil(await getAgent(agent, otherInstance), 'idle_expiry')).toBe(91)
   })
 
-  test('records use at most once a day over all instances, not for each token', async () => {
+  test('records the use of a client at most once a day over all instances, not for each token', async () => {
     const agent = await register(auth)
     const readRow = async () => {
       const { rows } = await auth.stores.db.query<{ written: string; used: Date }>(
@@ -93,8 +93,8 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect((await readRow()).used).toEqual(clock.now)
   })
 
-  test('expires a client without a token after 7 days, and tells its owner so', async () => {
-    const [idleAgent, usedAgent] = [await register(auth, 'Canary of the unused'), await register(auth)]
+  test('expires a client that gets no token for 7 days, and then tells it so', async () => {
+    const [idleAgent, usedAgent] = [await register(auth, 'Canary of the idle agent'), await register(auth)]
     await getToken(auth, usedAgent)
     passDays(6.9)
     expect(await expire()).toBe(0)
@@ -107,10 +107,10 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       await expect
         .poll(async () => (await requestToken(instance, idleAgent)).text)
         .toContain('client-expired')
-      const refused = await requestToken(instance, idleAgent)
-      expectProblem(refused, { ...CLIENT_EXPIRED, says: /Register again with POST \/api\/agent\/register/ })
-      expect(JSON.parse(refused.text)).toMatchObject({ error_uri: `${auth.origin}/problems/client-expired` })
-      await expectSafe(instance, refused)
+      const refusal = await requestToken(instance, idleAgent)
+      expectProblem(refusal, { ...CLIENT_EXPIRED, says: /Register again with POST \/api\/agent\/register/ })
+      expect(JSON.parse(refusal.text)).toMatchObject({ error_uri: `${auth.origin}/problems/client-expired` })
+      await expectSafe(instance, refusal)
       expectProblem(await getAgent(idleAgent, instance), { ...CLIENT_EXPIRED, form: 'agent' })
       await getToken(instance, usedAgent)
     }
@@ -118,20 +118,20 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
   })
 
   test('an expired client looks like an unknown or deleted one to callers without its credentials', async () => {
-    const [expired, deleted] = [await register(auth), await register(auth)]
-    const secret = expired.client_secret
-    expect((await deleteAgent(auth, deleted)).status).toBe(204)
+    const [expiredAgent, deletedAgent] = [await register(auth), await register(auth)]
+    const secret = expiredAgent.client_secret
+    expect((await deleteAgent(auth, deletedAgent)).status).toBe(204)
     passDays(7)
     const otherAgent = await register(auth)
     expect(await expire()).toBeGreaterThan(0)
     const wrongSecret = `pps_${'A'.repeat(43)}`
-    const unknown = { ...expired, client_id: `agt_${'A'.repeat(22)}` }
-    await expect.poll(async () => (await requestToken(auth, expired)).text).toContain('client-expired')
+    const unknownAgent = { ...expiredAgent, client_id: `agt_${'A'.repeat(22)}` }
+    await expect.poll(async () => (await requestToken(auth, expiredAgent)).text).toContain('client-expired')
     const callers = [
-      { ...expired, client_secret: wrongSecret },
-      unknown,
+      { ...expiredAgent, client_secret: wrongSecret },
+      unknownAgent,
       { ...otherAgent, client_secret: secret },
-      deleted,
+      deletedAgent,
     ]
     const responses = await Promise.all(callers.map((each) => requestToken(auth, each)))
     for (const response of responses) expectProblem(response, INVALID_CLIENT)

@@ -16,12 +16,12 @@ import { type Clock, getUrlToken, requestUrlToken, startUrlInstance } from './ur
  */
 
 const INVALID_CLIENT = { status: 401, code: 'invalid-client', error: 'invalid_client' }
-/** The same text is sent for every fault of a document that does not name its own URL. */
+/** The refusal for every response that is not a document with its own URL as the `client_id`. The text is always the same. */
 const UNUSABLE: Refusal = {
   ...INVALID_CLIENT,
   says: /^There is no usable document at your client_id\. Serve it/,
 }
-const invalidMember = (member: string): Refusal => ({
+const createMemberRefusal = (member: string): Refusal => ({
   ...INVALID_CLIENT,
   says: new RegExp(`^In the document at your client_id, ${member} (must|has) `),
 })
@@ -53,73 +53,78 @@ const respondWith =
   }
 
 interface UnusableResponse {
-  readonly why: string
-  /** Creates the handler that responds instead of the document server. @param text the valid document */
-  readonly create: (text: string) => Respond
+  /** What replaces the document. */
+  readonly title: string
+  /**
+   * Creates the handler that responds instead of the document server.
+   *
+   * @param text the valid document
+   */
+  readonly createHandler: (text: string) => Respond
 }
 
 /** Responses that are not a document of the client. */
 const UNUSABLE_RESPONSES: readonly UnusableResponse[] = [
   ...[301, 302, 307, 308].map((status) => ({
-    why: `a redirect with ${status}`,
-    create: (text: string) => respondWith(status, { ...JSON_TYPE, location: '/' }, text),
+    title: `a redirect with ${status}`,
+    createHandler: (text: string) => respondWith(status, { ...JSON_TYPE, location: '/' }, text),
   })),
   ...[201, 404, 500].map((status) => ({
-    why: `the status ${status}`,
-    create: (text: string) => respondWith(status, JSON_TYPE, text),
+    title: `the status ${status}`,
+    createHandler: (text: string) => respondWith(status, JSON_TYPE, text),
   })),
-  { why: 'HTML', create: (text) => respondWith(200, { 'content-type': 'text/html' }, text) },
-  { why: 'no content type', create: (text) => respondWith(200, {}, text) },
+  { title: 'HTML', createHandler: (text) => respondWith(200, { 'content-type': 'text/html' }, text) },
+  { title: 'no content type', createHandler: (text) => respondWith(200, {}, text) },
   {
-    why: 'gzip',
-    create: (text) => respondWith(200, { ...JSON_TYPE, 'content-encoding': 'gzip' }, gzipSync(text)),
+    title: 'gzip',
+    createHandler: (text) => respondWith(200, { ...JSON_TYPE, 'content-encoding': 'gzip' }, gzipSync(text)),
   },
-  { why: 'more than 5 KiB', create: (text) => respondWith(200, JSON_TYPE, text.padEnd(5_121, ' ')) },
+  { title: 'more than 5 KiB', createHandler: (text) => respondWith(200, JSON_TYPE, text.padEnd(5_121, ' ')) },
   {
-    why: 'more than 5 KiB in chunks',
-    create: (text) =>
+    title: 'more than 5 KiB in chunks',
+    createHandler: (text) =>
       respondWith(200, { ...JSON_TYPE, 'transfer-encoding': 'chunked' }, text.padEnd(5_121, ' ')),
   },
   {
-    why: 'a body that is cut off',
-    create: (text) => (_request, response) => {
+    title: 'a body that is cut off',
+    createHandler: (text) => (_request, response) => {
       response.writeHead(200, { ...JSON_TYPE, 'content-length': text.length + 1 })
       response.write(text, () => response.destroy())
     },
   },
   {
-    why: 'a connection that is cut before the headers',
-    create: () => (request) => void request.socket.destroy(),
+    title: 'a connection that is cut before the headers',
+    createHandler: () => (request) => void request.socket.destroy(),
   },
-  { why: 'text that is not HTTP', create: (text) => (request) => void request.socket.end(text) },
-  { why: 'an empty body', create: () => respondWith(200, JSON_TYPE, '') },
-  { why: 'text that is not JSON', create: () => respondWith(200, JSON_TYPE, CANARY) },
-  { why: 'a list with the document', create: (text) => respondWith(200, JSON_TYPE, `[${text}]`) },
-  { why: 'text after the JSON', create: (text) => respondWith(200, JSON_TYPE, `${text}{}`) },
+  { title: 'text that is not HTTP', createHandler: (text) => (request) => void request.socket.end(text) },
+  { title: 'an empty body', createHandler: () => respondWith(200, JSON_TYPE, '') },
+  { title: 'text that is not JSON', createHandler: () => respondWith(200, JSON_TYPE, CANARY) },
+  { title: 'a list with the document', createHandler: (text) => respondWith(200, JSON_TYPE, `[${text}]`) },
+  { title: 'text after the JSON', createHandler: (text) => respondWith(200, JSON_TYPE, `${text}{}`) },
   {
-    why: 'bytes that are not UTF-8',
-    create: (text) => respondWith(200, JSON_TYPE, Buffer.from(text.replace('Canary', 'é'), 'latin1')),
+    title: 'bytes that are not UTF-8',
+    createHandler: (text) => respondWith(200, JSON_TYPE, Buffer.from(text.replace('Canary', 'é'), 'latin1')),
   },
   {
-    why: 'a member that is named twice',
-    create: (text) =>
+    title: 'a member that is named twice',
+    createHandler: (text) =>
       respondWith(200, JSON_TYPE, text.replace('{', `{"client_id":"https://${CANARY}.example/",`)),
   },
   {
-    why: 'a member __proto__',
-    create: (text) => respondWith(200, JSON_TYPE, text.replace('{', '{"__proto__":{},')),
+    title: 'a member __proto__',
+    createHandler: (text) => respondWith(200, JSON_TYPE, text.replace('{', '{"__proto__":{},')),
   },
   {
-    why: 'deep nesting',
-    create: (text) =>
+    title: 'deep nesting',
+    createHandler: (text) =>
       respondWith(200, JSON_TYPE, text.replace('{', `{"x":${'['.repeat(1_000)}${']'.repeat(1_000)},`)),
   },
 ]
 
 /** Values of `client_id` that are not the URL of the document. */
-const FOREIGN_CLIENT_IDS: readonly (readonly [why: string, change: (url: string) => unknown])[] = [
+const FOREIGN_CLIENT_IDS: readonly (readonly [title: string, change: (url: string) => unknown])[] = [
   ['absent', () => undefined],
-  ['a list of it', (url) => [url]],
+  ['a list with the URL', (url) => [url]],
   ['the URL of another document', (url) => `${url}x`],
   ['the URL with another host', (url) => url.replace('agents.', '')],
   ['the URL with a host in capitals', (url) => url.replace('agents', 'AGENTS')],
@@ -127,7 +132,7 @@ const FOREIGN_CLIENT_IDS: readonly (readonly [why: string, change: (url: string)
   ['the id of a registered agent', () => `agt_${'A'.repeat(22)}`],
 ]
 
-type InvalidMember = readonly [why: string, member: string, changes: () => Record<string, unknown>]
+type InvalidMember = readonly [title: string, member: string, changes: () => Record<string, unknown>]
 
 /** Mistakes in a document that names its own URL. The response names the member. */
 const INVALID_MEMBERS: readonly InvalidMember[] = [
@@ -158,20 +163,22 @@ const INVALID_MEMBERS: readonly InvalidMember[] = [
 ]
 
 describe('nothing is stored, and no token is issued, when the document', () => {
-  /** Checks that a token request is refused after one fetch and stores no agent, and that a valid document gets one. */
+  /**
+   * Checks that a token request is refused after one fetch and stores no agent. Also checks that another client gets a token
+   * with the same key and a valid document.
+   */
   async function expectNoToken(agent: UrlAgent, refusal: Refusal): Promise<void> {
     await expectRefusal(auth, () => requestUrlToken(auth, agent, clock), refusal)
     expect(agent.countFetches()).toBe(1)
     const { rowCount } = await stores.db.query('select from agents where id = $1', [agent.client_id])
     expect(rowCount).toBe(0)
-    // Another client has the same key, and a valid document.
-    const valid = await requestUrlToken(auth, server.publish([key]), clock)
-    expect(valid.status, valid.text).toBe(200)
+    const response = await requestUrlToken(auth, server.publish([key]), clock)
+    expect(response.status, response.text).toBe(200)
   }
 
-  test.for(UNUSABLE_RESPONSES)('is replaced by $why', async ({ create }) => {
+  test.for(UNUSABLE_RESPONSES)('is replaced with $title', async ({ createHandler }) => {
     const agent = server.publish([key])
-    agent.respond(create(JSON.stringify(createDocument(agent.client_id, [key]))))
+    agent.respond(createHandler(JSON.stringify(createDocument(agent.client_id, [key]))))
     await expectNoToken(agent, UNUSABLE)
   })
 
@@ -184,6 +191,6 @@ describe('nothing is stored, and no token is issued, when the document', () => {
   test.for(INVALID_MEMBERS)('has %s (%s)', async ([, member, changes]) => {
     const agent = server.publish([key])
     agent.change({ ...createDocument(agent.client_id, [key]), ...changes() })
-    await expectNoToken(agent, invalidMember(member))
+    await expectNoToken(agent, createMemberRefusal(member))
   })
 })

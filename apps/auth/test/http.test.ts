@@ -8,7 +8,7 @@ import {
   expectSafe,
   type Refusal,
 } from './expect-refusal.ts'
-import { rawRequest, send, sendRaw } from './send.ts'
+import { formatRawRequest, send, sendRaw } from './send.ts'
 import { ORIGIN, type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
@@ -21,73 +21,84 @@ afterAll(() => auth[Symbol.asyncDispose]())
 
 const BODY = 'grant_type=client_credentials'
 const FORM = 'Content-Type: application/x-www-form-urlencoded'
-const credentialHeaders = () => [`Authorization: ${asAgent(agent).authorization}`, FORM]
-const contentLength = (body: string) => `Content-Length: ${body.length}`
-/** Formats a token request, which is valid but for the change. */
-const tokenRequest = (change: { line?: string; host?: string; headers?: string[]; body?: string } = {}) => {
+const formatCredentialHeaders = () => [`Authorization: ${asAgent(agent).authorization}`, FORM]
+const formatContentLength = (body: string) => `Content-Length: ${body.length}`
+/** Formats a token request that is valid except for the change. */
+const formatTokenRequest = (
+  change: { line?: string; host?: string; headers?: string[]; body?: string } = {},
+) => {
   const body = change.body ?? BODY
-  return rawRequest(
+  return formatRawRequest(
     change.line ?? 'POST /oauth/token',
-    [...credentialHeaders(), ...(change.headers ?? [contentLength(body)])],
+    [...formatCredentialHeaders(), ...(change.headers ?? [formatContentLength(body)])],
     body,
     change.host,
   )
 }
+/** Sends bytes and returns the first response. */
 const sendOne = async (bytes: string) => (await sendRaw(auth.url, bytes))[0]!
 
 const misdirectedRequest: Refusal = {
   status: 421,
   code: 'misdirected-request',
-  says: `answers at ${ORIGIN} only. Nothing was done.`,
+  says: `available only at ${ORIGIN}. Nothing was done.`,
 }
 const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
 
 test('the valid request, which the tests below change, gets a token', async () => {
-  expect((await sendOne(tokenRequest())).status).toBe(200)
+  expect((await sendOne(formatTokenRequest())).status).toBe(200)
 })
 
 describe('the Host header', () => {
   test.for(['plainpath.example', 'PLAINPATH.example', 'plainpath.example:443'])(
     '%s is accepted',
     async (host) => {
-      expect((await sendOne(tokenRequest({ host }))).status).toBe(200)
+      expect((await sendOne(formatTokenRequest({ host }))).status).toBe(200)
     },
   )
 
   test.for([
     ['another host', { host: 'evil.example' }, misdirectedRequest],
-    ['a host that begins with ours', { host: 'plainpath.example.evil.example' }, misdirectedRequest],
-    ['ours with another port', { host: 'plainpath.example:8080' }, misdirectedRequest],
-    ['ours after a user name', { host: 'user@plainpath.example' }, invalidRequest],
-    ['ours as the user name of another', { host: 'plainpath.example@evil.example' }, invalidRequest],
-    ['ours and another after a space', { host: 'plainpath.example evil.example' }, invalidRequest],
+    ['a host that begins with our host', { host: 'plainpath.example.evil.example' }, misdirectedRequest],
+    ['our host with another port', { host: 'plainpath.example:8080' }, misdirectedRequest],
+    ['our host after a user name', { host: 'user@plainpath.example' }, invalidRequest],
+    ['our host as the user name of another host', { host: 'plainpath.example@evil.example' }, invalidRequest],
+    ['our host and another host after a space', { host: 'plainpath.example evil.example' }, invalidRequest],
     ['an IPv6 address without a closing bracket', { host: '[::1' }, invalidRequest],
-    ['ours with port 0', { host: 'plainpath.example:0' }, misdirectedRequest],
-    ['ours with port 99999', { host: 'plainpath.example:99999' }, misdirectedRequest],
-    ['ours with a trailing dot', { host: 'plainpath.example.' }, misdirectedRequest],
+    ['our host with port 0', { host: 'plainpath.example:0' }, misdirectedRequest],
+    ['our host with port 99999', { host: 'plainpath.example:99999' }, misdirectedRequest],
+    ['our host with a trailing dot', { host: 'plainpath.example.' }, misdirectedRequest],
     ['an empty host', { host: '' }, invalidRequest],
-    ['ours in two headers', { headers: ['Host: plainpath.example', contentLength(BODY)] }, invalidRequest],
     [
-      'ours, with another host in the request target',
+      'our host in two headers',
+      { headers: ['Host: plainpath.example', formatContentLength(BODY)] },
+      invalidRequest,
+    ],
+    [
+      'our host, with another host in the request target',
       { line: 'POST http://evil.example/oauth/token' },
       misdirectedRequest,
     ],
     [
-      'another, with ours in the request target',
+      'another host, with our host in the request target',
       { line: 'POST http://plainpath.example/oauth/token', host: 'evil.example' },
       misdirectedRequest,
     ],
-  ] satisfies [string, Parameters<typeof tokenRequest>[0], Refusal][])(
+  ] satisfies [string, Parameters<typeof formatTokenRequest>[0], Refusal][])(
     '%s is refused, and nothing is stored',
     async ([_title, change, expected]) => {
-      await expectRefusal(auth, () => sendOne(tokenRequest(change)), expected)
+      await expectRefusal(auth, () => sendOne(formatTokenRequest(change)), expected)
     },
   )
 
   test('is not replaced by X-Forwarded-Host or Forwarded', async () => {
-    const headers = ['X-Forwarded-Host: evil.example', 'Forwarded: host=evil.example', contentLength(BODY)]
-    expect((await sendOne(tokenRequest({ headers }))).status).toBe(200)
-    const forged = rawRequest(
+    const headers = [
+      'X-Forwarded-Host: evil.example',
+      'Forwarded: host=evil.example',
+      formatContentLength(BODY),
+    ]
+    expect((await sendOne(formatTokenRequest({ headers }))).status).toBe(200)
+    const forged = formatRawRequest(
       'GET /.well-known/oauth-authorization-server',
       ['X-Forwarded-Host: plainpath.example'],
       '',
@@ -97,36 +108,37 @@ describe('the Host header', () => {
   })
 
   test('may be repeated in an absolute request target', async () => {
-    expect((await sendOne(tokenRequest({ line: `POST ${ORIGIN}/oauth/token` }))).status).toBe(200)
+    expect((await sendOne(formatTokenRequest({ line: `POST ${ORIGIN}/oauth/token` }))).status).toBe(200)
   })
 
   test('is not checked by the internal listener', async () => {
-    const request = rawRequest('GET /oauth/jwks.json', [], '', 'auth.internal:8091')
+    const request = formatRawRequest('GET /oauth/jwks.json', [], '', 'auth.internal:8091')
     expect((await sendRaw(auth.internalUrl, request))[0]?.status).toBe(200)
   })
 })
 
 describe('a body', () => {
-  const chunked = (...chunks: string[]) =>
+  /** Encodes a body for `Transfer-Encoding: chunked`. */
+  const encodeChunks = (...chunks: string[]) =>
     [...chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`), '0\r\n\r\n'].join('')
   const CHUNKED = 'Transfer-Encoding: chunked'
 
   test('is read in chunks', async () => {
-    const body = chunked(BODY.slice(0, 5), BODY.slice(5))
-    expect((await sendOne(tokenRequest({ headers: [CHUNKED], body }))).status).toBe(200)
+    const body = encodeChunks(BODY.slice(0, 5), BODY.slice(5))
+    expect((await sendOne(formatTokenRequest({ headers: [CHUNKED], body }))).status).toBe(200)
   })
 
   test('is accepted with a trailer, which is ignored', async () => {
     const trailer = 'Authorization: Basic AAAA\r\n'
-    const body = chunked(BODY).replace(/0\r\n\r\n$/, `0\r\n${trailer}\r\n`)
-    expect((await sendOne(tokenRequest({ headers: [CHUNKED, 'Trailer: Authorization'], body }))).status).toBe(
-      200,
-    )
+    const body = encodeChunks(BODY).replace(/0\r\n\r\n$/, `0\r\n${trailer}\r\n`)
+    expect(
+      (await sendOne(formatTokenRequest({ headers: [CHUNKED, 'Trailer: Authorization'], body }))).status,
+    ).toBe(200)
   })
 
   test('is refused over 16 KiB in chunks', async () => {
-    const body = chunked(BODY, `&x=${'x'.repeat(9_000)}`, 'x'.repeat(9_000))
-    await expectRefusal(auth, () => sendOne(tokenRequest({ headers: [CHUNKED], body })), {
+    const body = encodeChunks(BODY, `&x=${'x'.repeat(9_000)}`, 'x'.repeat(9_000))
+    await expectRefusal(auth, () => sendOne(formatTokenRequest({ headers: [CHUNKED], body })), {
       status: 413,
       code: 'content-too-large',
       headers: { connection: 'close' },
@@ -134,7 +146,7 @@ describe('a body', () => {
   })
 
   test('is refused before it is read if its Content-Length is too large', async () => {
-    await expectRefusal(auth, () => sendOne(tokenRequest({ headers: ['Content-Length: 999999999'] })), {
+    await expectRefusal(auth, () => sendOne(formatTokenRequest({ headers: ['Content-Length: 999999999'] })), {
       status: 413,
       code: 'content-too-large',
       headers: { connection: 'close' },
@@ -144,8 +156,8 @@ describe('a body', () => {
   test('is refused with one response if its length is ambiguous, and the connection is closed', async () => {
     const storedBefore = await countStored(auth)
     for (const headers of [
-      [contentLength(BODY), CHUNKED],
-      [contentLength(BODY), contentLength(BODY), 'Content-Length: 5'],
+      [formatContentLength(BODY), CHUNKED],
+      [formatContentLength(BODY), formatContentLength(BODY), 'Content-Length: 5'],
       ['Content-Length: +5'],
       ['Content-Length: 0x5'],
       ['Content-Length: 5, 5'],
@@ -154,7 +166,7 @@ describe('a body', () => {
       ['Transfer-Encoding : chunked'],
       ['Transfer-Encoding: xchunked'],
     ]) {
-      const responses = await sendRaw(auth.url, tokenRequest({ headers }))
+      const responses = await sendRaw(auth.url, formatTokenRequest({ headers }))
       expect(responses).toHaveLength(1)
       expect(responses[0]?.status, headers.join()).toBeGreaterThanOrEqual(400)
       expect(responses[0]?.status).toBeLessThan(502)
@@ -166,8 +178,14 @@ describe('a body', () => {
   })
 
   test('is ignored on GET, and the next request on the connection gets its own response', async () => {
-    const lines = ['GET /oauth/jwks.json HTTP/1.1', 'Host: plainpath.example', contentLength(BODY), '', BODY]
-    const responses = await sendRaw(auth.url, lines.join('\r\n') + tokenRequest())
+    const lines = [
+      'GET /oauth/jwks.json HTTP/1.1',
+      'Host: plainpath.example',
+      formatContentLength(BODY),
+      '',
+      BODY,
+    ]
+    const responses = await sendRaw(auth.url, lines.join('\r\n') + formatTokenRequest())
     expect(responses.map(({ status }) => status)).toEqual([200, 200])
     expect(responses[1]?.text).toContain('access_token')
   })
@@ -177,13 +195,13 @@ describe('I10 requests on one connection', () => {
   test('each get their own response, in order', async () => {
     const formatGet = (path: string) => `GET ${path} HTTP/1.1\r\nHost: plainpath.example\r\n\r\n`
     const paths = Array.from({ length: 10 }, (_, n) => (n % 2 ? '/oauth/jwks.json' : '/nowhere'))
-    const responses = await sendRaw(auth.url, `${paths.map(formatGet).join('')}${tokenRequest()}`)
+    const responses = await sendRaw(auth.url, `${paths.map(formatGet).join('')}${formatTokenRequest()}`)
     expect(responses.map(({ status }) => status)).toEqual([...paths.map((_, n) => (n % 2 ? 200 : 404)), 200])
   })
 
-  test('get no response after a request whose body is too large', async () => {
-    const large = tokenRequest({ body: 'x'.repeat(20_000) }).replace('Connection: close\r\n', '')
-    const responses = await sendRaw(auth.url, large + tokenRequest())
+  test('get no response if they follow a request whose body is too large', async () => {
+    const large = formatTokenRequest({ body: 'x'.repeat(20_000) }).replace('Connection: close\r\n', '')
+    const responses = await sendRaw(auth.url, large + formatTokenRequest())
     expect(responses.map(({ status }) => status)).toEqual([413])
   })
 })
@@ -192,15 +210,18 @@ describe('a malformed request gets a 4xx response in a safe format:', () => {
   test.for([
     ['HTTP/2 without an upgrade', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a line that ends in LF', 'GET /oauth/jwks.json HTTP/1.1\nHost: plainpath.example\n\n'],
-    ['a folded header', rawRequest('GET /oauth/jwks.json', ['X: a\r\n b'])],
-    ['NUL in a header', rawRequest('GET /oauth/jwks.json', ['X: a\0b'])],
-    ['a space before the colon', rawRequest('GET /oauth/jwks.json', ['X : a'])],
-    ['20 KiB of headers', rawRequest('GET /oauth/jwks.json', [`X: ${'x'.repeat(20_000)}`])],
-    ['20 KiB of path', rawRequest(`GET /${'x'.repeat(20_000)}`, [])],
+    ['a folded header', formatRawRequest('GET /oauth/jwks.json', ['X: a\r\n b'])],
+    ['NUL in a header', formatRawRequest('GET /oauth/jwks.json', ['X: a\0b'])],
+    ['a space before the colon', formatRawRequest('GET /oauth/jwks.json', ['X : a'])],
+    ['20 KiB of headers', formatRawRequest('GET /oauth/jwks.json', [`X: ${'x'.repeat(20_000)}`])],
+    ['20 KiB of path', formatRawRequest(`GET /${'x'.repeat(20_000)}`, [])],
     ['no Host header', 'GET /oauth/jwks.json HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['a query without a path', rawRequest('GET ?x=1', [])],
+    ['a query without a path', formatRawRequest('GET ?x=1', [])],
     ['bytes of another protocol', `\x16\x03\x01${CANARY}\r\n\r\n`],
-    ['an unknown expectation', rawRequest('POST /oauth/token', ['Expect: a miracle', 'Content-Length: 0'])],
+    [
+      'an unknown expectation',
+      formatRawRequest('POST /oauth/token', ['Expect: a miracle', 'Content-Length: 0']),
+    ],
   ])('%s', async ([_title, bytes]) => {
     const [response] = await sendRaw(auth.url, bytes ?? '')
     expect([400, 417, 431]).toContain(response?.status)
@@ -219,16 +240,16 @@ describe('a malformed request gets a 4xx response in a safe format:', () => {
     ['an unknown method on a known path', 'PROPFIND /oauth/token'],
     ['TRACE', `TRACE /oauth/token?x=${CANARY}`],
   ])('%s', async ([_title, line]) => {
-    const [response] = await sendRaw(auth.url, rawRequest(line ?? '', ['Content-Length: 0']))
+    const [response] = await sendRaw(auth.url, formatRawRequest(line ?? '', ['Content-Length: 0']))
     expect([400, 404, 405, 421]).toContain(response?.status)
     expect(response?.text).not.toContain(CANARY)
     await expectSafe(auth, response!)
   })
 })
 
-test('accepts headers that are named like members of every object', async () => {
-  const headers = ['__proto__: x', 'constructor: x', 'toString: x', contentLength(BODY)]
-  expect((await sendOne(tokenRequest({ headers }))).status).toBe(200)
+test('accepts headers whose names are those of members of every JavaScript object', async () => {
+  const headers = ['__proto__: x', 'constructor: x', 'toString: x', formatContentLength(BODY)]
+  expect((await sendOne(formatTokenRequest({ headers }))).status).toBe(200)
 })
 
 describe('X-Request-Id', () => {

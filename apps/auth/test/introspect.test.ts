@@ -18,12 +18,15 @@ import {
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, expectProblem, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
-import { type HttpRequest, rawRequest, send, sendRaw } from './send.ts'
+import { formatRawRequest, type HttpRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
 const unsupportedMediaType: Refusal = { status: 415, code: 'unsupported-media-type' }
-const form = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+const createFormRequest = (body: string) => ({
+  body,
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+})
 const invalidClient: Refusal = {
   status: 401,
   code: 'invalid-client',
@@ -37,7 +40,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
   let token: string
   beforeAll(async () => {
     auth = await startAuth({ tokens })
-    agent = await register(auth, 'Atlas of looks')
+    agent = await register(auth, 'Atlas of introspections')
     token = await getToken(auth, agent)
   })
   afterAll(async () => {
@@ -66,7 +69,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       aud: 'rs_api',
       iat: expect.closeTo(nowInSeconds, -1),
       token_hash: createHash('sha256').update(token).digest('base64url'),
-      // An API may cache only responses whose revocation would be published to it.
+      // Revocations are published only through Redis. Without a mark, an API does not cache the response.
       ...(tokens === 'Redis' && { revocation_mark: expect.stringMatching(/^[0-9a-f-]{36}$/) }),
       token_introspection: {
         active: true,
@@ -129,7 +132,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('reports a revoked token, and one of a deleted or disabled client, as inactive', async () => {
+  test('reports a revoked token, and a token of a deleted or disabled client, as inactive', async () => {
     const [deleted, disabled] = [await register(auth), await register(auth)]
     const revokedToken = await getToken(auth, agent)
     const tokenOfDeleted = await getToken(auth, deleted)
@@ -140,10 +143,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       disabled.client_id,
     ])
     await expect.poll(() => isActive(auth, tokenOfDisabled)).toBe(false)
-    for (const each of [revokedToken, tokenOfDeleted, tokenOfDisabled]) await expectInactive(each)
+    for (const inactiveToken of [revokedToken, tokenOfDeleted, tokenOfDisabled])
+      await expectInactive(inactiveToken)
   })
 
-  test('reports a token as inactive after its row expired or its Redis key was removed', async () => {
+  test('reports a token as inactive once its row in PostgreSQL has expired or its key in Redis is gone', async () => {
     const expiredToken = await getToken(auth, agent)
     if (auth.stores.redis) await auth.stores.redis.lose('token:*')
     else await auth.stores.db.query(`update tokens set expires_at = now() - interval '1 second'`)
@@ -239,16 +243,20 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
   })
 
   test.for([
-    ['an empty token', form('token='), invalidRequest],
-    ['no token', form('x=1'), invalidRequest],
+    ['an empty token', createFormRequest('token='), invalidRequest],
+    ['no token', createFormRequest('x=1'), invalidRequest],
     ['no body', { body: undefined }, invalidRequest],
-    ['a token twice', form('token=a&token=b'), invalidRequest],
+    ['a token twice', createFormRequest('token=a&token=b'), invalidRequest],
     [
       'JSON',
       { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' },
       unsupportedMediaType,
     ],
-    ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
+    [
+      'a body over 16 KiB',
+      createFormRequest(`token=${'x'.repeat(16_384)}`),
+      { status: 413, code: 'content-too-large' },
+    ],
     ['a token in the query', { path: `/oauth/introspect?token=${CANARY}`, body: undefined }, invalidRequest],
   ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_title, request, refusal]) => {
     await expectRefusal(auth, () => post(request), refusal)
@@ -265,7 +273,10 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       'Content-Type: application/x-www-form-urlencoded',
       `Content-Length: ${body.length}`,
     ]
-    const [response] = await sendRaw(auth.internalUrl, rawRequest('POST /oauth/introspect', headers, body))
+    const [response] = await sendRaw(
+      auth.internalUrl,
+      formatRawRequest('POST /oauth/introspect', headers, body),
+    )
     expectProblem(response!, invalidClient)
   })
 

@@ -32,12 +32,13 @@ interface AssertionHolder {
 
 const ALL_SCOPES = 'guides:read waitlist:write contact:write'
 
-const encodePart = (header: object) => Buffer.from(JSON.stringify(header)).toString('base64url')
+const encodeHeader = (header: object) => Buffer.from(JSON.stringify(header)).toString('base64url')
+/** The header of an encrypted JWT that would take 2,147,483,647 hashes to decrypt. */
 const SLOW_HEADER = { alg: 'PBES2-HS256+A128KW', enc: 'A128GCM', p2s: 'AAAAAAAAAAA', p2c: 2_147_483_647 }
-const ENCRYPTED = `${encodePart(SLOW_HEADER)}.AAAA.AAAA.AAAA.AAAA`
+const ENCRYPTED = `${encodeHeader(SLOW_HEADER)}.AAAA.AAAA.AAAA.AAAA`
 /** Creates an encrypted JWT with the header of a genuine assertion, except for the members about encryption. */
-const withEncryptionHeader = (assertion: string) =>
-  `${encodePart({ ...decodeProtectedHeader(assertion), ...SLOW_HEADER, zip: 'DEF' })}.AAAA.AAAA.AAAA.AAAA`
+const createEncryptedJwt = (assertion: string) =>
+  `${encodeHeader({ ...decodeProtectedHeader(assertion), ...SLOW_HEADER, zip: 'DEF' })}.AAAA.AAAA.AAAA.AAAA`
 
 describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
   let auth: RunningAuth
@@ -49,7 +50,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
   beforeAll(async () => {
     auth = await startAuth({ tokens })
     otherInstance = await startInstance(auth.stores)
-    agent = await register(auth, 'Atlas of loans')
+    agent = await register(auth, 'Atlas of assertions')
     ;({ registrationId, email } = await addVerification(auth, agent))
     assertion = await getAssertion(auth, agent)
   })
@@ -72,7 +73,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     auth.confidential.add(token)
     return token
   }
-  async function createAssertionHolder(options: { forMs?: number } = {}): Promise<AssertionHolder> {
+  async function createAssertionHolder(options: { lifetimeMs?: number } = {}): Promise<AssertionHolder> {
     const client = await register(auth)
     const verification = await addVerification(auth, client, options)
     return { client, ...verification, assertion: await getAssertion(auth, client) }
@@ -158,7 +159,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     expect((await requestIntrospection(otherInstance, token)).status).toBe(200)
   })
 
-  test('issues assertions for this server and one client that last a day, without the address', async () => {
+  test('issues assertions that last a day, are for this server and one client, and do not contain the address', async () => {
     const jwks = createRemoteJWKSet(new URL('/oauth/jwks.json', auth.internalUrl))
     const { payload } = await jwtVerify(assertion, jwks, { typ: 'identity-assertion+jwt' })
     expect(payload).toEqual({
@@ -200,12 +201,12 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
       ['an encrypted JWT', () => ({ assertion: ENCRYPTED }), invalidGrant],
       [
         'an encrypted JWT with the header of a genuine assertion',
-        () => ({ assertion: withEncryptionHeader(assertion) }),
+        () => ({ assertion: createEncryptedJwt(assertion) }),
         invalidGrant,
       ],
       ['a text of 3,000 characters', () => ({ assertion: 'a'.repeat(3_000) }), invalidGrant],
       [
-        'an unknown scope only',
+        'only an unknown scope',
         () => ({ assertion, scope: 'admin' }),
         { status: 400, code: 'invalid-scope', error: 'invalid_scope' },
       ],
@@ -241,14 +242,15 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
   test('exchanges only the newest 20 assertions of a verification', async () => {
     const holder = await createAssertionHolder()
     await exchangeForToken(holder.client, holder.assertion)
-    const newer: string[] = []
-    for (let n = 0; n < 20; n += 1) newer.push(await getAssertion(auth, holder.client))
+    const newerAssertions: string[] = []
+    for (let n = 0; n < 20; n += 1) newerAssertions.push(await getAssertion(auth, holder.client))
     await expectRefusal(auth, () => exchange({ assertion: holder.assertion }, holder.client), invalidGrant)
-    for (const each of [newer[0], newer[19]]) await exchangeForToken(holder.client, each ?? '')
+    for (const newerAssertion of [newerAssertions[0], newerAssertions[19]])
+      await exchangeForToken(holder.client, newerAssertion ?? '')
   })
 
   test('issues tokens and assertions that expire no later than their verification', async () => {
-    const holder = await createAssertionHolder({ forMs: 600_000 })
+    const holder = await createAssertionHolder({ lifetimeMs: 600_000 })
     const response = await exchange({ assertion: holder.assertion }, holder.client)
     const { expires_in: seconds } = JSON.parse(response.text) as { expires_in: number }
     expect(seconds).toBeGreaterThan(580)
@@ -259,15 +261,15 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
 
   test('lets the client revoke one of its tokens without the others', async () => {
     const holder = await createAssertionHolder()
-    const [revoked, other] = [
+    const [revokedToken, otherToken] = [
       await exchangeForToken(holder.client, holder.assertion),
       await exchangeForToken(holder.client, holder.assertion),
     ]
-    expect((await revoke(otherInstance, holder.client, revoked)).status).toBe(200)
-    expect([await isActive(auth, revoked), await isActive(auth, other)]).toEqual([false, true])
+    expect((await revoke(otherInstance, holder.client, revokedToken)).status).toBe(200)
+    expect([await isActive(auth, revokedToken), await isActive(auth, otherToken)]).toEqual([false, true])
   })
 
-  test('GET /api/agent shows a live verification, and none to an unverified client', async () => {
+  test('GET /api/agent shows a client its live verification, and shows no verification to an unverified client', async () => {
     const describeAgent = async (client: RegisteredAgent) =>
       JSON.parse((await send(auth.url, { path: '/api/agent', headers: asAgent(client) })).text) as object
     expect(await describeAgent(agent)).toMatchObject({
@@ -296,11 +298,11 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     ['a deleted client', ({ client }: AssertionHolder) => deleteAgent(otherInstance, client), 401],
   ] as [string, (holder: AssertionHolder) => Promise<unknown>, number][])(
     'R-LIN assertions and tokens of %s are rejected at both instances',
-    async ([_title, end, nextStatus]) => {
+    async ([_title, endVerification, nextStatus]) => {
       const holder = await createAssertionHolder()
       const token = await exchangeForToken(holder.client, holder.assertion)
       expect([await isActive(auth, token), await isActive(otherInstance, token)]).toEqual([true, true])
-      await end(holder)
+      await endVerification(holder)
       expect([await isActive(auth, token), await isActive(otherInstance, token)]).toEqual([false, false])
       const texts: string[] = []
       for (const instance of [auth, otherInstance]) {
@@ -322,7 +324,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     const holder = await createAssertionHolder()
     const token = await exchangeForToken(holder.client, holder.assertion)
     expect(await isActive(auth, token)).toBe(true)
-    // This is the state after a request that got 503, because a step after the commit failed.
+    // A request leaves this state if it gets 503 because a step after the commit fails.
     await auth.stores.db.query(
       `update claims set ended_at = now(), ended_by = 'agent', email_sealed = null, email_hash = null, email_hash_key = null
        where id = $1`,

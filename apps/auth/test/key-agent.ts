@@ -13,12 +13,17 @@ export interface KeyPair {
   readonly alg: Algorithm
 }
 
-/** @param kid null for a key without one, which auth then names by its thumbprint */
+/**
+ * Generates a key pair.
+ *
+ * @param kid null for a key without a `kid`; auth then uses the thumbprint as its `kid`
+ */
 export async function newKey(alg: Algorithm = 'ES256', kid: string | null = randomUUID()): Promise<KeyPair> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
   return { privateKey, alg, jwk: { ...(await exportJWK(publicKey)), ...(kid !== null && { kid }) } }
 }
 
+/** An agent that authenticates with a key. */
 export interface KeyAgent {
   readonly client_id: string
   readonly key: KeyPair
@@ -62,12 +67,12 @@ export async function signAssertion(
 }
 
 /** Creates the form fields that authenticate a client with an assertion. */
-export const assertionFields = (assertion: string): Record<string, string> => ({
+export const createAssertionFields = (assertion: string): Record<string, string> => ({
   client_assertion: assertion,
   client_assertion_type: CLIENT_ASSERTION_TYPE,
 })
 
-/** Requests a token with these form fields, which contain the credentials. */
+/** Requests a token with the client_credentials grant. `fields` contain the credentials. */
 export const requestTokenWith = (auth: RunningAuth, fields: Record<string, string>): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',
@@ -76,14 +81,14 @@ export const requestTokenWith = (auth: RunningAuth, fields: Record<string, strin
   })
 
 export const requestTokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<HttpResponse> =>
-  requestTokenWith(auth, assertionFields(await signAssertion(auth, agent)))
+  requestTokenWith(auth, createAssertionFields(await signAssertion(auth, agent)))
 
 /** Creates the header that authenticates a client at endpoints without a form. */
-export const assertionHeader = async (auth: RunningAuth, agent: KeyAgent) => ({
+export const createAssertionHeader = async (auth: RunningAuth, agent: KeyAgent) => ({
   'client-assertion': await signAssertion(auth, agent),
 })
 
-/** Creates a proof that the client has a key of the set. Claims replace the valid ones; undefined removes a claim. */
+/** Creates a proof that the client has a key of the set. `claims` replace the valid claims; undefined removes a claim. */
 export async function createKeyProof(
   auth: RunningAuth,
   { client_id }: Pick<KeyAgent, 'client_id'>,
@@ -114,7 +119,7 @@ export async function createKeyProof(
   return proof
 }
 
-/** Sends `PUT /api/agent/jwks`. */
+/** Replaces the keys of a client with `PUT /api/agent/jwks`. `headers` authenticate the client. */
 export function putKeys(
   auth: RunningAuth,
   headers: Record<string, string>,

@@ -21,29 +21,22 @@ const SHORT_INTERVALS = {
 let resources: AsyncDisposableStack
 let stores: AuthStores
 let env: Record<string, string>
-let instances: RunningAuth[]
 beforeEach(async () => {
   resources = new AsyncDisposableStack()
   stores = resources.use(await openAuthStores())
   env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT_INTERVALS }
-  instances = []
 })
 afterEach(() => resources.disposeAsync())
 
-const start = async (moreSettings: Record<string, string> = {}) => {
-  const instance = resources.use(
-    await startInstance(stores, { env: { ...SHORT_INTERVALS, ...moreSettings } }),
-  )
-  instances.push(instance)
-  return instance
-}
+const start = async (moreSettings: Record<string, string> = {}) =>
+  resources.use(await startInstance(stores, { env: { ...SHORT_INTERVALS, ...moreSettings } }))
 
 /** Runs a command `auth keys`. A `+` in the arguments stands for a space. */
 function runKeys(args: string, moreSettings: Record<string, string> = {}) {
   const words = ['keys', ...args.split(' ')].map((word) => word.replaceAll('+', ' '))
   return runAuth(words, { ...env, ...moreSettings })
 }
-/** Repeats a command, at most 200 times, until it is no longer too early for its step. */
+/** Repeats a command, at most 200 times, until its step is due. */
 async function runOnceDue(args: string) {
   let result = await runKeys(args)
   const isTooEarly = () => result.code !== 0 || result.printed.includes('Nothing is due')
@@ -73,41 +66,40 @@ const getReadiness = async (auth: RunningAuth) => {
   return { status: response.status, body: JSON.parse(response.text) as Record<string, unknown> }
 }
 
-test('both instances adopt each step of a rotation, and can describe an earlier token throughout', async () => {
-  const first = await start()
-  const second = await start()
-  const token = await getToken(first, await register(first))
-  const old = await findKid('signing')
+test('both instances adopt each step of a rotation, and describe an earlier token throughout', async () => {
+  const [instance, otherInstance] = [await start(), await start()]
+  const token = await getToken(instance, await register(instance))
+  const oldKid = await findKid('signing')
   expect((await runKeys('generate --algorithm EdDSA')).code).toBe(0)
-  const next = await findKid('generated')
-  expect(await listPublishedKids(first)).toEqual([old])
-  expect((await runKeys('publish')).printed).toContain(`${next}  generated -> published`)
-  for (const auth of [first, second])
-    expect((await listPublishedKids(auth)).toSorted()).toEqual([old, next].toSorted())
+  const newKid = await findKid('generated')
+  expect(await listPublishedKids(instance)).toEqual([oldKid])
+  expect((await runKeys('publish')).printed).toContain(`${newKid}  generated -> published`)
+  for (const auth of [instance, otherInstance])
+    expect((await listPublishedKids(auth)).toSorted()).toEqual([oldKid, newKid].toSorted())
   const activated = await runOnceDue('activate')
-  expect(activated.printed).toContain(`${old}  signing -> retiring`)
-  for (const auth of [first, second]) {
-    expect(await findSigningKid(auth, token)).toBe(next)
-    expect((await listPublishedKids(auth)).toSorted()).toEqual([old, next].toSorted())
+  expect(activated.printed).toContain(`${oldKid}  signing -> retiring`)
+  for (const auth of [instance, otherInstance]) {
+    expect(await findSigningKid(auth, token)).toBe(newKid)
+    expect((await listPublishedKids(auth)).toSorted()).toEqual([oldKid, newKid].toSorted())
   }
   await runOnceDue('retire')
-  for (const auth of [first, second]) expect(await listPublishedKids(auth)).toEqual([next])
+  for (const auth of [instance, otherInstance]) expect(await listPublishedKids(auth)).toEqual([newKid])
   const verified = await runKeys('verify')
   expect(verified).toMatchObject({
     code: 0,
     printed: expect.stringContaining('All checks passed: 2 keys, 2 running instances'),
   })
-  expect((await getReadiness(first)).body['keys']).toEqual({
+  expect((await getReadiness(instance)).body['keys']).toEqual({
     ring_version: (await listKeys()).ring_version,
-    signing_kid: next,
+    signing_kid: newKid,
     signing_since: expect.any(String),
     audit: { head: expect.any(String), number: 5 },
   })
-  const metrics = (await send(first.operationsUrl, { path: '/metrics' })).text
-  expect(metrics).toContain(`signing_key{kid="${next}",service="auth"} 1`)
+  const metrics = (await send(instance.operationsUrl, { path: '/metrics' })).text
+  expect(metrics).toContain(`signing_key{kid="${newKid}",service="auth"} 1`)
   const sinceSeconds = Number(/^signing_key_since_seconds\{.*\} (\S+)$/m.exec(metrics)?.[1])
   expect(Math.abs(Date.now() / 1000 - sinceSeconds)).toBeLessThan(60)
-  expect(metrics).not.toContain(old)
+  expect(metrics).not.toContain(oldKid)
 })
 
 test('refuses a step that is too early and says when it will be safe, as text and as JSON', async () => {
@@ -181,7 +173,7 @@ test('reports in a metric and in /ready that the audit head cannot be read, and 
   expect((await getReadiness(auth)).body['keys']).not.toHaveProperty('audit_unread')
 })
 
-test('records each step in the audit, and detects with an earlier head that rows were cut off', async () => {
+test('records each step in the audit, and detects by an earlier head that later rows were deleted', async () => {
   await runKeys('generate')
   const { head } = JSON.parse((await runKeys('audit --verify --json')).printed) as { head: string }
   await runKeys('publish')
@@ -204,17 +196,17 @@ test('records each step in the audit, and detects with an earlier head that rows
 })
 
 test('after revoke returns, no instance signs with the key or publishes it, and another key signs', async () => {
-  const [first, second] = [await start(), await start()]
-  const token = await getToken(first, await register(first))
-  const leaked = await findKid('signing')
-  expect((await runKeys(`revoke ${leaked}`)).code).toBe(2)
+  const [instance, otherInstance] = [await start(), await start()]
+  const token = await getToken(instance, await register(instance))
+  const leakedKid = await findKid('signing')
+  expect((await runKeys(`revoke ${leakedKid}`)).code).toBe(2)
   expect((await runKeys(`revoke nobody --reason a+test`)).code).toBe(1)
-  expect((await runKeys(`revoke ${leaked} --reason a+test --dry-run`)).printed).toMatch(/^Would revoke/)
-  expect(await findKid('signing')).toBe(leaked)
-  const revoked = await runKeys(`revoke ${leaked} --reason a+leaked+backup`)
-  for (const auth of [first, second]) {
+  expect((await runKeys(`revoke ${leakedKid} --reason a+test --dry-run`)).printed).toMatch(/^Would revoke/)
+  expect(await findKid('signing')).toBe(leakedKid)
+  const revoked = await runKeys(`revoke ${leakedKid} --reason a+leaked+backup`)
+  for (const auth of [instance, otherInstance]) {
     const kid = await findSigningKid(auth, token)
-    expect(kid).not.toBe(leaked)
+    expect(kid).not.toBe(leakedKid)
     expect(await listPublishedKids(auth)).toEqual([kid])
   }
   expect(revoked.code).toBe(0)
@@ -222,7 +214,7 @@ test('after revoke returns, no instance signs with the key or publishes it, and 
     /^After \d+ ms, no instance signs with the revoked key and no API trusts it\.$/m,
   )
   expect((await runKeys('audit')).printed).toContain('(a leaked backup)')
-  expect(await runKeys(`revoke ${leaked} --reason again`)).toMatchObject({
+  expect(await runKeys(`revoke ${leakedKid} --reason again`)).toMatchObject({
     code: 0,
     printed: expect.stringContaining('already'),
   })
@@ -239,37 +231,37 @@ describe('an instance', () => {
     await expect.poll(async () => (await listPublishedKids(auth)).length).toBe(2)
   })
 
-  test('is not ready while a row is tampered with, logs that, still signs, and recovers', async () => {
+  test('is not ready while a row is altered, logs this, still signs, and recovers', async () => {
     const auth = await start()
     const token = await getToken(auth, await register(auth))
     await runKeys('generate')
-    const generated = await findKid('generated')
+    const generatedKid = await findKid('generated')
     const flipBit = () =>
       stores.db.query(
         `update signing_keys set private_sealed = set_byte(private_sealed, 150, get_byte(private_sealed, 150) # 4) where kid = $1`,
-        [generated],
+        [generatedKid],
       )
     await flipBit()
     await expect.poll(async () => (await getReadiness(auth)).status).toBe(503)
     expect((await getReadiness(auth)).body).toMatchObject({
       checks: { keys: 'failed' },
-      keys: { problem: expect.stringContaining(generated) },
+      keys: { problem: expect.stringContaining(generatedKid) },
     })
     expect(auth.logged.join('')).toContain('signing keys cannot be read: this instance is not ready')
     expect(await findSigningKid(auth, token)).toBe(await findKid('signing'))
-    expect(await runKeys('verify')).toMatchObject({ code: 1, printed: expect.stringContaining(generated) })
+    expect(await runKeys('verify')).toMatchObject({ code: 1, printed: expect.stringContaining(generatedKid) })
     await flipBit()
     await expect.poll(async () => (await getReadiness(auth)).status).toBe(200)
     expect((await listKeys()).keys).toHaveLength(2)
   })
 
-  test('stops signing after its lease if it cannot decrypt a new ring, and rotation does not wait for it', async () => {
+  test('stops signing after its lease if it cannot decrypt a new ring, and a revocation succeeds without it', async () => {
     const auth = await start()
     const token = await getToken(auth, await register(auth))
-    const leaked = await findKid('signing')
+    const leakedKid = await findKid('signing')
     const file = `${env['AUTH_KEK_FILE']}-other`
     await writeFile(file, newKeyEncryptionKey())
-    const revoked = await runKeys(`revoke ${leaked} --reason a+test`, { AUTH_KEK_FILE: file })
+    const revoked = await runKeys(`revoke ${leakedKid} --reason a+test`, { AUTH_KEK_FILE: file })
     expect(await findSigningKid(auth, token)).toBe(503)
     const published = await send(auth.url, { path: '/oauth/jwks.json' })
     expect([published.status, published.headers.get('cache-control')]).toEqual([200, 'no-store'])

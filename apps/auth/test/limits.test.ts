@@ -11,7 +11,7 @@ import {
 } from './agent-client.ts'
 import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
-  assertionFields,
+  createAssertionFields,
   registerKeys,
   requestTokenByKey,
   requestTokenWith,
@@ -22,7 +22,7 @@ import { countRows } from './open-authority.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-/** With this setting, a test is a trusted proxy, so it can send requests for any client address. */
+/** With this setting, the instance trusts the test as a proxy, so that the test can send requests for any client address. */
 const BEHIND_GATEWAY = { AUTH_TRUSTED_PROXIES: '127.0.0.1' }
 const ADDRESS = '203.0.113.9'
 const OTHER_ADDRESS = '203.0.113.10'
@@ -38,7 +38,7 @@ const rateLimitRefusal = (policy: string): Refusal => ({
   headers: { 'retry-after': /^[1-9][0-9]*$/ },
 })
 
-/** Runs a task `count` times, in batches of ten so that a busy machine does not time out. */
+/** Runs a task `count` times, in batches of ten so that requests do not time out on a busy machine. */
 async function runInBatches<T>(count: number, task: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = []
   for (let start = 0; start < count; start += 10) {
@@ -85,7 +85,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     expect((await registerFrom(auth, '203.0.113.2')).status).toBe(201)
   })
 
-  test('X-Forwarded-For entries before the gateway’s entry do not change which address is counted', async () => {
+  test('entries of X-Forwarded-For before the gateway’s own entry do not change which address is counted', async () => {
     await using auth = await startWithFactor('1')
     const responses = await runInBatches(25, (n) => registerFrom(auth, `198.51.100.${n}, 203.0.113.1`))
     expect(countStatuses(responses)).toEqual({ 201: 20, 429: 5 })
@@ -118,11 +118,11 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
 
   test('each client has its own token limit, even if clients share an address', async () => {
     await using auth = await startWithFactor('0.1')
-    const [busy, other] = [await register(auth), await register(auth)]
-    const responses = await runInBatches(17, () => requestToken(auth, busy))
+    const [busyAgent, otherAgent] = [await register(auth), await register(auth)]
+    const responses = await runInBatches(17, () => requestToken(auth, busyAgent))
     expect(countStatuses(responses)).toEqual({ 200: 12, 429: 5 })
     expectProblem(responses.find(({ status }) => status === 429)!, rateLimitRefusal('token-client'))
-    expect((await requestToken(auth, other)).status).toBe(200)
+    expect((await requestToken(auth, otherAgent)).status).toBe(200)
   })
 
   test('refuses a client after 20 failed authentications, but accepts the correct secret', async () => {
@@ -143,9 +143,11 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
   test('invalid and replayed assertions count as failed authentications; a valid assertion is still accepted', async () => {
     await using auth = await startWithFactor('1')
     const agent = await registerKeys(auth)
-    const replayed = assertionFields(await signAssertion(auth, agent))
+    const replayed = createAssertionFields(await signAssertion(auth, agent))
     expect((await requestTokenWith(auth, replayed)).status).toBe(200)
-    const wrongAudience = assertionFields(await signAssertion(auth, agent, { aud: 'https://other.example' }))
+    const wrongAudience = createAssertionFields(
+      await signAssertion(auth, agent, { aud: 'https://other.example' }),
+    )
     const responses = await runInBatches(25, (n) => requestTokenWith(auth, n % 2 ? replayed : wrongAudience))
     expect(countStatuses(responses)).toEqual({ 401: 20, 429: 5 })
     expectProblem(responses.find(({ status }) => status === 429)!, rateLimitRefusal('client-authentication'))
@@ -197,7 +199,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     expect(limitHeaders).toEqual(['"client-authentication";r=19;', '"client-authentication";r=19;'])
   })
 
-  test('these endpoints announce and enforce their limits, and log no client address', async () => {
+  test('endpoints announce and enforce their limits, and log no client address', async () => {
     await using auth = await startWithFactor('0.001')
     const agent = await register(auth)
     const requests: [string, () => Promise<HttpResponse>, Refusal][] = [
@@ -222,7 +224,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     ]
     for (const [name, request, expected] of requests) {
       let response = await request()
-      for (let count = 0; response.status < 400 && count < 4; count++) {
+      for (let tries = 0; response.status < 400 && tries < 4; tries++) {
         expect(response.headers.get('ratelimit-policy'), name).toMatch(/^"[a-z-]+";q=\d+;w=\d+/)
         response = await request()
       }

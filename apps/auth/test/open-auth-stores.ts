@@ -14,7 +14,7 @@ import { openScratchRedis, type ScratchRedis } from './open-scratch-redis.ts'
 
 export type TokenPlace = 'Postgres' | 'Redis'
 
-/** Where this run can store tokens: in PostgreSQL, and in Redis if one is available. */
+/** Where instances can store tokens in this test run: in PostgreSQL, and in Redis if one is available. */
 export const TOKEN_PLACES: readonly TokenPlace[] = inject('redisUrl') ? ['Postgres', 'Redis'] : ['Postgres']
 
 /** What the instances behind one gateway share: a database with a signing key, optionally Redis, and key files. */
@@ -23,7 +23,7 @@ export interface AuthStores extends AsyncDisposable {
   /** Connections with the app's role. */
   readonly db: Pool
   readonly redis: ScratchRedis | undefined
-  /** Secrets of the resource servers. The audience of `rs_api` is our API, and that of `rs_other` is another API. */
+  /** The secrets of two resource servers: our API (`rs_api`) and another API (`rs_other`). */
   readonly secrets: { readonly rs_api: string; readonly rs_other: string }
   /** See `RunningAuth.confidential`. */
   readonly confidential: Set<string>
@@ -53,6 +53,7 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
     AUTH_HASH_KEY_FILE: await createFile('hash-key', newHashKey()),
   }
   const other = createResourceServer('rs_other', 'https://other.example/api')
+  // `settingsFor` replaces this audience, because the audience of our API depends on the origin.
   const api = createResourceServer('rs_api', other.server.audience)
   const resources = opening.move()
   return {
@@ -61,8 +62,8 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
     redis,
     secrets: { rs_api: api.secret, rs_other: other.secret },
     confidential: new Set([api.secret, other.secret]),
-    asOwner: (sql) => runAs(database.ownerUrl, sql),
-    asAdmin: (sql) => runAs(database.adminUrl, sql),
+    asOwner: (sql) => runSql(database.ownerUrl, sql),
+    asAdmin: (sql) => runSql(database.adminUrl, sql),
     async settingsFor(origin) {
       const servers = [{ ...api.server, audience: `${origin}/api` }, other.server]
       return {
@@ -86,7 +87,7 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
 /** The discard port, on which nothing should listen. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
 
-async function runAs(url: string, sql: string): Promise<void> {
+async function runSql(url: string, sql: string): Promise<void> {
   await using db = openPool(url, { max: 1, patience: 5 })
   await db.query(sql)
 }

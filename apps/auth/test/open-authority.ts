@@ -12,7 +12,7 @@ import {
   readCutoff,
 } from '../src/tokens/emergency-revocation-store.ts'
 import type { TokenAuthority } from '../src/tokens/token-store.ts'
-import { isVerificationLive } from '../src/verifications/postgres-verification-store.ts'
+import { isStoredVerificationLive } from '../src/verifications/postgres-verification-store.ts'
 import { exampleSealingKeys } from './example-agent.ts'
 
 /** A migrated database with the stores from which a token store learns which tokens are valid. */
@@ -23,11 +23,15 @@ export interface Authority extends AsyncDisposable {
   readonly events: AuthEvents
   readonly agents: AgentStore
   readonly stops: EmergencyRevocationStore
-  /** @param now returns the time at which a verification must be live */
-  tokenAuthority(now: () => Date): TokenAuthority
+  /**
+   * Creates an authority that reads these stores.
+   *
+   * @param now returns the time at which a verification must be live
+   */
+  createTokenAuthority(now: () => Date): TokenAuthority
 }
 
-/** Dependencies of the verification store, for a test that ignores tokens. */
+/** Dependencies of the verification store, for a test in which tokens do not matter. */
 export const NO_TOKENS = {
   tokens: { revokeTokensOf: async () => undefined },
   revocationPublisher: noOpRevocationPublisher,
@@ -53,16 +57,16 @@ export async function openAuthority(): Promise<Authority> {
     events,
     agents,
     stops: createEmergencyRevocationStore(db, events),
-    tokenAuthority: (now) => ({
+    createTokenAuthority: (now) => ({
       findCredentialVersion: async (id) => getActiveCredentialVersion(await agents.find(id)),
-      isVerificationLive: (id) => isVerificationLive(db, id, now()),
+      isVerificationLive: (id) => isStoredVerificationLive(db, id, now()),
       readCutoff: () => readCutoff(db),
     }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-/** Returns every row of every table as text, as somebody with a copy of the database could read it. */
+/** Returns every row of every table as text, as somebody with a copy of the database could read them. */
 export async function dumpTables(db: Pool): Promise<string> {
   const { rows: tables } = await db.query<{ name: string }>(
     `select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
@@ -70,26 +74,38 @@ export async function dumpTables(db: Pool): Promise<string> {
   const dumps = await Promise.all(
     tables.map(async ({ name }) => {
       const { rows } = await db.query<{ row: string }>(`select t::text as row from ${name} t`)
-      return rows.map(({ row }) => `${name} ${row} ${readableBytes(row)}`).join('\n')
+      return rows.map(({ row }) => `${name} ${row} ${decodeBytea(row)}`).join('\n')
     }),
   )
   return dumps.join('\n')
 }
 
-/** Decodes the values of `bytea` columns as text. */
-const readableBytes = (row: string) =>
+/** Finds the `bytea` values in a row, and decodes them as text. */
+const decodeBytea = (row: string) =>
   [...row.matchAll(/\\x([0-9a-f]+)/g)]
     .map(([, hex]) => Buffer.from(hex ?? '', 'hex').toString('latin1'))
     .join(' ')
 
-/** Counts the rows of the tables that requests write to. */
+/** The tables that requests write to. */
+const COUNTED_TABLES = [
+  'agents',
+  'agent_secrets',
+  'expired_agents',
+  'client_assertions',
+  'signing_keys',
+  'tokens',
+  'claims',
+  'claim_attempts',
+  'claim_tries',
+  'claim_blocks',
+  'mails',
+  'app_clients',
+]
+
+/** Counts the rows of each table that requests write to. */
 export async function countRows(db: Pool): Promise<Record<string, number>> {
-  const tables = [
-    ...['agents', 'agent_secrets', 'expired_agents', 'client_assertions', 'signing_keys', 'tokens'],
-    ...['claims', 'claim_attempts', 'claim_tries', 'claim_blocks', 'mails', 'app_clients'],
-  ]
   const { rows } = await db.query<Record<string, number>>(
-    `select ${tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ')}`,
+    `select ${COUNTED_TABLES.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ')}`,
   )
   return rows[0] ?? {}
 }

@@ -38,7 +38,7 @@ const CONNECTION = {
   expiresAt: new Date(Date.now() + RULES.claimMs),
 } as Connection
 
-/** Creates an adapter that stores its models in memory. */
+/** Creates an adapter that stores models in memory. All adapters of a Provider share `stored`. */
 const createMemoryAdapter = (stored: Map<string, AdapterPayload>): Adapter => ({
   ...createReadOnlyAdapter('this test does not do that'),
   upsert: async (id, payload) => void stored.set(id, payload),
@@ -46,7 +46,12 @@ const createMemoryAdapter = (stored: Map<string, AdapterPayload>): Adapter => ({
   consume: async () => undefined,
 })
 
-/** Creates a Provider with one app and one connection. `models` replaces its adapters. */
+/**
+ * Creates a Provider with one app and one connection.
+ *
+ * @param models adapter methods by model name, which replace those of the in-memory adapter
+ * @param markUsed records a DPoP proof as used; returns false if it was used before
+ */
 export function openProvider(
   models: Record<string, Partial<Adapter>> = {},
   markUsed: ProviderDeps['markProofUsed'] = async () => true,
@@ -54,7 +59,8 @@ export function openProvider(
   const stored = new Map<string, AdapterPayload>()
   const metadata: AdapterPayload = {
     client_id: APP.id,
-    client_secret: 'what the library wants',
+    // The library requires a secret, but never compares this one.
+    client_secret: 'unused',
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     redirect_uris: [...APP.redirectUris],
@@ -78,7 +84,7 @@ export function openProvider(
 }
 export type OpenedProvider = ReturnType<typeof openProvider>
 
-/** Creates the context of a POST request, without a connection. */
+/** Creates the Koa context of a POST request, without a network connection. */
 export function createContext(path: string, headers: Record<string, string> = {}): Context {
   const request = new IncomingMessage(new Socket())
   Object.assign(request, { method: 'POST', url: path, headers: { host: 'plainpath.example', ...headers } })
@@ -97,7 +103,7 @@ export async function createProofRequest({ jti = 'jti-1', nonce }: { jti?: strin
   return { ctx, jkt: await calculateJwkThumbprint(jwk) }
 }
 
-/** Returns the nonce with which a proof without one is refused. */
+/** Gets a nonce from the refusal of a proof that has none. */
 export async function fetchNonce({ provider }: OpenedProvider): Promise<string> {
   const { ctx } = await createProofRequest()
   await expect(validateProof(provider, ctx)).rejects.toMatchObject({ code: 'use-dpop-nonce' })

@@ -11,11 +11,11 @@ export interface ScratchRedis extends AsyncDisposable {
   readonly redis: Redis
   /** The random prefix of every key. */
   readonly prefix: string
-  /** A separate channel for revocations, whose leases last 100 ms so that tests need not wait long for one to end. */
+  /** A separate channel for revocations, whose leases last only 100 ms so that tests need not wait long for their end. */
   readonly revocation: RevocationOptions
-  /** Lists the keys under the prefix whose remainder matches the pattern. The default is all of them. */
+  /** Lists the keys under the prefix, by default all. The pattern applies to what follows the prefix. */
   keys(pattern?: string): Promise<string[]>
-  /** Deletes the keys that `keys` lists, as if Redis had lost them. */
+  /** Deletes the keys that `keys` lists for the pattern, as if Redis had lost them. */
   lose(pattern?: string): Promise<void>
   /** Returns the keys under the prefix with their values, as text. */
   dump(): Promise<string>

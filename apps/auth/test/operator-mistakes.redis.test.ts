@@ -7,8 +7,8 @@ import { runAuth } from './run-auth.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
 /*
- * Tests commands whose settings name another Redis than that of the running instances. Other mistakes of operators are
- * in `e2e/in-process/operator-mistakes.test.ts`.
+ * Tests commands whose settings name a Redis other than that of the running instances. Tests of other mistakes are in
+ * `e2e/in-process/operator-mistakes.test.ts`.
  */
 
 const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
@@ -36,8 +36,8 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-const run = (line: string, moreSettings: Record<string, string | undefined> = {}) =>
-  runAuth(line.split(' '), { ...env, ...moreSettings })
+const run = (command: string, moreSettings: Record<string, string | undefined> = {}) =>
+  runAuth(command.split(' '), { ...env, ...moreSettings })
 
 const TABLES = ['agents', 'token_stop', 'token_stop_audit', 'signing_keys', 'key_audit', 'token_store_in_use']
 /** Reads the rows of the tables that the commands may change, and the keys of both Redis servers. */
@@ -57,6 +57,7 @@ async function readStored(): Promise<unknown> {
 interface Mistake {
   /** The value of AUTH_REDIS_URL. */
   readonly value: () => string | undefined
+  /** What the error message must match. */
   readonly says: RegExp
 }
 
@@ -85,10 +86,10 @@ const COMMANDS: Record<string, () => string> = {
 }
 
 describe('refuses, changing nothing,', () => {
-  const rows = Object.entries(MISTAKES).flatMap(([mistake, row]) =>
-    Object.entries(COMMANDS).map(([name, command]) => [mistake, name, { ...row, command }] as const),
+  const cases = Object.entries(MISTAKES).flatMap(([title, mistake]) =>
+    Object.entries(COMMANDS).map(([name, command]) => [title, name, { ...mistake, command }] as const),
   )
-  test.for(rows)('%s as the setting for %s', async ([, , { value, says, command }]) => {
+  test.for(cases)('%s as the setting for %s', async ([, , { value, says, command }]) => {
     const before = await readStored()
     const refusal = await run(command(), { AUTH_REDIS_URL: value() })
     expect(refusal).toEqual({ code: 1, printed: '', errors: expect.stringMatching(says) })
@@ -97,7 +98,7 @@ describe('refuses, changing nothing,', () => {
   })
 
   test('stop while an instance runs with another key prefix', async () => {
-    // This row is like that of an instance whose release has another prefix.
+    // Adds a row like that of an instance whose release has another prefix.
     await stores.asOwner(
       `insert into key_followers (instance_id, host, ring_version, followed_at, seen_at, release, origin, token_store)
        select 'moved', 'moved:1', 1, now(), now() + interval '1 hour', release, origin,
@@ -136,9 +137,9 @@ describe('refuses, changing nothing,', () => {
 
 describe('carries out', () => {
   test('stop with the Redis of the instance, and proves that the instance no longer accepts tokens', async () => {
-    const stopped = await run('stop --all-tokens --reason drill --json')
-    expect(stopped).toMatchObject({ code: 0, errors: expect.not.stringContaining('not proven') })
-    expect(JSON.parse(stopped.printed)).toMatchObject({ ok: true, instances: [{ state: 'proven' }] })
+    const revocation = await run('stop --all-tokens --reason drill --json')
+    expect(revocation).toMatchObject({ code: 0, errors: expect.not.stringContaining('not proven') })
+    expect(JSON.parse(revocation.printed)).toMatchObject({ ok: true, instances: [{ state: 'proven' }] })
     expect(await isActive(auth, token)).toBe(false)
     expect(JSON.stringify(await readStored())).not.toContain('canary')
   })

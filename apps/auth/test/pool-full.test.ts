@@ -14,7 +14,7 @@ import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 import { revokeVerification } from './verification-client.ts'
 
-/** Enough agents to use all connections and fill the connection queue. */
+/** Enough agents to take all connections and to fill the connection queue. */
 const AGENT_COUNT = 30
 const unavailable: Refusal = {
   status: 503,
@@ -102,8 +102,8 @@ test.for(TOKEN_PLACES)(
 )
 
 /**
- * Fills the connection pool until `released` resolves. Each agent requests a token, whose first use must be recorded in
- * the row of the agent. A transaction has locked these rows.
+ * Fills the connection pool until `released` resolves. A transaction locks the rows of the agents, and then each agent
+ * requests tokens. Such a request records the first use of the agent, so it keeps its connection while it waits for the row.
  */
 async function fillPool(
   auth: RunningAuth,
@@ -111,20 +111,21 @@ async function fillPool(
   released: Promise<void>,
 ): Promise<void> {
   let isReleased = false
-  await auth.stores.db.transaction(async (holder) => {
-    await holder.query('set local idle_in_transaction_session_timeout = 0')
-    await holder.query('select from agents where id = any($1) for update', [
+  await auth.stores.db.transaction(async (lockHolder) => {
+    await lockHolder.query('set local idle_in_transaction_session_timeout = 0')
+    await lockHolder.query('select from agents where id = any($1) for update', [
       agents.map(({ client_id }) => client_id),
     ])
-    const requesting = agents.map(async (agent) => {
+    const tokenRequests = agents.map(async (agent) => {
       while (!isReleased) await requestToken(auth, agent)
     })
     await released
     isReleased = true
-    await Promise.all(requesting)
+    await Promise.all(tokenRequests)
   })
 }
 
+/** Checks that at least ten connections are in use, and that at least ten requests wait for one. */
 async function expectFull(auth: RunningAuth): Promise<void> {
   expect(await readMetric(auth, 'database_pool{state="in_use"')).toBeGreaterThanOrEqual(10)
   expect(await readMetric(auth, 'database_pool{state="waiting"')).toBeGreaterThanOrEqual(10)

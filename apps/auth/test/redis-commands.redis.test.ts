@@ -14,9 +14,9 @@ test('no command and no slow log entry of Redis contains a token, a secret, a na
   await using stores = await openAuthStores()
   await using redis = await startRedis({ 'slowlog-log-slower-than': '0', 'slowlog-max-len': '10000' })
   const admin = new Redis(redis.url)
-  const watcher = await new Redis(redis.url).monitor()
+  const monitor = await new Redis(redis.url).monitor()
   const commands: string[] = []
-  watcher.on('monitor', (_time: string, command: string[]) => void commands.push(command.join(' ')))
+  monitor.on('monitor', (_time: string, command: string[]) => void commands.push(command.join(' ')))
   try {
     await using auth = await startInstance(stores, {
       env: { AUTH_REDIS_URL: redis.url, AUTH_LIMITS_FACTOR: '1', AUTH_TRUSTED_PROXIES: '127.0.0.1' },
@@ -33,15 +33,16 @@ test('no command and no slow log entry of Redis contains a token, a secret, a na
     const slowLog = JSON.stringify(await admin.slowlog('GET', 10_000))
     expect(slowLog).toContain('token:')
     const redisOutput = [...commands, slowLog, String(await admin.call('LATENCY', 'LATEST'))].join('\n')
-    const confidential = [
+    const confidentialTexts = [
       ...auth.confidential,
       agent.client_secret,
-      ...tokens.map((each) => each.slice(4)),
+      ...tokens.map((token) => token.slice('ppt_'.length)),
+      // Matches `Canary` and `canary`.
       'anary',
     ]
-    expect([...confidential, ADDRESS].filter((each) => redisOutput.includes(each))).toEqual([])
+    expect([...confidentialTexts, ADDRESS].filter((text) => redisOutput.includes(text))).toEqual([])
   } finally {
-    watcher.disconnect()
+    monitor.disconnect()
     admin.disconnect()
   }
 })

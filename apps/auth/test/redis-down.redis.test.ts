@@ -67,7 +67,7 @@ describe.for([
     }
   })
 
-  test('registration still works, and the instance counts limits itself', async () => {
+  test('registration still works, and the instance counts requests against limits in its own memory', async () => {
     expect((await send(auth.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
     expect(auth.logged.join('')).toContain('limits are counted in this process only')
   })
@@ -106,11 +106,11 @@ test('a client whose deletion got 503 is still active, and can be deleted later'
 })
 
 test("F-16 after Redis restarts without its data, no earlier token is active, and a deleted client's token does not become active again; new tokens work", async () => {
-  const deleted = await register(auth)
-  const deletedToken = await getToken(auth, deleted)
-  expect((await deleteAgent(auth, deleted)).status).toBe(204)
+  const deletedAgent = await register(auth)
+  const deletedAgentToken = await getToken(auth, deletedAgent)
+  expect((await deleteAgent(auth, deletedAgent)).status).toBe(204)
   await redis.restart()
   await expectRecovery()
-  expect([await isActive(auth, token), await isActive(auth, deletedToken)]).toEqual([false, false])
+  expect([await isActive(auth, token), await isActive(auth, deletedAgentToken)]).toEqual([false, false])
   expect(await isActive(auth, await getToken(auth, agent))).toBe(true)
 })

@@ -23,7 +23,7 @@ interface BeginResponse {
   readonly registration_id: string
 }
 
-/** Begins a verification and waits until its mail was sent, or has failed. */
+/** Begins a verification, and waits until its mail has been sent or has failed, whichever `state` says. */
 async function beginSettledVerification(
   system: VerificationSystem,
   agent: RegisteredAgent,
@@ -45,7 +45,7 @@ async function findState(system: VerificationSystem, { claim_attempt_id: id }: B
   return rows[0]?.state
 }
 
-/** Formats a response without the parts that differ between any two: ids, times, random words, and the length. */
+/** Formats a response without the parts that differ between any two responses: ids, times, random words, and the length. */
 function normalizeResponse({ status, headers, text }: HttpResponse) {
   const headersToCompare = [...headers].filter(
     ([name]) => !['content-length', 'date', 'x-request-id'].includes(name),
@@ -59,7 +59,7 @@ function normalizeResponse({ status, headers, text }: HttpResponse) {
     .replaceAll(/match_phrase\\":\\"[a-z ]+/g, 'words')
 }
 
-/** Begins three attempts whose mails end in this state, and records what the agent receives until a day later. */
+/** Begins three attempts whose mails end in this state, and records the responses to the agent until the third expires. */
 async function recordThreeAttempts(mailState: 'sent' | 'failed') {
   await using system = await startVerificationSystem()
   const { auth, clock } = system
@@ -76,6 +76,7 @@ async function recordThreeAttempts(mailState: 'sent' | 'failed') {
     const { code } = response.text === '' ? {} : (JSON.parse(response.text) as { code?: string })
     codes.push(code ?? String(response.status))
   }
+  /** Records the responses to a code and to `GET /api/agent`. */
   const recordResponses = async (attempt?: BeginResponse) => {
     await recordResponse(
       completeVerification(auth, agent, { otp: OTP, claim_attempt_id: attempt?.claim_attempt_id }),
@@ -111,11 +112,15 @@ async function recordThreeAttempts(mailState: 'sent' | 'failed') {
 
 test('an agent gets the same responses whether the mail was sent or its address was refused', async () => {
   const [sent, refused] = [await recordThreeAttempts('sent'), await recordThreeAttempts('failed')]
+  const afterFirstAttempt = ['code-not-shown', '200', 'code-not-shown', '200']
+  const afterSecondAttempt = ['code-not-shown', '200', 'claim-superseded', '200']
+  const afterRevocation = ['204', 'claim-superseded', '200']
+  const beforeAndAfterExpiry = ['code-not-shown', '200', 'claim-expired', '200']
   expect(sent.codes).toEqual([
-    ...['code-not-shown', '200', 'code-not-shown', '200'],
-    ...['code-not-shown', '200', 'claim-superseded', '200'],
-    ...['204', 'claim-superseded', '200'],
-    ...['code-not-shown', '200', 'claim-expired', '200'],
+    ...afterFirstAttempt,
+    ...afterSecondAttempt,
+    ...afterRevocation,
+    ...beforeAndAfterExpiry,
   ])
   expect(refused.codes).toEqual(sent.codes)
   expect(refused.normalizedResponses).toEqual(sent.normalizedResponses)

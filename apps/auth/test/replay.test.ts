@@ -42,7 +42,7 @@ const countLiveVerifications = async () => {
   return rows[0]?.alive
 }
 
-/** Removes the first secret of the agent. @returns the agent with its second secret */
+/** Removes the secret that the agent registered with. Returns the agent with its added secret. */
 async function removeFirstSecret(
   agent: RegisteredAgent,
   addedSecret: { secret_id: string; client_secret: string },
@@ -50,14 +50,14 @@ async function removeFirstSecret(
   const agentWithNewSecret = { ...agent, client_secret: addedSecret.client_secret }
   const described = await send(system.auth.url, { path: '/api/agent', headers: asAgent(agentWithNewSecret) })
   const { secrets } = JSON.parse(described.text) as { secrets: { secret_id: string }[] }
-  const old = secrets.find(({ secret_id: id }) => id !== addedSecret.secret_id)?.secret_id
-  expect((await requestSecrets(agentWithNewSecret, 'DELETE', `/${old}`)).status).toBe(204)
+  const firstSecretId = secrets.find(({ secret_id: id }) => id !== addedSecret.secret_id)?.secret_id
+  expect((await requestSecrets(agentWithNewSecret, 'DELETE', `/${firstSecretId}`)).status).toBe(204)
   return agentWithNewSecret
 }
 const addSecret = async (agent: RegisteredAgent) =>
   JSON.parse((await requestSecrets(agent, 'POST')).text) as { secret_id: string; client_secret: string }
 
-const replaceSecretsByKeys = async (agent: RegisteredAgent) =>
+const replaceSecretWithKey = async (agent: RegisteredAgent) =>
   send(system.auth.url, {
     method: 'PUT',
     path: '/api/agent/jwks',
@@ -67,6 +67,8 @@ const replaceSecretsByKeys = async (agent: RegisteredAgent) =>
 
 test('replays revocations from the log after a restore, and disables clients whose newer credentials the backup lacks', async () => {
   const { auth, stores } = system
+  // After the backup, `reduced` loses the first of its two secrets, `replaced` gets a second secret and loses the first,
+  // `added` gets a second secret, `keyed` replaces its secret with a key, and `undone` gets a second secret and loses it.
   const [deleted, disabled, enabled, reduced, replaced, added, keyed, undone, unchanged] = [
     await register(auth),
     await register(auth),
@@ -80,42 +82,42 @@ test('replays revocations from the log after a restore, and disables clients who
   ]
   const verification = await confirmAgent(system)
   const linesBefore = auth.logged.length
-  const addedBefore = await addSecret(reduced)
+  const secretAddedBefore = await addSecret(reduced)
   const restore = await backUp(stores.database.adminUrl)
 
   expect(
     (await send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(deleted) })).status,
   ).toBe(204)
   expect((await revokeVerification(auth, verification.agent)).status).toBe(204)
-  await removeFirstSecret(reduced, addedBefore)
+  await removeFirstSecret(reduced, secretAddedBefore)
   await removeFirstSecret(replaced, await addSecret(replaced))
   await addSecret(added)
-  const { secret_id: mistaken } = await addSecret(undone)
-  expect((await requestSecrets(undone, 'DELETE', `/${mistaken}`)).status).toBe(204)
-  expect((await replaceSecretsByKeys(keyed)).status).toBe(200)
+  const { secret_id: removedSecretId } = await addSecret(undone)
+  expect((await requestSecrets(undone, 'DELETE', `/${removedSecretId}`)).status).toBe(204)
+  expect((await replaceSecretWithKey(keyed)).status).toBe(200)
   const commands = [
     await run('agents', 'disable', disabled.client_id),
     await run('agents', 'disable', enabled.client_id),
     await run('agents', 'enable', enabled.client_id),
   ]
   expect(commands.map(({ code }) => code)).toEqual([0, 0, 0])
-  // Several instances write lines, so replay must not rely on their order.
+  // Several instances write log lines, so replay must not rely on the order of the lines.
   await writeFile(
     LOG_FILE,
     [...commands.map(({ errors }) => errors), ...auth.logged.slice(linesBefore)].toReversed().join('\n'),
   )
 
   await restore()
-  await using restored = await system.startAnother()
-  const requestStatus = async (agent: RegisteredAgent) => (await requestToken(restored, agent)).status
+  await using restoredInstance = await system.startAnother()
+  const requestStatus = async (agent: RegisteredAgent) => (await requestToken(restoredInstance, agent)).status
   const allAgents = [deleted, disabled, enabled, reduced, replaced, added, keyed, undone, unchanged]
   expect(await Promise.all(allAgents.map(requestStatus))).toEqual(Array(9).fill(200))
   expect(await countLiveVerifications()).toBe(1)
   const told = { clients: 2, claims: 1, secrets: 3, changed: 5, documents: 0, domains: 0 }
   expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told })
   expect(await countLiveVerifications()).toBe(1)
-  // `replaced` is disabled, because the backup has only the secret that was removed. `reduced` keeps its other secret.
-  // The secret that was added to `undone` and removed again is not in the backup, so nothing changes for that client.
+  // `replaced` is disabled, because the backup has only its removed secret. `reduced` keeps its other secret. The backup does
+  // not have the secret that `undone` got and lost, so nothing changes for that client.
   const ended = { clients: 3, claims: 1, secrets: 1, changed: 2, documents: 0, domains: 0 }
   const replayed = await run('replay', '--log', LOG_FILE, '--json')
   expect(JSON.parse(replayed.printed)).toEqual({ ok: true, done: true, told, ended })
@@ -125,12 +127,15 @@ test('replays revocations from the log after a restore, and disables clients who
     [['claim-ended', 'operator'], ...repeat('client-ended', 5), ...repeat('secret-ended', 1)].toSorted(),
   )
 
-  await using afterReplay = await system.startAnother()
-  const requestStatusAfter = async (agent: RegisteredAgent) => (await requestToken(afterReplay, agent)).status
-  expect(await Promise.all(allAgents.map(requestStatusAfter))).toEqual([
+  await using replayedInstance = await system.startAnother()
+  const requestStatusAfterReplay = async (agent: RegisteredAgent) =>
+    (await requestToken(replayedInstance, agent)).status
+  expect(await Promise.all(allAgents.map(requestStatusAfterReplay))).toEqual([
     401, 401, 200, 401, 401, 401, 401, 200, 200,
   ])
-  expect(await requestStatusAfter({ ...reduced, client_secret: addedBefore.client_secret })).toBe(200)
+  expect(await requestStatusAfterReplay({ ...reduced, client_secret: secretAddedBefore.client_secret })).toBe(
+    200,
+  )
   expect(await countLiveVerifications()).toBe(0)
 })
 

@@ -10,7 +10,7 @@ import { ORIGIN, startInstance } from './start-auth.ts'
 import { waitForCommandPolls } from './wait-for-command-polls.ts'
 
 const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
-/** Longer than a lease and the default wait of the command. */
+/** Options for polling. The timeout is longer than a lease and the default wait of the command. */
 const ONE_MINUTE = { timeout: 60_000 }
 
 test('with the default intervals, rotate and finish wait for an instance that has not loaded the new file', {
@@ -24,15 +24,15 @@ test('with the default intervals, rotate and finish wait for an instance that ha
   const serversFile = env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
   const mountedFile = path.join(folder, 'mounted-elsewhere.json')
   const secretFile = path.join(folder, 'client-secret')
-  const old = stores.secrets.rs_api
-  await writeFile(secretFile, `${old}\n`, { mode: 0o600 })
+  const oldSecret = stores.secrets.rs_api
+  await writeFile(secretFile, `${oldSecret}\n`, { mode: 0o600 })
   await copyFile(serversFile, mountedFile)
   const auth = resources.use(
     await startInstance(stores, { env: { AUTH_RESOURCE_SERVERS_FILE: mountedFile } }),
   )
   const run = (...args: string[]) => runAuth(['resource-servers', ...args], env)
   const rotate = () => run('rotate', 'rs_api', '--secret-file', secretFile, '--replace')
-  const introspectionStatus = async (secret: string) => {
+  const getIntrospectionStatus = async (secret: string) => {
     const headers = { ...ACCEPT_SIGNED, ...basicAuth('rs_api', secret) }
     const body = new URLSearchParams({ token: UNKNOWN_TOKEN })
     return (await send(auth.internalUrl, { method: 'POST', path: '/oauth/introspect', headers, body })).status
@@ -40,24 +40,26 @@ test('with the default intervals, rotate and finish wait for an instance that ha
 
   const startedAt = performance.now()
   expect(await rotate()).toMatchObject({ code: 1, errors: expect.stringContaining('The API still uses') })
-  // The command waits for a lease of 15 s and another 10 s.
+  // The command waits for a lease of 15 s, and 10 s more.
   expect(performance.now() - startedAt).toBeGreaterThan(24_000)
   await copyFile(serversFile, mountedFile)
   expect((await rotate()).code).toBe(0)
-  const next = (await readFile(secretFile, 'utf8')).trim()
-  expect([await introspectionStatus(old), await introspectionStatus(next)]).toEqual([200, 200])
+  const newSecret = (await readFile(secretFile, 'utf8')).trim()
+  expect([await getIntrospectionStatus(oldSecret), await getIntrospectionStatus(newSecret)]).toEqual([
+    200, 200,
+  ])
 
   const finish = () => run('finish', 'rs_api', '--timeout', '1')
   const tryToFinish = async () => {
-    expect(await introspectionStatus(next)).toBe(200)
+    expect(await getIntrospectionStatus(newSecret)).toBe(200)
     return (await finish()).errors
   }
   expect(await tryToFinish()).toMatch(/It must have been known for 15 s/)
   await expect.poll(tryToFinish, { ...ONE_MINUTE, interval: 1_000 }).toContain('may still accept it')
-  const resumed = run('finish', 'rs_api')
+  const finishing = run('finish', 'rs_api')
   await waitForCommandPolls(stores.db)
   await copyFile(serversFile, mountedFile)
-  expect(await resumed).toMatchObject({ code: 0, errors: '' })
-  expect(await introspectionStatus(old)).toBe(401)
-  expect(await introspectionStatus(next)).toBe(200)
+  expect(await finishing).toMatchObject({ code: 0, errors: '' })
+  expect(await getIntrospectionStatus(oldSecret)).toBe(401)
+  expect(await getIntrospectionStatus(newSecret)).toBe(200)
 })

@@ -35,7 +35,7 @@ const start = async () =>
   resources.use(
     await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: serversFile } }),
   )
-/** Runs a command `auth resource-servers`. `FILE` in the arguments stands for the secret file. */
+/** Runs a command of `auth resource-servers`. `FILE` in the arguments stands for the secret file. */
 async function run(args: string) {
   const words = ['resource-servers', ...args.replace('FILE', secretFile).split(' ')]
   const { code, printed, errors } = await runAuth(words, env)
@@ -43,7 +43,7 @@ async function run(args: string) {
   const errorLines = lines.filter((line) => !line.startsWith('{'))
   return { code, printed, errors: errorLines.join('\n'), events: parseSecurityEvents(lines) }
 }
-const securityEvent = (event: string, secret: string) => ({
+const createSecurityEvent = (event: string, secret: string) => ({
   event,
   resource_server: 'rs_api',
   fingerprint: toFingerprint(hashSecret(secret)),
@@ -53,8 +53,8 @@ const securityEvent = (event: string, secret: string) => ({
 })
 const readSecret = async () => (await readFile(secretFile, 'utf8')).trim()
 const readServersFile = () => readFile(serversFile, 'utf8')
-/** Returns the status of an introspection with this secret of the API. */
-async function introspectionStatus(auth: RunningAuth, secret: string, token = `ppt_${'A'.repeat(43)}`) {
+/** Requests an introspection with this secret of the API, and returns the status of the response. */
+async function getIntrospectionStatus(auth: RunningAuth, secret: string, token = `ppt_${'A'.repeat(43)}`) {
   const response = await send(auth.internalUrl, {
     method: 'POST',
     path: '/oauth/introspect',
@@ -64,23 +64,27 @@ async function introspectionStatus(auth: RunningAuth, secret: string, token = `p
   return response.status
 }
 const ROTATE = 'rotate rs_api --secret-file FILE --replace'
-/** For commands that should give up soon. By default they wait for a lease and 10 s. */
+/** Makes a command give up soon. By default it waits for a lease and 10 s. */
 const SHORT_TIMEOUT = '--timeout 0.5'
 
-test('accepts both secrets after rotate, and only the newer after finish', async () => {
-  const [first, second] = [await start(), await start()]
-  const token = await getToken(first, await register(first))
-  const old = stores.secrets.rs_api
+test('accepts both secrets after rotate, and only the newer secret after finish', async () => {
+  const [instance, otherInstance] = [await start(), await start()]
+  const token = await getToken(instance, await register(instance))
+  const oldSecret = stores.secrets.rs_api
   const rotated = await run(ROTATE)
-  const next = await readSecret()
-  expect(rotated).toMatchObject({ code: 0, errors: '', events: [securityEvent('api-secret-added', next)] })
-  expect(next).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
-  for (const text of [rotated.printed, await readServersFile(), ...first.logged])
-    expect(text).not.toContain(next.slice(4))
-  for (const auth of [first, second])
+  const newSecret = await readSecret()
+  expect(rotated).toMatchObject({
+    code: 0,
+    errors: '',
+    events: [createSecurityEvent('api-secret-added', newSecret)],
+  })
+  expect(newSecret).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
+  for (const text of [rotated.printed, await readServersFile(), ...instance.logged])
+    expect(text).not.toContain(newSecret.slice('rss_'.length))
+  for (const auth of [instance, otherInstance])
     expect([
-      await introspectionStatus(auth, old, token),
-      await introspectionStatus(auth, next, token),
+      await getIntrospectionStatus(auth, oldSecret, token),
+      await getIntrospectionStatus(auth, newSecret, token),
     ]).toEqual([200, 200])
   expect(await run('finish rs_api')).toMatchObject({
     code: 1,
@@ -89,11 +93,11 @@ test('accepts both secrets after rotate, and only the newer after finish', async
   })
   await expect
     .poll(() => run('finish rs_api'))
-    .toMatchObject({ code: 0, events: [securityEvent('api-secret-ended', old)] })
-  for (const auth of [first, second])
+    .toMatchObject({ code: 0, events: [createSecurityEvent('api-secret-ended', oldSecret)] })
+  for (const auth of [instance, otherInstance])
     expect([
-      await introspectionStatus(auth, old, token),
-      await introspectionStatus(auth, next, token),
+      await getIntrospectionStatus(auth, oldSecret, token),
+      await getIntrospectionStatus(auth, newSecret, token),
     ]).toEqual([401, 200])
   expect(await run('finish rs_api')).toMatchObject({
     code: 1,
@@ -102,22 +106,25 @@ test('accepts both secrets after rotate, and only the newer after finish', async
 })
 
 test('refuses finish while no API uses the newer secret, and lets --call-off remove that secret', async () => {
-  const first = await start()
-  const old = stores.secrets.rs_api
+  const instance = await start()
+  const oldSecret = stores.secrets.rs_api
   expect((await run(ROTATE)).code).toBe(0)
-  const next = await readSecret()
+  const newSecret = await readSecret()
   await expect
     .poll(async () => (await run('finish rs_api --json')).printed)
     .toMatch(/^{"ok":false,"reason":"Nobody has used/)
   expect((await run('finish rs_api --call-off')).code).toBe(1)
-  expect(await introspectionStatus(first, old)).toBe(200)
+  expect(await getIntrospectionStatus(instance, oldSecret)).toBe(200)
   await expect
     .poll(() => run('finish rs_api --call-off'))
-    .toMatchObject({ code: 0, events: [securityEvent('api-secret-ended', next)] })
-  expect([await introspectionStatus(first, old), await introspectionStatus(first, next)]).toEqual([200, 401])
+    .toMatchObject({ code: 0, events: [createSecurityEvent('api-secret-ended', newSecret)] })
+  expect([
+    await getIntrospectionStatus(instance, oldSecret),
+    await getIntrospectionStatus(instance, newSecret),
+  ]).toEqual([200, 401])
 })
 
-describe('a rotation with --servers-file, for a served file that cannot be written,', () => {
+describe('a rotation with --servers-file, which is for a served file that cannot be written,', () => {
   let copy: string
   let rotate: string
   let finish: string
@@ -126,30 +133,30 @@ describe('a rotation with --servers-file, for a served file that cannot be writt
     rotate = `${ROTATE} --servers-file ${copy}`
     finish = `finish rs_api --servers-file ${copy}`
   })
-  const replaceAdvice = () => `Put ${copy} in place of ${serversFile}. Run the same command again.`
+  const createAdvice = () => `Put ${copy} in place of ${serversFile}. Run the same command again.`
 
   test('continues each time after the copy replaces the served file', async () => {
-    const first = await start()
-    const [old, served] = [stores.secrets.rs_api, await readServersFile()]
+    const instance = await start()
+    const [oldSecret, servedText] = [stores.secrets.rs_api, await readServersFile()]
     expect(await run(`${rotate} --dry-run`)).toMatchObject({ code: 0 })
     await expect(stat(copy)).rejects.toThrow('ENOENT')
     const incomplete = await run(`${rotate} ${SHORT_TIMEOUT}`)
-    expect(incomplete).toMatchObject({ code: 1, errors: expect.stringContaining(replaceAdvice()) })
+    expect(incomplete).toMatchObject({ code: 1, errors: expect.stringContaining(createAdvice()) })
     expect(incomplete.events).toMatchObject([{ event: 'api-secret-added', copy: true }])
-    expect([await readServersFile(), await readSecret()]).toEqual([served, old])
+    expect([await readServersFile(), await readSecret()]).toEqual([servedText, oldSecret])
     await copyFile(copy, serversFile)
     expect(await run(rotate)).toMatchObject({ code: 0, errors: '', events: [] })
-    const next = await readSecret()
+    const newSecret = await readSecret()
     const bothStatuses = async () => [
-      await introspectionStatus(first, old),
-      await introspectionStatus(first, next),
+      await getIntrospectionStatus(instance, oldSecret),
+      await getIntrospectionStatus(instance, newSecret),
     ]
     const finishWith = async (options: string) => {
       expect(await bothStatuses()).toEqual([200, 200])
       return (await run(`${finish}${options}`)).errors
     }
     await expect.poll(() => finishWith('')).toContain('after a leak, add --even-if-used')
-    expect(await finishWith(` --even-if-used ${SHORT_TIMEOUT}`)).toContain(replaceAdvice())
+    expect(await finishWith(` --even-if-used ${SHORT_TIMEOUT}`)).toContain(createAdvice())
     await copyFile(copy, serversFile)
     expect(await run(finish)).toMatchObject({ code: 0, errors: '', events: [] })
     expect(await bothStatuses()).toEqual([401, 200])
@@ -158,7 +165,7 @@ describe('a rotation with --servers-file, for a served file that cannot be writt
   test('does not report success before the copy replaces the served file, even if no instance runs', async () => {
     expect(await run(`${rotate} ${SHORT_TIMEOUT}`)).toMatchObject({
       code: 1,
-      errors: expect.stringContaining(replaceAdvice()),
+      errors: expect.stringContaining(createAdvice()),
     })
     expect(await readSecret()).toBe(stores.secrets.rs_api)
     await copyFile(copy, serversFile)
@@ -181,15 +188,15 @@ describe('a rotation with --servers-file, for a served file that cannot be writt
 test('finish can be repeated until the last instance has loaded the file', async () => {
   const otherFile = path.join(folder, 'mounted-elsewhere.json')
   await copyFile(serversFile, otherFile)
-  const first = resources.use(
+  const instance = resources.use(
     await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: otherFile } }),
   )
   expect((await run(`${ROTATE} ${SHORT_TIMEOUT}`)).code).toBe(1)
   await copyFile(serversFile, otherFile)
   expect((await run(ROTATE)).code).toBe(0)
-  const next = await readSecret()
+  const newSecret = await readSecret()
   const tryToFinish = async () => {
-    expect(await introspectionStatus(first, next)).toBe(200)
+    expect(await getIntrospectionStatus(instance, newSecret)).toBe(200)
     return (await run(`finish rs_api ${SHORT_TIMEOUT}`)).errors
   }
   await expect
@@ -199,11 +206,11 @@ test('finish can be repeated until the last instance has loaded the file', async
   await waitForCommandPolls(stores.db)
   await copyFile(serversFile, otherFile)
   expect(await resumed).toMatchObject({ code: 0, errors: '' })
-  expect(await introspectionStatus(first, stores.secrets.rs_api)).toBe(401)
+  expect(await getIntrospectionStatus(instance, stores.secrets.rs_api)).toBe(401)
   expect((await run('finish rs_api')).errors).toContain('rs_api has only one secret')
 })
 
-test('resumes a rotation, with the same secret, that was killed before it wrote the secret file', async () => {
+test('resumes with the same secret a rotation that was killed before it wrote the secret file', async () => {
   await start()
   const servers = JSON.parse(await readServersFile()) as { client_id: string; secrets: string[] }[]
   const pendingSecret = `rss_${'B'.repeat(43)}`
@@ -217,7 +224,7 @@ test('resumes a rotation, with the same secret, that was killed before it wrote 
   await expect(stat(`${secretFile}.next`)).rejects.toThrow('ENOENT')
 })
 
-test('starts a rotation again that was killed before it changed the servers file', async () => {
+test('starts again a rotation that was killed before it changed the servers file', async () => {
   await writeFile(`${secretFile}.next`, 'rss_of a rotation that came to nothing\n', { mode: 0o600 })
   expect((await run(ROTATE)).code).toBe(0)
   expect(await readSecret()).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
@@ -277,9 +284,13 @@ describe('refuses, with exit code 1 unless it says otherwise,', () => {
   })
 
   test.for([
-    ...['rotate rs_api', 'rotate api --secret-file x', 'finish', 'list extra'],
+    'rotate rs_api',
+    'rotate api --secret-file x',
+    'finish',
+    'list extra',
     'finish rs_api --call-off --even-if-used',
-    ...['finish rs_api --timeout soon', 'finish rs_api --timeout 3601'],
+    'finish rs_api --timeout soon',
+    'finish rs_api --timeout 3601',
   ])('invalid arguments, with exit code 2: %s', async (args) => {
     expect((await run(args)).code).toBe(2)
   })
@@ -296,7 +307,7 @@ test('a dry run of rotate changes nothing', async () => {
 
 test('list shows the age of each secret and which instances accept it, but no secret', async () => {
   const auth = await start()
-  expect(await introspectionStatus(auth, stores.secrets.rs_api)).toBe(200)
+  expect(await getIntrospectionStatus(auth, stores.secrets.rs_api)).toBe(200)
   await run(ROTATE)
   const listJson = async () =>
     JSON.parse((await run('list --json')).printed) as {

@@ -17,16 +17,19 @@ import { type RunningAuth, startAuth } from './start-auth.ts'
 const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
 const unsupportedMediaType: Refusal = { status: 415, code: 'unsupported-media-type' }
 const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
-const form = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+const createFormRequest = (body: string) => ({
+  body,
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+})
 
 describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
   let auth: RunningAuth
   let agent: RegisteredAgent
-  let other: RegisteredAgent
+  let otherAgent: RegisteredAgent
   beforeAll(async () => {
     auth = await startAuth({ tokens })
-    agent = await register(auth, 'Atlas of endings')
-    other = await register(auth)
+    agent = await register(auth, 'Atlas of revocations')
+    otherAgent = await register(auth)
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
@@ -107,10 +110,10 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
   })
 
   test('rejects the token of another client, which stays active', async () => {
-    const token = await getToken(auth, other)
+    const token = await getToken(auth, otherAgent)
     await expectRefusal(auth, () => revoke(auth, agent, token), { status: 400, code: 'foreign-token' })
     expect(await isActive(auth, token)).toBe(true)
-    expect((await revoke(auth, other, token)).status).toBe(200)
+    expect((await revoke(auth, otherAgent, token)).status).toBe(200)
   })
 
   const UNAUTHENTICATED: [string, Record<string, string>][] = [
@@ -125,14 +128,14 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
   })
   test('revokes nothing with a wrong secret', async () => {
     const token = await getToken(auth, agent)
-    const wrong = { ...agent, client_secret: other.client_secret }
-    await expectRefusal(auth, () => revoke(auth, wrong, token), invalidClient)
+    const agentWithWrongSecret = { ...agent, client_secret: otherAgent.client_secret }
+    await expectRefusal(auth, () => revoke(auth, agentWithWrongSecret, token), invalidClient)
     expect(await isActive(auth, token)).toBe(true)
   })
 
   test.for([
-    ['no token', form('x=1'), invalidRequest],
-    ['an empty token', form('token='), invalidRequest],
+    ['no token', createFormRequest('x=1'), invalidRequest],
+    ['an empty token', createFormRequest('token='), invalidRequest],
     ['no body', {}, invalidRequest],
     [
       'a JSON body',
@@ -140,8 +143,16 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
       unsupportedMediaType,
     ],
     ['a text body', { headers: { 'content-type': 'text/plain' }, body: 'token=x' }, unsupportedMediaType],
-    ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
-    ['33 parameters', form(Array.from({ length: 33 }, (_, n) => `x${n}=1`).join('&')), invalidRequest],
+    [
+      'a body over 16 KiB',
+      createFormRequest(`token=${'x'.repeat(16_384)}`),
+      { status: 413, code: 'content-too-large' },
+    ],
+    [
+      '33 parameters',
+      createFormRequest(Array.from({ length: 33 }, (_, n) => `x${n}=1`).join('&')),
+      invalidRequest,
+    ],
     ['a token in the query', { path: `/oauth/revoke?token=${CANARY}` }, invalidRequest],
   ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_title, request, refusal]) => {
     await expectRefusal(auth, () => post(request), refusal)
@@ -149,9 +160,13 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
   })
 
   test('rejects two token parameters, and revokes neither', async () => {
-    const [first, second] = [await getToken(auth, agent), await getToken(auth, agent)]
-    await expectRefusal(auth, () => post(form(`token=${first}&token=${second}`)), invalidRequest)
-    expect([await isActive(auth, first), await isActive(auth, second)]).toEqual([true, true])
+    const [firstToken, secondToken] = [await getToken(auth, agent), await getToken(auth, agent)]
+    await expectRefusal(
+      auth,
+      () => post(createFormRequest(`token=${firstToken}&token=${secondToken}`)),
+      invalidRequest,
+    )
+    expect([await isActive(auth, firstToken), await isActive(auth, secondToken)]).toEqual([true, true])
   })
 
   test.for(['GET', 'PUT', 'DELETE', 'PATCH'])('rejects %s with 405', async (method) => {
@@ -159,7 +174,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     await expectRefusal(auth, () => send(auth.url, { method, path: '/oauth/revoke' }), expected)
   })
 
-  test('no introspection that begins after the first of ten simultaneous revocations finds the token', async () => {
+  test('no introspection finds the token if it begins after the first response to ten simultaneous revocations', async () => {
     const token = await getToken(auth, agent)
     let revokedAt = Number.POSITIVE_INFINITY
     const concurrentIntrospections = Array.from({ length: 30 }, async () => {

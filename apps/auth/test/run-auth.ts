@@ -2,14 +2,15 @@ import type { Environment } from '@plainpath/http/settings'
 import { runAuthCommand } from '../src/cli.ts'
 
 export interface CommandResult {
+  /** The exit code. */
   readonly code: number
-  /** The lines that the command printed on its standard output. */
+  /** The lines that the command printed to its standard output. */
   readonly printed: string
-  /** The lines that it printed on its standard error. */
+  /** The lines that the command printed to its standard error. */
   readonly errors: string
 }
 
-/** Runs the command `auth` in this process. */
+/** Runs the command `auth` with these words in this process. */
 export async function runAuth(
   words: readonly string[],
   env: Environment,

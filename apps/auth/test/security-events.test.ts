@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { countUnused } from '../src/agents/agent-counts.ts'
+import { countUnusedAgents } from '../src/agents/agent-counts.ts'
 import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { loadConfig } from '../src/config.ts'
 import { createEvents, logSecurityEvents, SECURITY_EVENT_NAMES } from '../src/events.ts'
 import { openStores } from '../src/stores.ts'
 import { asAgent, deleteAgent, getToken, json, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { assertionHeader, newKey, registerKeys, requestTokenByKey } from './key-agent.ts'
+import { createAssertionHeader, newKey, registerKeys, requestTokenByKey } from './key-agent.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
@@ -35,7 +35,7 @@ afterAll(async () => {
   await system[Symbol.asyncDispose]()
 })
 
-/** Runs `work`, and returns the events that were logged meanwhile. */
+/** Runs `work`, and returns the security events that the instance logged while it ran. */
 async function collectEvents(work: () => Promise<unknown>) {
   const linesBefore = system.auth.logged.length
   await work()
@@ -58,12 +58,14 @@ test('logs a new verification, and its revocation by the agent', async () => {
   expect(await collectEvents(() => revokeVerification(system.auth, attempt.agent))).toEqual([])
 })
 
-test('logs that five wrong codes lock an attempt, and a code after that', async () => {
+test('logs that five wrong codes lock an attempt, and that the agent sends another code after that', async () => {
   const attempt = await beginVerification(system)
   const otp = await showCode(system.auth, attempt)
-  const tryWrong = () => completeVerification(system.auth, attempt.agent, { otp: wrongCode(otp) })
-  for (let n = 0; n < 4; n++) expect(await collectEvents(tryWrong)).toEqual([])
-  expect(await collectEvents(tryWrong)).toEqual([{ event: 'attempt-locked', claim_attempt_id: attempt.id }])
+  const sendWrongCode = () => completeVerification(system.auth, attempt.agent, { otp: wrongCode(otp) })
+  for (let n = 0; n < 4; n++) expect(await collectEvents(sendWrongCode)).toEqual([])
+  expect(await collectEvents(sendWrongCode)).toEqual([
+    { event: 'attempt-locked', claim_attempt_id: attempt.id },
+  ])
   expect(await collectEvents(() => completeVerification(system.auth, attempt.agent, { otp }))).toEqual([
     { event: 'locked-attempt-tried', client_id: attempt.agent.client_id },
   ])
@@ -85,7 +87,7 @@ test('logs that keys were replaced and that a client was deleted', async () => {
     return send(system.auth.url, {
       method: 'PUT',
       path: '/api/agent/jwks',
-      headers: { ...headers, ...(await assertionHeader(system.auth, agent)) },
+      headers: { ...headers, ...(await createAssertionHeader(system.auth, agent)) },
       body,
     })
   }
@@ -101,17 +103,17 @@ test('logs that keys were replaced and that a client was deleted', async () => {
 
 test('logs that a secret was added and removed, and how many clients expired', async () => {
   const agent = await register(system.auth)
-  const post = () =>
+  const addSecret = () =>
     send(system.auth.url, { method: 'POST', path: '/api/agent/secrets', headers: asAgent(agent) })
   const addEvents = await collectEvents(async () => {
-    const { text } = await post()
+    const { text } = await addSecret()
     system.auth.confidential.add((JSON.parse(text) as { client_secret: string }).client_secret)
   })
   const [{ secret_id: id } = {}] = addEvents
   expect(addEvents).toEqual([
     { event: 'secret-added', client_id: agent.client_id, secret_id: expect.any(String) },
   ])
-  expect(await collectEvents(post)).toEqual([])
+  expect(await collectEvents(addSecret)).toEqual([])
   const removeSecret = () =>
     send(system.auth.url, {
       method: 'DELETE',
@@ -133,13 +135,13 @@ test('logs that a secret was added and removed, and how many clients expired', a
   const events = createEvents()
   logSecurityEvents(events, log)
   await using openedStores = await openStores(config, { log, now: () => new Date(), events })
-  const { neverUsed: count } = await countUnused(openedStores.db, new Date())
+  const { neverUsed: count } = await countUnusedAgents(openedStores.db, new Date())
   const inEightDays = new Date(Date.now() + 8 * 24 * 3_600_000)
   expect(await expireAgents({ ...openedStores, events }, inEightDays, config.neverUsedClients)).toBe(count)
   expect(loggedEvents).toEqual([{ event: 'clients-expired', count }])
 })
 
-test('logs an emergency revocation once when the instance issues its next token', async () => {
+test('logs an emergency revocation once, when the instance issues its next token', async () => {
   const agent = await register(system.auth)
   await getToken(system.auth, agent)
   const settings = await system.stores.settingsFor(ORIGIN)

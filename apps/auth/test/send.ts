@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 
-/** A response, whether `send` or `sendRaw` received it. */
+/** A response that `send` or `sendRaw` received. */
 export interface HttpResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Milliseconds from the start until everything was received. */
+  /** The milliseconds until `send` had the whole response, or until `sendRaw` had all responses. */
   readonly ms: number
 }
 
@@ -16,7 +16,7 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | undefined
 }
 
-/** Sends a request, and follows no redirects. */
+/** Sends a request and follows no redirects. */
 export async function send(baseUrl: string, { path, ...init }: HttpRequest): Promise<HttpResponse> {
   const startedAt = performance.now()
   const response = await fetch(new URL(path, baseUrl), { redirect: 'manual', ...init } as RequestInit)
@@ -25,8 +25,8 @@ export async function send(baseUrl: string, { path, ...init }: HttpRequest): Pro
 }
 
 /**
- * Sends bytes unchanged, which HTTP libraries may refuse to do. Waits until the server closes the connection, so the
- * last request should contain `Connection: close`. Gives up if the connection is idle for 5 s.
+ * Sends bytes unchanged, even bytes that HTTP libraries would refuse to send. Waits until the server closes the connection,
+ * so the last request should contain `Connection: close`. Gives up if the connection is idle for 5 s.
  *
  * @returns the responses, in the order in which they arrived
  */
@@ -59,8 +59,8 @@ export async function sendRaw(baseUrl: string, bytes: string | Uint8Array): Prom
   return responses
 }
 
-/** Formats a request. Adds the HTTP version, the headers `Host` and `Connection: close`, and line ends. */
-export function rawRequest(
+/** Formats a request for `sendRaw`. Adds the HTTP version, the headers `Host` and `Connection: close`, and line ends. */
+export function formatRawRequest(
   methodAndTarget: string,
   headers: readonly string[],
   body = '',

@@ -21,7 +21,7 @@ export interface SignInSystem extends AsyncDisposable {
   startAnother(env?: Record<string, string>): Promise<RunningAuth>
 }
 
-/** Starts the mail server, the stores and one instance. `settings` apply to every instance. */
+/** Starts a mail server, stores and one instance. `settings` apply to every instance. */
 export async function startSignInSystem(settings: Record<string, string> = {}): Promise<SignInSystem> {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())
@@ -47,6 +47,7 @@ export async function startSignInSystem(settings: Record<string, string> = {}): 
   }
 }
 
+/** The header of a form that our own page sends. */
 const FROM_PAGE = { 'sec-fetch-site': 'same-origin' }
 
 /** A browser tab with the pages of one sign-in. */
@@ -80,7 +81,7 @@ export class Tab {
     return new Tab(system, { browser, path: pathname, app, page: await browser.open(pathname) })
   }
 
-  /** Opens another tab of the same browser, at the same page. */
+  /** Opens the same page in another tab of the same browser. */
   async openAnother(): Promise<Tab> {
     const { browser, path, app } = this
     return new Tab(this.#system, { browser, path, app, page: await browser.open(path) })
@@ -143,12 +144,12 @@ export class Tab {
     return (await this.waitForCodes(earlierCount + 1, email)).at(-1) ?? ''
   }
 
-  /** Enters the code and presses *Allow*. @returns the URL at which the browser reaches the app */
+  /** Enters the code and presses *Allow*. Returns the URL at which the browser reaches the app. */
   async allow(code: string): Promise<URL> {
     return await this.followToApp(await this.submit('code', { code }))
   }
 
-  /** Follows a redirect to the authorization endpoint. @returns the target of the next one, which leads to the app */
+  /** Follows a redirect to the authorization endpoint. Returns the target of the next redirect, which leads to the app. */
   async followToApp(response: HttpResponse): Promise<URL> {
     return expectRedirect(await this.browser.open(expectRedirect(response).href))
   }
@@ -161,16 +162,16 @@ export const findMailedCodes = (system: SignInSystem, email: string): string[] =
     .map(({ text }) => /^ {3}(\d{3}) (\d{3})$/m.exec(text)?.slice(1).join('') ?? '')
 
 async function waitForMailedCodes(system: SignInSystem, email: string, count: number): Promise<string[]> {
-  const find = () => findMailedCodes(system, email)
-  await expect.poll(() => find().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count)
-  // The prefix is added because six digits alone can occur by chance.
-  for (const code of find()) system.auth.confidential.add(`otp ${code}`)
-  return find()
+  const findCodes = () => findMailedCodes(system, email)
+  await expect.poll(() => findCodes().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count)
+  // Adds each code with a prefix, because six digits alone can be in a log by chance.
+  for (const code of findCodes()) system.auth.confidential.add(`otp ${code}`)
+  return findCodes()
 }
 
 /**
- * Creates an app with the redirect URI, and with the application type that fits it. `loopback` and custom schemes,
- * which have no dot, are native.
+ * Creates an app with the redirect URI, and with the application type that fits it. `formatAppHost` returns a host with a dot
+ * for a web app, and `loopback` or a custom scheme for a native app.
  */
 export const exampleAppAt = (redirectUri: string, members: Partial<AppClient> = {}): AppClient =>
   exampleApp({
@@ -182,8 +183,8 @@ export const exampleAppAt = (redirectUri: string, members: Partial<AppClient> = 
 /**
  * Goes through a whole sign-in, in a new browser.
  *
- * @returns the tab, the URL at which the browser reached the app, and the ids of the connection (`agentId`) and of its
- *   verification, from the newest sign-in with this app
+ * @returns the tab, the URL at which the browser reached the app, and the ids of the newest connection with this app
+ *   (`agentId`) and of its verification
  */
 export async function completeSignIn(
   system: SignInSystem,
@@ -203,7 +204,7 @@ export async function completeSignIn(
   return { tab, verificationId: rows[0]?.id ?? '', agentId: rows[0]?.agent_id ?? '', callbackUrl }
 }
 
-/** Counts the rows that a `from` clause selects. */
+/** Counts the rows that an SQL `from` clause selects. It may have a `where` clause. */
 export async function countRowsFrom(system: SignInSystem, from: string, values: readonly unknown[] = []) {
   const { rows } = await system.stores.db.query<{ n: number }>(`select count(*)::int as n from ${from}`, [
     ...values,

@@ -47,10 +47,12 @@ describe('a sign-in reveals nothing about an address:', () => {
     const responses = []
     for (const email of emails) {
       const tab = await Tab.open(system)
-      const submitted = await tab.submit('email', { email })
+      const emailResponse = await tab.submit('email', { email })
       await expect.poll(() => findMailedCodes(system, email).length).toBeGreaterThan(0)
       const page = tab.page.text
-      const wrong = await tab.submit('code', { code: wrongCode(findMailedCodes(system, email).at(-1) ?? '') })
+      const wrongCodeResponse = await tab.submit('code', {
+        code: wrongCode(findMailedCodes(system, email).at(-1) ?? ''),
+      })
       const variableTexts = [
         email,
         tab.readField('token'),
@@ -58,24 +60,24 @@ describe('a sign-in reveals nothing about an address:', () => {
         tab.path,
         tab.path.split('/').at(-1) ?? '',
       ]
-      const withoutVariableTexts = (text: string) => {
-        let result = text
-        for (const each of variableTexts) result = result.replaceAll(each, '…')
-        return result
+      const maskVariableTexts = (text: string) => {
+        let maskedText = text
+        for (const variableText of variableTexts) maskedText = maskedText.replaceAll(variableText, '…')
+        return maskedText
       }
-      const headers = [...submitted.headers].filter(
+      const headers = [...emailResponse.headers].filter(
         ([name]) => !/date|request-id|ratelimit|cookie/.test(name),
       )
       responses.push([
-        submitted.status,
-        withoutVariableTexts(JSON.stringify(headers)),
-        withoutVariableTexts(submitted.text),
-        withoutVariableTexts(page),
-        wrong.status,
-        withoutVariableTexts(wrong.text),
+        emailResponse.status,
+        maskVariableTexts(JSON.stringify(headers)),
+        maskVariableTexts(emailResponse.text),
+        maskVariableTexts(page),
+        wrongCodeResponse.status,
+        maskVariableTexts(wrongCodeResponse.text),
       ])
     }
-    for (const each of responses) expect(each).toEqual(responses[0])
+    for (const response of responses) expect(response).toEqual(responses[0])
     expect(responses[0]?.[0]).toBe(303)
   })
 
@@ -92,10 +94,10 @@ describe('a sign-in reveals nothing about an address:', () => {
     const response = await tab.submit('code', { code })
     expect([response.status, response.text.includes('You have 4 tries left.')]).toEqual([400, true])
     expect(await countVerifications(system, tab)).toBe(0)
-    // The tries are moved a day into the past, instead of the clock into the future.
+    // Moves the tries a day into the past, rather than the clock into the future.
     await system.stores.db.query(`update claim_tries set tried_at = tried_at - interval '1 day'`)
-    const later = await completeSignIn(system, { email })
-    expect(later.verificationId).toMatch(/^clm_/)
+    const laterSignIn = await completeSignIn(system, { email })
+    expect(laterSignIn.verificationId).toMatch(/^clm_/)
   })
 })
 
@@ -109,11 +111,11 @@ describe('the mails of sign-ins are limited to', () => {
       await tab.requestCode(email)
     }
     expect(tab.page.text).toContain('We have sent three codes, and cannot send more')
-    const stored = await countRowsFrom(system, 'mails')
+    const countBefore = await countRowsFrom(system, 'mails')
     const response = await tab.submit('email', { email: tab.email })
     expect([response.status, tab.heading]).toEqual([410, 'We cannot send more codes'])
     expect(tab.page.text).toContain('type the last code')
-    expect(await countRowsFrom(system, 'mails')).toBe(stored)
+    expect(await countRowsFrom(system, 'mails')).toBe(countBefore)
     expect((await tab.followToApp(await tab.submit('deny'))).searchParams.get('error')).toBe('access_denied')
   })
 
@@ -129,20 +131,21 @@ describe('the mails of sign-ins are limited to', () => {
   })
 
   test('five mails a day to a mailbox, with the same page for the sixth', async () => {
-    await using limited = await startSignInSystem({ AUTH_LIMITS_FACTOR: '1' })
+    await using limitedSystem = await startSignInSystem({ AUTH_LIMITS_FACTOR: '1' })
     const email = newAddress()
-    limited.auth.confidential.add(email)
+    limitedSystem.auth.confidential.add(email)
     const headings: (string | undefined)[] = []
     for (let n = 0; n < 6; n++) {
-      const tab = await Tab.open(limited)
+      const tab = await Tab.open(limitedSystem)
       expect((await tab.submit('email', { email })).status).toBe(303)
       headings.push(tab.heading)
     }
     expect(headings).toEqual(Array(6).fill('Type the sign-in code, then press Allow or Deny'))
-    const inState = (state: string) => countRowsFrom(limited, 'mails where state = $1', [state])
-    await expect.poll(() => inState('dropped')).toBe(1)
-    await expect.poll(() => findMailedCodes(limited, email).length).toBe(5)
-    await expect.poll(() => inState('queued')).toBe(0)
+    const countMailsInState = (state: string) =>
+      countRowsFrom(limitedSystem, 'mails where state = $1', [state])
+    await expect.poll(() => countMailsInState('dropped')).toBe(1)
+    await expect.poll(() => findMailedCodes(limitedSystem, email).length).toBe(5)
+    await expect.poll(() => countMailsInState('queued')).toBe(0)
   })
 
   test.for([
@@ -170,13 +173,14 @@ describe('the mails of sign-ins are limited to', () => {
 })
 
 describe('the link that ends access', () => {
-  const findEndSecret = async (email: string, nth: number) => {
+  /** Waits for the mail about one of the connections of an address, and finds the secret of its link. */
+  const findEndSecret = async (email: string, index: number) => {
     const findMails = () =>
       system.mail.received.filter(
         ({ to, subject }) => to.includes(email) && subject.includes('can now send us'),
       )
-    await expect.poll(() => findMails().length).toBeGreaterThan(nth)
-    const secret = findLinkSecret(findMails()[nth]?.text ?? '')
+    await expect.poll(() => findMails().length).toBeGreaterThan(index)
+    const secret = findLinkSecret(findMails()[index]?.text ?? '')
     system.auth.confidential.add(secret)
     return secret
   }
@@ -195,7 +199,7 @@ describe('the link that ends access', () => {
 
   test('lists all access that the person has given, ends one access, and leads to the others', async () => {
     const email = newAddress()
-    const stranger = await completeSignIn(system, { app: exampleAppAt('https://stranger.example/cb') })
+    const strangersSignIn = await completeSignIn(system, { app: exampleAppAt('https://stranger.example/cb') })
     await connectApps(email, ['one.example', 'two.example'])
     const secret = await findEndSecret(email, 0)
     const list = await openClaimPage(system.auth, { end: secret })
@@ -215,7 +219,9 @@ describe('the link that ends access', () => {
     expect(await countLiveVerifications(email)).toBe(0)
     expect((await openClaimPage(system.auth, { end: secret })).status).toBe(410)
     expect(
-      await countRowsFrom(system, 'claims where id = $1 and ended_at is null', [stranger.verificationId]),
+      await countRowsFrom(system, 'claims where id = $1 and ended_at is null', [
+        strangersSignIn.verificationId,
+      ]),
     ).toBe(1)
   })
 

@@ -31,7 +31,7 @@ afterAll(async () => {
   await system[Symbol.asyncDispose]()
 })
 
-/** Reads how many wrong codes count against the newest attempt of the tab's app. */
+/** Counts the tries of the newest attempt with the tab's app. */
 const countTries = (tab: Tab) =>
   system.stores.db
     .query<{ tries: number }>(
@@ -57,7 +57,7 @@ describe('a sign-in', () => {
     const code = await tab.requestCode()
     expect([tab.page.status, tab.heading]).toEqual([200, CODE_HEADING])
     expect(tab.page.text).toContain(tab.email)
-    const [mail] = await system.mail.mails(1, tab.email)
+    const [mail] = await system.mail.waitForMails(1, tab.email)
     expect(mail?.text).toContain('plainpath.example')
     expect(mail?.text).toContain('an app at claude[.]example')
     expect(mail?.text).toContain('Never type it into a chat')
@@ -80,7 +80,7 @@ describe('a sign-in', () => {
     system.auth.confidential.add(findLinkSecret(text))
   })
 
-  test('has pages that cannot be framed or stored, without scripts, and with a title that reveals nothing', async () => {
+  test('has pages without scripts that cannot be framed or stored, and whose title reveals nothing', async () => {
     const tab = await Tab.open(system)
     await tab.requestCode()
     for (const { headers, text } of [tab.page, await tab.reload(), await tab.submit('code', { code: '1' })]) {
@@ -136,7 +136,7 @@ describe('a sign-in', () => {
   })
 })
 
-describe('a code works for one purpose, in one sign-in, in one browser', () => {
+describe('a code works only for one purpose, in one sign-in and in one browser:', () => {
   /** Requests that must not complete the sign-in of the tab, whose code is `code`. Each returns the status. */
   const invalidRequests: Record<string, (tab: Tab, code: string) => Promise<number>> = {
     'the code of another sign-in': async (tab, code) => {
@@ -207,8 +207,8 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
       return response.status
     },
   }
-  /** The statuses other than 400. */
-  const STATUSES: Record<string, number> = {
+  /** The statuses of the responses to invalid requests. All others get 400. */
+  const EXPECTED_STATUSES: Record<string, number> = {
     'the code in a browser without the cookie': 410,
     'the code in a browser with the cookies of another sign-in': 410,
     'a form without its token': 403,
@@ -221,12 +221,13 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     JSON: 415,
   }
 
+  /** Lets the helpers for the verification of agents use this system, which has all that they need. */
   const asVerificationSystem = () => system as unknown as VerificationSystem
 
   test.for(Object.keys(invalidRequests))('%s grants nothing, and the right code then works', async (name) => {
     const tab = await Tab.open(system)
     const code = await tab.requestCode()
-    expect(await invalidRequests[name]?.(tab, code)).toBe(STATUSES[name] ?? 400)
+    expect(await invalidRequests[name]?.(tab, code)).toBe(EXPECTED_STATUSES[name] ?? 400)
     expect(await countVerifications(system, tab)).toBe(0)
     await tab.reload()
     expect((await tab.allow(code)).searchParams.get('code')).not.toBeNull()
@@ -244,12 +245,15 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     expect([response.status, JSON.parse(response.text).code]).toEqual([400, 'claim-unknown'])
     const attempt = await beginVerification(asVerificationSystem(), { agent, email: tab.email })
     await showCode(system.auth, attempt)
-    const forOwnAttempt = await completeVerification(system.auth, agent, { otp: code })
-    expect([forOwnAttempt.status, JSON.parse(forOwnAttempt.text).code]).toEqual([400, 'otp-invalid'])
+    const ownAttemptResponse = await completeVerification(system.auth, agent, { otp: code })
+    expect([ownAttemptResponse.status, JSON.parse(ownAttemptResponse.text).code]).toEqual([
+      400,
+      'otp-invalid',
+    ])
     expect((await tab.allow(code)).searchParams.get('code')).not.toBeNull()
   })
 
-  test('at most five tries are counted, even of simultaneous requests, and then a new code is needed', async () => {
+  test('at most five tries are accepted, even in simultaneous requests, and then a new code is needed', async () => {
     const tab = await Tab.open(system)
     const code = await tab.requestCode()
     const wrong = wrongCode(code)
@@ -289,15 +293,15 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
 
   test('a newer code replaces the earlier one, which is refused without counting as a try', async () => {
     const tab = await Tab.open(system)
-    const first = await tab.requestCode()
+    const firstCode = await tab.requestCode()
     const oldTab = await tab.openAnother()
     system.clock.now = new Date(system.clock.now.getTime() + MINUTE_MS)
     await tab.submit('resend')
-    const [, second = ''] = await tab.waitForCodes(2)
-    const refusal = await oldTab.submit('code', { code: first })
+    const [, secondCode = ''] = await tab.waitForCodes(2)
+    const refusal = await oldTab.submit('code', { code: firstCode })
     expect([refusal.status, refusal.text.includes('You asked for a newer code.')]).toEqual([400, true])
     expect(await countTries(tab)).toBe(0)
-    expect((await tab.allow(second)).searchParams.get('code')).not.toBeNull()
+    expect((await tab.allow(secondCode)).searchParams.get('code')).not.toBeNull()
   })
 })
 
@@ -335,23 +339,23 @@ describe('a sign-in with two tabs or the back button', () => {
     expect(tab.page.text).toContain('We sent you a code less than a minute ago.')
   })
 
-  test('accepts another address, after which only its code works', async () => {
+  test('accepts another address, after which only the code for that address works', async () => {
     const tab = await Tab.open(system)
-    const first = await tab.requestCode()
+    const firstCode = await tab.requestCode()
     expect((await tab.submit('address')).status).toBe(200)
     expect(tab.heading).toBe(ADDRESS_HEADING)
     const email = newAddress('canary-other')
     system.auth.confidential.add(email)
-    const second = await tab.requestCode(email)
-    if (first !== second) expect((await tab.submit('code', { code: first })).status).toBe(400)
-    expect((await tab.allow(second)).searchParams.get('code')).not.toBeNull()
+    const secondCode = await tab.requestCode(email)
+    if (firstCode !== secondCode) expect((await tab.submit('code', { code: firstCode })).status).toBe(400)
+    expect((await tab.allow(secondCode)).searchParams.get('code')).not.toBeNull()
   })
 
   test('can be continued or denied if the response to the right code failed; denying ends the verification', async () => {
     for (const step of ['continue', 'deny'] as const) {
       const tab = await Tab.open(system)
       const code = await tab.requestCode()
-      // The request with the code finds the app once, and then no longer.
+      // The request with the code finds the app once, but not a second time, so that its response fails.
       let lookups = 0
       const { app } = tab
       const get = system.apps.get.bind(system.apps)

@@ -7,7 +7,7 @@ import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-st
 
 export const ORIGIN = 'https://plainpath.example'
 
-/** One instance of the authorization server, in the process of the test. Each listener has a port of its own. */
+/** One instance of the authorization server, in the process of the test. Each of its listeners has a port of its own. */
 export interface RunningAuth extends AsyncDisposable {
   /** The public origin, which the gateway would serve. */
   readonly origin: string
@@ -16,7 +16,7 @@ export interface RunningAuth extends AsyncDisposable {
   readonly internalUrl: string
   readonly operationsUrl: string
   readonly stores: AuthStores
-  /** Every line that it logged. */
+  /** Every line that the instance has logged. */
   readonly logged: readonly string[]
   /** The clock of the instance. */
   readonly now: () => Date
@@ -32,7 +32,7 @@ export interface StartOptions {
   /** Uses the production timeouts for PostgreSQL. By default they are five times as long, for a busy machine. */
   productionTimeouts?: boolean
   now?: () => Date
-  /** Settings that are added to the usual ones, or override them. */
+  /** Settings that are added to the usual settings, or replace them. */
   env?: Record<string, string>
   /** Replaces DNS and the trusted certificate authorities for fetching client documents. */
   documents?: RuntimeDependencies['documents']
@@ -53,12 +53,12 @@ export async function startAuth(options: StartOptions & { tokens?: TokenPlace } 
 export async function startInstance(stores: AuthStores, options: StartOptions = {}): Promise<RunningAuth> {
   await using opening = new AsyncDisposableStack()
   let handler: RequestListener = (_request, response) => response.writeHead(503).end()
-  // The server must accept its port in the Host header, so the port is bound before the settings are made.
+  // Binds the port before the settings are created, because they must name the port that the Host header may contain.
   const server = opening.use(
     await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
   )
   const origin = options.origin === 'loopback' ? server.url : (options.origin ?? ORIGIN)
-  const { log, logged } = createRecordedLog()
+  const { log, logged } = createRecordingLog()
   const { now = () => new Date() } = options
   const settings = await stores.settingsFor(origin)
   const config = loadConfig({ ...settings, AUTH_ALSO_ACCEPT_HOSTS: new URL(server.url).host, ...options.env })
@@ -94,7 +94,7 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
   }
 }
 
-function createRecordedLog(): { log: Log; logged: string[] } {
+function createRecordingLog(): { log: Log; logged: string[] } {
   const logged: string[] = []
   return { log: createLog({ service: 'auth', write: (line) => void logged.push(line) }), logged }
 }

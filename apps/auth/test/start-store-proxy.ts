@@ -13,7 +13,7 @@ export interface StoreProxy extends AsyncDisposable {
   restore(): Promise<void>
 }
 
-/** Starts a proxy on a free port. `defaultPort` is used if `storeUrl` names none. */
+/** Starts a proxy on a free port of 127.0.0.1. `defaultPort` is the port of the store if `storeUrl` names none. */
 export async function startStoreProxy(storeUrl: string, defaultPort: number): Promise<StoreProxy> {
   const store = new URL(storeUrl)
   const sockets = new Set<Socket>()
@@ -21,7 +21,7 @@ export async function startStoreProxy(storeUrl: string, defaultPort: number): Pr
   const forward = (from: Socket, to: Socket) => {
     sockets.add(from)
     from.on('error', () => {
-      // 'close' follows every error.
+      // A `close` event follows every error, and is handled below.
     })
     from.on('close', () => {
       sockets.delete(from)

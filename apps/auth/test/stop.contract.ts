@@ -14,7 +14,10 @@ export interface StopSystem {
   auth(args: string, moreSettings?: Record<string, string>): Promise<CommandResult>
 }
 
-/** @param env the settings that say where tokens are stored */
+/**
+ * Starts two instances on new stores.
+ * @param env the settings that say where tokens are stored
+ */
 export async function openStopSystem(env: Record<string, string>): Promise<StopSystem & AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   const stores = opening.use(await openAuthStores())
@@ -35,7 +38,7 @@ export async function openStopSystem(env: Record<string, string>): Promise<StopS
   }
 }
 
-/** Tests the command `auth stop` with the instances of `open`. */
+/** Defines the tests of the command `auth stop`, for tokens that are stored in `place`. */
 export function describeStopCommand(
   place: 'PostgreSQL' | 'Redis',
   open: () => Promise<StopSystem & AsyncDisposable>,
@@ -119,7 +122,7 @@ export function describeStopCommand(
         reason: expect.stringContaining('future'),
       })
       expect(await isAnyActive(tokens)).toBe(true)
-      // The start of the next second. The command is refused until then, and then all these tokens are older.
+      // Until this second begins, the command refuses it as a time in the future. All tokens so far are older.
       const nextSecond = new Date((Math.floor(Date.now() / 1000) + 1) * 1000).toISOString()
       await expect
         .poll(async () => (await system.auth(`stop --issued-before ${nextSecond} --reason a+drill`)).code, {
@@ -132,7 +135,7 @@ export function describeStopCommand(
       expect(await isActive(system.instances[1], token)).toBe(true)
     })
 
-    test('a stop revokes tokens that were issued before it, and the next stop those that were issued during it', async () => {
+    test('revokes tokens that were issued before it, and when it is repeated, those that were issued meanwhile', async () => {
       const { agent } = await createKnownAgent()
       const earlierToken = await getToken(system.instances[1], agent)
       const requests = Array.from({ length: 30 }, (_, n) =>
@@ -153,25 +156,25 @@ export function describeStopCommand(
       ['a time in the future', (): string => '--issued-before 2999-01-01T00:00:00Z'],
     ] as const)('refuses %s with exit code 1, and revokes and records nothing', async ([, toOptions]) => {
       const { tokens } = await createKnownAgent()
-      const { printed } = await system.auth('stops --json')
+      const { printed: auditBefore } = await system.auth('stops --json')
       expect((await system.auth(`stop ${toOptions()} --reason a+drill`)).code).toBe(1)
-      expect((await system.auth('stops --json')).printed).toBe(printed)
+      expect((await system.auth('stops --json')).printed).toBe(auditBefore)
       expect(await isAnyActive(tokens)).toBe(true)
     })
 
     test('records each stop in an audit in which --verify detects removed and changed rows', async () => {
-      const before = JSON.parse((await system.auth('stops --json')).printed) as unknown[]
+      const entriesBefore = JSON.parse((await system.auth('stops --json')).printed) as unknown[]
       await system.auth('stop --all-tokens --reason first')
       const { head } = JSON.parse((await system.auth('stops --verify --json')).printed) as { head: string }
       await system.auth('stop --all-tokens --reason second')
       const entries = JSON.parse((await system.auth('stops --json')).printed) as { reason: string }[]
-      expect(entries.slice(before.length).map(({ reason }) => reason)).toEqual(['first', 'second'])
+      expect(entries.slice(entriesBefore.length).map(({ reason }) => reason)).toEqual(['first', 'second'])
       expect((await system.auth('stops')).printed).toMatch(/Z {2}all-tokens {2}by \S+ on \S+ {2}\(second\)$/)
       expect((await system.auth(`stops --verify --head ${head}`)).code).toBe(0)
       await expect(
         system.stores.db.query(`update token_stop_audit set entry = '{}' where number = 1`),
       ).rejects.toThrow('permission denied')
-      await system.stores.asOwner(`delete from token_stop_audit where number > ${before.length}`)
+      await system.stores.asOwner(`delete from token_stop_audit where number > ${entriesBefore.length}`)
       expect(await system.auth(`stops --verify --head ${head}`)).toMatchObject({
         code: 1,
         errors: expect.stringContaining('the newest rows were removed'),
@@ -185,7 +188,7 @@ export function describeStopCommand(
       const unreachable = { AUTH_DATABASE_URL: 'postgres://auth:Canary-pw@127.0.0.1:1/auth' }
       const failed = await system.auth('stop --all-tokens --reason a+drill', unreachable)
       expect([failed.code, failed.printed]).toEqual([1, ''])
-      expect(failed.errors).toMatch(/Nothing was stored.*Run the same command again\.$/)
+      expect(failed.errors).toMatch(/Nothing was changed.*Run the same command again\.$/)
       expect(failed.errors).not.toContain('Canary-pw')
       expect(await isAnyActive(tokens)).toBe(true)
       expect((await system.auth('stop --all-tokens --reason again')).code).toBe(0)

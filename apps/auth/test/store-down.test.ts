@@ -14,11 +14,13 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { assertionHeader, type KeyAgent, registerKeys, requestTokenByKey } from './key-agent.ts'
+import { createAssertionHeader, type KeyAgent, registerKeys, requestTokenByKey } from './key-agent.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
+
+// The numbers in the titles, such as F-01, are those of the faults in e2e/faults/fault-numbers.ts.
 
 const unavailable: Refusal = {
   status: 503,
@@ -60,7 +62,7 @@ const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, Ref
   ['a token for a cached client with keys', () => requestTokenByKey(auth, keyAgent), 'oauth'],
   [
     'GET /api/agent of a cached client with keys',
-    async () => send(auth.url, { path: '/api/agent', headers: await assertionHeader(auth, keyAgent) }),
+    async () => send(auth.url, { path: '/api/agent', headers: await createAssertionHeader(auth, keyAgent) }),
     'agent',
   ],
   ['a token for a client that is not cached', () => requestToken(auth, createUnknownAgent()), 'oauth'],
@@ -73,15 +75,15 @@ const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, Ref
     'agent',
   ],
 ]
-/** Creates a client that the instance cannot have cached. */
+/** Makes up the credentials of a client that is not registered, so no instance can have cached it. */
 const createUnknownAgent = (): RegisteredAgent => {
   const random = crypto.randomUUID().replaceAll('-', '').slice(0, 22)
   return { client_id: `agt_${random}`, client_secret: 'x' }
 }
 
 /**
- * Checks that both connections listen for notifications: one about agents and keys, the other about mails. The first
- * sends two LISTEN queries, so it listens to both channels when its last query is not the first LISTEN.
+ * Checks that both connections listen for notifications: one about agents and keys, the other about mails. The one
+ * about agents and keys sends two LISTEN queries. While its last query is the first of them, the second is yet to come.
  */
 async function expectListening() {
   const { rowCount } = await stores.db.query(
@@ -92,17 +94,18 @@ async function expectListening() {
 }
 
 /**
- * Checks that the instance receives notifications. It clears its cache when it has begun to listen, so after a
- * notification it does not clear the cache again.
+ * Checks that the instance receives notifications. An instance clears its cache when it begins to listen. Once a
+ * notification has arrived, the instance has already done that.
  */
 async function expectNotified() {
   await getToken(auth, otherAgent)
-  for (const [status, response] of [
+  for (const [status, expectedStatus] of [
     ['disabled', 401],
     ['active', 200],
   ] as const) {
     await stores.db.query('update agents set status = $1 where id = $2', [status, otherAgent.client_id])
-    const expectResponse = async () => expect((await requestToken(auth, otherAgent)).status).toBe(response)
+    const expectResponse = async () =>
+      expect((await requestToken(auth, otherAgent)).status).toBe(expectedStatus)
     await vi.waitFor(expectResponse, { timeout: 20_000 })
   }
 }
@@ -160,9 +163,9 @@ describe.for([
 
   test('is live and not ready', async () => {
     expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
-    const ready = await send(auth.operationsUrl, { path: '/ready' })
-    expect(ready.status).toBe(503)
-    expect(JSON.parse(ready.text)).toMatchObject({ status: 'not ready', checks: { database: 'failed' } })
+    const readiness = await send(auth.operationsUrl, { path: '/ready' })
+    expect(readiness.status).toBe(503)
+    expect(JSON.parse(readiness.text)).toMatchObject({ status: 'not ready', checks: { database: 'failed' } })
   })
 
   test('logs no password', () => {
@@ -197,13 +200,14 @@ describe('F-06 while the database is read-only', () => {
 
   test('responds 503 to writes, and still finds tokens', async () => {
     await expect.poll(async () => (await requestIntrospection(auth, token)).status).toBe(200)
-    for (const [name, request, form] of REQUESTS_THAT_NEED_THE_DATABASE.filter(([each]) =>
-      /registration|a cached client$|revocation|deletion/.test(each),
-    ))
-      expectProblem(await request().then((response) => ({ ...response, name })), {
-        ...unavailable,
-        form: form ?? 'oauth',
-      })
+    const writes = REQUESTS_THAT_NEED_THE_DATABASE.filter(([name]) =>
+      /registration|a cached client$|revocation|deletion/.test(name),
+    )
+    for (const [name, request, form] of writes) {
+      const response = await request()
+      expect(response.status, name).toBe(503)
+      expectProblem(response, { ...unavailable, form: form ?? 'oauth' })
+    }
     expect(await isActive(auth, token)).toBe(true)
   })
 

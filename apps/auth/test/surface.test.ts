@@ -10,8 +10,8 @@ import { z } from 'zod'
 import { addVerification, getAssertion } from './add-verification.ts'
 import { asAgent, GRANT, getToken, type RegisteredAgent, register } from './agent-client.ts'
 import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { assertionFields, newKey, registerKeys, signAssertion } from './key-agent.ts'
-import { rawRequest, send, sendRaw } from './send.ts'
+import { createAssertionFields, newKey, registerKeys, signAssertion } from './key-agent.ts'
+import { formatRawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
@@ -23,8 +23,8 @@ beforeAll(async () => {
 afterAll(() => auth[Symbol.asyncDispose]())
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** The public paths with their methods. */
-const PUBLIC: Record<string, string[]> = {
+/** The methods of each public path. */
+const PUBLIC_METHODS: Record<string, string[]> = {
   '/.well-known/oauth-authorization-server': ['GET', 'HEAD'],
   '/api/agent': ['DELETE', 'GET', 'HEAD'],
   '/api/agent/assertion': ['POST'],
@@ -49,93 +49,119 @@ const PUBLIC: Record<string, string[]> = {
   '/oauth/revoke': ['POST'],
   '/oauth/token': ['POST'],
 }
-/** The paths of the internal listener with their methods. */
-const INTERNAL: Record<string, string[]> = {
+/** The methods of each path of the internal listener. */
+const INTERNAL_METHODS: Record<string, string[]> = {
   '/oauth/introspect': ['POST'],
   '/oauth/jwks.json': ['GET', 'HEAD'],
 }
-/** Paths that oidc-provider would serve, and paths similar to ours. */
+/** Paths that oidc-provider serves by default, and paths that are similar to ours. */
 const UNSERVED_PATHS = [
-  ...[
-    '/',
-    '/auth',
-    '/auth/x',
-    '/me',
-    '/token',
-    '/jwks',
-    '/reg',
-    '/reg/x',
-    '/request',
-    '/device',
-    '/device/auth',
-  ],
-  ...['/session/end', '/session/end/confirm', '/backchannel', '/interaction/x', '/challenge', '/credential'],
-  ...['/.well-known/openid-configuration', '/.well-known/openid-credential-issuer', '/.well-known/jwks.json'],
-  ...['/.well-known/oauth-authorization-server/', '/.well-known/oauth-authorization-server/api'],
-  ...[
-    '/.well-known/oauth-protected-resource',
-    '/oauth',
-    '/oauth/',
-    '/oauth/register',
-    '/oauth/reg',
-    '/oauth/auth',
-  ],
-  ...['/oauth/Token', '/oauth/TOKEN', '/Oauth/token', '/oauth/token/', '/oauth//token', '//oauth/token'],
-  ...[
-    '/oauth/token.json',
-    '/oauth/token;x=1',
-    '/oauth/%74oken',
-    '/oauth%2ftoken',
-    '/oauth/token%2f',
-    '/oauth/token%00',
-  ],
-  ...[
-    '/oauth/jwks',
-    '/oauth/jwks.json/',
-    '/oauth/Revoke',
-    '/oauth/revoke/',
-    '/oauth/Introspect',
-    '/oauth/introspect/',
-  ],
-  ...['/api', '/api/', '/api/agent/', '/api/Agent', '/api/agents', '/api/agent/x', '/api/agent/register/'],
-  ...[
-    '/api/agent/Register',
-    '/api/agent/secrets/',
-    '/api/agent/secrets/x/y',
-    '/api/agent/%72egister',
-    '/agent/register',
-  ],
-  ...['/live', '/ready', '/metrics', '/favicon.ico', '/__proto__', '/constructor', '/oauth/__proto__'],
+  '/',
+  '/auth',
+  '/auth/x',
+  '/me',
+  '/token',
+  '/jwks',
+  '/reg',
+  '/reg/x',
+  '/request',
+  '/device',
+  '/device/auth',
+  '/session/end',
+  '/session/end/confirm',
+  '/backchannel',
+  '/interaction/x',
+  '/challenge',
+  '/credential',
+  '/.well-known/openid-configuration',
+  '/.well-known/openid-credential-issuer',
+  '/.well-known/jwks.json',
+  '/.well-known/oauth-authorization-server/',
+  '/.well-known/oauth-authorization-server/api',
+  '/.well-known/oauth-protected-resource',
+  '/oauth',
+  '/oauth/',
+  '/oauth/register',
+  '/oauth/reg',
+  '/oauth/auth',
+  '/oauth/Token',
+  '/oauth/TOKEN',
+  '/Oauth/token',
+  '/oauth/token/',
+  '/oauth//token',
+  '//oauth/token',
+  '/oauth/token.json',
+  '/oauth/token;x=1',
+  '/oauth/%74oken',
+  '/oauth%2ftoken',
+  '/oauth/token%2f',
+  '/oauth/token%00',
+  '/oauth/jwks',
+  '/oauth/jwks.json/',
+  '/oauth/Revoke',
+  '/oauth/revoke/',
+  '/oauth/Introspect',
+  '/oauth/introspect/',
+  '/api',
+  '/api/',
+  '/api/agent/',
+  '/api/Agent',
+  '/api/agents',
+  '/api/agent/x',
+  '/api/agent/register/',
+  '/api/agent/Register',
+  '/api/agent/secrets/',
+  '/api/agent/secrets/x/y',
+  '/api/agent/%72egister',
+  '/agent/register',
+  '/live',
+  '/ready',
+  '/metrics',
+  '/favicon.ico',
+  '/__proto__',
+  '/constructor',
+  '/oauth/__proto__',
 ]
 
 describe.for([
-  ['public', PUBLIC, () => auth.url],
-  ['internal', INTERNAL, () => auth.internalUrl],
-] satisfies [string, Record<string, string[]>, () => string][])('the %s listener', ([_name, served, url]) => {
-  test.for(Object.entries(served))('serves %s with exactly its methods', async ([path, allowed]) => {
-    for (const method of METHODS) {
-      const { status, headers } = await send(url(), { method, path, headers: { accept: 'text/html' } })
-      // A served path may respond 404 with a page, which says that the link does not work.
-      const isNotFound = status === 404 && !headers.get('content-type')?.startsWith('text/html')
-      expect([method, status === 405 || isNotFound]).toEqual([method, !allowed.includes(method)])
-      if (status === 405) expect(headers.get('allow')?.split(', ').sort()).toEqual(allowed)
-    }
-  })
+  ['public', PUBLIC_METHODS, () => auth.url],
+  ['internal', INTERNAL_METHODS, () => auth.internalUrl],
+] satisfies [string, Record<string, string[]>, () => string][])(
+  'the %s listener',
+  ([_name, methodsByPath, getUrl]) => {
+    test.for(Object.entries(methodsByPath))(
+      'serves %s with exactly its methods',
+      async ([path, allowedMethods]) => {
+        for (const method of METHODS) {
+          const { status, headers } = await send(getUrl(), { method, path, headers: { accept: 'text/html' } })
+          // A served path may respond 404 with a page, which says that the link does not work.
+          const isNotFound = status === 404 && !headers.get('content-type')?.startsWith('text/html')
+          expect([method, status === 405 || isNotFound]).toEqual([method, !allowedMethods.includes(method)])
+          if (status === 405) expect(headers.get('allow')?.split(', ').sort()).toEqual(allowedMethods)
+        }
+      },
+    )
 
-  test('responds 404 to GET and POST at other paths', async () => {
-    const otherPaths = [...new Set([...UNSERVED_PATHS, ...Object.keys({ ...PUBLIC, ...INTERNAL })])]
-    const unexpected: string[] = []
-    for (const path of otherPaths.filter((each) => !Object.hasOwn(served, each)))
-      for (const method of ['GET', 'POST']) {
-        const [response] = await sendRaw(url(), rawRequest(`${method} ${path}`, ['Content-Length: 0']))
-        if (response?.status !== 404) unexpected.push(`${method} ${path} ${response?.status}`)
-        else expectProblem(response, { status: 404, code: 'not-found', form: errorForm(path) })
-      }
-    expect(unexpected).toEqual([])
-  })
-})
+    test('responds 404 to GET and POST at other paths', async () => {
+      const otherPaths = [
+        ...new Set([...UNSERVED_PATHS, ...Object.keys({ ...PUBLIC_METHODS, ...INTERNAL_METHODS })]),
+      ]
+      const unexpected: string[] = []
+      for (const path of otherPaths.filter((each) => !Object.hasOwn(methodsByPath, each)))
+        for (const method of ['GET', 'POST']) {
+          const [response] = await sendRaw(
+            getUrl(),
+            formatRawRequest(`${method} ${path}`, ['Content-Length: 0']),
+          )
+          if (response?.status !== 404) unexpected.push(`${method} ${path} ${response?.status}`)
+          else expectProblem(response, { status: 404, code: 'not-found', form: chooseErrorForm(path) })
+        }
+      expect(unexpected).toEqual([])
+    })
+  },
+)
 
-function errorForm(path: string): NonNullable<Refusal['form']> {
+function chooseErrorForm(path: string): NonNullable<Refusal['form']> {
   if (path.startsWith('/oauth/') && !path.startsWith('/oauth/authorize')) return 'oauth'
   return path.startsWith('/api/agent') ? 'agent' : 'problem'
 }
@@ -146,13 +172,14 @@ test('the operations listener serves /live, /ready and /metrics, without tokens,
     ['/live', '/ready', '/metrics', '/', '/oauth/token'].map((path) => send(auth.operationsUrl, { path })),
   )
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 404, 404])
-  expect(JSON.parse(responses[1]!.text)).toMatchObject({ status: 'ready', checks: { database: 'ok' } })
-  for (const secret of auth.confidential) expect(responses[2]!.text).not.toContain(secret)
-  expect(responses[2]!.text).toContain('route="/oauth/token"')
-  expect(responses[2]!.text).toMatch(/^tokens_issued_total\{scope="guides:read",service="auth"\} [1-9]/m)
-  expect(responses[2]!.text).toContain('database_pool{state="max",service="auth"} 12')
-  expect(responses[2]!.text).toContain('database_shed_total{service="auth"} 0')
-  expect(responses[2]!.text).not.toContain(agent.client_id)
+  const [, readiness, metrics] = responses.map(({ text }) => text)
+  expect(JSON.parse(readiness ?? '')).toMatchObject({ status: 'ready', checks: { database: 'ok' } })
+  for (const secret of auth.confidential) expect(metrics).not.toContain(secret)
+  expect(metrics).toContain('route="/oauth/token"')
+  expect(metrics).toMatch(/^tokens_issued_total\{scope="guides:read",service="auth"\} [1-9]/m)
+  expect(metrics).toContain('database_pool{state="max",service="auth"} 12')
+  expect(metrics).toContain('database_shed_total{service="auth"} 0')
+  expect(metrics).not.toContain(agent.client_id)
 })
 
 describe('/.well-known/oauth-authorization-server', () => {
@@ -176,7 +203,7 @@ describe('/.well-known/oauth-authorization-server', () => {
     await expectSafe(auth, response)
   })
 
-  test('names public routes only, and with those that other documents name, all of them', async () => {
+  test('names public routes only, and other documents name the rest of them', async () => {
     const { document } = await readMetadata()
     const namedUrls = [
       document.authorization_endpoint,
@@ -192,14 +219,17 @@ describe('/.well-known/oauth-authorization-server', () => {
     expect(namedUrls.every((url) => url.startsWith('https://plainpath.example/'))).toBe(true)
     // The other routes are named by auth.md and the documents that it links, by RFC 8414, and by mails.
     const otherPaths = [
-      ...Object.keys(PUBLIC).filter((path) => path.startsWith('/auth/')),
-      ...['/api/agent', '/api/agent/assertion', '/api/agent/jwks', '/claim'],
-      ...Object.keys(PUBLIC).filter((path) => path.startsWith('/api/agent/secrets')),
+      ...Object.keys(PUBLIC_METHODS).filter((path) => path.startsWith('/auth/')),
+      '/api/agent',
+      '/api/agent/assertion',
+      '/api/agent/jwks',
+      '/claim',
+      ...Object.keys(PUBLIC_METHODS).filter((path) => path.startsWith('/api/agent/secrets')),
       '/.well-known/oauth-authorization-server',
       // The sign-in pages redirect there.
       '/oauth/authorize/an-interaction',
     ]
-    expect([...namedUrls.map(toPath), ...otherPaths].sort()).toEqual(Object.keys(PUBLIC))
+    expect([...namedUrls.map(toPath), ...otherPaths].sort()).toEqual(Object.keys(PUBLIC_METHODS))
   })
 
   test('lists only grants, scopes and authentication methods that work', async () => {
@@ -244,7 +274,7 @@ describe('/.well-known/oauth-authorization-server', () => {
           })
     for (const signer of signers) {
       const fields = {
-        ...assertionFields(await signAssertion(auth, signer)),
+        ...createAssertionFields(await signAssertion(auth, signer)),
         grant_type: 'client_credentials',
       }
       expect(await requestGrant([{}, fields], {})).toMatchObject({ scope: ANONYMOUS_SCOPES.join(' ') })
@@ -286,9 +316,9 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
       ])
       const etag = response.headers.get('etag') ?? ''
       expect(etag).toMatch(/^"[A-Za-z0-9_-]{22}(-gz)?"$/)
-      // `fetch` would add a header that asks caches not to use a stored copy.
+      // To a request with If-None-Match, `fetch` would add a header that asks caches not to use a stored copy.
       const condition = ['Accept-Encoding: gzip, deflate', `If-None-Match: ${etag}`]
-      const [revalidated] = await sendRaw(auth.url, rawRequest(`GET ${path}`, condition))
+      const [revalidated] = await sendRaw(auth.url, formatRawRequest(`GET ${path}`, condition))
       expect([revalidated?.status, revalidated?.text]).toEqual([304, ''])
       await expectSafe(auth, response)
       await expectSafe(auth, revalidated!)

@@ -38,12 +38,12 @@ const unsupportedMediaType: Refusal = {
 }
 const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 
-const SAML = 'urn:ietf:params:oauth:grant-type:saml2-bearer'
+const SAML_GRANT = 'urn:ietf:params:oauth:grant-type:saml2-bearer'
 /** Creates a token request with these fields in addition to the usual grant. */
 const withFields = (fields: Record<string, string> = {}) => ({
   body: new URLSearchParams({ ...GRANT, ...fields }),
 })
-/** Creates a form request from text. */
+/** Creates a form request whose body is exactly this text. */
 const rawForm = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
 const withContentType = (type: string, body = 'grant_type=client_credentials') => ({
   headers: { 'content-type': type },
@@ -78,9 +78,9 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     expect(response.status, response.text).toBe(200)
     const token = JSON.parse(response.text) as Record<string, string>
     auth.confidential.add(String(token['access_token']))
-    const after = await countStored(auth)
+    const storedAfter = await countStored(auth)
     const counter = tokens === 'Redis' ? 'redisTokens' : 'tokens'
-    expect(after).toEqual({ ...storedBefore, [counter]: Number(storedBefore[counter]) + 1 })
+    expect(storedAfter).toEqual({ ...storedBefore, [counter]: Number(storedBefore[counter]) + 1 })
     return { response, token }
   }
 
@@ -119,7 +119,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ],
     ['an empty resource', withFields({ resource: '' }), 'guides:read waitlist:write'],
     [
-      'an empty resource beside the API',
+      'an empty resource next to the API',
       rawForm('grant_type=client_credentials&resource=&resource=https://plainpath.example/api'),
       'guides:read waitlist:write',
     ],
@@ -160,7 +160,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ['implicit', withFields({ grant_type: 'implicit' }), unsupportedGrantType],
     ['authorization_code', withFields({ grant_type: 'authorization_code' }), unauthorizedClient],
     ['refresh_token', withFields({ grant_type: 'refresh_token' }), unauthorizedClient],
-    ['a grant of another kind of assertion', withFields({ grant_type: SAML }), unsupportedGrantType],
+    ['a grant of another kind of assertion', withFields({ grant_type: SAML_GRANT }), unsupportedGrantType],
     ['an unknown grant', withFields({ grant_type: CANARY }), unsupportedGrantType],
     ['a grant_type in another case', withFields({ grant_type: 'Client_Credentials' }), unsupportedGrantType],
     [

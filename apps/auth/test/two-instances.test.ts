@@ -68,7 +68,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     expect(await isActiveAtEach(token)).toEqual([false, false])
   })
 
-  test('reject a client and its token after it was deleted at the other instance', async () => {
+  test('reject a client and its token after the client was deleted at the other instance', async () => {
     const { agent, token } = await createKnownAgent()
     expect((await deleteAgent(otherInstance, agent)).status).toBe(204)
     expect(await isActiveAtEach(token)).toEqual([false, false])
@@ -97,7 +97,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     }
   })
 
-  test('revoke a token with a newer credential version than that of the cached client', async () => {
+  test('revoke a token whose credential version is newer than that of the cached client', async () => {
     const { agent } = await createKnownAgent()
     await withoutNotifications(async () => {
       await setStatus(agent, 'disabled')

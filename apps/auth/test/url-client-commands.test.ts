@@ -75,7 +75,7 @@ describe('commands for URL clients:', () => {
     await getUrlToken(otherInstance, agent, clock)
     return { agent, token: (await getUrlToken(auth, agent, clock)).token }
   }
-  const findRow = async (id: string) =>
+  const findAgentRow = async (id: string) =>
     (await stores.db.query('select * from agents where id = $1', [id])).rows[0]
 
   test('agents show names the domain, the document’s expiry and the key thumbprint; agents list the id and the thumbprint', async () => {
@@ -131,16 +131,16 @@ describe('commands for URL clients:', () => {
     test('applies a new key without a revocation, and revokes the tokens when a key is removed', async () => {
       const { agent, token } = await createClient()
       agent.changeKeys(...keys)
-      const added = await refresh(agent)
-      expect(added, added.errors).toMatchObject({
+      const afterAdding = await refresh(agent)
+      expect(afterAdding, afterAdding.errors).toMatchObject({
         code: 0,
         printed: expect.stringContaining('no key was removed'),
       })
       expect(await isActiveAtEach(token)).toEqual([true, true])
       agent.changeKeys(keys[1])
-      const removed = await refresh(agent)
-      expect(removed).toMatchObject({ code: 0, printed: expect.stringContaining('a key was removed') })
-      expect(parseSecurityEvents(removed.errors.split('\n'))).toEqual([
+      const afterRemoval = await refresh(agent)
+      expect(afterRemoval).toMatchObject({ code: 0, printed: expect.stringContaining('a key was removed') })
+      expect(parseSecurityEvents(afterRemoval.errors.split('\n'))).toEqual([
         expect.objectContaining({ event: 'document-changed', client_id: agent.client_id, by: 'operator' }),
       ])
       expect(await isActiveAtEach(token)).toEqual([false, false])
@@ -195,7 +195,7 @@ describe('commands for URL clients:', () => {
         code: 1,
         errors: expect.stringMatching(/Nothing was changed: .*Set the clock right/),
       })
-      expect(await findRow(agent.client_id)).toMatchObject({ generation: rows[0]?.generation })
+      expect(await findAgentRow(agent.client_id)).toMatchObject({ generation: rows[0]?.generation })
     })
 
     test('refuses an unknown client, and one that registered', async () => {
@@ -214,8 +214,8 @@ describe('commands for URL clients:', () => {
         await createClient('notagents.clients.test'),
         await createClient('clients.test'),
       ] as const
-      const disabled = await createClient('agents.clients.test')
-      await run('agents', 'disable', disabled.agent.client_id)
+      const disabledClient = await createClient('agents.clients.test')
+      await run('agents', 'disable', disabledClient.agent.client_id)
 
       const dryRun = await run(
         'agents',
@@ -249,7 +249,7 @@ describe('commands for URL clients:', () => {
       )
       for (const { token, agent } of agentsInDomain) {
         expect(await isActiveAtEach(token)).toEqual([false, false])
-        expect(await findRow(agent.client_id)).toMatchObject({ status: 'disabled' })
+        expect(await findAgentRow(agent.client_id)).toMatchObject({ status: 'disabled' })
         for (const each of [auth, otherInstance]) {
           await expect.poll(async () => (await requestUrlToken(each, agent, clock)).status).toBe(401)
           await expectRefusal(each, () => requestUrlToken(each, agent, clock), UNPROVEN)
@@ -284,14 +284,14 @@ describe('commands for URL clients:', () => {
       expect((await run('agents', 'unblock', 'agents.clients.test', '--reason', 'x')).code).toBe(1)
     })
 
-    test('leaves no active token of agents that begin at the same time', async () => {
+    test('leaves no active token to agents whose first requests arrive at the same time', async () => {
       const agents = Array.from({ length: 12 }, () => publish('other.clients.test'))
       const requests = agents.map((agent, n) => requestUrlToken(n % 2 ? auth : otherInstance, agent, clock))
       const blocked = run('agents', 'block', 'other.clients.test', '--reason', 'a test')
       const responses = await Promise.all(requests)
       expect((await blocked).code).toBe(0)
       for (const [n, { status, text }] of responses.entries()) {
-        const row = await findRow(agents[n]?.client_id ?? '')
+        const row = await findAgentRow(agents[n]?.client_id ?? '')
         if (row) expect(row).toMatchObject({ status: 'disabled' })
         if (status !== 200) continue
         const { access_token } = JSON.parse(text) as { access_token: string }
@@ -381,7 +381,7 @@ describe('commands for URL clients:', () => {
       expect(await isActiveAtEach(token)).toEqual([false, false])
       expect(await isActiveAtEach(blockedToken)).toEqual([false, false])
       const fetchesBefore = agent.countFetches()
-      // Until this instance is notified of the change, it issues a token without another fetch. The store knows that it is revoked.
+      // Until this instance is notified of the change, it still issues tokens without a fetch. The store knows that they are revoked.
       await expect
         .poll(async () => [(await requestUrlToken(auth, agent, clock)).status, agent.countFetches()])
         .toEqual([200, fetchesBefore + 1])

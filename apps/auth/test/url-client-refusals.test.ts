@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { basicAuth } from './agent-client.ts'
-import { createDocument, type DocumentServer, startDocumentServer } from './document-server.ts'
+import { createDocument, type DocumentServer, startDocumentServer, type UrlAgent } from './document-server.ts'
 import { createDpopProof, PROOF_REQUIRED } from './dpop-client.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { type KeyPair, newKey } from './key-agent.ts'
@@ -35,15 +35,15 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const publish = () => server.publish([keys[0]])
-const findRow = async (id: string) =>
+const findAgentRow = async (id: string) =>
   (await stores.db.query('select * from agents where id = $1', [id])).rows[0]
 
 describe('a URL client is refused, with nothing stored and no needless fetch, for', () => {
   const cases: readonly {
     why: string
-    request: (agent: ReturnType<typeof publish>) => Promise<Awaited<ReturnType<typeof requestUrlToken>>>
+    request: (agent: UrlAgent) => Promise<HttpResponse>
     refusal: Refusal
-    /** How often the document must be fetched, by default never. */
+    /** How many times the document must be fetched. The default is 0. */
     fetches?: number
   }[] = [
     {
@@ -91,16 +91,18 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
         }),
       refusal: INVALID_CLIENT,
     },
-    ...[
-      ['percent-encoded', (id: string) => encodeURIComponent(id)],
-      ['as it is', (id: string) => id],
-    ].map(([spelling, encode]) => ({
-      why: `HTTP Basic with the URL ${spelling as string}`,
-      request: (agent: ReturnType<typeof publish>) =>
+    ...(
+      [
+        ['percent-encoded', (id: string) => encodeURIComponent(id)],
+        ['as it is', (id: string) => id],
+      ] as const
+    ).map(([spelling, encode]) => ({
+      why: `HTTP Basic with the URL ${spelling}`,
+      request: (agent: UrlAgent) =>
         send(auth.url, {
           method: 'POST',
           path: '/oauth/token',
-          headers: basicAuth((encode as (id: string) => string)(agent.client_id), 'secret'),
+          headers: basicAuth(encode(agent.client_id), 'secret'),
           body: new URLSearchParams({ grant_type: 'client_credentials' }),
         }),
       refusal: { ...INVALID_CLIENT, says: /known by a URL has no secret/ },
@@ -119,22 +121,20 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
         }),
       refusal: { ...INVALID_CLIENT, says: /known by a URL has no secret/ },
     },
-    ...[
-      ['http', (id: string) => id.replace('https:', 'http:')],
-      ['a host in capitals', (id: string) => id.replace('agents', 'AGENTS')],
-      ['dot segments', (id: string) => id.replace(/\/([^/]+)$/, '/x/../$1')],
-      ['a fragment', (id: string) => `${id}#x`],
-      ['credentials', (id: string) => id.replace('//', '//user@')],
-      ['no path', (id: string) => new URL(id).origin],
-      ['256 characters', (id: string) => id.padEnd(256, 'z')],
-    ].map(([feature, change]) => ({
-      why: `a URL with ${feature as string}`,
-      request: (agent: ReturnType<typeof publish>) =>
-        requestUrlToken(
-          auth,
-          { ...agent, client_id: (change as (id: string) => string)(agent.client_id) },
-          clock,
-        ),
+    ...(
+      [
+        ['http', (id: string) => id.replace('https:', 'http:')],
+        ['a host in capitals', (id: string) => id.replace('agents', 'AGENTS')],
+        ['dot segments', (id: string) => id.replace(/\/([^/]+)$/, '/x/../$1')],
+        ['a fragment', (id: string) => `${id}#x`],
+        ['credentials', (id: string) => id.replace('//', '//user@')],
+        ['no path', (id: string) => new URL(id).origin],
+        ['256 characters', (id: string) => id.padEnd(256, 'z')],
+      ] as const
+    ).map(([feature, change]) => ({
+      why: `a URL with ${feature}`,
+      request: (agent: UrlAgent) =>
+        requestUrlToken(auth, { ...agent, client_id: change(agent.client_id) }, clock),
       refusal: { ...INVALID_CLIENT, says: feature === '256 characters' ? /sub/ : /begins with https/ },
     })),
     {
@@ -157,15 +157,14 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
     },
     ...(['GET', 'DELETE'] as const).map((method) => ({
       why: `${method} /api/agent before any token request`,
-      request: (agent: ReturnType<typeof publish>) =>
-        sendAsAgent(auth, agent, clock, { method, path: '/api/agent' }),
+      request: (agent: UrlAgent) => sendAsAgent(auth, agent, clock, { method, path: '/api/agent' }),
       refusal: { ...INVALID_CLIENT, form: 'agent' as const, says: /begins with a token request\.$/ },
     })),
   ]
   test.for(cases)('$why', async ({ request, refusal, fetches = 0 }) => {
     const agent = publish()
     await expectRefusal(auth, () => request(agent), refusal)
-    expect(await findRow(agent.client_id)).toBeUndefined()
+    expect(await findAgentRow(agent.client_id)).toBeUndefined()
     expect(agent.countFetches()).toBe(fetches)
     agent.changeKeys(keys[0])
   })
@@ -175,7 +174,7 @@ test('the same request with a valid assertion gets a token', async () => {
   expect((await requestUrlToken(auth, publish(), clock)).status).toBe(200)
 })
 
-describe('an address is limited in', () => {
+describe('an address has a limit for', () => {
   const rateLimited = (policy: string): Refusal => ({
     status: 429,
     code: 'rate-limited',
@@ -189,7 +188,7 @@ describe('an address is limited in', () => {
       (status) => String(status),
     )
 
-  test('the URL clients that may begin and the documents that are fetched, but not in requests of known clients', async () => {
+  test('new URL clients and for fetched documents, but not for requests of known clients', async () => {
     await using limitedAuth = await startUrlInstance(stores, server, clock, {
       env: { AUTH_LIMITS_FACTOR: '1' },
     })
@@ -201,7 +200,7 @@ describe('an address is limited in', () => {
     const newClient = publish()
     const tooMany = await requestUrlToken(limitedAuth, newClient, clock)
     expectProblem(tooMany, rateLimited('register-address'))
-    expect(await findRow(newClient.client_id)).toBeUndefined()
+    expect(await findAgentRow(newClient.client_id)).toBeUndefined()
     const requestWithWrongKey = async () =>
       await requestUrlToken(limitedAuth, { ...publish(), key: keys[1] }, clock)
     for (let n = 0; n < 7; n += 1) expectProblem(await requestWithWrongKey(), UNPROVEN)
@@ -212,9 +211,9 @@ describe('an address is limited in', () => {
   })
 })
 
-test('a client needs a DPoP proof if its document requires one, even if only a later version does', async () => {
+test('a client needs a DPoP proof if its document requires one, even if only a later version of the document does', async () => {
   setClockBack(clock, 0)
-  const createBoundDocument = (agent: ReturnType<typeof publish>) => ({
+  const createBoundDocument = (agent: UrlAgent) => ({
     ...createDocument(agent.client_id, keys),
     dpop_bound_access_tokens: true,
   })
@@ -226,11 +225,11 @@ test('a client needs a DPoP proof if its document requires one, even if only a l
   })
   expect(JSON.parse(proven.text)).toMatchObject({ token_type: 'DPoP' })
 
-  const laterBound = server.publish([keys[0]], { maxAge: 300 })
+  const agentBoundLater = server.publish([keys[0]], { maxAge: 300 })
   setClockBack(clock, 301)
-  await getUrlToken(auth, laterBound, clock)
-  laterBound.change(createBoundDocument(laterBound))
+  await getUrlToken(auth, agentBoundLater, clock)
+  agentBoundLater.change(createBoundDocument(agentBoundLater))
   setClockBack(clock, 0)
-  const refused = await requestUrlToken(auth, laterBound, clock)
+  const refused = await requestUrlToken(auth, agentBoundLater, clock)
   expectProblem(refused, PROOF_REQUIRED)
 })

@@ -27,6 +27,8 @@ const INVALID_CLIENT: Refusal = { status: 401, code: 'invalid-client', error: 'i
 const UNPROVEN: Refusal = { ...INVALID_CLIENT, says: /^The signature cannot be verified/ }
 const UNUSABLE: Refusal = { ...INVALID_CLIENT, says: /^There is no usable document at your client_id/ }
 const AUDIT = { by: { user: 'test', host: 'test' }, reason: 'test' }
+/** More than half of the hour for which a document is valid by default, so a token request has it fetched again. */
+const REFETCH_AGE_SECONDS = 1_900
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
@@ -52,7 +54,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
 
   const publish = (options: Parameters<DocumentServer['publish']>[1] = {}) =>
     server.publish([keys[0]], options)
-  const findRow = async (id: string) =>
+  const findAgentRow = async (id: string) =>
     (await stores.db.query('select * from agents where id = $1', [id])).rows[0]
   const isActiveAtEach = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
@@ -77,7 +79,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
   test('is stored with its URL and keys, and without its name or other texts of the document', async () => {
     const agent = publish()
     await getUrlToken(auth, agent, clock)
-    const row = (await findRow(agent.client_id)) ?? {}
+    const row = (await findAgentRow(agent.client_id)) ?? {}
     expect(row).toMatchObject({ id: agent.client_id, name_sealed: null, status: 'active' })
     expect(row['jwks']).toEqual([{ ...keys[0].jwk, alg: 'ES256', use: 'sig' }])
     expect(JSON.stringify(row)).not.toContain('Canary')
@@ -130,7 +132,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
 
   test('can use an added key after its document was fetched again', async () => {
     const agent = publish()
-    setClockBack(clock, 1_900)
+    setClockBack(clock, REFETCH_AGE_SECONDS)
     await getUrlToken(auth, agent, clock)
     agent.changeKeys(...keys)
     await expectRefusal(auth, () => requestUrlToken(auth, { ...agent, key: keys[1] }, clock), UNPROVEN)
@@ -140,10 +142,10 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     expect(await isActiveAtEach(token)).toEqual([true, true])
   })
 
-  test('loses its tokens at both instances when the document is fetched again without a key', async () => {
+  test('loses its tokens at both instances when the document is fetched again without one of its keys', async () => {
     const agent = publish()
     agent.changeKeys(...keys)
-    setClockBack(clock, 1_900)
+    setClockBack(clock, REFETCH_AGE_SECONDS)
     const { token } = await getUrlToken(auth, agent, clock)
     await getUrlToken(otherInstance, agent, clock)
     agent.changeKeys(keys[1])
@@ -162,7 +164,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
 
   test('loses its tokens when the document has no keys any more, and the refusal names the mistake', async () => {
     const agent = publish()
-    setClockBack(clock, 1_900)
+    setClockBack(clock, REFETCH_AGE_SECONDS)
     const { token } = await getUrlToken(auth, agent, clock)
     agent.change({ ...createDocument(agent.client_id, []), jwks: { keys: [] } })
     setClockBack(clock, 0)
@@ -175,12 +177,15 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const present = Date.now()
     setClockBack(clock, 892, present)
     expect((await getUrlToken(auth, agent, clock)).expiresIn).toBe(600)
+    // 300.5 s remain, more than half of the document's lifetime.
     setClockBack(clock, 592.5, present)
     expect((await getUrlToken(auth, agent, clock)).expiresIn).toBe(300)
     expect(agent.countFetches()).toBe(1)
+    // 298 s remain, less than half, so the document is fetched again.
     setClockBack(clock, 590, present)
     expect((await getUrlToken(auth, agent, clock)).expiresIn).toBe(600)
     expect(agent.countFetches()).toBe(2)
+    // The document cannot be fetched any more, but the stored one is valid for another 10 s.
     agent.change(undefined)
     setClockBack(clock, 0, present)
     const lastToken = await getUrlToken(auth, agent, clock)
@@ -193,7 +198,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     setClockBack(clock, 0)
   })
 
-  test('has a document that lasts a day fetched again in its last hour', async () => {
+  test('has its document, which is valid for a day, fetched again in the last hour of that day', async () => {
     const agent = publish({ maxAge: 86_400 })
     setClockBack(clock, 85_000)
     await getUrlToken(auth, agent, clock)
@@ -225,7 +230,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const deleteResponse = await sendAsAgent(auth, agent, clock, { method: 'DELETE', path: '/api/agent' })
     expect(deleteResponse.status, deleteResponse.text).toBe(204)
     expect(await isActiveAtEach(token)).toEqual([false, false])
-    expect(await findRow(agent.client_id)).toMatchObject({
+    expect(await findAgentRow(agent.client_id)).toMatchObject({
       status: 'deleted',
       jwks: null,
       document_expires_at: null,
@@ -239,7 +244,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     // A used assertion does not add the client again.
     const replay = () => requestUrlToken(auth, agent, clock, { fields: { client_assertion: usedAssertion } })
     await expectRefusal(auth, replay, { ...INVALID_CLIENT, says: /used before/ })
-    expect(await findRow(agent.client_id)).toMatchObject({ status: 'deleted' })
+    expect(await findAgentRow(agent.client_id)).toMatchObject({ status: 'deleted' })
     const newToken = await getUrlToken(otherInstance, agent, clock)
     await expect.poll(() => isActiveAtEach(newToken.token)).toEqual([true, true])
     expect(await isActiveAtEach(token)).toEqual([false, false])
@@ -251,7 +256,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const { token } = await getUrlToken(auth, agent, clock)
     setClockBack(clock, 0)
     expect(await expire()).toBeGreaterThan(0)
-    expect(await findRow(agent.client_id)).toBeUndefined()
+    expect(await findAgentRow(agent.client_id)).toBeUndefined()
     const { rows } = await stores.db.query('select from expired_agents where id = $1', [agent.client_id])
     expect(rows).toEqual([])
     const newToken = await getUrlToken(otherInstance, agent, clock)
@@ -264,10 +269,10 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     setClockBack(clock, 3_700)
     const refused = await requestUrlToken(auth, agent, clock, { fields: { scope: 'contact:write' } })
     expect(refused.status).toBe(400)
-    expect(await findRow(agent.client_id)).toMatchObject({ last_used_at: null })
+    expect(await findAgentRow(agent.client_id)).toMatchObject({ last_used_at: null })
     setClockBack(clock, 0)
     await expire(0)
-    expect(await findRow(agent.client_id)).toBeUndefined()
+    expect(await findAgentRow(agent.client_id)).toBeUndefined()
     const { token } = await getUrlToken(auth, agent, clock)
     expect(await isActiveAtEach(token)).toEqual([true, true])
   })
@@ -304,7 +309,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const [responses] = await Promise.all([Promise.all(requests), block()])
     expect(await isActiveAtEach(token)).toEqual([false, false])
     for (const [n, { status, text }] of responses.entries()) {
-      const row = await findRow(newAgents[n]?.client_id ?? '')
+      const row = await findAgentRow(newAgents[n]?.client_id ?? '')
       if (row) expect(row).toMatchObject({ status: 'disabled' })
       if (status !== 200) continue
       const { access_token } = JSON.parse(text) as { access_token: string }
@@ -320,11 +325,12 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const id = publish({ host: 'third.clients.test' }).client_id as AgentId
     const key = { ...keys[0].jwk, alg: 'ES256', use: 'sig' } as AgentKey
     const expiresAt = new Date(clock.now.getTime() + DAY_MS)
-    const countWaitingLocks = async () =>
-      (
+    const countWaitingLocks = async () => {
+      const { rowCount } =
         await stores.db.query(`select from pg_locks join pg_database on pg_database.oid = database
-            where locktype = 'advisory' and not granted and datname = current_database()`)
-      ).rowCount
+        where locktype = 'advisory' and not granted and datname = current_database()`)
+      return rowCount
+    }
     let blocking: Promise<unknown> = Promise.resolve()
     const activation = await openedStores.urlClients.activate(
       id,
@@ -346,12 +352,10 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     await getUrlToken(auth, agent, clock)
     await using openedStores = await openSharedStores()
     const expiresAt = new Date(clock.now.getTime() + DAY_MS)
-    const older = { keys: [], dpopBound: false, fetchedAt: new Date(clock.now.getTime() - 1), expiresAt }
-    const refreshed = await openedStores.urlClients.refresh(
-      agent.client_id as AgentId,
-      older,
-      async () => undefined,
-    )
+    const fetchedAt = new Date(clock.now.getTime() - 1)
+    const olderDocument = { keys: [], dpopBound: false, fetchedAt, expiresAt }
+    const id = agent.client_id as AgentId
+    const refreshed = await openedStores.urlClients.refresh(id, olderDocument, async () => undefined)
     expect(refreshed).toMatchObject({ isOlder: true, keys: [{ kid: keys[0].jwk.kid }] })
   })
 
@@ -381,17 +385,14 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
   ] as const)('is told to change its document instead: %s %s', async ([method, path, hasKeys]) => {
     const agent = publish()
     await getUrlToken(auth, agent, clock)
-    const request = () =>
-      sendAsAgent(auth, agent, clock, { method, path, ...(hasKeys && { body: { keys: [keys[1].jwk] } }) })
-    const before = await findRow(agent.client_id)
-    await expectConflict(await request())
-    expect(await findRow(agent.client_id)).toEqual(before)
-  })
-  async function expectConflict(response: { status: number; text: string }) {
+    const rowBefore = await findAgentRow(agent.client_id)
+    const body = hasKeys ? { keys: [keys[1].jwk] } : undefined
+    const response = await sendAsAgent(auth, agent, clock, { method, path, body })
     expect(response.status, response.text).toBe(409)
     expect(JSON.parse(response.text)).toMatchObject({
       code: 'client-has-document',
       detail: expect.stringMatching(/Change the keys in your document/),
     })
-  }
+    expect(await findAgentRow(agent.client_id)).toEqual(rowBefore)
+  })
 })

@@ -59,6 +59,7 @@ function postAsAgent(
   return send(auth.url, { method: 'POST', path, headers: { ...headers, ...asAgent(agent) }, body: text })
 }
 
+/** A verification attempt whose mail has arrived. */
 export interface Attempt {
   readonly agent: RegisteredAgent
   readonly email: string
@@ -101,7 +102,7 @@ export async function beginVerification(
   }
 }
 
-/** Finds the secret of the link in a mail; empty if there is none. */
+/** Finds the secret of the link in a mail. Returns an empty string if there is none. */
 export const findLinkSecret = (text: string) =>
   /\/claim\?(?:attempt|end)=([A-Za-z0-9_-]{43})\n/.exec(text)?.[1] ?? ''
 
@@ -128,7 +129,7 @@ export const sayYes = (auth: RunningAuth, { secret }: { secret: string }) =>
 export const sayNo = (auth: RunningAuth, { secret }: { secret: string }) =>
   pressButton(auth, { attempt: secret, answer: 'no' })
 
-/** Finds the code on a page; empty if there is none. */
+/** Finds the code on a page. Returns an empty string if there is none. */
 export const findCode = (page: string) =>
   /<code id="code">(\d{3}) (\d{3})<\/code>/.exec(page)?.slice(1).join('') ?? ''
 export const findHeading = (page: string) => /<h1>([^<]*)<\/h1>/.exec(page)?.[1]
@@ -143,10 +144,10 @@ export async function showCode(auth: RunningAuth, attempt: { secret: string }): 
   return code
 }
 
-/** Returns another code than `code`. */
+/** Returns a code that differs from `code`. */
 export const wrongCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 
-/** Goes through a whole verification, after which the agent is confirmed. */
+/** Completes a verification, so that the agent is confirmed. */
 export async function confirmAgent(
   system: VerificationSystem,
   options: Parameters<typeof beginVerification>[1] = {},

@@ -13,8 +13,8 @@ import {
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem } from './expect-refusal.ts'
 import {
-  assertionFields,
-  assertionHeader,
+  createAssertionFields,
+  createAssertionHeader,
   type KeyAgent,
   requestTokenByKey,
   requestTokenWith,
@@ -73,7 +73,7 @@ describe('the verified domain of an agent', () => {
     system.auth.confidential.add(email)
     const response = await postAsUrlAgent('/api/agent/claim', { email })
     expect(response.status, response.text).toBe(202)
-    const [mail] = await system.mail.mails(1, email)
+    const [mail] = await system.mail.waitForMails(1, email)
     const secret = findLinkSecret(mail?.text ?? '')
     system.auth.confidential.add(secret)
     return { secret, mail, registrationId: String(JSON.parse(response.text).registration_id) }
@@ -84,7 +84,7 @@ describe('the verified domain of an agent', () => {
       method: 'POST',
       path,
       body: request.body,
-      headers: { ...request.headers, ...(await assertionHeader(system.auth, agent)) },
+      headers: { ...request.headers, ...(await createAssertionHeader(system.auth, agent)) },
     })
   }
   /** Runs the command `auth`. @returns its standard output */
@@ -100,7 +100,7 @@ describe('the verified domain of an agent', () => {
   }
 
   test('is in GET /api/agent, with the limits that apply', async () => {
-    expect(await describeAgent(system.auth, await assertionHeader(system.auth, agent))).toMatchObject({
+    expect(await describeAgent(system.auth, await createAssertionHeader(system.auth, agent))).toMatchObject({
       client_id: URL_ID,
       identity_type: 'anonymous',
       verified_domain: HOST,
@@ -164,10 +164,10 @@ describe('the verified domain of an agent', () => {
 It has shown us that it controls this domain. We did not check who runs it.
 It first contacted us on ${today}.
 `
-    const [, confirmationMail] = await system.mail.mails(2, email)
+    const [, confirmationMail] = await system.mail.waitForMails(2, email)
     expect(confirmationMail?.text).toContain(`\n\n${description}\n`)
 
-    expect(await describeAgent(auth, await assertionHeader(auth, agent))).toMatchObject({
+    expect(await describeAgent(auth, await createAssertionHeader(auth, agent))).toMatchObject({
       identity_type: 'verified_email',
       verified_domain: HOST,
       email_verified: true,
@@ -175,7 +175,7 @@ It first contacted us on ${today}.
     const verified = await requestTokenWith(auth, {
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
       assertion: assertion ?? '',
-      ...assertionFields(await signAssertion(auth, agent)),
+      ...createAssertionFields(await signAssertion(auth, agent)),
     })
     expect(await readIntrospection(auth, readAccessToken(verified))).toMatchObject({
       identity_type: 'verified_email',
@@ -207,15 +207,15 @@ It first contacted us on ${today}.
     const revokeResponse = await send(auth.url, {
       method: 'DELETE',
       path: '/api/agent/claim',
-      headers: await assertionHeader(auth, agent),
+      headers: await createAssertionHeader(auth, agent),
     })
     expect(revokeResponse.status).toBe(204)
-    const [, , endMail] = await system.mail.mails(3, email)
+    const [, , endMail] = await system.mail.waitForMails(3, email)
     expect(endMail?.text).toContain(`\n\n${description}\n`)
     expect(JSON.parse(await runCommand('claims', 'show', registrationId, '--json'))).toMatchObject({
       claim: { status: 'ended', verified_domain: HOST, email_verified: false },
     })
-    const headers = await assertionHeader(auth, agent)
+    const headers = await createAssertionHeader(auth, agent)
     expect(
       await collectEvents(async () => {
         expect((await send(auth.url, { method: 'DELETE', path: '/api/agent', headers })).status).toBe(204)
@@ -243,7 +243,7 @@ It first contacted us on ${today}.
     expect(events).toEqual([
       { event: 'claim-made', client_id: forger.client_id, registration_id: attempt.registrationId },
     ])
-    const [, confirmationMail] = await system.mail.mails(2, attempt.email)
+    const [, confirmationMail] = await system.mail.waitForMails(2, attempt.email)
     auth.confidential.add(findLinkSecret(confirmationMail?.text ?? ''))
     expect(confirmationMail?.text).toContain(
       '\n   “An agent at agent[.]example[.]org (…)”\n\nThat name is unverified',
@@ -265,10 +265,10 @@ It first contacted us on ${today}.
     expect(forgersVerification).not.toHaveProperty('verified_domain')
   })
 
-  test('is shown in its ASCII form if it has other letters', async () => {
+  test('is shown in its ASCII form if it has letters outside ASCII', async () => {
     const spoof = await addUrlAgent(system.auth, 'https://xn--e1awd7f.example/agent.json')
     const { auth } = system
-    expect(await describeAgent(auth, await assertionHeader(auth, spoof))).toMatchObject({
+    expect(await describeAgent(auth, await createAssertionHeader(auth, spoof))).toMatchObject({
       verified_domain: 'xn--e1awd7f.example',
     })
   })
@@ -297,13 +297,16 @@ describe.for(TOKEN_PLACES)('the limits of agents with a verified domain, tokens 
       tokens,
       env: { AUTH_LIMITS_FACTOR: '0.01', AUTH_TRUSTED_PROXIES: '127.0.0.1' },
     })
-    // Each request comes from another address, so that no limit of addresses applies.
+    // Each request comes from a different address, so that no limit per address applies.
     let requestCount = 0
     const request = async (agent: KeyAgent) => {
       requestCount += 1
       return send(auth.url, {
         path: '/api/agent',
-        headers: { 'x-forwarded-for': `203.0.113.${requestCount}`, ...(await assertionHeader(auth, agent)) },
+        headers: {
+          'x-forwarded-for': `203.0.113.${requestCount}`,
+          ...(await createAssertionHeader(auth, agent)),
+        },
       })
     }
     const useUpDomainLimit = async (host: string) => {

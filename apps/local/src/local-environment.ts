@@ -1,5 +1,5 @@
 import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
-import { type CommandIo, TERMINAL } from '@plainpath/commands'
+import { type CommandIo, TERMINAL_IO } from '@plainpath/commands'
 import { serviceUrls } from '@plainpath/metadata'
 import {
   closeServerDatabases,
@@ -12,20 +12,24 @@ import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migration
 import { openDataDirectory } from './data-directory.ts'
 import { type DatabasePasswords, ensureLocalSecrets } from './local-secrets.ts'
 import { type Environment, type LocalSettings, PROJECT_FOLDER, readLocalSettings } from './local-settings.ts'
-import { type Step, silentStep } from './terminal.ts'
+import { type RunStep, runSilently } from './terminal.ts'
 
 /**
- * Prepares the data directory and the secrets, and creates those that are missing. Unless the environment names databases for both
- * apps, also prepares the embedded PostgreSQL with its roles and databases. App settings in the environment (`AUTH_*`,
+ * Opens the data directory, and creates the directory and the secrets unless they exist. Unless the environment names databases for
+ * both apps, also starts the embedded PostgreSQL, and creates its roles and databases. App settings in the environment (`AUTH_*`,
  * `RESOURCE_*`) take precedence.
  *
  * @returns the settings of both apps. Disposing stops the embedded server unless another process uses it
  */
-export async function openLocalEnvironment(settings: LocalSettings, environment: Environment, step: Step) {
+export async function openLocalEnvironment(
+  settings: LocalSettings,
+  environment: Environment,
+  runStep: RunStep,
+) {
   await using cleanup = new AsyncDisposableStack()
   const { origin, port, publicMcp, limitsFactor } = settings
   const data = await openDataDirectory(settings.dataDirectory)
-  const secrets = await step(
+  const secrets = await runStep(
     'keys and secrets',
     () => ensureLocalSecrets(data, serviceUrls(origin).base),
     ({ createdFiles }) =>
@@ -34,16 +38,16 @@ export async function openLocalEnvironment(settings: LocalSettings, environment:
   const needsEmbeddedServer = !environment['AUTH_DATABASE_URL'] || !environment['RESOURCE_DATABASE_URL']
   const server = needsEmbeddedServer
     ? cleanup.use(
-        await step(
+        await runStep(
           'PostgreSQL',
           () => useEmbeddedPostgres({ dir: data.path('postgres') }),
-          ({ started, port: serverPort, dir }) =>
-            `${started ? 'started' : 'was running'} on 127.0.0.1:${serverPort}, data in ${dir}`,
+          ({ wasStarted, port: serverPort, dir }) =>
+            `${wasStarted ? 'started' : 'was running'} on 127.0.0.1:${serverPort}, data in ${dir}`,
         ),
       )
     : undefined
   const databases =
-    server && (await step('roles and databases', () => ensureEmbeddedDatabases(server, secrets.passwords)))
+    server && (await runStep('roles and databases', () => ensureEmbeddedDatabases(server, secrets.passwords)))
   const alsoAcceptedHosts = `127.0.0.1:${port},[::1]:${port}`
   const env: Environment = {
     ...databases,
@@ -79,10 +83,13 @@ export async function openLocalEnvironment(settings: LocalSettings, environment:
  * @returns the settings that name the databases
  */
 export async function ensureEmbeddedDatabases(server: EmbeddedPostgres, passwords: DatabasePasswords) {
-  const role = (name: keyof DatabasePasswords) => ({ name: `plainpath_${name}`, password: passwords[name] })
+  const createRole = (name: keyof DatabasePasswords) => ({
+    name: `plainpath_${name}`,
+    password: passwords[name],
+  })
   const [auth, resource] = await ensureRolesAndDatabases(server.url, [
-    { name: 'plainpath_auth', owner: role('auth_owner'), app: role('auth_app') },
-    { name: 'plainpath_resource', owner: role('resource_owner'), app: role('resource_app') },
+    { name: 'plainpath_auth', owner: createRole('auth_owner'), app: createRole('auth_app') },
+    { name: 'plainpath_resource', owner: createRole('resource_owner'), app: createRole('resource_app') },
   ])
   if (!auth || !resource) throw new Error('the databases were not created')
   await closeServerDatabases(server.url)
@@ -99,7 +106,7 @@ export async function ensureEmbeddedDatabases(server: EmbeddedPostgres, password
  *
  * @returns the number of applied migrations
  */
-export async function migrateBoth(env: Environment): Promise<number> {
+export async function migrateBothApps(env: Environment): Promise<number> {
   let appliedCount = 0
   for (const [app, folder] of [
     ['AUTH', AUTH_MIGRATIONS],
@@ -126,7 +133,7 @@ export async function runOnLocalData(
   args: readonly string[],
   env: Environment,
 ): Promise<number> {
-  if (args.length === 0 || args.some((arg) => HELP_ARGUMENTS.has(arg))) return run(args, env, TERMINAL)
-  await using local = await openLocalEnvironment(readLocalSettings(env, PROJECT_FOLDER), env, silentStep)
-  return await run(args, local.env, TERMINAL)
+  if (args.length === 0 || args.some((arg) => HELP_ARGUMENTS.has(arg))) return run(args, env, TERMINAL_IO)
+  await using local = await openLocalEnvironment(readLocalSettings(env, PROJECT_FOLDER), env, runSilently)
+  return await run(args, local.env, TERMINAL_IO)
 }

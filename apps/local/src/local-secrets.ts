@@ -35,13 +35,13 @@ export async function ensureLocalSecrets(data: DataDirectory, audience: string) 
   )
   const credential = parseFile(credentialFile, Credential)
   const secret = await data.createFileOnce('resource-client-secret', () => credential.secret)
-  // The secret may have been rotated since `resource-server.json` was created, so the entry is built from the current secret.
-  const entry = { ...credential.server, audience, secrets: [hashSecret(secret.content.trim())] }
+  // The secret may have been rotated since `resource-server.json` was created, so the entry of the API is built from the current secret.
+  const serverEntry = { ...credential.server, audience, secrets: [hashSecret(secret.content.trim())] }
   const servers = await data.createFileOnce(`resource-servers-${toFileName(audience)}.json`, () =>
-    JSON.stringify([entry]),
+    JSON.stringify([serverEntry]),
   )
-  if (!servers.content.includes(entry.secrets[0] ?? ''))
-    await replaceFile(servers.path, JSON.stringify([entry]))
+  if (!servers.content.includes(serverEntry.secrets[0] ?? ''))
+    await replaceFile(servers.path, JSON.stringify([serverEntry]))
   const files = [authKek, authHash, resourceKek, resourceHash, passwords, credentialFile, secret, servers]
   return {
     /** The names of the files that this call created. */

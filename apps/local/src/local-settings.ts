@@ -33,6 +33,7 @@ export function readLocalSettings(env: Environment, projectFolder: string) {
       DATA_DIR: z.string().default('.data'),
       LIMITS_FACTOR: z.coerce.number('must be a number').positive().max(1_000_000).optional(),
     })
+    // An empty variable counts as unset.
     .safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value)))
   if (!parsed.success) {
     throw new LocalError(
@@ -52,8 +53,8 @@ export function readLocalSettings(env: Environment, projectFolder: string) {
 }
 
 /**
- * Returns the port and origin of the MCP server that works without sign-in. Returns undefined for an `https` origin: other machines
- * use such an origin, and they cannot reach this machine's second port.
+ * Returns the port and origin of the MCP server that works without sign-in. Returns undefined for an `https` origin, because such an
+ * origin is assumed to serve other machines, which cannot reach the second port.
  */
 const choosePublicMcp = (origin: string, port: number) =>
   origin.startsWith('http:') ? { port, origin: `http://localhost:${port}` } : undefined

@@ -9,7 +9,7 @@ process.exitCode = await runProgram(async () => {
   const shutdownSignal = waitForShutdownSignal()
   const settings = readLocalSettings(process.env, PROJECT_FOLDER)
   print(`Starting Plainpath at ${settings.origin}`)
-  await using service = await startLocal(settings, process.env, { print, step: createStepPrinter(print) })
+  await using service = await startLocal(settings, process.env, { print, runStep: createStepPrinter(print) })
   for (const line of formatWelcome(settings)) print(line)
   const signal = await shutdownSignal
   print(`Stopping after ${signal}. Requests in flight are completed first.`)

@@ -10,9 +10,9 @@ import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { openResource } from '@plainpath/resource/wire'
 import { combineApps } from './combine-apps.ts'
 import { DATA_DIRECTORY_LOCK } from './data-directory.ts'
-import { migrateBoth, openLocalEnvironment } from './local-environment.ts'
+import { migrateBothApps, openLocalEnvironment } from './local-environment.ts'
 import { type Environment, LocalError, type LocalSettings } from './local-settings.ts'
-import { createPlainLog, type Step } from './terminal.ts'
+import { createPlainLog, type RunStep } from './terminal.ts'
 
 const DRAIN_SECONDS = 10
 
@@ -26,7 +26,7 @@ const DRAIN_SECONDS = 10
 export async function startLocal(
   settings: LocalSettings,
   environment: Environment,
-  { print, step }: { print: (line: string) => void; step: Step },
+  { print, runStep }: { print: (line: string) => void; runStep: RunStep },
 ): Promise<AsyncDisposable> {
   await using cleanup = new AsyncDisposableStack()
   const now = () => new Date()
@@ -44,18 +44,18 @@ export async function startLocal(
         resourceHandler(request, response),
       )
   }
-  const localEnvironment = cleanup.use(await openLocalEnvironment(settings, environment, step))
+  const localEnvironment = cleanup.use(await openLocalEnvironment(settings, environment, runStep))
   if (localEnvironment.server)
     await lockDataDirectory(cleanup, localEnvironment.server.url, settings.dataDirectory)
-  await step(
+  await runStep(
     'tables',
-    () => migrateBoth(localEnvironment.env),
+    () => migrateBothApps(localEnvironment.env),
     (count) => (count > 0 ? `applied ${count} migrations` : 'up to date'),
   )
 
   const authConfig = loadAuthConfig(localEnvironment.env)
   const authLog = createPlainLog('auth', print)
-  await step(
+  await runStep(
     'signing key',
     async () => {
       await using stores = await openStores(authConfig, { log: authLog, now })
@@ -71,7 +71,7 @@ export async function startLocal(
     RESOURCE_AUTH_URL: environment['RESOURCE_AUTH_URL'] || internalServer.url,
   })
   requireValidApiCredential(authConfig, resourceConfig)
-  await step(
+  await runStep(
     'guides',
     () => publishFirstGuides(resourceConfig.databaseUrl, now()),
     (count) => (count > 0 ? `published ${count}` : 'found'),
@@ -81,7 +81,7 @@ export async function startLocal(
   )
   resourceHandler = resource.handler
   handler = combineApps({ auth: auth.publicApp.callback(), resource: resource.handler })
-  await step('service', () => checkHealth(settings.port))
+  await runStep('service', () => checkHealth(settings.port))
   // The listeners drain before the apps stop, so that requests in flight can still use the stores.
   cleanup.defer(async () => {
     await Promise.all(listeners.map((listener) => listener[Symbol.asyncDispose]()))

@@ -2,22 +2,26 @@ import { describeError, type Log, type LogFields } from '@plainpath/http'
 import { isLoopback, serviceUrls } from '@plainpath/metadata'
 import type { LocalSettings } from './local-settings.ts'
 
-/** Runs one step of a start, and may report its result. */
-export type Step = <T>(name: string, work: () => Promise<T>, outcome?: (result: T) => string) => Promise<T>
+/** Runs one step of a start and returns its result. May print the step, with the result as `describeResult` words it. */
+export type RunStep = <T>(
+  name: string,
+  work: () => Promise<T>,
+  describeResult?: (result: T) => string,
+) => Promise<T>
 
-/** Creates a `Step` that prints each step with its duration and result. */
+/** Creates a function that runs steps and prints each step with its duration and result. */
 export const createStepPrinter =
-  (print: (line: string) => void): Step =>
-  async (name, work, outcome) => {
+  (print: (line: string) => void): RunStep =>
+  async (name, work, describeResult) => {
     const startedAt = performance.now()
     const result = await work()
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-    print(`  ${name.padEnd(22)} ${`${seconds} s`.padStart(6)}   ${outcome?.(result) ?? 'ready'}`)
+    print(`  ${name.padEnd(22)} ${`${seconds} s`.padStart(6)}   ${describeResult?.(result) ?? 'ready'}`)
     return result
   }
 
 /** Runs a step and prints nothing. Commands use it, because they print only their own output. */
-export const silentStep: Step = (_name, work) => work()
+export const runSilently: RunStep = (_name, work) => work()
 
 /** Creates the log of `npm start`: short lines for people instead of JSON. */
 export function createPlainLog(service: string, print: (line: string) => void): Log {

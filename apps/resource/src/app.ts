@@ -96,7 +96,7 @@ export function createPublicHandler(deps: {
   return createFastPath(handler, { ...baseOptions, ...deps.fastPathOptions, limiter })
 }
 
-/** Creates a handler that passes each request to one of two others, by its `Host` header. Both check the header again. */
+/** Creates a handler that passes each request to one of two handlers, by its `Host` header. Both handlers check the header again. */
 const createHostSwitch =
   (options: {
     hosts: ReadonlySet<string>

@@ -74,8 +74,8 @@ describe('loadConfig', () => {
     expect(listMistakes({ RESOURCE_SMTP_URL: undefined })).toEqual([
       expect.stringMatching(/^RESOURCE_SMTP_URL is missing: an https origin needs a mail server/),
     ])
-    const local = { ...VALID_ENV, RESOURCE_SMTP_URL: '', RESOURCE_ORIGIN: 'http://localhost:8080' }
-    expect(loadConfig(local)).toMatchObject({
+    const localEnv = { ...VALID_ENV, RESOURCE_SMTP_URL: '', RESOURCE_ORIGIN: 'http://localhost:8080' }
+    expect(loadConfig(localEnv)).toMatchObject({
       mail: { smtpUrl: undefined, from: 'no-reply@localhost', outboxDirectory: '.data/outbox' },
       staffInbox: 'desk@localhost.invalid',
     })
@@ -97,17 +97,17 @@ describe('loadConfig', () => {
   })
 
   test('treats empty variables as absent', () => {
-    const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
-    expect(loadConfig({ ...empty, ...VALID_ENV })).toMatchObject({
+    const emptyEnv = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
+    expect(loadConfig({ ...emptyEnv, ...VALID_ENV })).toMatchObject({
       redisUrl: undefined,
       public: { port: 8082 },
     })
   })
 
   test('converts the hold from minutes to milliseconds, with ten minutes as the default', () => {
-    const holdMs = (minutes?: string) =>
+    const readHoldMs = (minutes?: string) =>
       loadConfig({ ...VALID_ENV, RESOURCE_CONTACT_HOLD: minutes }).contactHoldMs
-    expect([holdMs(), holdMs('0'), holdMs('60')]).toEqual([600_000, 0, 3_600_000])
+    expect([readHoldMs(), readHoldMs('0'), readHoldMs('60')]).toEqual([600_000, 0, 3_600_000])
   })
 
   test('reports all mistakes together, by name and without values', () => {
@@ -203,12 +203,12 @@ describe('loadConfig', () => {
     ['RESOURCE_CLIENT_SECRET_FILE', 'canary'],
     ['RESOURCE_CLIENT_SECRET_FILE', 'canary canary canary canary'],
   ] as const)('rejects %s if the file contains %j, and quotes neither path nor content', ([name, text]) => {
-    const bad = path.join(keyFolder, 'bad')
-    writeFileSync(bad, text)
-    const mistakes = listMistakes({ [name]: bad })
+    const invalidFile = path.join(keyFolder, 'bad')
+    writeFileSync(invalidFile, text)
+    const mistakes = listMistakes({ [name]: invalidFile })
     expect(mistakes).toHaveLength(1)
     expect(mistakes[0]).toMatch(new RegExp(`^${name} `))
-    expect(mistakes[0]).not.toContain(bad)
+    expect(mistakes[0]).not.toContain(invalidFile)
     expect(mistakes[0]).not.toContain('canary')
   })
 })

@@ -26,9 +26,9 @@ export interface Config {
   readonly public: ListenerAddress
   readonly operations: ListenerAddress
   readonly databaseUrl: string
-  /** A database URL for notifications. It bypasses the pooler, if there is one. */
+  /** The database URL for notifications. If there is a connection pooler, this URL bypasses it. */
   readonly sessionDatabaseUrl: string
-  readonly databaseIsPooled: boolean
+  readonly isDatabasePooled: boolean
   readonly redisUrl: string | undefined
   readonly sealingKeys: SealingKeys
   readonly hashKey: HashKey
@@ -68,7 +68,7 @@ export function loadConfig(env: Environment): Config {
     operations: { port: settings.RESOURCE_OPERATIONS_PORT, host: settings.RESOURCE_OPERATIONS_HOST },
     databaseUrl: settings.RESOURCE_DATABASE_URL,
     sessionDatabaseUrl: settings.RESOURCE_SESSION_DATABASE_URL ?? settings.RESOURCE_DATABASE_URL,
-    databaseIsPooled: settings.RESOURCE_SESSION_DATABASE_URL !== undefined,
+    isDatabasePooled: settings.RESOURCE_SESSION_DATABASE_URL !== undefined,
     redisUrl: settings.RESOURCE_REDIS_URL,
     sealingKeys: settings.RESOURCE_KEK_FILE,
     hashKey: settings.RESOURCE_HASH_KEY_FILE,
@@ -127,8 +127,8 @@ function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): 
 }
 
 /**
- * Describes the mistake if the two origins differ in scheme or accept the same host. Only `Host` distinguishes requests for the
- * public MCP server.
+ * Describes the mistake if the two origins differ in scheme or accept the same host. They must not share a host, because only the
+ * header `Host` distinguishes requests for the public MCP server from other requests.
  */
 function findHostMistake(origin: string, mcpPublicOrigin: string, alsoAcceptHosts: readonly string[]) {
   const mainUrl = new URL(origin)

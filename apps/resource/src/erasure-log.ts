@@ -9,9 +9,8 @@ type ErasedKind = 'entry' | 'message'
 export type LogErasure = (kind: ErasedKind, id: string) => void
 
 /**
- * Creates a function that logs an erasure. The entry contains the random id of the row, which identifies nobody after the
- * erasure. The log is not part of a database backup, so after a restore, `resource restore` and `resource replay` read it and
- * erase the rows again.
+ * Creates a function that logs an erasure, with the random id of the row. The id identifies nobody after the erasure. A database
+ * that is restored from a backup contains the row again. `resource restore` and `resource replay` read the log and erase such rows.
  *
  * @param operator the user who runs the command; absent in the server
  */
@@ -59,7 +58,7 @@ const ERASE_STATEMENTS = {
 }
 
 /**
- * Erases rows that a restore brought back, in one transaction, and records this in the audit.
+ * Erases the rows that a restore brought back, in one transaction. Records this in the audit.
  *
  * @returns the numbers of entries and messages that still had to be erased
  */
@@ -77,8 +76,8 @@ export const replayErasures = (
   })
 
 /**
- * Erases the whole waitlist, the content of all messages, and all queued mails, and records this in the audit. Use it after a
- * restore if there is no log of the erasures since the backup.
+ * Erases the whole waitlist, the content of all messages, and all queued mails. Records this in the audit. Use it after a restore
+ * if there is no log of the erasures since the backup.
  *
  * @returns the numbers of erased entries and messages
  */

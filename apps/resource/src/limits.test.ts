@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { LIMITS } from './limits.ts'
 
 test.for(Object.entries<RouteLimits>(LIMITS).filter(([, limits]) => limits.client))(
-  '%s: a verified client has three times the limit, and all clients of a registrable domain share one',
+  '%s: a client with a verified domain has three times the limit, and all clients of a registrable domain share a limit',
   ([, { client, verified, domain }]) => {
     expect(client).toMatchObject([{ name: 'reads-client', quota: 600, windowSeconds: 60 }])
     expect(verified).toMatchObject([{ name: 'reads-verified', quota: 1800, windowSeconds: 60 }])

@@ -8,6 +8,8 @@ const CONNECT_TIMEOUT_MS = 1_000
 const PING_MS = 500
 /** After more intervals than this without a reply to a ping, the connection is closed and opened again. */
 const MAX_SILENT_INTERVALS = 3
+/** The pause before the next connection attempt doubles each time, between these bounds. */
+const MIN_RETRY_MS = 50
 const MAX_RETRY_MS = 1_000
 
 /**
@@ -30,14 +32,14 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
     name: 'plainpath-resource',
     disableOfflineQueue: true,
     commandsQueueMaxLength: 1_000,
-    // Turns off the client's timer for each command, which stays in memory for 5 s. `withReplyTimeout` bounds each call instead,
-    // and `watchSilence` closes a silent connection.
+    // Turns off the time-out of the client, because its timer for each command stays in memory for 5 s. Instead,
+    // `withReplyTimeout` bounds each call, and `watchSilence` closes a silent connection.
     commandOptions: { timeout: 0 },
     pingInterval: PING_MS,
     socket: {
       connectTimeout: CONNECT_TIMEOUT_MS,
       socketTimeout: MAX_SILENT_INTERVALS * PING_MS,
-      reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 10), MAX_RETRY_MS),
+      reconnectStrategy: (retryCount) => Math.min(MIN_RETRY_MS * 2 ** retryCount, MAX_RETRY_MS),
     },
   })
   reportOutages(redis, log)
@@ -50,16 +52,16 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
   })
   return {
     eval: (script, keys, args) =>
-      traceCall(EVAL_CALL, () =>
+      traceCall(describeEval, () =>
         runCachedScript<unknown>(
           script,
           (name) => redis.evalSha(name, { keys, arguments: args }),
           () => redis.eval(script, { keys, arguments: args }),
         ),
       ),
-    get: (key) => traceCall(GET_CALL, () => redis.get(key)),
+    get: (key) => traceCall(describeGet, () => redis.get(key)),
     setIfAbsent: (key, value, seconds) =>
-      traceCall(SET_CALL, () =>
+      traceCall(describeSet, () =>
         redis.set(key, value, { condition: 'NX', expiration: { type: 'EX', value: seconds } }),
       ),
     onReady: (listener) => void redis.on('ready', listener),
@@ -72,16 +74,16 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
 }
 
 /** Creates a function that describes a command in traces, without keys and values. */
-const createCallDescription = (name: string) => {
+const createCallDescriber = (name: string) => {
   const description = {
     name,
     attributes: { 'db.system.name': 'redis', 'db.operation.name': name.toUpperCase() },
   }
   return () => description
 }
-const EVAL_CALL = createCallDescription('eval')
-const GET_CALL = createCallDescription('get')
-const SET_CALL = createCallDescription('set')
+const describeEval = createCallDescriber('eval')
+const describeGet = createCallDescriber('get')
+const describeSet = createCallDescriber('set')
 
 /**
  * Rejects if a call takes longer than 0.2 s. Otherwise, a call to a silent server would not settle before the connection is closed.
@@ -102,21 +104,21 @@ function watchSilence(
   redis: EventEmitter & { readonly isReady: boolean },
   reconnect: () => void,
 ): NodeJS.Timeout {
-  let silentIntervals = 0
+  let silentIntervalCount = 0
   const recordPing = () => {
-    silentIntervals = 0
+    silentIntervalCount = 0
   }
   redis.on('ping-interval', recordPing)
   redis.on('ready', recordPing)
   return setInterval(() => {
-    silentIntervals = redis.isReady ? silentIntervals + 1 : 0
-    if (silentIntervals <= MAX_SILENT_INTERVALS) return
-    silentIntervals = 0
+    silentIntervalCount = redis.isReady ? silentIntervalCount + 1 : 0
+    if (silentIntervalCount <= MAX_SILENT_INTERVALS) return
+    silentIntervalCount = 0
     reconnect()
   }, PING_MS).unref()
 }
 
-/** Logs one line when Redis becomes unavailable and one when it is back, instead of one for each retry. */
+/** Logs one line when Redis becomes unavailable, and one when it is available again, but none for each retry. */
 function reportOutages(redis: EventEmitter, log: Log): void {
   let isUnavailable = false
   redis.on('error', (error: Error) => {

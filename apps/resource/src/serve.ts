@@ -3,8 +3,8 @@ import type { Config } from './config.ts'
 import { openResource } from './wire.ts'
 
 /**
- * Runs the API until SIGTERM or SIGINT. It listens even if PostgreSQL, Redis or auth is unavailable: it serves the guides and
- * documents of this release, and routes that need a store respond 503 until the store is available.
+ * Runs the API until SIGTERM or SIGINT. It listens even if PostgreSQL, Redis or auth is unavailable. Then it serves the guides and
+ * documents of this release, and routes that need a store respond with 503 until the store is available.
  */
 export const serveResource = (config: Config, deps: { log: Log; now: () => Date }): Promise<void> =>
   runApp({

@@ -1,18 +1,18 @@
 import { EmailAddress } from '@plainpath/domain'
 import {
   baseUrl,
-  file,
-  fileAndPath,
+  createWholeNumberParser,
   hostHeader,
-  list,
+  listOf,
+  nonEmptyText,
+  parsedFile,
+  parsedFileAndPath,
   port,
-  positive,
+  positiveNumber,
   postgresUrl,
   redisUrl,
   type Setting,
-  text,
   trustedProxies,
-  wholeNumber,
 } from '@plainpath/http/settings'
 import { MailFrom, SmtpUrl } from '@plainpath/mail'
 import { Origin } from '@plainpath/metadata'
@@ -54,14 +54,14 @@ export const SETTINGS = {
       'Origin of the MCP server that works without sign-in, such as `https://mcp.plainpath.example`. Its host or port must differ from that of RESOURCE_ORIGIN, and its requests must reach the same listener. Without this setting, there is no such server.',
   },
   RESOURCE_PORT: { schema: port, description: 'Port of the public listener.', default: '8082' },
-  RESOURCE_HOST: { schema: text, description: 'Address of the public listener.', default: '0.0.0.0' },
+  RESOURCE_HOST: { schema: nonEmptyText, description: 'Address of the public listener.', default: '0.0.0.0' },
   RESOURCE_OPERATIONS_PORT: {
     schema: port,
     description: 'Port of `/live`, `/ready` and `/metrics`.',
     default: '9082',
   },
   RESOURCE_OPERATIONS_HOST: {
-    schema: text,
+    schema: nonEmptyText,
     description: 'Address of the operations listener.',
     default: '127.0.0.1',
   },
@@ -89,15 +89,15 @@ export const SETTINGS = {
     secret: true,
   },
   RESOURCE_KEK_FILE: {
-    schema: file(parseKeyEncryptionKeys),
+    schema: parsedFile(parseKeyEncryptionKeys),
     description: 'File of key-encryption keys, newest first, one `kek-<id>:<key>` per line.',
   },
   RESOURCE_HASH_KEY_FILE: {
-    schema: file(parseHashKey),
+    schema: parsedFile(parseHashKey),
     description: 'File with the hash key, one line `hash-<id>:<key>`.',
   },
   RESOURCE_AUTH_URL: {
-    schema: list(baseUrl).refine((urls) => urls.length > 0, 'must name a listener'),
+    schema: listOf(baseUrl).refine((urls) => urls.length > 0, 'must name a listener'),
     description:
       'URL of the internal listener of the authorization server, such as `http://auth:8091`. If several are given, separated by commas, requests are spread over those that are available.',
   },
@@ -108,7 +108,7 @@ export const SETTINGS = {
     description: 'The client_id of this API at the introspection endpoint.',
   },
   RESOURCE_CLIENT_SECRET_FILE: {
-    schema: fileAndPath(parseClientSecret),
+    schema: parsedFileAndPath(parseClientSecret),
     description:
       'File with the secret of RESOURCE_CLIENT_ID. The API reads it every second, and also when the secret is rejected.',
   },
@@ -123,7 +123,7 @@ export const SETTINGS = {
     description: 'Sender address of mails. By default, `no-reply@` and the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_OUTBOX_DIR: {
-    schema: text,
+    schema: nonEmptyText,
     description:
       'Directory for mails if RESOURCE_SMTP_URL is not set. They are stored there as files for a day.',
     default: '.data/outbox',
@@ -133,7 +133,7 @@ export const SETTINGS = {
     description: 'Address of the staff inbox. By default, `desk@` and the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_CONTACT_HOLD: {
-    schema: wholeNumber(0, 60),
+    schema: createWholeNumberParser(0, 60),
     description:
       'How many minutes a message waits before it goes to the staff inbox. Until then, it can be withdrawn. A message with an urgent hand-off trigger waits at most one minute.',
     default: '10',
@@ -145,12 +145,12 @@ export const SETTINGS = {
     default: '',
   },
   RESOURCE_CORS_ORIGINS: {
-    schema: list(WebOrigin),
+    schema: listOf(WebOrigin),
     description: 'Origins whose scripts may POST, separated by commas.',
     default: '',
   },
   RESOURCE_ALSO_ACCEPT_HOSTS: {
-    schema: list(hostHeader),
+    schema: listOf(hostHeader),
     description:
       'Further values of Host that are accepted, separated by commas. Documents still name RESOURCE_ORIGIN.',
     default: '',
@@ -161,7 +161,7 @@ export const SETTINGS = {
       'Where `/.well-known/security.txt` sends reports, such as `mailto:security@plainpath.example`. By default, `security@` and the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_LIMITS_FACTOR: {
-    schema: positive(1_000_000),
+    schema: positiveNumber(1_000_000),
     description: 'Multiplies every request limit.',
     default: '1',
   },
@@ -171,13 +171,13 @@ export const SETTINGS = {
       'URL of the collector of traces (OTLP over HTTP), such as `http://collector:4318`. Without it, no traces are sent.',
   },
   RESOURCE_DRAIN_DELAY_SECONDS: {
-    schema: wholeNumber(0, 99),
+    schema: createWholeNumberParser(0, 99),
     description:
       'For how many seconds the app still accepts requests after SIGTERM, while `/ready` fails, so that load balancers stop sending them.',
     default: '5',
   },
   RESOURCE_DRAIN_SECONDS: {
-    schema: wholeNumber(0, 300),
+    schema: createWholeNumberParser(0, 300),
     description: 'How many seconds requests in flight may take after RESOURCE_DRAIN_DELAY_SECONDS.',
     default: '20',
   },

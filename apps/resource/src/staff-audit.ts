@@ -25,7 +25,7 @@ export interface StaffAct {
   readonly about: string
 }
 
-/** Records a staff act in the transaction that performs it. If the record cannot be written, the act fails too. */
+/** Records a staff act in the transaction that performs the act. If the record cannot be written, the act fails. */
 export async function recordStaffAct(tx: Database, act: StaffAct, now: Date): Promise<void> {
   await tx.query('insert into desk_audit (at, actor, action, about) values ($1, $2, $3, $4)', [
     now,

@@ -107,7 +107,7 @@ export async function openResource(
       applicationName: 'plainpath resource',
       log,
       patience: databasePatience,
-      isPooled: config.databaseIsPooled,
+      isPooled: config.isDatabasePooled,
     }),
   )
   const metrics = createMetrics('resource')
@@ -256,7 +256,7 @@ function createRoutes(
         database: createSharedCheck(() => db.query('select 1'), now),
         auth: createSharedCheck(createAuthorizationServerCheck(requestServer), now),
       },
-      answers: answers.state,
+      getAnswersState: answers.getState,
     }),
     ...createAnswerRoutes({ answers, guides }),
     createFeedRoute({ guides, urls }),

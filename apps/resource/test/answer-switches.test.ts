@@ -103,7 +103,7 @@ test('a disabled trigger causes no hand-off and is not listed, until it is enabl
   ])
 })
 
-test('a withdrawn section is in no answer, guide and search result, until it is restored', async () => {
+test('a withdrawn section is in no answer, guide or search result, until it is restored', async () => {
   const { passages } = Answer.parse((await postQuestion(first, RENEW)).json())
   const { id = '', text = '' } = passages[0] ?? {}
   expect(id).toMatch(/^renew-green-card#/)
@@ -151,11 +151,11 @@ test('a retired guide is in no answer', async () => {
 })
 
 test('an attorney’s review applies to one version of a trigger, and the app cannot change or delete it', async () => {
-  const findListed = async () => {
+  const findListedTrigger = async () => {
     const { triggers } = JSON.parse((await run('triggers', 'list', '--json')).out)
     return triggers.find(({ id }: { id: string }) => id === 'smuggling')
   }
-  const { version, ...unreviewed } = await findListed()
+  const { version, ...unreviewed } = await findListedTrigger()
   expect(unreviewed).toMatchObject({ reviewed: null, reviewedBy: null })
   expect(await run('triggers', 'review', 'smuggling', '--by', 'A. Lee')).toMatchObject({
     code: 0,
@@ -166,7 +166,7 @@ test('an attorney’s review applies to one version of a trigger, and the app ca
     values ('smuggling', 'an earlier version', '2026-01-02', 'B. Roe')`,
   )
   const today = new Date().toISOString().slice(0, 10)
-  expect(await findListed()).toMatchObject({ reviewed: today, reviewedBy: 'A. Lee', version })
+  expect(await findListedTrigger()).toMatchObject({ reviewed: today, reviewedBy: 'A. Lee', version })
   await using asApp = openPool(first.databaseUrl, { max: 1 })
   for (const statement of ['delete from trigger_reviews', "update trigger_reviews set reviewed_by = 'C'"])
     await expect(asApp.query(statement)).rejects.toMatchObject({ code: '42501' })
@@ -195,7 +195,7 @@ describe('a mistaken command is refused with a message, and changes nothing:', (
   })
 })
 
-test('answers from memory with the last known switches while the tables cannot be read', async () => {
+test('the API answers from memory with the last known switches while the tables cannot be read', async () => {
   await using api = await startResource()
   await runResource(['triggers', 'disable', 'criminal-history'], { RESOURCE_DATABASE_URL: api.databaseUrl })
   await expect

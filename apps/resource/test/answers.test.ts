@@ -1,4 +1,4 @@
-import { packagedKnowledge } from '@plainpath/answers'
+import { preparePackagedKnowledge } from '@plainpath/answers'
 import { Answer, findUrgency, TriggerId } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPost, expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
@@ -90,7 +90,7 @@ describe('POST /api/answers', () => {
     ])
     expect(first.body).toBe(repeated.body)
     expect(fromOther.body.replaceAll(other.origin, api.origin)).toBe(first.body)
-    expect(first.json()['answersVersion']).toBe(packagedKnowledge(api.origin).version)
+    expect(first.json()['answersVersion']).toBe(preparePackagedKnowledge(api.origin).version)
   })
 
   test('allows cross-site requests without credentials, which POST /api/waitlist refuses', async () => {
@@ -108,7 +108,7 @@ describe('POST /api/answers', () => {
 })
 
 describe('POST /api/answers refuses', () => {
-  const cases: [string, unknown, string?][] = [
+  const cases: [why: string, body: unknown, pointer?: string][] = [
     ['a missing question', {}, '#/question'],
     ['an empty question', { question: '' }, '#/question'],
     ['blanks', { question: ' \n\t ' }, '#/question'],
@@ -116,12 +116,12 @@ describe('POST /api/answers refuses', () => {
     ['control characters', { question: 'When\u0000 do I renew?' }],
     ['a lone surrogate', { question: 'When do I renew? \ud800' }],
     [
-      'a fact that is no trigger',
+      'a fact whose name is not a trigger',
       { question: RENEW, facts: { 'no-such-trigger': true } },
       '#/facts/no-such-trigger',
     ],
     [
-      'a fact that is no boolean',
+      'a fact whose value is not a boolean',
       { question: RENEW, facts: { 'long-absence': 'yes' } },
       '#/facts/long-absence',
     ],

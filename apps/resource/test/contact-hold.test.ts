@@ -74,7 +74,7 @@ describe('a message', () => {
       ]),
     })
     await person.waitForWithdrawLink()
-    const [receipt] = await fixture.contact.mailServer.mails(1, person.email)
+    const [receipt] = await fixture.contact.mailServer.waitForMails(1, person.email)
     for (const sentence of [Object(reply).expected, Object(reply).ifYouCannotWait, '911', '1-800-799-7233'])
       expect(receipt?.text.replaceAll('\n', ' ')).toContain(sentence)
   })
@@ -104,7 +104,7 @@ describe('withdrawing a message', () => {
     for (const _time of [1, 2]) expect((await person.requestMessage('DELETE', id)).status).toBe(204)
     expect((await person.requestMessage('GET', id)).json()).toEqual({ id, status: 'erased' })
     expect(await fixture.readStoredContent(id)).toEqual([WITHDRAWN_ROW])
-    const [, withdrawalMail, ...otherMails] = await fixture.contact.mailServer.mails(2, person.email)
+    const [, withdrawalMail, ...otherMails] = await fixture.contact.mailServer.waitForMails(2, person.email)
     expect([withdrawalMail?.subject, otherMails]).toEqual(['A message to Plainpath was withdrawn', []])
     expect(
       withdrawalMail?.text,
@@ -156,7 +156,7 @@ advice.
   })
 
   test.for([{ by: 'the agent' }, { by: 'the link' }])(
-    'by $by: afterwards the page of the link says so, and has no form',
+    'by $by makes the page of the link say so, without a form',
     async ({ by }) => {
       const person = fixture.newPerson()
       const { id } = await person.sendAccepted()

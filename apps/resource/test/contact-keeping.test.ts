@@ -69,7 +69,7 @@ describe('Idempotency-Key', () => {
     expect(await contact.countStoredRows()).toBe(rowsBefore)
   })
 
-  test('while the first request is in flight the same key is 409, and nothing is stored', async () => {
+  test('is refused with 409 while the first request with the key is in flight, and nothing is stored', async () => {
     const hashKey = parseHashKey(readFileSync(path.join(contact.api.keyFolder, 'hash-key'), 'utf8'))
     const lock = hashKey.hash('idempotency/contact', 'reg_g\nkey-4').readBigInt64BE().toString()
     const rowsBefore = await contact.countStoredRows()
@@ -140,6 +140,7 @@ test('the tables and the log contain no address, text, idempotency key or user a
   const storedRows = JSON.stringify(
     await queryRows(`select c::text as row from contact_messages c union all select m::text from mails m`),
   )
+  // The first letter is left out, so that both `canary` and `Canary` are found.
   const hex = Buffer.from('anary').toString('hex')
   for (const hidden of ['anary', hex])
     expect(storedRows + contact.api.logLines.join('\n')).not.toContain(hidden)
@@ -159,7 +160,7 @@ describe('/contact', () => {
   const FIELDS = { topic: 'attorney', message: 'Canary words.', email: 'canary-ben@example.org' }
   /** Finds the confirmation link in the newest mail. `press` presses the button on its page. */
   const findConfirmLink = async () => {
-    const mail = (await contact.mailServer.mails(1, FIELDS.email)).at(-1)
+    const mail = (await contact.mailServer.waitForMails(1, FIELDS.email)).at(-1)
     const link = /^http\S+\/contact\/confirm\?link=(\S+)$/m.exec(mail?.text ?? '')?.[1] ?? ''
     const press = () =>
       sendRequest(contact.api.origin, {
@@ -169,31 +170,31 @@ describe('/contact', () => {
     return { link, press }
   }
 
-  test('a message is sent by the button of the mailed link, and by nothing else', async () => {
+  test('sends a message when the button behind the mailed link is pressed, and not before', async () => {
     const page = await sendRequest(contact.api.origin, { path: '/contact', headers: { accept: 'text/html' } })
     expect(page.body).toContain('justice.gov')
     expect((await submit(FIELDS)).status).toBe(202)
     const { link, press } = await findConfirmLink()
-    const toStaff = () =>
+    const findMailsToStaff = () =>
       contact.mailServer.received.filter(
         ({ to, replyTo }) => to.includes(STAFF_INBOX) && replyTo === FIELDS.email,
       )
     const opened = await sendRequest(contact.api.origin, { path: `/contact/confirm?link=${link}` })
     expect(opened.status).toBe(200)
     expect(await queryRows(`select state from contact_messages where state = 'unconfirmed'`)).toHaveLength(1)
-    expect(toStaff()).toEqual([])
+    expect(findMailsToStaff()).toEqual([])
     expect((await press()).body).toContain('Your message is sent')
     await expect
-      .poll(toStaff, { timeout: 30_000 })
+      .poll(findMailsToStaff, { timeout: 30_000 })
       .toMatchObject([{ text: expect.stringContaining('| Canary words.') }])
     expect((await press()).status).toBe(404)
   })
 
-  test('is erased when unconfirmed for 24 hours, and the link no longer works', async () => {
+  test('erases a message that is not confirmed within 24 hours, and its link no longer works', async () => {
     await submit({ ...FIELDS, email: 'canary-cleo@example.org' })
-    const [mail] = await contact.mailServer.mails(1, 'canary-cleo@example.org')
+    const [mail] = await contact.mailServer.waitForMails(1, 'canary-cleo@example.org')
     const link = /link=(\S+)/.exec(mail?.text ?? '')?.[1] ?? ''
-    // More messages than one batch of the erasure.
+    // These are more messages than one batch of the erasure.
     await contact.api.db.query(
       `insert into contact_messages (id, topic, created_at, message_sealed, reply_sealed, state, link_hash)
        select gen_random_uuid(), topic, created_at, message_sealed, reply_sealed, state, sha256(n::text::bytea)

@@ -16,30 +16,33 @@ const listStatuses = (responses: readonly HttpResponse[]) =>
   [...new Set(responses.map(({ status }) => status))].sort()
 const newUnknownToken = () => `ppt_${randomBytes(32).toString('base64url')}`
 
-describe('while an address sends 100 messages', () => {
+describe('while a network address sends 100 messages', () => {
   test.for([
     { why: 'without a token', getToken: () => undefined },
     { why: 'with a malformed token', getToken: () => 'ppt_short' },
     { why: 'with an unknown token', getToken: newUnknownToken },
     { why: 'with a token that lacks the scope', getToken: () => contact.api.auth.issue() },
-  ])('$why, an agent with a verified e-mail there is served up to its own limit', async ({ getToken }) => {
-    const verified = contact.issueToken('ana@example.org', 'reg_ana')
-    const response = await sendRequest(contact.api.origin, {
-      path: `/api/contact/${randomUUID()}`,
-      headers: { authorization: `Bearer ${verified}` },
-    })
-    expect(response.status).toBe(404)
-    const rowsBefore = await contact.countStoredRows()
-    const token = getToken()
-    const abuse = await Promise.all(Array.from({ length: 100 }, () => contact.send(token, newMessage())))
-    for (const status of listStatuses(abuse)) expect([401, 403, 429]).toContain(status)
-    expect(await contact.countStoredRows()).toBe(rowsBefore)
-    for (let count = 0; count < 10; count++)
-      expect((await contact.send(verified, newMessage())).status).toBe(202)
-    const refusal = await contact.send(verified, newMessage())
-    expectProblem(refusal, { status: 429, code: 'rate-limited' })
-    expect(refusal.json()['policy']).toBe('contact-registration')
-  })
+  ])(
+    '$why, an agent at the same address with a verified e-mail is served up to its own limit',
+    async ({ getToken }) => {
+      const verified = contact.issueToken('ana@example.org', 'reg_ana')
+      const response = await sendRequest(contact.api.origin, {
+        path: `/api/contact/${randomUUID()}`,
+        headers: { authorization: `Bearer ${verified}` },
+      })
+      expect(response.status).toBe(404)
+      const rowsBefore = await contact.countStoredRows()
+      const token = getToken()
+      const abuse = await Promise.all(Array.from({ length: 100 }, () => contact.send(token, newMessage())))
+      for (const status of listStatuses(abuse)) expect([401, 403, 429]).toContain(status)
+      expect(await contact.countStoredRows()).toBe(rowsBefore)
+      for (let count = 0; count < 10; count++)
+        expect((await contact.send(verified, newMessage())).status).toBe(202)
+      const refusal = await contact.send(verified, newMessage())
+      expectProblem(refusal, { status: 429, code: 'rate-limited' })
+      expect(refusal.json()['policy']).toBe('contact-registration')
+    },
+  )
 })
 
 test('one mailbox sends at most twenty messages an hour, with any number of agents and plus-tags', async () => {

@@ -34,16 +34,16 @@ async function sendByAgent(claim: object | undefined, body: object = {}) {
 }
 /** Waits for the mails to an address, and returns one of them. */
 const waitForMail = async (email: string, index = 0) =>
-  (await fixture.contact.mailServer.mails(index + 1, email))[index]
+  (await fixture.contact.mailServer.waitForMails(index + 1, email))[index]
 
-const HOTLINES = [
+const HOTLINE_LINES = [
   '- If you are in danger now: 911',
   '- National Domestic Violence Hotline: 1-800-799-7233',
   '- National Human Trafficking Hotline: 1-888-373-7888',
   '- To find a person whom ICE holds (a government line): 1-888-351-4024\n  https://www.ice.gov/contact/ero',
   '- Your next hearing date, from the immigration court (you need your A-Number): 1-800-898-7180\n  https://acis.eoir.justice.gov/en/',
 ]
-const LISTS = ATTORNEY_LISTS.map(({ title, url }) => `- ${title}\n  ${url}`)
+const LIST_LINES = ATTORNEY_LISTS.map(({ title, url }) => `- ${title}\n  ${url}`)
 
 /** Composes the text that a receipt must have. */
 const composeReceipt = (parts: {
@@ -75,7 +75,7 @@ ${origin}/contact/withdraw?link=${parts.link}
 
 Do not wait for our answer if somebody is in danger or detained, or if a hearing or a
 deadline is near. Do not miss a hearing. Get help now:
-${parts.help ?? [...HOTLINES, ...LISTS].join('\n')}
+${parts.help ?? [...HOTLINE_LINES, ...LIST_LINES].join('\n')}
 
 ${parts.access}
 
@@ -136,7 +136,7 @@ ${fixture.contact.api.origin}/claim?end=${END_SECRET}`
         id,
         handOffNote:
           'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n',
-        help: [...LISTS, ...HOTLINES].join('\n'),
+        help: [...LIST_LINES, ...HOTLINE_LINES].join('\n'),
         access: composeAccessPart(
           '',
           'To end its access, use the link in the e-mail that told you about it.',
@@ -190,7 +190,7 @@ test('a message from the contact form causes a confirmation mail, a receipt with
     (await sendRequest(origin, { path: '/contact', ...createPost(fields.toString(), FORM_HEADERS) })).status,
   ).toBe(202)
   const confirmationMail = await waitForMail(email)
-  const confirm = /confirm\?link=([\w-]{43})$/m.exec(confirmationMail?.text ?? '')?.[1] ?? ''
+  const confirmLink = /confirm\?link=([\w-]{43})$/m.exec(confirmationMail?.text ?? '')?.[1] ?? ''
   expect(confirmationMail?.subject).toBe('Send your message to Plainpath')
   expect(
     confirmationMail?.text,
@@ -199,7 +199,7 @@ answer.
 
 If that was you, open this link and press the button. We send the message to our staff
 only after that.
-${origin}/contact/confirm?link=${confirm}
+${origin}/contact/confirm?link=${confirmLink}
 
 If it was not you, you can ignore this e-mail. We erase the message after
 24 hours.
@@ -207,8 +207,8 @@ If it was not you, you can ignore this e-mail. We erase the message after
 Plainpath is not a law firm and not the government. It gives information, not legal
 advice.
 `)
-  expect((await fixture.press('/contact/confirm', confirm)).status).toBe(200)
-  expect((await fixture.press('/contact/confirm', confirm)).status).toBe(404)
+  expect((await fixture.press('/contact/confirm', confirmLink)).status).toBe(200)
+  expect((await fixture.press('/contact/confirm', confirmLink)).status).toBe(404)
   const mail = await waitForMail(email, 1)
   const id = /^Message: (.*)$/m.exec(mail?.text ?? '')?.[1] ?? ''
   expect(mail?.text).toBe(

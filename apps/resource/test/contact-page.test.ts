@@ -65,13 +65,18 @@ describe('the contact form', () => {
   ]
   test.for([
     {
-      why: 'with consent',
+      title: 'tells staff the triggers if the person consents',
       consent: [['handOff', 'yes']] as [string, string][],
       minutes: 1,
       mailStart: /^Urgency: urgent/,
     },
-    { why: 'and without consent does not', consent: [], minutes: 10, mailStart: /^A person who/ },
-  ])('tells staff the triggers $why', async ({ consent, minutes, mailStart }) => {
+    {
+      title: 'does not tell staff the triggers without consent',
+      consent: [],
+      minutes: 10,
+      mailStart: /^A person who/,
+    },
+  ])('$title', async ({ consent, minutes, mailStart }) => {
     const email = `page-${minutes}-minutes@example.org`
     const { link, id } = await submitAccepted(email, [['message', 'Canary three.'], ...TRIGGERS, ...consent])
     await fixture.press('/contact/confirm', link)

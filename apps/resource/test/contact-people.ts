@@ -10,7 +10,7 @@ export const FORM_HEADERS = {
   'sec-fetch-site': 'same-origin',
 }
 
-/** The columns that erasing a message changes, except those with a time, as they are afterwards. */
+/** The values that an erasure leaves in the columns of a message. Columns with a time are left out. */
 export const ERASED_ROW = {
   state: 'erased',
   message_sealed: null,

@@ -31,7 +31,7 @@ describe('a message', () => {
     const { id } = sent.json()
     await contact.waitForState(id, 'delivered')
     expect((await requestMessage('GET', id)).json()).toMatchObject({ id, status: 'delivered' })
-    const staffMail = (await contact.mailServer.mails(1, STAFF_INBOX)).find(({ subject }) =>
+    const staffMail = (await contact.mailServer.waitForMails(1, STAFF_INBOX)).find(({ subject }) =>
       subject.includes(String(id)),
     )
     expect(staffMail).toMatchObject({
@@ -43,7 +43,7 @@ describe('a message', () => {
       '| <img src=https://evil.example>\n| \n| Topic: attorney\n| Dear desk\n',
     )
     expect(staffMail?.parsed.html).toBeUndefined()
-    const [receipt] = await contact.mailServer.mails(1, 'Ana@example.org')
+    const [receipt] = await contact.mailServer.waitForMails(1, 'Ana@example.org')
     expect(receipt?.subject).toBe('We received your message to Plainpath')
     expect(receipt?.text).toContain('| <img src=https://evil.example>\n| \n| Topic: attorney\n| Dear desk\n')
     expect(receipt?.parsed.html).toBeUndefined()
@@ -58,7 +58,7 @@ describe('a message', () => {
     ])
   })
 
-  test('requests the address in one introspection when it is sent, and in none when it is read', async () => {
+  test('causes an introspection with the address when it is sent, but not when it is read', async () => {
     const countBefore = contact.api.auth.requestedClaims.length
     const token = issueAnasToken()
     await contact.send(token, newMessage())
@@ -89,7 +89,7 @@ const HAND_OFF_CASES = [
     pointer: '#/handOff/triggers',
   },
   {
-    why: 'another member beside the triggers',
+    why: 'another member next to the triggers',
     body: { ...VALID_MESSAGE, handOff: { triggers: ['waiver-needed'], question: 'Canary.' } },
     validBody: withTriggers('waiver-needed'),
     pointer: '#/handOff/question',

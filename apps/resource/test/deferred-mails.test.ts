@@ -12,7 +12,7 @@ interface MailFixture extends AsyncDisposable {
   /** Posts JSON, or a form if the body is a string. */
   post(path: string, body: unknown): Promise<HttpResponse>
   queryRows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  /** Stores this many mails, to the domain of an earlier mail, as sent and counted now. */
+  /** Stores this many mails to the domain of an earlier mail, as if they had just been sent and counted. */
   addSentMails(count: number): Promise<void>
   /** Waits until exactly this many mails wait for room under a cap. */
   expectWaiting(count: number): Promise<void>
@@ -20,6 +20,8 @@ interface MailFixture extends AsyncDisposable {
 
 const IS_WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
 const POLL_OPTIONS = { timeout: 10_000 }
+/** The most mails to one domain within 24 hours, with a limits factor of 1. */
+const DOMAIN_CAP = 2_000
 
 /** Starts the API with production limits and caps, a mail server, and a clock that the test moves. */
 async function startMailFixture(): Promise<MailFixture> {
@@ -67,19 +69,19 @@ test('mails about joining wait when four fifths of a cap are used, requested mai
   await using fixture = await startMailFixture()
   const { mailServer, clock, post } = fixture
   expect((await join(fixture, 'ana@example.org')).status).toBe(201)
-  await mailServer.mails(1, 'ana@example.org')
-  await fixture.addSentMails(1_599)
+  await mailServer.waitForMails(1, 'ana@example.org')
+  await fixture.addSentMails((4 / 5) * DOMAIN_CAP - 1)
   expect((await join(fixture, 'ben@example.org')).status).toBe(201)
   await fixture.expectWaiting(1)
   expect((await post('/api/waitlist/forget', { email: 'ana@example.org' })).status).toBe(202)
-  await mailServer.mails(2, 'ana@example.org')
+  await mailServer.waitForMails(2, 'ana@example.org')
   const form = new URLSearchParams({ topic: 'question', message: 'Canary.', email: 'cleo@example.org' })
   expect((await post('/contact', String(form))).status).toBe(202)
-  await mailServer.mails(1, 'cleo@example.org')
+  await mailServer.waitForMails(1, 'cleo@example.org')
   expect(mailServer.received.some(({ to }) => to.includes('ben@example.org'))).toBe(false)
   clock.now = new Date(clock.now.getTime() + DAY_MS)
-  await fixture.api.resource.mailer.upkeep()
-  const [mail] = await mailServer.mails(1, 'ben@example.org')
+  await fixture.api.resource.mailer.runUpkeep()
+  const [mail] = await mailServer.waitForMails(1, 'ben@example.org')
   const [page = '', link = ''] = findLink(mail?.text, '/waitlist/confirm')
   expect((await post(page, link)).body).toContain('You are confirmed')
 })
@@ -105,23 +107,23 @@ test.for([
   },
 ])(
   'the link of a $kind mail that waited works for its whole lifetime after the mail was sent, and no longer',
-  async ({ kind, ...row }) => {
+  async ({ kind, waitMs, lifetimeMs, page: expectedPage, request }) => {
     for (const isInTime of [true, false]) {
       await using fixture = await startMailFixture()
       const { mailServer, clock, api } = fixture
       await join(fixture, 'ana@example.org')
-      await mailServer.mails(1)
-      await fixture.addSentMails(2_000)
-      expect((await row.request(fixture)).status).toBe(202)
+      await mailServer.waitForMails(1)
+      await fixture.addSentMails(DOMAIN_CAP)
+      expect((await request(fixture)).status).toBe(202)
       await fixture.expectWaiting(1)
-      clock.now = new Date(clock.now.getTime() + row.waitMs)
+      clock.now = new Date(clock.now.getTime() + waitMs)
       await fixture.queryRows('update mails set counted_at = null where counted_at is not null')
-      await api.resource.mailer.upkeep()
+      await api.resource.mailer.runUpkeep()
       await api.resource.retention.enforce()
-      const [, mail] = await mailServer.mails(2, 'ana@example.org')
-      const [page = '', link = ''] = findLink(mail?.text, row.page)
-      expect(page, kind).toBe(row.page)
-      clock.now = new Date(clock.now.getTime() + row.lifetimeMs - (isInTime ? 1_000 : 0))
+      const [, mail] = await mailServer.waitForMails(2, 'ana@example.org')
+      const [page = '', link = ''] = findLink(mail?.text, expectedPage)
+      expect(page, kind).toBe(expectedPage)
+      clock.now = new Date(clock.now.getTime() + lifetimeMs - (isInTime ? 1_000 : 0))
       await api.resource.retention.enforce()
       expect((await fixture.post(page, link)).status).toBe(isInTime ? 200 : 404)
     }
@@ -148,7 +150,7 @@ test.for([
     await using fixture = await startMailFixture()
     const { queryRows, post } = fixture
     await join(fixture, 'ana@example.org')
-    await fixture.mailServer.mails(1)
+    await fixture.mailServer.waitForMails(1)
     await expect
       .poll(() => queryRows(`select id from mails where state = 'sent'`), POLL_OPTIONS)
       .toHaveLength(1)
@@ -175,8 +177,8 @@ test('a repeated join queues a dropped mail again, but only once', async () => {
   await using fixture = await startMailFixture()
   const { mailServer, queryRows, clock, api } = fixture
   await join(fixture, 'ana@example.org')
-  await mailServer.mails(1)
-  await fixture.addSentMails(2_000)
+  await mailServer.waitForMails(1)
+  await fixture.addSentMails(DOMAIN_CAP)
   const joined = await join(fixture, 'ben@example.org')
   await fixture.expectWaiting(1)
   expect((await join(fixture, 'ben@example.org')).status).toBe(200)
@@ -185,14 +187,14 @@ test('a repeated join queues a dropped mail again, but only once', async () => {
   await queryRows('update mails set counted_at = $1, settled_at = $1 where counted_at is not null', [
     clock.now,
   ])
-  await api.resource.mailer.upkeep()
+  await api.resource.mailer.runUpkeep()
   await fixture.expectWaiting(0)
   expect(api.logLines.join('\n')).toContain('a mail found no room under the caps in time')
   await queryRows('update mails set counted_at = null')
   const again = await Promise.all([join(fixture, 'ben@example.org'), join(fixture, 'Ben@Example.org')])
   for (const response of again)
     expect([response.status, response.json()]).toEqual([200, { status: 'already_joined' }])
-  const [mail] = await mailServer.mails(1, 'ben@example.org')
+  const [mail] = await mailServer.waitForMails(1, 'ben@example.org')
   expect(mail?.text).toContain(`${String(joined.json()['referralUrl'])}\n`)
   const [page = '', link = ''] = findLink(mail?.text, '/waitlist/confirm')
   expect((await fixture.post(page, link)).status).toBe(200)

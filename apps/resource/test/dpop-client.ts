@@ -62,13 +62,14 @@ export function makeProof(
     .sign(key.privateKey)
 }
 
-/** Builds a JWT whose signature is not computed: it is the given text. */
+/** Builds a JWT that has the given text in place of a signature. */
 export const buildRawJwt = (header: object, claims: object, signature = 'AAAA') =>
   [header, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .concat(signature)
     .join('.')
 
+/** A request with a bound token. */
 export interface BoundRequest {
   readonly method?: string
   readonly path?: string
@@ -111,7 +112,7 @@ export function sendBoundRequest(
 }
 
 /**
- * Expects a 401 with a DPoP challenge, whose body contains no token and no proof.
+ * Expects a 401 with a DPoP challenge, and a body that contains no token and no proof.
  *
  * @param expected.path what follows `/api` in the path of the resource that the challenge names
  */

@@ -5,8 +5,8 @@ import { type RunningResource, type StartOptions, startResource } from './start-
 
 /** Two instances under one origin, on the same stores and authorization server. */
 export interface Instances extends AsyncDisposable {
-  readonly one: RunningResource
-  readonly two: RunningResource
+  readonly first: RunningResource
+  readonly second: RunningResource
   /** Reads the list of guides with a bound token and these proofs. */
   read(
     instance: RunningResource,
@@ -17,20 +17,20 @@ export interface Instances extends AsyncDisposable {
 
 export async function startInstances(options: StartOptions = {}): Promise<Instances> {
   await using opening = new AsyncDisposableStack()
-  const one = opening.use(await startResource(options))
-  const env = { ...options.env, RESOURCE_ORIGIN: one.origin, RESOURCE_AUTH_URL: one.auth.url }
-  const two = opening.use(await startResource({ ...options, env, otherInstance: one }))
+  const first = opening.use(await startResource(options))
+  const env = { ...options.env, RESOURCE_ORIGIN: first.origin, RESOURCE_AUTH_URL: first.auth.url }
+  const second = opening.use(await startResource({ ...options, env, otherInstance: first }))
   const resources = opening.move()
   return {
-    one,
-    two,
+    first,
+    second,
     read: (instance, token, proofs) =>
-      sendBoundRequest(instance, { token, proofs, headers: { host: new URL(one.origin).host } }),
+      sendBoundRequest(instance, { token, proofs, headers: { host: new URL(first.origin).host } }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-/** Describes that two instances together accept each proof only once. @param kind the store that they share */
+/** Defines the tests that two instances together accept each proof only once. @param kind the store that they share */
 export function describeProofReuse(kind: string, start: () => Promise<Instances>): void {
   describe(`two instances on ${kind}`, () => {
     let instances: Instances
@@ -43,27 +43,27 @@ export function describeProofReuse(kind: string, start: () => Promise<Instances>
 
     /** Creates a function that sends the same request, with the same proof, to an instance. */
     async function createRepeatableRequest() {
-      const { one, two, read } = instances
-      const token = one.auth.issueBound(key.jkt)
-      const newProof = () => makeProof(key, { url: `${one.origin}/api/guides`, token })
+      const { first, second, read } = instances
+      const token = first.auth.issueBound(key.jkt)
+      const newProof = () => makeProof(key, { url: `${first.origin}/api/guides`, token })
       // The instances may not be connected to Redis yet.
-      for (const instance of [one, two])
+      for (const instance of [first, second])
         await expect.poll(async () => (await read(instance, token, [await newProof()])).status).toBe(200)
       const proof = await newProof()
       return (instance: RunningResource) => read(instance, token, [proof])
     }
 
     test('accept a proof once, and then refuse it at both instances', async () => {
-      const { one, two } = instances
+      const { first, second } = instances
       const send = await createRepeatableRequest()
-      expect((await send(one)).status).toBe(200)
-      for (const instance of [two, one])
+      expect((await send(first)).status).toBe(200)
+      for (const instance of [second, first])
         expectProblem(await send(instance), { status: 401, code: 'invalid-token-proof' })
     })
 
     test.for([
-      ['one instance', 3, () => [instances.one]],
-      ['both instances', 4, () => [instances.one, instances.two]],
+      ['one instance', 3, () => [instances.first]],
+      ['both instances', 4, () => [instances.first, instances.second]],
     ] as const)(
       'accept one of several simultaneous requests with a proof at %s',
       async ([, count, listTargets]) => {

@@ -44,7 +44,8 @@ describe('MCP', () => {
     path: '/api/mcp',
     body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
   })
-  const proveCall = (bound = token) => prove({ method: 'POST', url: getUrl('/api/mcp'), token: bound })
+  const proveCall = (boundToken = token) =>
+    prove({ method: 'POST', url: getUrl('/api/mcp'), token: boundToken })
 
   test('needs a proof for each message, and names its own metadata when it refuses', async () => {
     const list = createCall('list_guides', {})
@@ -64,16 +65,16 @@ describe('MCP', () => {
   })
 
   test('sends a message for a person with a bound token and its proof, and refuses the token as Bearer', async () => {
-    const bound = contact.issueToken('mcp@example.org', 'reg_mcp', {
+    const boundToken = contact.issueToken('mcp@example.org', 'reg_mcp', {
       token_type: 'DPoP',
       cnf: { jkt: key.jkt },
     })
     const message = createCall('send_contact_message', newMessage())
     const rowsBefore = await contact.countStoredRows()
-    const downgraded = await send({ ...message, token: bound, authorization: [`Bearer ${bound}`] })
+    const downgraded = await send({ ...message, token: boundToken, authorization: [`Bearer ${boundToken}`] })
     expectRefused(contact.api, downgraded, { ...BAD_TOKEN, path: '/mcp' })
     expect(await contact.countStoredRows()).toBe(rowsBefore)
-    const response = await send({ ...message, token: bound, proofs: [await proveCall(bound)] })
+    const response = await send({ ...message, token: boundToken, proofs: [await proveCall(boundToken)] })
     expect(response.body).toMatch(/received/)
     expect(await contact.countStoredRows()).toBeGreaterThan(rowsBefore)
   })
@@ -86,43 +87,44 @@ describe('messages', () => {
       cnf: { jkt: key.jkt },
       ...change,
     })
-  const sendMessage = (bound: string, body: object, request: Partial<BoundRequest>) =>
-    send({ method: 'POST', path: '/api/contact', token: bound, body, ...request })
-  const proveMessage = (bound: string) => prove({ method: 'POST', url: getUrl('/api/contact'), token: bound })
+  const sendMessage = (boundToken: string, body: object, request: Partial<BoundRequest>) =>
+    send({ method: 'POST', path: '/api/contact', token: boundToken, body, ...request })
+  const proveMessage = (boundToken: string) =>
+    prove({ method: 'POST', url: getUrl('/api/contact'), token: boundToken })
 
   test('need a proof with a bound token, and another one for each retry under an Idempotency-Key', async () => {
-    const bound = issueBoundToken('ana')
+    const boundToken = issueBoundToken('ana')
     const body = newMessage()
     const headers = { 'idempotency-key': 'retry-1' }
     const rowsBefore = await contact.countStoredRows()
     for (const [invalidRequest, refusal] of [
-      [{ authorization: [`Bearer ${bound}`] }, BAD_TOKEN],
-      [{ authorization: [`Bearer ${bound}`], proofs: [await proveMessage(bound)] }, BAD_TOKEN],
+      [{ authorization: [`Bearer ${boundToken}`] }, BAD_TOKEN],
+      [{ authorization: [`Bearer ${boundToken}`], proofs: [await proveMessage(boundToken)] }, BAD_TOKEN],
       [{ proofs: [] }, BAD_PROOF],
-      [{ proofs: [await prove({ url: getUrl('/api/contact'), token: bound })] }, BAD_PROOF],
+      [{ proofs: [await prove({ url: getUrl('/api/contact'), token: boundToken })] }, BAD_PROOF],
       [{ proofs: [await prove({ method: 'POST', url: getUrl('/api/contact') })] }, BAD_PROOF],
     ] as const) {
-      expectRefused(contact.api, await sendMessage(bound, body, { ...invalidRequest, headers }), refusal)
+      expectRefused(contact.api, await sendMessage(boundToken, body, { ...invalidRequest, headers }), refusal)
       expect(await contact.countStoredRows()).toBe(rowsBefore)
     }
-    const proof = await proveMessage(bound)
-    const sent = await sendMessage(bound, body, { proofs: [proof], headers })
+    const proof = await proveMessage(boundToken)
+    const sent = await sendMessage(boundToken, body, { proofs: [proof], headers })
     expect(sent.status, sent.body).toBe(202)
     const rowsAfter = await contact.countStoredRows()
-    expectRefused(contact.api, await sendMessage(bound, body, { proofs: [proof], headers }), BAD_PROOF)
-    const retried = await sendMessage(bound, body, { proofs: [await proveMessage(bound)], headers })
+    expectRefused(contact.api, await sendMessage(boundToken, body, { proofs: [proof], headers }), BAD_PROOF)
+    const retried = await sendMessage(boundToken, body, { proofs: [await proveMessage(boundToken)], headers })
     expect([retried.status, retried.json()['id']]).toEqual([202, sent.json()['id']])
     expect(await contact.countStoredRows()).toBe(rowsAfter)
   })
 
   test('are read and withdrawn only with a proof for their URL and method', async () => {
-    const bound = issueBoundToken('eva')
-    const sent = await sendMessage(bound, newMessage(), { proofs: [await proveMessage(bound)] })
+    const boundToken = issueBoundToken('eva')
+    const sent = await sendMessage(boundToken, newMessage(), { proofs: [await proveMessage(boundToken)] })
     const path = `/api/contact/${String(sent.json()['id'])}`
     const proveMethod = (method: string, provenPath = path) =>
-      prove({ method, url: getUrl(provenPath), token: bound })
+      prove({ method, url: getUrl(provenPath), token: boundToken })
     const requestMessage = async (method: string, proof: Promise<string>) =>
-      (await send({ method, path, token: bound, proofs: [await proof] })).status
+      (await send({ method, path, token: boundToken, proofs: [await proof] })).status
     expect(await requestMessage('GET', proveMethod('GET'))).toBe(200)
     expect(await requestMessage('GET', proveMethod('GET', '/api/contact/{id}'))).toBe(401)
     expect(await requestMessage('DELETE', proveMethod('GET'))).toBe(401)
@@ -134,14 +136,14 @@ describe('messages', () => {
   })
 
   test('are refused with a DPoP challenge if the bound token lacks the scope', async () => {
-    const bound = issueBoundToken('ben', { scope: 'guides:read' })
-    const refused = await sendMessage(bound, newMessage(), { proofs: [await proveMessage(bound)] })
+    const boundToken = issueBoundToken('ben', { scope: 'guides:read' })
+    const refused = await sendMessage(boundToken, newMessage(), { proofs: [await proveMessage(boundToken)] })
     expectProblem(refused, { status: 403, code: 'insufficient-scope' })
     expect(refused.headers['www-authenticate']).toMatch(/^DPoP .*error="insufficient_scope", algs="/)
   })
 
   test('are refused if the introspection with the address says that the token is bound to another key', async () => {
-    const bound = issueBoundToken('cleo')
+    const boundToken = issueBoundToken('cleo')
     const rowsBefore = await contact.countStoredRows()
     contact.api.auth.tamper((reply) => {
       const introspection = reply.payload.token_introspection as { email?: string }
@@ -149,12 +151,14 @@ describe('messages', () => {
     })
     expectRefused(
       contact.api,
-      await sendMessage(bound, newMessage(), { proofs: [await proveMessage(bound)] }),
+      await sendMessage(boundToken, newMessage(), { proofs: [await proveMessage(boundToken)] }),
       BAD_TOKEN,
     )
     contact.api.auth.tamper()
     expect(await contact.countStoredRows()).toBe(rowsBefore)
-    expect((await sendMessage(bound, newMessage(), { proofs: [await proveMessage(bound)] })).status).toBe(202)
+    expect(
+      (await sendMessage(boundToken, newMessage(), { proofs: [await proveMessage(boundToken)] })).status,
+    ).toBe(202)
   })
 
   test('are accepted with an unbound token', async () => {

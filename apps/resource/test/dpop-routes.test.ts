@@ -86,7 +86,7 @@ describe('a bound token needs a proof, and each proof is accepted once, at', () 
     const aud = path === '/mcp' ? signedInMcp : base
     const issueToken = (change: Record<string, unknown>) =>
       contact.issueToken('ana@example.org', 'reg_ana', { aud, ...change })
-    const bound = issueToken({ token_type: 'DPoP', cnf: { jkt: key.jkt } })
+    const boundToken = issueToken({ token_type: 'DPoP', cnf: { jkt: key.jkt } })
     const bearer = issueToken({})
     const proveRequest = (token: string) =>
       makeProof(key, { method, url: `${contact.api.origin}${path}`, token })
@@ -95,19 +95,19 @@ describe('a bound token needs a proof, and each proof is accepted once, at', () 
 
     const guidesUrl = `${contact.api.origin}/api/guides`
     const readGuides = async () => {
-      const proofs = [await makeProof(key, { url: guidesUrl, token: bound })]
-      return (await sendBoundRequest(contact.api, { token: bound, proofs })).status
+      const proofs = [await makeProof(key, { url: guidesUrl, token: boundToken })]
+      return (await sendBoundRequest(contact.api, { token: boundToken, proofs })).status
     }
     // The connection to the store of used proofs may still be opening.
     if (path !== '/mcp') await expect.poll(readGuides).toBe(200)
 
     const rowsBefore = await countStoredRows()
-    const withProof = [await proveRequest(bound)]
+    const withProof = [await proveRequest(boundToken)]
     for (const [error, request] of [
-      ['invalid_token', { token: bound, authorization: [`Bearer ${bound}`] }],
-      ['invalid_token', { token: bound, authorization: [`Bearer ${bound}`], proofs: withProof }],
-      ['invalid_dpop_proof', { token: bound }],
-      ['invalid_dpop_proof', { token: bound, proofs: [await proveRequest(bearer)] }],
+      ['invalid_token', { token: boundToken, authorization: [`Bearer ${boundToken}`] }],
+      ['invalid_token', { token: boundToken, authorization: [`Bearer ${boundToken}`], proofs: withProof }],
+      ['invalid_dpop_proof', { token: boundToken }],
+      ['invalid_dpop_proof', { token: boundToken, proofs: [await proveRequest(bearer)] }],
       ['invalid_token', { token: bearer, proofs: [await proveRequest(bearer)] }],
       [
         'invalid_token',
@@ -117,8 +117,8 @@ describe('a bound token needs a proof, and each proof is accepted once, at', () 
       expectChallenge(await send(request), resource, error)
     expect(await countStoredRows()).toBe(rowsBefore)
 
-    const accepted = await send({ token: bound, proofs: withProof })
+    const accepted = await send({ token: boundToken, proofs: withProof })
     expect(accepted.status, accepted.body).toBe(status)
-    expectChallenge(await send({ token: bound, proofs: withProof }), resource, 'invalid_dpop_proof')
+    expectChallenge(await send({ token: boundToken, proofs: withProof }), resource, 'invalid_dpop_proof')
   })
 })

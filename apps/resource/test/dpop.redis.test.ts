@@ -39,13 +39,13 @@ describeProofReuse('Redis', async () => {
 })
 
 const REVOCATION_KEY = getRevocationKey(REVOCATION.name)
-/** Runs a function with a Redis connection, in place of the authorization server. */
+/** Runs a function with a Redis connection, through which a test acts in place of the authorization server. */
 async function withRedis<T>(
   run: (client: Awaited<ReturnType<ReturnType<typeof createClient>['connect']>>) => Promise<T>,
 ) {
   const client = await createClient({ url: redis.url }).connect()
   try {
-    // `ReturnType` replaces the type parameters of `createClient` by their constraints, so the two client types differ.
+    // `ReturnType` replaces the type parameters of `createClient` with their constraints, so the two client types differ.
     return await run(client as never)
   } finally {
     client.destroy()
@@ -125,7 +125,7 @@ test('the introspection of a bound token is cached until its revocation, and a u
 test('without Redis, bound requests get 503 and others succeed; after Redis loses its data, a proof from before the loss gets 503', async () => {
   const [boundToken, bearerToken] = [api.auth.issueBound(key.jkt), api.auth.issue()]
   await expect.poll(async () => (await readGuides(boundToken)).status).toBe(200)
-  // Issued before the loss, and still recent enough.
+  // These proofs are from before the loss, and still recent enough to be accepted otherwise.
   const earlierProofs = [
     await makeProof(
       key,

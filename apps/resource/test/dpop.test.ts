@@ -76,27 +76,27 @@ const createClaims = () => ({
 })
 
 const INVALID_PROOFS: RefusedCase[] = [
-  ['of another method', withClaims(() => ({ htm: 'POST' }))],
-  ['of the method in lower case', withClaims(() => ({ htm: 'get' }))],
-  ['of HEAD for a GET', withClaims(() => ({ htm: 'HEAD' }))],
-  ['of no method', withClaims(() => ({ htm: undefined }))],
-  ['of another path', withHtu(() => getUrl('/api/guides/avoid-scams'))],
-  ['of the path with a trailing slash', withHtu(() => getUrl('/api/guides/'))],
-  ['of the path in another case', withHtu(() => getUrl('/API/guides'))],
-  ['of the path with an encoded slash', withHtu(() => getUrl('/api%2Fguides'))],
-  ['of the root', withHtu(() => api.origin)],
-  ['of another host', withHtu(() => 'https://other.example/api/guides')],
-  ['of another port', withHtu(() => `http://127.0.0.1:1/api/guides`)],
-  ['of another scheme', withHtu(() => getUrl().replace('http:', 'https:'))],
-  ['of another host that begins like ours', withHtu(() => getUrl().replace(/:\d+/, '.evil.example'))],
-  ['of our host as user information', withHtu(() => getUrl().replace('://', '://127.0.0.1@'))],
-  ['of a path without a host', withHtu(() => '/api/guides')],
-  ['of a URL with backslashes', withHtu(() => getUrl().replaceAll('/', '\\'))],
-  ['of a URL with a leading space', withHtu(() => ` ${getUrl()}`)],
-  ['of a list of URLs', withClaims(() => ({ htu: [getUrl()] }))],
-  ['of no URL', withClaims(() => ({ htu: undefined }))],
+  ['for another method', withClaims(() => ({ htm: 'POST' }))],
+  ['for the method in lower case', withClaims(() => ({ htm: 'get' }))],
+  ['for HEAD for a GET', withClaims(() => ({ htm: 'HEAD' }))],
+  ['for no method', withClaims(() => ({ htm: undefined }))],
+  ['for another path', withHtu(() => getUrl('/api/guides/avoid-scams'))],
+  ['for the path with a trailing slash', withHtu(() => getUrl('/api/guides/'))],
+  ['for the path in another case', withHtu(() => getUrl('/API/guides'))],
+  ['for the path with an encoded slash', withHtu(() => getUrl('/api%2Fguides'))],
+  ['for the root', withHtu(() => api.origin)],
+  ['for another host', withHtu(() => 'https://other.example/api/guides')],
+  ['for another port', withHtu(() => `http://127.0.0.1:1/api/guides`)],
+  ['for another scheme', withHtu(() => getUrl().replace('http:', 'https:'))],
+  ['for another host that begins like ours', withHtu(() => getUrl().replace(/:\d+/, '.evil.example'))],
+  ['for our host as user information', withHtu(() => getUrl().replace('://', '://127.0.0.1@'))],
+  ['for a path without a host', withHtu(() => '/api/guides')],
+  ['for a URL with backslashes', withHtu(() => getUrl().replaceAll('/', '\\'))],
+  ['for a URL with a leading space', withHtu(() => ` ${getUrl()}`)],
+  ['for a list of URLs', withClaims(() => ({ htu: [getUrl()] }))],
+  ['for no URL', withClaims(() => ({ htu: undefined }))],
   [
-    'of the accepted host that the request names, which is not that of the origin',
+    'for the accepted host that the request names, which is not that of the origin',
     async () => ({
       headers: { host: OTHER_ACCEPTED_HOST },
       proofs: [await prove({ claims: { htu: `http://${OTHER_ACCEPTED_HOST}/api/guides` } })],
@@ -106,7 +106,7 @@ const INVALID_PROOFS: RefusedCase[] = [
   ['that is five minutes old', withClaims(() => ({ iat: secondsFromNow(-300) }))],
   ['that is 12 s ahead of the clock', withClaims(() => ({ iat: secondsFromNow(12) }))],
   ['without an iat', withClaims(() => ({ iat: undefined }))],
-  ['whose iat is text', withClaims(() => ({ iat: String(secondsFromNow(0)) }))],
+  ['whose iat is a string', withClaims(() => ({ iat: String(secondsFromNow(0)) }))],
   ['whose exp has passed', withClaims(() => ({ exp: secondsFromNow(-1) }))],
   ['whose nbf has not come', withClaims(() => ({ nbf: secondsFromNow(5) }))],
   ['with the hash of another token', withClaims(() => ({ ath: hashToken(api.auth.issueBound(key.jkt)) }))],
@@ -174,7 +174,7 @@ const INVALID_PROOFS: RefusedCase[] = [
   ],
   ['that is missing', async () => ({ proofs: [] })],
   ['that is empty', async () => ({ proofs: [''] })],
-  ['that is no JWT', async () => ({ proofs: ['proof'] })],
+  ['that is not a JWT', async () => ({ proofs: ['proof'] })],
   ['that is encrypted', async () => ({ proofs: [`${await prove()}.AAAA.AAAA`] })],
   ['together with a second one', async () => ({ proofs: [await prove(), await prove()] })],
   ['together with an empty one', async () => ({ proofs: [await prove(), ''] })],
@@ -200,17 +200,17 @@ describe('a proof is refused, and nothing is stored:', () => {
 
 describe('a proof is accepted', () => {
   test.for<[why: string, createRequest: () => Promise<Partial<BoundRequest>>]>([
-    ['of the URL with a query and a fragment', withHtu(() => `${getUrl()}?limit=1#part`)],
-    ['of the URL with its scheme in another case', withHtu(() => getUrl().replace('http', 'HTTP'))],
-    ['of the URL with dot segments', withHtu(() => getUrl('/api/./other/../guides'))],
-    ['of the URL with encoded unreserved characters', withHtu(() => getUrl('/%61pi/guides'))],
-    ['of a request with a query', async () => ({ path: '/api/guides?limit=1', proofs: [await prove()] })],
+    ['for the URL with a query and a fragment', withHtu(() => `${getUrl()}?limit=1#part`)],
+    ['for the URL with its scheme in another case', withHtu(() => getUrl().replace('http', 'HTTP'))],
+    ['for the URL with dot segments', withHtu(() => getUrl('/api/./other/../guides'))],
+    ['for the URL with encoded unreserved characters', withHtu(() => getUrl('/%61pi/guides'))],
+    ['for a request with a query', async () => ({ path: '/api/guides?limit=1', proofs: [await prove()] })],
     ['that is 59 s old', withClaims(() => ({ iat: secondsFromNow(-59) }))],
     ['that is 9 s ahead of the clock', withClaims(() => ({ iat: secondsFromNow(9) }))],
     ['with a jti of 128 characters', withClaims(() => ({ jti: 'j'.repeat(128) }))],
     ['with further claims and headers', withChange(() => ({ header: { kid: 'k' }, claims: { iss: 'x' } }))],
     [
-      'of the configured origin, although the request names another accepted host',
+      'for the configured origin, although the request names another accepted host',
       async () => ({ headers: { host: OTHER_ACCEPTED_HOST }, proofs: [await prove()] }),
     ],
     [
@@ -227,9 +227,12 @@ describe('a proof is accepted', () => {
 
   test.for(['ES256', 'Ed25519', 'EdDSA'])('with the algorithm %s', async (alg) => {
     const proofKey = await newProofKey(alg)
-    const bound = api.auth.issueBound(proofKey.jkt)
+    const boundToken = api.auth.issueBound(proofKey.jkt)
     for (const _request of [1, 2]) {
-      const response = await send({ token: bound, proofs: [await prove({}, { token: bound }, proofKey)] })
+      const response = await send({
+        token: boundToken,
+        proofs: [await prove({}, { token: boundToken }, proofKey)],
+      })
       expect(response.status, response.body).toBe(200)
     }
   })
@@ -330,14 +333,16 @@ describe('a token is refused with a DPoP challenge, and no proof is stored:', ()
 
 test('a proof by another key is refused, even if the key of the token was never used before', async () => {
   const fresh = await newProofKey()
-  const bound = api.auth.issueBound(fresh.jkt)
+  const boundToken = api.auth.issueBound(fresh.jkt)
   const countBefore = await countUsedProofs()
   for (const wrongKey of [otherKey, key]) {
-    const proofs = [await prove({}, { token: bound }, wrongKey)]
-    expectRefused(api, await send({ token: bound, proofs }), BAD_PROOF)
+    const proofs = [await prove({}, { token: boundToken }, wrongKey)]
+    expectRefused(api, await send({ token: boundToken, proofs }), BAD_PROOF)
   }
   expect(await countUsedProofs()).toBe(countBefore)
-  expect((await send({ token: bound, proofs: [await prove({}, { token: bound }, fresh)] })).status).toBe(200)
+  expect(
+    (await send({ token: boundToken, proofs: [await prove({}, { token: boundToken }, fresh)] })).status,
+  ).toBe(200)
 })
 
 test('a proof is accepted once', async () => {
@@ -370,7 +375,7 @@ test('a proof that is refused for its claims causes no introspection', async () 
   expect(api.auth.requests.introspection).toBe(introspectionsBefore)
 })
 
-test('HEAD needs a proof of HEAD', async () => {
+test('a HEAD request needs a proof for HEAD', async () => {
   const countBefore = await countUsedProofs()
   expect((await send({ method: 'HEAD', proofs: [await prove()] })).status).toBe(401)
   expect(await countUsedProofs()).toBe(countBefore)

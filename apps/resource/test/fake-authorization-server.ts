@@ -13,7 +13,7 @@ import {
 } from 'jose'
 
 export const CLIENT_ID = 'resource-api'
-export const CLIENT_SECRET = 'prs_a secret: with/characters+that&need%encoding'.replaceAll(' ', '_')
+export const CLIENT_SECRET = 'prs_a_secret:_with/characters+that&need%encoding'
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 export const AGENT_ID = 'agt_AAAAAAAAAAAAAAAAAAAAAA'
 
@@ -37,7 +37,7 @@ type Claims = Record<string, unknown>
 /** Imitates the internal listener of the authorization server, with signed introspection responses (RFC 9701). */
 export interface FakeAuthorizationServer extends AsyncDisposable {
   readonly url: string
-  /** The number of introspection requests, and of requests for the key set. */
+  /** How many introspection requests arrived, and how many requests for the key set. */
   readonly requests: { introspection: number; keys: number }
   /** The parameter `claims` of each introspection request; an empty string if there was none. */
   readonly requestedClaims: string[]
@@ -56,12 +56,12 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   keySetStatus: number
   /** For how many seconds the key set may be used: its member `trust_seconds`. If undefined, that member is absent. */
   trustSeconds: number | undefined
-  /** The only client secret that it accepts. */
+  /** The only client secret that the server accepts. */
   clientSecret: string
-  /** Returns the private key with which it signs. */
-  signingKey(): CryptoKey
+  /** Returns the private key with which the server signs. */
+  getSigningKey(): CryptoKey
   /** Returns the public part of the signing key. */
-  publicKey(): Awaited<ReturnType<typeof generateSigningKey>>['jwk']
+  getPublicKey(): Awaited<ReturnType<typeof generateSigningKey>>['jwk']
 }
 
 /** Starts the fake. @param origin the issuer of its responses */
@@ -72,7 +72,7 @@ export async function startFakeAuthorizationServer(
   const { base } = serviceUrls(origin)
   const tokens = new Map<string, Claims>()
   let key = await generateSigningKey()
-  let published = [key.jwk]
+  let publishedKeys = [key.jwk]
   let changeReply: (reply: IntrospectionReply) => void = () => {}
 
   async function introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -112,7 +112,7 @@ export async function startFakeAuthorizationServer(
       if (request.url !== '/oauth/jwks.json') return void response.writeHead(404).end()
       fake.requests.keys += 1
       response.writeHead(fake.keySetStatus, { 'content-type': 'application/jwk-set+json' })
-      response.end(JSON.stringify({ keys: published, trust_seconds: fake.trustSeconds }))
+      response.end(JSON.stringify({ keys: publishedKeys, trust_seconds: fake.trustSeconds }))
     },
     { port: 0, host: '127.0.0.1', drainSeconds: 0 },
   )
@@ -124,8 +124,8 @@ export async function startFakeAuthorizationServer(
     keySetStatus: 200,
     trustSeconds: undefined as number | undefined,
     clientSecret: CLIENT_SECRET,
-    signingKey: () => key.privateKey,
-    publicKey: () => key.jwk,
+    getSigningKey: () => key.privateKey,
+    getPublicKey: () => key.jwk,
     issue(claims: Claims = {}) {
       const token = `ppt_${randomBytes(32).toString('base64url')}`
       const iat = Math.floor(now().getTime() / 1000)
@@ -150,7 +150,7 @@ export async function startFakeAuthorizationServer(
     },
     async changeKeys({ publish }: { publish: boolean }) {
       key = await generateSigningKey()
-      if (publish) published = [key.jwk]
+      if (publish) publishedKeys = [key.jwk]
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }

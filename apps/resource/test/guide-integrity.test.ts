@@ -10,12 +10,12 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const packaged = loadGuides()
-const [first] = packaged
-if (!first) throw new Error('there are no guides')
+const [firstGuide] = packaged
+if (!firstGuide) throw new Error('there are no guides')
 
 /** Reads the first guide as it is served, with `ORIGIN` in place of the instance's origin. */
 const readGuide = async ({ origin }: RunningResource) => {
-  const { body } = await sendRequest(origin, { path: `/api/guides/${first.slug}` })
+  const { body } = await sendRequest(origin, { path: `/api/guides/${firstGuide.slug}` })
   return JSON.parse(body.replaceAll(origin, 'ORIGIN'))
 }
 const findAlterationLines = ({ logLines }: RunningResource) =>
@@ -28,7 +28,7 @@ async function readAlteredCount({ operations }: RunningResource): Promise<number
 const alter = (api: RunningResource, change: object) =>
   api.db.query('update guide_versions set content = content || $1 where slug = $2', [
     JSON.stringify(change),
-    first.slug,
+    firstGuide.slug,
   ])
 
 test('the role of the app cannot alter published versions, but can publish the next one', async () => {
@@ -43,30 +43,33 @@ test('the role of the app cannot alter published versions, but can publish the n
     'alter table guide_versions add column more text',
   ])
     await expect(asApp.query(statement)).rejects.toMatchObject({ code: '42501' })
-  const next = [{ ...first, version: first.version + 1 }, ...packaged.slice(1)]
+  const next = [{ ...firstGuide, version: firstGuide.version + 1 }, ...packaged.slice(1)]
   expect((await publishGuides(asApp, next, NOW)).ok).toBe(true)
 })
 
 test.for([
   ['the title', { title: 'Pay this person first' }],
   ['the text', { body: 'Send your passport to this address.[^x]' }],
-  ['the sources', { sources: first.sources.map((source) => ({ ...source, url: 'https://evil.example/' })) }],
+  [
+    'the sources',
+    { sources: firstGuide.sources.map((source) => ({ ...source, url: 'https://evil.example/' })) },
+  ],
   ['the disclaimer', { disclaimer: 'This is the government.' }],
   ['the slug', { slug: 'another-guide' }],
   ['the review', { reviewed: '2026-11-19', reviewedBy: 'Nobody' }],
 ] as const)(
   'a guide that was altered in the store is served as in the release, and is counted and logged: %s',
   async ([_part, change]) => {
-    await using before = await startResource()
-    await publishGuides(before.db, packaged, NOW)
-    await expect.poll(() => readGuide(before)).toMatchObject({ title: first.title })
-    const published = await readGuide(before)
-    await alter(before, change)
-    await using after = await startResource({ otherInstance: before })
-    expect(await readGuide(after)).toEqual(published)
-    expect(await readAlteredCount(after)).toBe(1)
-    expect(findAlterationLines(after)).toHaveLength(1)
-    expect(findAlterationLines(after)[0]).toContain(`"slug":"${first.slug}"`)
+    await using earlierInstance = await startResource()
+    await publishGuides(earlierInstance.db, packaged, NOW)
+    await expect.poll(() => readGuide(earlierInstance)).toMatchObject({ title: firstGuide.title })
+    const published = await readGuide(earlierInstance)
+    await alter(earlierInstance, change)
+    await using laterInstance = await startResource({ otherInstance: earlierInstance })
+    expect(await readGuide(laterInstance)).toEqual(published)
+    expect(await readAlteredCount(laterInstance)).toBe(1)
+    expect(findAlterationLines(laterInstance)).toHaveLength(1)
+    expect(findAlterationLines(laterInstance)[0]).toContain(`"slug":"${firstGuide.slug}"`)
   },
 )
 
@@ -74,15 +77,19 @@ test('a guide whose alteration was undone is neither counted nor logged', async 
   await using api = await startResource()
   await publishGuides(api.db, packaged, NOW)
   await alter(api, { title: 'Altered' })
-  await alter(api, { title: first.title })
-  await using after = await startResource({ otherInstance: api })
-  expect([await readAlteredCount(after), findAlterationLines(after)]).toEqual([0, []])
+  await alter(api, { title: firstGuide.title })
+  await using laterInstance = await startResource({ otherInstance: api })
+  expect([await readAlteredCount(laterInstance), findAlterationLines(laterInstance)]).toEqual([0, []])
 })
 
 test('a version that this release does not have is served as it is stored', async () => {
   await using api = await startResource()
   await publishGuides(api.db, packaged, NOW)
-  await publishGuides(api.db, [{ ...first, version: first.version + 1, title: 'Of the next release' }], NOW)
+  await publishGuides(
+    api.db,
+    [{ ...firstGuide, version: firstGuide.version + 1, title: 'Of the next release' }],
+    NOW,
+  )
   await expect.poll(() => readGuide(api)).toMatchObject({ title: 'Of the next release' })
   expect([await readAlteredCount(api), findAlterationLines(api)]).toEqual([0, []])
 })

@@ -7,21 +7,21 @@ import { type RunningResource, startResource } from './start-resource.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const packaged = loadGuides()
-const [first, second] = packaged
-if (!first || !second) throw new Error('there are too few guides')
+const [firstGuide, secondGuide] = packaged
+if (!firstGuide || !secondGuide) throw new Error('there are too few guides')
 /** Returns all guides, with a change to the first. */
 const changeFirst = (change: Partial<PackagedGuide>): PackagedGuide[] => [
-  { ...first, ...change },
+  { ...firstGuide, ...change },
   ...packaged.slice(1),
 ]
 
 const get = (api: { origin: string }, path: string, headers = {}) =>
   sendRequest(api.origin, { path, headers })
 const readFirst = async (api: { origin: string }, query = '') =>
-  (await get(api, `/api/guides/${first.slug}${query}`)).json()
+  (await get(api, `/api/guides/${firstGuide.slug}${query}`)).json()
 
 /** Retries an assertion for up to 20 s. A change reaches a process within a second, but later on a busy machine. */
-const eventually = async (assertion: () => Promise<void>) => {
+const retryUntilPasses = async (assertion: () => Promise<void>) => {
   const deadline = performance.now() + 20_000
   for (;;) {
     try {
@@ -42,29 +42,34 @@ describe('publishing', () => {
     await using one = await startResource()
     await using two = await startResource({ otherInstance: one })
     await publish(one, packaged)
-    await publish(one, changeFirst({ title: 'Another title', version: first.version + 1 }))
+    await publish(one, changeFirst({ title: 'Another title', version: firstGuide.version + 1 }))
     for (const api of [one, two]) {
-      await eventually(async () =>
-        expect(await readFirst(api)).toMatchObject({ title: 'Another title', version: first.version + 1 }),
+      await retryUntilPasses(async () =>
+        expect(await readFirst(api)).toMatchObject({
+          title: 'Another title',
+          version: firstGuide.version + 1,
+        }),
       )
       const list = (await get(api, '/api/guides')).json()['guides'] as { title: string }[]
       expect(list).toHaveLength(packaged.length)
       expect(list[0]?.title).toBe('Another title')
-      expect((await get(api, `/guides/${first.slug}`)).body).toContain('<h1>Another title</h1>')
-      expect(await readFirst(api, `?version=${first.version}`)).toMatchObject({
-        title: first.title,
-        version: first.version,
+      expect((await get(api, `/guides/${firstGuide.slug}`)).body).toContain('<h1>Another title</h1>')
+      expect(await readFirst(api, `?version=${firstGuide.version}`)).toMatchObject({
+        title: firstGuide.title,
+        version: firstGuide.version,
       })
-      expect(await readFirst(api, `?version=${first.version + 1}`)).toMatchObject({ title: 'Another title' })
+      expect(await readFirst(api, `?version=${firstGuide.version + 1}`)).toMatchObject({
+        title: 'Another title',
+      })
     }
   })
 
-  test('never shows a request the guides of two publications', async () => {
+  test('never mixes the guides of two publications in one response', async () => {
     await using api = await startResource()
     const retitleAll = (version: number) =>
       packaged.map((guide) => ({ ...guide, version, title: `Title ${version}` }))
     await publish(api, retitleAll(10))
-    await eventually(async () => expect(await readFirst(api)).toMatchObject({ title: 'Title 10' }))
+    await retryUntilPasses(async () => expect(await readFirst(api)).toMatchObject({ title: 'Title 10' }))
     let version = 10
     const publications = (async () => {
       while (version < 15) await publish(api, retitleAll((version += 1)))
@@ -85,15 +90,15 @@ describe('publishing', () => {
     const refusal = await publishGuides(api.db, changeFirst({ title: 'Sly' }), NOW)
     expect(refusal).toMatchObject({
       ok: false,
-      error: [{ slug: first.slug, step: 'version-not-raised', differs: ['title'] }],
+      error: [{ slug: firstGuide.slug, step: 'version-not-raised', differs: ['title'] }],
     })
     const { rows } = await api.db.query('select slug from guide_versions')
-    expect(rows).toEqual([{ slug: first.slug }])
+    expect(rows).toEqual([{ slug: firstGuide.slug }])
   })
 
   test('changes nothing if the stored versions are the same or newer', async () => {
     await using api = await startResource()
-    await publish(api, changeFirst({ title: 'Newer', version: first.version + 1 }))
+    await publish(api, changeFirst({ title: 'Newer', version: firstGuide.version + 1 }))
     const repeated = await publishGuides(api.db, packaged, NOW)
     const steps = new Set(repeated.ok ? repeated.value.map(({ step }) => step) : [])
     expect(steps).toEqual(new Set(['older', 'same']))
@@ -123,25 +128,25 @@ describe('?version=', () => {
       ['', { accept: 'text/markdown' }],
       ['.md', {}],
     ] as const
-    const getPath = (extension: string, query = '') => `/api/guides/${first.slug}${extension}${query}`
+    const getPath = (extension: string, query = '') => `/api/guides/${firstGuide.slug}${extension}${query}`
     const earlierBodies = await Promise.all(
       formats.map(async ([extension, headers]) => (await get(api, getPath(extension), headers)).body),
     )
-    const version = first.version + 1
-    const body = first.body.replace('[^', 'Corrected. [^')
-    const history = [{ date: '2026-11-20', version, text: 'Corrected: all of it.' }, ...first.history]
+    const version = firstGuide.version + 1
+    const body = firstGuide.body.replace('[^', 'Corrected. [^')
+    const history = [{ date: '2026-11-20', version, text: 'Corrected: all of it.' }, ...firstGuide.history]
     await publish(api, changeFirst({ version, title: 'Another', summary: 'Other.', body, history }))
-    await eventually(async () => expect(await readFirst(api)).toMatchObject({ version, history }))
+    await retryUntilPasses(async () => expect(await readFirst(api)).toMatchObject({ version, history }))
     for (const [index, [extension, headers]] of formats.entries()) {
       expect((await get(api, getPath(extension), headers)).body).not.toBe(earlierBodies[index])
-      const earlier = await get(api, getPath(extension, `?version=${first.version}`), headers)
+      const earlier = await get(api, getPath(extension, `?version=${firstGuide.version}`), headers)
       expect([earlier.status, earlier.body]).toEqual([200, earlierBodies[index]])
     }
   })
 
   test('is 404 for an unknown version, and 400 for an invalid one', async () => {
     await using api = await startResource()
-    const { slug, version } = first
+    const { slug, version } = firstGuide
     for (const extension of ['', '.md'])
       expectProblem(await get(api, `/api/guides/${slug}${extension}?version=${version + 7}`), {
         status: 404,
@@ -159,45 +164,49 @@ describe('a retired guide', () => {
   test('is 410 with its successor in the API and on its page, is not listed, and cannot be published again', async () => {
     await using api = await startResource()
     await publish(api, packaged)
-    const retired = await retireGuide(api.db, { slug: first.slug, successor: second.slug }, NOW)
+    const retired = await retireGuide(api.db, { slug: firstGuide.slug, successor: secondGuide.slug }, NOW)
     expect(retired.ok).toBe(true)
-    const successor = { slug: second.slug, url: `${api.origin}/guides/${second.slug}` }
-    await eventually(async () => expect((await get(api, `/api/guides/${first.slug}`)).status).toBe(410))
+    const successor = { slug: secondGuide.slug, url: `${api.origin}/guides/${secondGuide.slug}` }
+    await retryUntilPasses(async () =>
+      expect((await get(api, `/api/guides/${firstGuide.slug}`)).status).toBe(410),
+    )
     for (const path of [
-      `/api/guides/${first.slug}`,
-      `/api/guides/${first.slug}.md`,
-      `/api/guides/${first.slug}?version=1`,
+      `/api/guides/${firstGuide.slug}`,
+      `/api/guides/${firstGuide.slug}.md`,
+      `/api/guides/${firstGuide.slug}?version=1`,
     ]) {
       const response = await get(api, path)
       expectProblem(response, { status: 410, code: 'guide-retired' })
       expect(response.json()).toMatchObject({
         successor,
-        detail: expect.stringContaining(`/api/guides/${second.slug}`),
+        detail: expect.stringContaining(`/api/guides/${secondGuide.slug}`),
       })
     }
-    const page = await get(api, `/guides/${first.slug}`, { accept: 'text/html' })
+    const page = await get(api, `/guides/${firstGuide.slug}`, { accept: 'text/html' })
     expect(page.status).toBe(410)
     expect(page.body).toContain(`<a href="${successor.url}">`)
     const list = (await get(api, '/api/guides')).body
-    expect(list).not.toContain(`"${first.slug}"`)
-    const republished = changeFirst({ version: first.version + 1, title: 'Back' })
+    expect(list).not.toContain(`"${firstGuide.slug}"`)
+    const republished = changeFirst({ version: firstGuide.version + 1, title: 'Back' })
     const result = await publishGuides(api.db, republished, NOW)
-    expect(result.ok && result.value.find(({ slug }) => slug === first.slug)?.step).toBe('retired')
+    expect(result.ok && result.value.find(({ slug }) => slug === firstGuide.slug)?.step).toBe('retired')
   })
 
   test('names the last successor if its successor was retired too', async () => {
     await using api = await startResource()
     const third = packaged[2]?.slug ?? ''
     await publish(api, packaged)
-    await retireGuide(api.db, { slug: first.slug, successor: second.slug }, NOW)
-    await retireGuide(api.db, { slug: second.slug, successor: third }, NOW)
-    await eventually(async () => expect((await readFirst(api))['successor']).toMatchObject({ slug: third }))
+    await retireGuide(api.db, { slug: firstGuide.slug, successor: secondGuide.slug }, NOW)
+    await retireGuide(api.db, { slug: secondGuide.slug, successor: third }, NOW)
+    await retryUntilPasses(async () =>
+      expect((await readFirst(api))['successor']).toMatchObject({ slug: third }),
+    )
   })
 
   test.for([
-    ['an unknown guide', 'nothing', second.slug, 'not-published'],
-    ['an unknown successor', first.slug, 'nothing', 'successor-not-published'],
-    ['itself as successor', first.slug, first.slug, 'successor-not-published'],
+    ['an unknown guide', 'nothing', secondGuide.slug, 'not-published'],
+    ['an unknown successor', firstGuide.slug, 'nothing', 'successor-not-published'],
+    ['itself as successor', firstGuide.slug, firstGuide.slug, 'successor-not-published'],
   ] as const)('cannot be retired: %s', async ([, slug, successor, error]) => {
     await using api = await startResource()
     await publish(api, packaged.slice(0, 2))
@@ -210,32 +219,32 @@ describe('a review', () => {
     await using api = await startResource()
     await publish(api, packaged)
     expect(await readFirst(api)).toMatchObject({ reviewed: null })
-    const review = { slug: first.slug, by: 'A. Attorney' }
+    const review = { slug: firstGuide.slug, by: 'A. Attorney' }
     expect(await reviewGuide(api.db, review, NOW)).toEqual({
       ok: true,
-      value: { version: first.version, day: '2026-11-20' },
+      value: { version: firstGuide.version, day: '2026-11-20' },
     })
-    await eventually(async () => expect(await readFirst(api)).toMatchObject({ reviewed: '2026-11-20' }))
-    const page = (await get(api, `/guides/${first.slug}`)).body
+    await retryUntilPasses(async () => expect(await readFirst(api)).toMatchObject({ reviewed: '2026-11-20' }))
+    const page = (await get(api, `/guides/${firstGuide.slug}`)).body
     expect(page).toContain('<meta itemprop="lastReviewed" content="2026-11-20">')
     expect(page).not.toContain('Not yet reviewed by an attorney')
-    await publish(api, changeFirst({ version: first.version + 1, title: 'Changed' }))
-    await eventually(async () =>
+    await publish(api, changeFirst({ version: firstGuide.version + 1, title: 'Changed' }))
+    await retryUntilPasses(async () =>
       expect(await readFirst(api)).toMatchObject({ title: 'Changed', reviewed: null }),
     )
-    expect(await readFirst(api, `?version=${first.version}`)).toMatchObject({ reviewed: '2026-11-20' })
+    expect(await readFirst(api, `?version=${firstGuide.version}`)).toMatchObject({ reviewed: '2026-11-20' })
   })
 
   test('can be of an earlier version, and then does not apply to the served one', async () => {
     await using api = await startResource()
     await publish(api, packaged)
-    await publish(api, changeFirst({ version: first.version + 1, title: 'Changed' }))
-    const review = { slug: first.slug, by: 'A. Attorney', version: first.version }
-    expect(await reviewGuide(api.db, review, NOW)).toMatchObject({ value: { version: first.version } })
-    await eventually(async () =>
+    await publish(api, changeFirst({ version: firstGuide.version + 1, title: 'Changed' }))
+    const review = { slug: firstGuide.slug, by: 'A. Attorney', version: firstGuide.version }
+    expect(await reviewGuide(api.db, review, NOW)).toMatchObject({ value: { version: firstGuide.version } })
+    await retryUntilPasses(async () =>
       expect(await readFirst(api)).toMatchObject({ title: 'Changed', reviewed: null }),
     )
-    expect(await readFirst(api, `?version=${first.version}`)).toMatchObject({ reviewed: '2026-11-20' })
+    expect(await readFirst(api, `?version=${firstGuide.version}`)).toMatchObject({ reviewed: '2026-11-20' })
     expect(await reviewGuide(api.db, { ...review, version: 999 }, NOW)).toMatchObject({
       error: 'no-such-version',
     })
@@ -245,7 +254,7 @@ describe('a review', () => {
     await using api = await startResource()
     await publish(api, packaged.slice(0, 1))
     const before = new Date('2020-01-01T00:00:00Z')
-    expect(await reviewGuide(api.db, { slug: first.slug, by: 'A' }, before)).toMatchObject({
+    expect(await reviewGuide(api.db, { slug: firstGuide.slug, by: 'A' }, before)).toMatchObject({
       error: 'before-the-text',
     })
     expect(await reviewGuide(api.db, { slug: 'nothing', by: 'A' }, NOW)).toMatchObject({

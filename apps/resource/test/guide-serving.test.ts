@@ -54,7 +54,7 @@ describe('a guide', () => {
   })
 })
 
-describe('while no guide can be read from PostgreSQL', () => {
+describe('while no guide can be read from PostgreSQL, the API', () => {
   test('serves the published versions from memory', async () => {
     await using api = await startResource()
     await publishGuides(

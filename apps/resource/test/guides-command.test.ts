@@ -71,7 +71,7 @@ test.for([
   [['review', 'find-legal-help', '--by', ' '], '--by must be a name'],
   [['review', 'find-legal-help', '--by', 'A. Attorney', '--version', '999'], 'was never published'],
   [['recheck', '/no-such-file.jsonl'], '/no-such-file.jsonl cannot be read.'],
-  // Any file that is not JSON lines: this one.
+  // The file of this test is not JSON Lines.
   [['recheck', import.meta.filename], 'line 1: '],
 ] as const)('guides %j is refused with a message', async ([args, message]) => {
   const { code, out, errors } = await run(...args)
@@ -89,7 +89,7 @@ test('status prints the count of stale statements, and lists every guide', async
   expect(sources[0]).toMatchObject({ checked: expect.any(String), owner: expect.any(String) })
 })
 
-test('recheck only shows the changes without --yes, and changes nothing for a source without verdicts', async () => {
+test('recheck without --yes only shows the changes, and with --yes it changes nothing for a source without verdicts', async () => {
   const guide = loadGuides()[0]!
   const source = guide.sources[0]!
   const guideFile = new URL(`../../../packages/guides/content/${guide.slug}.md`, import.meta.url)
@@ -114,9 +114,9 @@ test('recheck only shows the changes without --yes, and changes nothing for a so
   expect(readFileSync(guideFile, 'utf8')).toBe(guideTextBefore)
   writeFileSync(file, JSON.stringify({ ...reading, verdicts: [] }))
   // `recheck --yes` would edit the guide files of this clone. This reading has no verdicts, so the command writes nothing.
-  const rejected = await run('recheck', file, '--yes')
-  expect(rejected.code).toBe(0)
-  expect(rejected.out).toContain('unchanged: not found in the copy')
+  const withoutVerdicts = await run('recheck', file, '--yes')
+  expect(withoutVerdicts.code).toBe(0)
+  expect(withoutVerdicts.out).toContain('unchanged: not found in the copy')
   expect(readFileSync(guideFile, 'utf8')).toBe(guideTextBefore)
 })
 

@@ -4,7 +4,7 @@ import { findUnusedUrl } from './fake-authorization-server.ts'
 import { sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
-const UNREACHABLE_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+const UNREACHABLE_DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none'
 const readHealth = async (origin: string, headers = {}) => {
   const {
     status,
@@ -14,7 +14,7 @@ const readHealth = async (origin: string, headers = {}) => {
   return { status, body: JSON.parse(body) as unknown, headers: responseHeaders }
 }
 
-test('health is ok if its checks succeed, even for a request with an invalid token, and must not be stored', async () => {
+test('health is ok if its checks succeed, even if the token is invalid, and the response must not be cached', async () => {
   await using api = await startResource()
   const response = await readHealth(api.origin, { authorization: 'Bearer nonsense' })
   expect(response.status).toBe(200)
@@ -33,7 +33,9 @@ test('health is degraded, and still 200, if the authorization server or the data
     status: 200,
     body: { status: 'degraded', checks: { database: 'ok', auth: 'failed' } },
   })
-  await using withoutDatabase = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE } })
+  await using withoutDatabase = await startResource({
+    env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE_URL },
+  })
   expect(await readHealth(withoutDatabase.origin)).toMatchObject({
     status: 200,
     body: { status: 'degraded', checks: { database: 'failed', auth: 'ok' } },
@@ -49,8 +51,11 @@ test('health checks the authorization server at most once a second', async () =>
   expect(api.auth.requests.keys).toBeLessThanOrEqual(1 + seconds)
 })
 
-test('F-36 a process is not ready without PostgreSQL or a migration, and names which; once ready, it stays ready', async () => {
-  await using withoutDatabase = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE } })
+// F-36 is the number of a fault in e2e/faults/fault-numbers.ts.
+test('F-36 a process is not ready while PostgreSQL or a migration is missing, and names what is missing; once ready, it stays ready until it drains', async () => {
+  await using withoutDatabase = await startResource({
+    env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE_URL },
+  })
   expect(await withoutDatabase.resource.readiness.check()).toEqual({
     ready: false,
     checks: { schema: 'failed', guides: 'ok', clock: 'ok' },

@@ -3,15 +3,15 @@ import { createPost, expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
-let secure: RunningResource
+let httpsApi: RunningResource
 const CONFIGURED_ORIGIN = 'https://app.example.org'
 beforeAll(async () => {
   api = await startResource({ env: { RESOURCE_CORS_ORIGINS: CONFIGURED_ORIGIN } })
-  secure = await startResource({ env: { RESOURCE_ORIGIN: 'https://plainpath.example' } })
+  httpsApi = await startResource({ env: { RESOURCE_ORIGIN: 'https://plainpath.example' } })
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
-  await secure[Symbol.asyncDispose]()
+  await httpsApi[Symbol.asyncDispose]()
 })
 
 const PUBLIC_PATHS = [
@@ -22,8 +22,8 @@ const PUBLIC_PATHS = [
   '/guides/avoid-scams',
 ]
 const get = (path: string, headers = {}) => sendRequest(api.origin, { path, headers })
-const getSecure = (path: string, headers = {}) =>
-  sendRequest(secure.origin, { path, headers: { host: 'plainpath.example', ...headers } })
+const getFromHttpsApi = (path: string, headers = {}) =>
+  sendRequest(httpsApi.origin, { path, headers: { host: 'plainpath.example', ...headers } })
 
 describe('a public GET', () => {
   test.for(PUBLIC_PATHS)('may be cached for 300 s, and is 304 for its ETag: %s', async (path) => {
@@ -148,41 +148,41 @@ describe('the Host', () => {
     'plainpath.example:8080',
     'plainpath.example.',
   ])('"%s" is another host: 421, and the response names our origin', async (host) => {
-    const response = await getSecure('/api/guides', { host })
+    const response = await getFromHttpsApi('/api/guides', { host })
     expectProblem(response, { status: 421, code: 'misdirected-request' })
     expect(response.json()['detail']).toContain('https://plainpath.example ')
     expect(response.body).not.toContain('evil')
   })
 
   test.for(['user@plainpath.example', 'a b', '[::1', '', 'plainpath.example, evil.example'])(
-    '"%s" is no valid host: 400',
+    '"%s" is not a valid host: 400',
     async (host) => {
-      expectProblem(await getSecure('/api/guides', { host }), { status: 400, code: 'invalid-request' })
+      expectProblem(await getFromHttpsApi('/api/guides', { host }), { status: 400, code: 'invalid-request' })
     },
   )
 
   test.for(['PLAINPATH.example', 'plainpath.example:443'])('"%s" is our host: 200', async (host) => {
-    expect((await getSecure('/api/guides', { host })).status).toBe(200)
+    expect((await getFromHttpsApi('/api/guides', { host })).status).toBe(200)
   })
 
   test('is also checked in an absolute request target', async () => {
-    expectProblem(await getSecure('http://evil.example/api/guides'), {
+    expectProblem(await getFromHttpsApi('http://evil.example/api/guides'), {
       status: 421,
       code: 'misdirected-request',
     })
-    expect((await getSecure('https://plainpath.example/api/guides')).status).toBe(200)
+    expect((await getFromHttpsApi('https://plainpath.example/api/guides')).status).toBe(200)
   })
 
   test('is 400 if it is sent twice', async () => {
     const rawHeaders = ['Host', 'plainpath.example', 'host', 'plainpath.example']
-    expectProblem(await sendRequest(secure.origin, { path: '/api/guides', rawHeaders }), {
+    expectProblem(await sendRequest(httpsApi.origin, { path: '/api/guides', rawHeaders }), {
       status: 400,
       code: 'invalid-request',
     })
   })
 
   test('does not appear in the metadata', async () => {
-    const { body } = await sendRequest(secure.origin, {
+    const { body } = await sendRequest(httpsApi.origin, {
       path: '/.well-known/oauth-protected-resource',
       headers: { host: 'plainpath.example:443' },
     })
@@ -201,8 +201,8 @@ describe('every response', () => {
   })
 
   test('has HSTS if and only if the origin is https', async () => {
-    expect((await getSecure('/')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
-    expect((await getSecure('/nowhere')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
+    expect((await getFromHttpsApi('/')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
+    expect((await getFromHttpsApi('/nowhere')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
     expect((await get('/')).headers).not.toHaveProperty('strict-transport-security')
   })
 

@@ -5,7 +5,7 @@ import { createAuthorizationServerClient } from '../src/auth/authorization-serve
 import { createAuthorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
 import { createIntrospectionClient, createIntrospectionMetrics } from '../src/auth/introspection-client.ts'
 
-/** What the contract needs of an authorization server: its internal listener, a credential for it, and two tokens. */
+/** What the contract needs from an authorization server: its internal listener, a credential for it, and two tokens. */
 export interface IntrospectionServer extends AsyncDisposable {
   readonly url: string
   readonly issuer: string
@@ -29,7 +29,7 @@ export interface BoundIntrospectionServer extends IntrospectionServer {
   readonly jkt: string
 }
 
-/** Describes what this API requires of an authorization server. The real one and the fake must both fulfil it. */
+/** Defines the tests of what this API requires from an authorization server. The real server and the fake must both pass them. */
 export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
   describe(`introspection by ${kind}`, () => {
     test('introspects an active token', async () => {
@@ -87,7 +87,7 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
   })
 }
 
-/** Describes what this API requires of an authorization server that issues bound tokens. */
+/** Defines the tests of what this API also requires if the authorization server issues bound tokens. */
 export function describeBoundIntrospection(kind: string, open: () => Promise<BoundIntrospectionServer>) {
   test(`introspection by ${kind} names a key for a bound token only`, async () => {
     await using server = await open()
@@ -108,7 +108,7 @@ function createClient({ url, issuer, clientId, clientSecret }: IntrospectionServ
     requestServer,
     issuer,
     clientId,
-    clientSecret: { current: () => clientSecret, alternativeTo: async () => undefined },
+    clientSecret: { current: () => clientSecret, findAlternative: async () => undefined },
     keys: createAuthorizationServerKeys(requestServer),
     now: () => new Date(),
     metrics: createIntrospectionMetrics(createMetrics('resource')),

@@ -28,13 +28,13 @@ describe('the limits of an address', () => {
     expectProblem(refused, { status: 429, code: 'rate-limited' })
   })
 
-  test('ignore X-Forwarded-For of a caller that is no trusted proxy', async () => {
+  test('ignore X-Forwarded-For from a caller that is not a trusted proxy', async () => {
     await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     const { acceptedCount } = await sendAll(125, (index) => read(api.origin, `10.0.0.${index}`))
     expect(acceptedCount).toBe(120)
   })
 
-  test('apply to the address before a trusted proxy, and to an IPv6 /64', async () => {
+  test('apply to the address that a trusted proxy adds to X-Forwarded-For, and to an IPv6 /64', async () => {
     await using api = await startResource({
       env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' },
     })

@@ -118,7 +118,7 @@ test('a Yes causes a hand-off because of a fact', async () => {
   })
 })
 
-test('after No to each question, the answer follows without these, and refers sensitive questions to /ask', async () => {
+test('after No to each question, the answer follows without those questions, and refers sensitive questions to /ask', async () => {
   const { requestState, askedTriggers } = await showForm()
   const content = Object.fromEntries(askedTriggers.map((trigger) => [trigger, 'No']))
   const { result } = await callTool({ formReply: { requestState, inputResponses: acceptForm(content) } })
@@ -150,31 +150,31 @@ test('a hand-off and a question that no guide answers get no form', async () => 
 const REFUSAL = { error: { code: -32602, data: { reason: 'invalid_request_state' } } }
 
 test('a form reply is accepted only with its own state, caller, tool and arguments', async () => {
-  const [one, two] = [
+  const [token, otherToken] = [
     api.auth.issue({ client_id: `agt_${'1'.repeat(22)}` }),
     api.auth.issue({ client_id: `agt_${'2'.repeat(22)}` }),
   ]
-  const { requestState } = await showForm({ token: one })
+  const { requestState } = await showForm({ token })
   const inputResponses = acceptForm({ 'long-absence': 'Yes' })
   const formReply = { requestState, inputResponses }
   const [body = '', mac = ''] = requestState.split('.')
   for (const changedCall of [
     { formReply },
-    { token: two, formReply },
-    { token: one, args: { question: 'When do I replace my green card?' }, formReply },
-    { token: one, args: { ...QUESTION, facts: { smuggling: false } }, formReply },
-    { token: one, name: 'search_guides', args: { query: 'green card' }, formReply },
-    { token: one, formReply: { ...formReply, requestState: `${body}.${mac.slice(1)}` } },
-    { token: one, formReply: { ...formReply, requestState: mac } },
-    { token: one, formReply: { ...formReply, requestState: '' } },
-    { token: one, formReply: { ...formReply, requestState: 1 } },
-    { token: one, formReply: { ...formReply, requestState: { body, mac } } },
+    { token: otherToken, formReply },
+    { token, args: { question: 'When do I replace my green card?' }, formReply },
+    { token, args: { ...QUESTION, facts: { smuggling: false } }, formReply },
+    { token, name: 'search_guides', args: { query: 'green card' }, formReply },
+    { token, formReply: { ...formReply, requestState: `${body}.${mac.slice(1)}` } },
+    { token, formReply: { ...formReply, requestState: mac } },
+    { token, formReply: { ...formReply, requestState: '' } },
+    { token, formReply: { ...formReply, requestState: 1 } },
+    { token, formReply: { ...formReply, requestState: { body, mac } } },
   ]) {
     const refusal = await callTool(changedCall)
     expect(refusal).toMatchObject(REFUSAL)
     expect(refusal.result).toBeUndefined()
   }
-  const { result } = await callTool({ token: one, formReply })
+  const { result } = await callTool({ token, formReply })
   expect(result.structuredContent).toMatchObject({ outcome: 'hand_off' })
 })
 
@@ -185,7 +185,7 @@ test('input without a state is ignored, and the form is shown', async () => {
   expect(askedTriggers).toContain('long-absence')
 })
 
-test('a reply about a trigger that the form did not ask is ignored', async () => {
+test('a reply about a trigger that the form did not ask about is ignored', async () => {
   const { requestState, askedTriggers } = await showForm()
   expect(askedTriggers).not.toContain('abuse-victim')
   const { result } = await callTool({

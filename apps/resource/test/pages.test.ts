@@ -12,8 +12,8 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
-const get = (path: string, accept = BROWSER) => sendRequest(api.origin, { path, headers: { accept } })
+const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+const get = (path: string, accept = BROWSER_ACCEPT) => sendRequest(api.origin, { path, headers: { accept } })
 
 function expectPage(response: HttpResponse): void {
   expect(response.headers).toMatchObject({
@@ -27,7 +27,7 @@ function expectPage(response: HttpResponse): void {
 }
 
 describe('a page', () => {
-  test.for([...['/', '/guides', '/guides/avoid-scams', '/problems'], '/problems/invalid-request'])(
+  test.for(['/', '/guides', '/guides/avoid-scams', '/problems', '/problems/invalid-request'])(
     'may be cached for five minutes, and names its canonical URL: %s',
     async (path) => {
       const response = await get(path)
@@ -49,10 +49,23 @@ describe('a page', () => {
     expect(stylesheet.body).toBe(STYLESHEET.body)
   })
 
-  test('links only to pages and fragments of ours that exist', async () => {
+  test('links only to pages and fragments that exist', async () => {
     const paths = [
-      ...['/', '/guides', '/get-help', '/es/obtener-ayuda', '/problems', '/nowhere', '/search?q=taxid'],
-      ...['/ask', '/connect', '/contact', '/waitlist', '/privacy', '/terms', '/changelog', '/docs'],
+      '/',
+      '/guides',
+      '/get-help',
+      '/es/obtener-ayuda',
+      '/problems',
+      '/nowhere',
+      '/search?q=taxid',
+      '/ask',
+      '/connect',
+      '/contact',
+      '/waitlist',
+      '/privacy',
+      '/terms',
+      '/changelog',
+      '/docs',
       ...loadGuides().map(({ slug }) => `/guides/${slug}`),
     ]
     const pages = new Map<string, ReturnType<typeof get>>()
@@ -85,9 +98,9 @@ test('/guides lists every guide under a situation', async () => {
 })
 
 test('/guides is a page for any Accept, and /api/guides is JSON', async () => {
-  for (const accept of [BROWSER, 'application/json'])
+  for (const accept of [BROWSER_ACCEPT, 'application/json'])
     expect((await get('/guides', accept)).headers['content-type']).toBe('text/html; charset=utf-8')
-  expect((await get('/api/guides', BROWSER)).headers['content-type']).toMatch(/^application\/json/)
+  expect((await get('/api/guides', BROWSER_ACCEPT)).headers['content-type']).toMatch(/^application\/json/)
 })
 
 test('/problems lists every problem code', async () => {
@@ -99,6 +112,7 @@ test('/problems lists every problem code', async () => {
 test.for([
   ['/favicon.ico', 'image/vnd.microsoft.icon', [0, 0, 1, 0]],
   ['/apple-touch-icon.png', 'image/png', [0x89, 0x50, 0x4e, 0x47]],
+  // The home page names the address of the preview image.
   [undefined, 'image/png', [0x89, 0x50, 0x4e, 0x47]],
 ] as const)('the image %s is served with its type', async ([path, type, firstBytes]) => {
   const cardUrl = /og:image" content="([^"]*)"/.exec((await get('/')).body)?.[1]

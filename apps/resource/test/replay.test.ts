@@ -41,7 +41,7 @@ const sendMessage = async (registration: string) => {
 
 /** Submits the form of the removal page. Its link is in the mail to each person who joined. */
 async function leaveByMailedLink(email: string): Promise<void> {
-  const [mail] = await contactApi.mailServer.mails(1, email)
+  const [mail] = await contactApi.mailServer.waitForMails(1, email)
   const [, link = ''] = /(\/waitlist\/remove\?link=[A-Za-z0-9_-]{43})$/m.exec(mail?.text ?? '') ?? []
   const [page = '', query = ''] = link.split('?')
   const formHeaders = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' }

@@ -23,7 +23,7 @@ const run = (...args: string[]) =>
   })
 const rewrap = async (...args: string[]) => JSON.parse((await run('rewrap', '--json', ...args)).out)
 
-test('re-encrypts addresses and messages under the newest key-encryption key, which alone then opens them', async () => {
+test('re-encrypts addresses and messages under the newest key-encryption key, which alone then decrypts them', async () => {
   for (const email of ['Ana@example.org', 'ben@example.org'])
     expect(
       (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...createPost({ email }) })).status,
@@ -69,7 +69,7 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   await expect(access(unwrittenFile)).rejects.toThrow('ENOENT')
 })
 
-test('the tables have exactly the columns of sealed values that rewrap knows, and that of mails', async () => {
+test('the only columns with sealed values are those that rewrap re-encrypts, and that of mails', async () => {
   const { rows } = await contact.api.db.query<{ column: string }>(
     `select table_name || '.' || column_name as column from information_schema.columns
      where table_schema = 'public' and column_name like '%\\_sealed' order by 1`,

@@ -29,7 +29,7 @@ const TOKEN = `ppt_${'t'.repeat(43)}`
 
 /** The result of the next introspections. */
 let introspection: Introspection
-const createActive = (change: object = {}): Introspection => ({
+const createActiveIntrospection = (change: object = {}): Introspection => ({
   active: true,
   clientId: 'agt_AAAAAAAAAAAAAAAAAAAAAA',
   scopes: new Set(['contact:write']),
@@ -77,7 +77,7 @@ const read = (authorization?: string) =>
 const METADATA = 'resource_metadata="https://plainpath.example/.well-known/oauth-protected-resource/api"'
 
 test('a token with the scope is accepted', async () => {
-  introspection = createActive()
+  introspection = createActiveIntrospection()
   const response = await read(`Bearer ${TOKEN}`)
   expect(response.json()).toEqual({ caller: 'agt_AAAAAAAAAAAAAAAAAAAAAA' })
 })
@@ -92,7 +92,7 @@ test('the challenge for a request without a token names the scope and no error',
 })
 
 test('a token without the scope is refused with 403, and the challenge names the missing scope', async () => {
-  introspection = createActive({ scopes: new Set(['guides:read', 'contact:writer']) })
+  introspection = createActiveIntrospection({ scopes: new Set(['guides:read', 'contact:writer']) })
   const response = await read(`Bearer ${TOKEN}`)
   expectProblem(response, { status: 403, code: 'insufficient-scope' })
   expect(response.headers['www-authenticate']).toBe(
@@ -101,15 +101,16 @@ test('a token without the scope is refused with 403, and the challenge names the
 })
 
 test('a token is invalid from its exp on, even if the introspection says that it is active', async () => {
-  introspection = createActive({ expiresAt: now() })
+  introspection = createActiveIntrospection({ expiresAt: now() })
   expectProblem(await read(`Bearer ${TOKEN}`), { status: 401, code: 'invalid-token' })
 })
 
+// F-17 is the number of a fault in e2e/faults/fault-numbers.ts.
 test.for([
   ['before it', 3_600_000],
   ['while its token is introspected', 0],
 ])('F-17 a request with a token gets 503 and not 401 if the clock was put forward %s', async ([, skewMs]) => {
-  introspection = createActive()
+  introspection = createActiveIntrospection()
   Object.assign(clockSkewMs, { current: skewMs, afterIntrospection: 3_600_000 })
   expectProblem(await read(`Bearer ${TOKEN}`), { status: 503, code: 'unavailable' })
   Object.assign(clockSkewMs, { current: 0, afterIntrospection: 0 })

@@ -38,6 +38,7 @@ test('the process serves, and on SIGTERM it exits with 0', async () => {
   const lines: Record<string, unknown>[] = []
   for await (const line of createInterface(child.stdout)) {
     lines.push(JSON.parse(line) as Record<string, unknown>)
+    // The first line names the ports. The lines after it are only collected.
     if (lines.length > 1) continue
     const { msg, port, operations_port: operationsPort } = lines[0] ?? {}
     expect(msg).toBe('listening')

@@ -10,7 +10,7 @@ let contact: ContactApi
 let origin: string
 beforeAll(async () => {
   contact = await startContact({ env: { RESOURCE_CONTACT_HOLD: '10' } })
-  ;({ origin } = contact.api)
+  origin = contact.api.origin
 })
 afterAll(() => contact[Symbol.asyncDispose]())
 
@@ -106,9 +106,9 @@ describe('a token is refused', () => {
     ['that is for the origin', () => issueToken('ana', { aud: origin })],
     ['that is for another service', () => issueToken('ana', { aud: [base, mcp] })],
     ['that has expired', () => issueToken('ana', { exp: Math.floor(Date.now() / 1000) - 1 })],
-  ])('%s', async ([, token]) => {
+  ])('%s', async ([, getToken]) => {
     const rowsBefore = await contact.countStoredRows()
-    const refusal = await send(createToolCall('send_contact_message', newMessage()), token())
+    const refusal = await send(createToolCall('send_contact_message', newMessage()), getToken())
     expectChallenge(refusal, 'error="invalid_token", ')
     expect(refusal.json()).toMatchObject({ error: 'invalid_token', code: 'invalid-token' })
     expect(await contact.countStoredRows()).toBe(rowsBefore)
@@ -169,7 +169,7 @@ describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
   const call = async (token: string, name: string, args: object) =>
     parseMessage(await send(createToolCall(name, args, era), token)).result.structuredContent
 
-  test('learns that the person is signed in, and gets all tools', async () => {
+  test('is told that they are signed in, and gets all tools', async () => {
     const { result } = parseMessage(await send(FIRST_MESSAGE[era], issueToken('ana')))
     expect(result.instructions).toContain('signed in with their e-mail address')
     expect(result.capabilities).toEqual({ tools: { listChanged: false } })
@@ -223,7 +223,7 @@ describe('ChatGPT gets a 401 for', () => {
     ['initialize', FIRST_MESSAGE['2025-11-25']],
     ['server/discover', FIRST_MESSAGE['2026-07-28']],
     ['tools/list', { method: 'tools/list' }],
-    ['a tools/call that is no JSON-RPC message', undefined, '{"method":"tools/call"}'],
+    ['a tools/call that is not a JSON-RPC message', undefined, '{"method":"tools/call"}'],
     ['a batch', undefined, `[${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call' })}]`],
     ['a call without an id', undefined, '{"jsonrpc":"2.0","method":"tools/call"}'],
     ['invalid JSON', undefined, '{'],

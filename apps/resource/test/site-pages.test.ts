@@ -32,7 +32,7 @@ describe('the home page as Markdown', () => {
     expect(negotiated.body).toBe(plain.body)
   })
 
-  test('has another ETag than the HTML page, which is served for any other Accept', async () => {
+  test('has a different ETag from the HTML page, which is served for any other Accept', async () => {
     const markdown = await get('/', 'text/markdown, text/html;q=0.5')
     expect(markdown.headers['content-type']).toMatch(/^text\/markdown/)
     for (const accept of ['*/*', 'text/html', 'image/png', 'text/html, text/markdown;q=0.9']) {
@@ -58,8 +58,14 @@ test('the Link header of / names documents for agents, and each is served with t
   const links = [...(headers['link'] ?? '').matchAll(/<([^>]+)>; rel="([^"]+)"; type="([^"]+)"/g)]
   expect(new Set(links.map(([, , relation]) => relation))).toEqual(
     new Set([
-      ...['api-catalog', 'service-desc', 'service-doc', 'describedby', 'ai-catalog', 'alternate'],
-      ...['privacy-policy', 'terms-of-service'],
+      'api-catalog',
+      'service-desc',
+      'service-doc',
+      'describedby',
+      'ai-catalog',
+      'alternate',
+      'privacy-policy',
+      'terms-of-service',
     ]),
   )
   for (const [, href = '', , type = ''] of links) {
@@ -206,16 +212,19 @@ describe('/docs', () => {
 })
 
 test.for([
-  ...[
-    '/',
-    '/guides',
-    '/get-help',
-    '/es/obtener-ayuda',
-    '/search?q=work+permit',
-    '/search?q=zzzzz',
-    '/problems',
-  ],
-  ...['/docs', '/connect', '/privacy', '/terms', '/changelog', '/waitlist'],
+  '/',
+  '/guides',
+  '/get-help',
+  '/es/obtener-ayuda',
+  '/search?q=work+permit',
+  '/search?q=zzzzz',
+  '/problems',
+  '/docs',
+  '/connect',
+  '/privacy',
+  '/terms',
+  '/changelog',
+  '/waitlist',
 ])('%s is smaller than 50 kB compressed, with the assets that it loads', async (path) => {
   const { body } = await get(path)
   const assetPaths = Array.from(

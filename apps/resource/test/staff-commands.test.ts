@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const run = (...args: string[]) => runResource(args, env)
-/** Reads the audit, one text per row. */
+/** Reads the audit, one string per row. */
 const readAudit = async () => {
   const { rows } = await contact.api.db.query<{ line: string }>(
     `select action || ': ' || about as line from desk_audit order by id`,
@@ -112,7 +112,7 @@ test('an address in any spelling is removed from the waitlist once, which is aud
   expect((await join('cleo@example.org')).status).toBe(201)
 })
 
-test('waitlist forget reads the address from a pipe, and does not wait for the end of a text that is too long', async () => {
+test('waitlist forget reads the address from a pipe, and does not wait for the end of an input that is too long', async () => {
   await join('dora@example.org')
   const forget = (input: Iterable<string>) => {
     const main = path.resolve(import.meta.dirname, '../src/main.ts')
@@ -180,16 +180,16 @@ describe('messages', () => {
     const token = contact.issueToken('ana@example.org', 'reg_staff')
     const id = String((await contact.send(token, MESSAGE)).json()['id'])
     await contact.waitForState(id, 'delivered')
-    const findListed = async () =>
+    const findListedMessage = async () =>
       JSON.parse((await run('contact', 'list', '--json')).out).messages.find(
         (message: { id: string }) => message.id === id,
       )
-    expect(await findListed()).toMatchObject({ staffState: 'delivered', owner: null })
+    expect(await findListedMessage()).toMatchObject({ staffState: 'delivered', owner: null })
     expect((await run('contact', 'assign', id, '--to', 'Rosa')).out).toBe(
       `Assigned message ${id} to Rosa. Its state is: delivered.`,
     )
     expect((await run('contact', 'answered', id)).out).toBe(`Message ${id} is now answered.`)
-    expect(await findListed()).toMatchObject({ staffState: 'answered', owner: 'Rosa' })
+    expect(await findListedMessage()).toMatchObject({ staffState: 'answered', owner: 'Rosa' })
     const file = path.join(folder, 'note')
     for (const invalidNote of [' ', 'x'.repeat(2_001), 'a \u001B[2J command to the terminal']) {
       await writeFile(file, invalidNote)
@@ -197,7 +197,11 @@ describe('messages', () => {
     }
     await writeFile(file, 'Canary note')
     expect((await run('contact', 'close', id, '--note-file', file)).out).toBe(`Message ${id} is now closed.`)
-    expect(await findListed()).toMatchObject({ staffState: 'closed', owner: 'Rosa', state: 'delivered' })
+    expect(await findListedMessage()).toMatchObject({
+      staffState: 'closed',
+      owner: 'Rosa',
+      state: 'delivered',
+    })
     expect((await run('contact', 'list')).out).toContain('question, closed, assigned to Rosa')
     expect((await run('contact', 'show', id)).out).toContain('Assigned to Rosa\n')
     expect((await run('contact', 'show', id)).out).toContain('Staff note:\n| Canary note')

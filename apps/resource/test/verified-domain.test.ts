@@ -105,7 +105,7 @@ describe('a message', () => {
     const sent = await fixture.contact.send(issueToken(), newMessage())
     expect(sent.status, sent.body).toBe(202)
     const id = String(sent.json()['id'])
-    const [receipt] = await fixture.contact.mailServer.mails(1, email)
+    const [receipt] = await fixture.contact.mailServer.waitForMails(1, email)
     return { email, id, receipt: receipt?.text ?? '', headers: { authorization: `Bearer ${issueToken()}` } }
   }
   const runShow = async (id: string, ...options: string[]) => {
@@ -120,7 +120,7 @@ describe('a message', () => {
   const withdraw = ({ id, headers }: { id: string; headers: Record<string, string> }) =>
     sendRequest(fixture.contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })
 
-  test('of an agent with a verified domain names it in the receipt, in the mail to staff, and in contact show', async () => {
+  test('of an agent with a verified domain names the domain in the receipt, in the mail to staff, and in contact show', async () => {
     const { id, receipt } = await sendBy(createDomainClaims(HOST), 'a name that is not shown')
     expect(receipt).toMatch(`An AI agent at ${DOMAIN_IN_MAIL} sent us this message for you.\n`)
     expect(receipt).toContain(`
@@ -147,12 +147,12 @@ Since: November 19, 2026
     })
   })
 
-  test('of an agent with a verified domain stores it sealed, names it in the mail about a withdrawal, and then erases it', async () => {
+  test('of an agent with a verified domain has the domain stored sealed, named in the mail about a withdrawal, and then erased', async () => {
     const sent = await sendBy(createDomainClaims('xn--e1awd7f.example'))
     const stored = JSON.stringify(await fixture.queryRows('select c::text from contact_messages c'))
     expect(stored).not.toContain(Buffer.from('xn--e1awd7f').toString('hex'))
     expect((await withdraw(sent)).status).toBe(204)
-    const [, mail] = await fixture.contact.mailServer.mails(2, sent.email)
+    const [, mail] = await fixture.contact.mailServer.waitForMails(2, sent.email)
     expect(mail?.text).toContain(
       '\nAn AI agent at xn--e1awd7f[.]example (domain checked) sent it for you and then withdrew it.\n',
     )
@@ -176,7 +176,7 @@ Since: November 19, 2026
     const claim = { ...CLAIM, agent_name: FORGED_NAME, app_host: 'claude.ai', end_secret: endSecret }
     const sent = await sendBy({ email_verified: true, claim })
     expect((await withdraw(sent)).status).toBe(204)
-    const [, mail] = await fixture.contact.mailServer.mails(2, sent.email)
+    const [, mail] = await fixture.contact.mailServer.waitForMails(2, sent.email)
     expect(mail?.text).toContain(`
 An app at claude[.]ai sent it for you and then withdrew it.
 
@@ -194,7 +194,7 @@ ${fixture.contact.api.origin}/claim?end=${endSecret}
     expect(await runShow(sent.id)).toContain('\nWritten by an AI agent or app; e-mail verified\n')
     expect(JSON.parse(await runShow(sent.id, '--json'))).not.toHaveProperty('verified_domain')
     expect((await withdraw(sent)).status).toBe(204)
-    const [, mail] = await fixture.contact.mailServer.mails(2, sent.email)
+    const [, mail] = await fixture.contact.mailServer.waitForMails(2, sent.email)
     expect(mail?.text).toContain('\nAn AI agent sent it for you and then withdrew it.\n')
     const delivered = await sendBy({}, FORGED_NAME)
     await fixture.deliver(delivered.id, 10 * MINUTE_MS)

@@ -33,7 +33,7 @@ const countConfirmed = async () =>
 describe('a new entry', () => {
   test('gets one mail, to the address as typed, and none after a repeated join', async () => {
     const { referralUrl } = (await join({ email: 'Ana+News@Example.org' })).json()
-    const [mail] = await mailServer.mails(1, 'Ana+News@Example.org')
+    const [mail] = await mailServer.waitForMails(1, 'Ana+News@Example.org')
     expect(mail?.to[0]).toMatch(/^Ana[+]News@/)
     expect(mail?.subject).toBe('Confirm that you want to be on the Plainpath waitlist')
     expect(mail?.text).toContain(`\n${String(referralUrl)}\n`)
@@ -47,14 +47,14 @@ describe('a new entry', () => {
   test('is added by one of several simultaneous joins, and gets one mail', async () => {
     const responses = await Promise.all(Array.from({ length: 10 }, () => join({ email: 'race@example.org' })))
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(1)
-    await mailServer.mails(1, 'race@example.org')
+    await mailServer.waitForMails(1, 'race@example.org')
     await expect.poll(() => queryRows(`select id from mails where state = 'queued'`)).toEqual([])
     expect(mailServer.received.filter(({ to }) => to.includes('race@example.org'))).toHaveLength(1)
   })
 
   test('is confirmed by the button, not by opening the link, and a second press changes nothing', async () => {
     await join({ email: 'confirm@example.org' })
-    const [mail] = await mailServer.mails(1, 'confirm@example.org')
+    const [mail] = await mailServer.waitForMails(1, 'confirm@example.org')
     const link = findLink(mail?.text ?? '', 'confirm')
     const confirmedBefore = await countConfirmed()
     const page = await sendRequest(api.origin, { path: link, headers: { accept: 'text/html' } })
@@ -73,7 +73,7 @@ describe('a new entry', () => {
   test('is erased by the button of the removal link, with its links and its referrals', async () => {
     const { referralSlug } = (await join({ email: 'leaves@example.org' })).json()
     await join({ email: 'referred@example.org', referredBySlug: referralSlug })
-    const [mail] = await mailServer.mails(1, 'leaves@example.org')
+    const [mail] = await mailServer.waitForMails(1, 'leaves@example.org')
     const entriesBefore = await api.countEntries()
     const link = findLink(mail?.text ?? '', 'remove')
     expect((await sendRequest(api.origin, { path: link })).status).toBe(200)
@@ -90,7 +90,7 @@ describe('a new entry', () => {
     expect(again.json()['referralSlug']).not.toBe(referralSlug)
   })
 
-  test('of a person whom somebody else added stays unconfirmed, is no credited referral, and is erased by the link', async () => {
+  test('of a person whom somebody else added stays unconfirmed, is not credited as a referral, and is erased by the link', async () => {
     const clock = { now: new Date() }
     await using clockedApi = await startResource({
       env: { RESOURCE_SMTP_URL: mailServer.url },
@@ -101,7 +101,7 @@ describe('a new entry', () => {
     const { referralSlug } = (await joinClocked({ email: 'gains@example.org' })).json()
     const joined = await joinClocked({ email: 'third.party@example.org', referredBySlug: referralSlug })
     expect(joined.status).toBe(201)
-    const [mail] = await mailServer.mails(1, 'third.party@example.org')
+    const [mail] = await mailServer.waitForMails(1, 'third.party@example.org')
     clock.now = new Date(clock.now.getTime() + 30 * 24 * 3_600_000)
     await clockedApi.resource.retention.enforce()
     expect((await joinClocked({ email: 'third.party@example.org' })).status).toBe(200)
@@ -137,7 +137,7 @@ describe('a new entry', () => {
 
   test('cannot be erased by a form of another site', async () => {
     await join({ email: 'cross@example.org' })
-    const [mail] = await mailServer.mails(1, 'cross@example.org')
+    const [mail] = await mailServer.waitForMails(1, 'cross@example.org')
     const link = findLink(mail?.text ?? '', 'remove')
     expect((await press(link, { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
     expect((await press(link)).status).toBe(200)
@@ -147,27 +147,27 @@ describe('a new entry', () => {
 describe('POST /api/waitlist/forget', () => {
   test('responds 202 and stores a mail and a link for any address, but mails only addresses on the list', async () => {
     await join({ email: 'there@example.org' })
-    await mailServer.mails(1, 'there@example.org')
+    await mailServer.waitForMails(1, 'there@example.org')
     const countRows = () =>
       queryRows(
         'select (select count(*) from mails) as mails, (select count(*) from waitlist_links) as links',
       )
     const increases: unknown[] = []
     for (const email of ['There@Example.org', 'absent@example.org']) {
-      const [before] = await countRows()
+      const [countsBefore] = await countRows()
       const response = await forget({ email })
       expect([response.status, response.json()]).toEqual([202, { status: 'accepted' }])
-      const [after] = await countRows()
+      const [countsAfter] = await countRows()
       increases.push([
-        Number(after?.['mails']) - Number(before?.['mails']),
-        Number(after?.['links']) - Number(before?.['links']),
+        Number(countsAfter?.['mails']) - Number(countsBefore?.['mails']),
+        Number(countsAfter?.['links']) - Number(countsBefore?.['links']),
       ])
     }
     expect(increases).toEqual([
       [1, 1],
       [1, 1],
     ])
-    const [, mail] = await mailServer.mails(2, 'there@example.org')
+    const [, mail] = await mailServer.waitForMails(2, 'there@example.org')
     expect(mail?.subject).toContain('off the Plainpath waitlist')
     await expect
       .poll(() => queryRows(`select state from mails where kind = 'waitlist-forget' order by state`))
@@ -202,7 +202,7 @@ describe('POST /api/waitlist/forget', () => {
 
 test('the tables and the log contain no address and no link secret in clear text', async () => {
   await join({ email: 'canary-person@example.org' })
-  const [mail] = await mailServer.mails(1, 'canary-person@example.org')
+  const [mail] = await mailServer.waitForMails(1, 'canary-person@example.org')
   const secret = findLink(mail?.text ?? '', 'confirm').split('=')[1] ?? ''
   await press(findLink(mail?.text ?? '', 'confirm'))
   const storedRows = JSON.stringify(

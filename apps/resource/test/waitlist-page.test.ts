@@ -128,7 +128,7 @@ describe('/waitlist', () => {
   })
 })
 
-test('requests by the form and by the API count together', async () => {
+test('requests through the form and through the API count against the same limit', async () => {
   await using limited = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
   const submitForm = () =>
     sendRequest(limited.origin, {

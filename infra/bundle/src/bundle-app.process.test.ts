@@ -15,8 +15,8 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-const run = (file: string, words: readonly string[]) =>
-  promisify(execFile)(process.execPath, ['--disable-proto=throw', file, ...words], { cwd: folder, env: {} })
+const run = (file: string, args: readonly string[]) =>
+  promisify(execFile)(process.execPath, ['--disable-proto=throw', file, ...args], { cwd: folder, env: {} })
 
 describe.for(APPS)('the bundle of %s', (app) => {
   test('runs without installed packages, and prints the same help as the source', {
@@ -29,7 +29,7 @@ describe.for(APPS)('the bundle of %s', (app) => {
     expect(bundled.stdout).toBe(source.stdout)
   })
 
-  test('has no character for which V8 would store its text with two bytes each', () => {
+  test('contains only ASCII, so that V8 stores its text with one byte for each character', () => {
     const code = readFileSync(path.join(folder, app, `${app}.mjs`), 'utf8')
     expect(code.match(/[^\0-\x7F].*/g)).toBeNull()
   })
@@ -48,8 +48,8 @@ describe.for(APPS)('the bundle of %s', (app) => {
 
   test('has a source map, and the licence of every package in it', async () => {
     const bundle = path.join(folder, app)
-    const entries = ['apps', 'packages', `${app}.licences.txt`, `${app}.mjs`, `${app}.mjs.map`]
-    expect((await readdir(bundle)).toSorted()).toEqual(entries.toSorted())
+    const expectedNames = ['apps', 'packages', `${app}.licences.txt`, `${app}.mjs`, `${app}.mjs.map`]
+    expect((await readdir(bundle)).toSorted()).toEqual(expectedNames.toSorted())
     const map = JSON.parse(readFileSync(path.join(bundle, `${app}.mjs.map`), 'utf8')) as { sources: string[] }
     expect(map.sources.some((source) => source.endsWith(`apps/${app}/src/serve.ts`))).toBe(true)
     const bundledPackages = new Set(

@@ -22,7 +22,7 @@ export async function bundleApp(app: App, outputFolder: string): Promise<void> {
     cwd: ROOT,
     platform: 'node',
     external: UNBUNDLED,
-    // `depd` calls `eval` with code that names its own variables. A bundle that is not minified keeps these names.
+    // `depd` calls `eval` with code that names variables of `depd`. That works, because a bundle that is not minified keeps the names.
     checks: { eval: false },
     plugins: [rebaseModuleUrls, escapeTaggedTemplates],
   })
@@ -32,7 +32,7 @@ export async function bundleApp(app: App, outputFolder: string): Promise<void> {
     format: 'esm',
     codeSplitting: false,
     sourcemap: true,
-    // V8 keeps the text of the bundle in memory, with two bytes for each character if a single one is outside Latin-1.
+    // V8 keeps the text of the bundle in memory, with two bytes for each character if a single character is outside Latin-1.
     minify: { compress: false, mangle: false, codegen: { asciiOnly: true, removeWhitespace: false } },
     comments: false,
   })
@@ -66,7 +66,7 @@ const rebaseModuleUrls: Plugin = {
   },
 }
 
-/** Escapes characters that `asciiOnly` does not: those in tagged templates, whose tags could read them unescaped. Ours do not. */
+/** Escapes all characters outside ASCII. `asciiOnly` leaves those in tagged templates, because a tag could read the raw text. Our tags do not. */
 const escapeTaggedTemplates: Plugin = {
   name: 'escape-tagged-templates',
   transform: {
@@ -105,7 +105,7 @@ async function copyData(modules: readonly string[], outputFolder: string) {
 }
 
 /**
- * Returns whether a file of a workspace package is copied. All are, except TypeScript, tests, dependencies, README files and
+ * Returns whether a file of a workspace package is copied. All files are, except TypeScript, tests, dependencies, README files and
  * manifests. Some of the copied files, such as the examples of `packages/answers`, are not read by an app.
  *
  * @param relativePath the path within the package

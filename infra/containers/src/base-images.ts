@@ -45,7 +45,7 @@ export function readBaseNames(dockerfile: string): BaseNames {
  * Node that runs this program.
  *
  * @param options.images the third-party images that compose.yaml names
- * @param options.cacheFolder keeps the Debian system for the next run
+ * @param options.cacheFolder the folder in which the Debian system stays for the next run
  * @returns the images that have no stand-in
  */
 export async function createBaseImages(
@@ -53,13 +53,13 @@ export async function createBaseImages(
   options: { names: BaseNames; images: readonly string[]; cacheFolder: string; workFolder: string },
 ): Promise<string[]> {
   const { names, cacheFolder, workFolder } = options
-  const exists = async (name: string) => (await engine.tryPodman('image', 'exists', name)).code === 0
+  const imageExists = async (name: string) => (await engine.tryPodman('image', 'exists', name)).code === 0
   const system = await installDebian(cacheFolder)
-  if (!(await exists(names.node))) {
+  if (!(await imageExists(names.node))) {
     await addNode(system, path.join(workFolder, 'node'))
     await engine.importImage(path.join(workFolder, 'node'), names.node)
   }
-  if (!(await exists(names.distroless))) {
+  if (!(await imageExists(names.distroless))) {
     await unpackDistroless(system, path.join(workFolder, 'distroless'))
     await engine.importImage(path.join(workFolder, 'distroless'), names.distroless, ['USER 65532'])
   }
@@ -69,12 +69,12 @@ export async function createBaseImages(
 /** Installs a minimal Debian with `debootstrap`, unless the cache contains one. Returns its folder. */
 async function installDebian(cacheFolder: string): Promise<string> {
   const system = path.join(cacheFolder, DEBIAN_SUITE)
-  const complete = path.join(cacheFolder, `${DEBIAN_SUITE}.complete`)
-  if (await readFile(complete).catch(() => undefined)) return system
+  const completionMarker = path.join(cacheFolder, `${DEBIAN_SUITE}.complete`)
+  if (await readFile(completionMarker).catch(() => undefined)) return system
   await rm(system, { recursive: true, force: true })
   await mkdir(cacheFolder, { recursive: true })
   await run('debootstrap', '--variant=minbase', DEBIAN_SUITE, system)
-  await writeFile(complete, '')
+  await writeFile(completionMarker, '')
   return system
 }
 
@@ -95,9 +95,9 @@ async function addNode(system: string, folder: string) {
 /** Unpacks the packages of the distroless image, and adds certificates and users. */
 async function unpackDistroless(system: string, folder: string) {
   const archives = path.join(system, 'var/cache/apt/archives')
-  const files = await readdir(archives)
+  const archiveNames = await readdir(archives)
   for (const name of DISTROLESS_PACKAGES) {
-    const file = files.find((each) => each.startsWith(`${name}_`))
+    const file = archiveNames.find((archiveName) => archiveName.startsWith(`${name}_`))
     if (!file) throw new Error(`debootstrap did not install ${name}`)
     await mkdir(folder, { recursive: true })
     await run('dpkg-deb', '--extract', path.join(archives, file), folder)

@@ -15,8 +15,8 @@ export interface Engine extends AsyncDisposable {
   importImage(folder: string, name: string, changes?: readonly string[]): Promise<void>
 }
 
-const MAX_BUFFER = 64 * 1024 * 1024
-const COMMAND_MS = 1_200_000
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+const COMMAND_TIMEOUT_MS = 1_200_000
 
 /**
  * Prepares the engine in a folder, and removes what an earlier run left there, except images.
@@ -25,10 +25,10 @@ const COMMAND_MS = 1_200_000
  */
 export async function startEngine(folder: string, { keepImages = false } = {}): Promise<Engine> {
   await mkdir(folder, { recursive: true })
-  const config = path.join(folder, 'containers.conf')
+  const configFile = path.join(folder, 'containers.conf')
   // A pod has no option for limits. These are low enough for every machine: a container may not exceed its host's limits.
   await writeFile(
-    config,
+    configFile,
     `[containers]
 default_ulimits = ["nofile=20000:20000", "nproc=20000:20000"]
 [engine]
@@ -41,8 +41,8 @@ network_config_dir = "${path.join(folder, 'networks')}"
 `,
   )
   const storage = ['--root', path.join(folder, 'storage'), '--runroot', path.join(folder, 'run')]
-  const env = { ...process.env, CONTAINERS_CONF: config }
-  const options = { env, maxBuffer: MAX_BUFFER, timeout: COMMAND_MS }
+  const env = { ...process.env, CONTAINERS_CONF: configFile }
+  const options = { env, maxBuffer: MAX_OUTPUT_BYTES, timeout: COMMAND_TIMEOUT_MS }
   const run = async (program: string, args: readonly string[]) =>
     (await promisify(execFile)(program, [...storage, ...args], options)).stdout.trim()
   const podman = (...args: readonly string[]) => run('podman', args)

@@ -22,7 +22,7 @@ export async function observeHardening(
   return JSON.parse(await evaluateInContainer(running, container, code)) as object
 }
 
-/** The observation that `observeHardening` must return, except the limit of core dumps. */
+/** What `observeHardening` must return for a hardened container, apart from `cores`, the limit of core dumps. */
 export const HARDENED = {
   uid: '65532',
   gid: '65532',

@@ -73,19 +73,19 @@ async function createSecrets(engine: Engine, app: AppName, options: PlayOptions)
     'smtp-url': readSetting(compose, app, 'SMTP_URL'),
     ...Object.fromEntries(await Promise.all(fileValues)),
   }
-  const variables = Object.fromEntries(
+  const variablesSecret = Object.fromEntries(
     Object.entries(values).map(([key, value = '']) => [key, Buffer.from(value).toString('base64')]),
   )
   const name = `${app}-secrets`
-  const files = {
+  const filesSecret = {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: toFilesSecretName(name) },
     data: values,
   }
   for (const [secret, content] of [
-    [name, variables],
-    [toFilesSecretName(name), files],
+    [name, variablesSecret],
+    [toFilesSecretName(name), filesSecret],
   ] as const) {
     const file = path.join(workFolder, `${secret}.json`)
     await writeFile(file, JSON.stringify(content), { mode: 0o600 })
@@ -104,7 +104,7 @@ const toFilesSecretName = (secret: string) => `${secret}-files`
 const readSetting = (compose: Compose, app: AppName, name: string): string | undefined =>
   compose.services[`${app}-1`]?.environment[`${app.toUpperCase()}_${name}`]
 
-/** The settings, without their prefix, whose values in the base are replaced here, as an overlay does. */
+/** The settings, without their prefix, whose values in the base are replaced by those of compose.yaml, as an overlay would replace them. */
 const OVERLAY_SETTINGS = ['ORIGIN', 'MCP_PUBLIC_ORIGIN', 'TRUSTED_PROXIES']
 
 /** Creates an app's ConfigMap from the base. Values in compose.yaml replace those of `OVERLAY_SETTINGS`. */
@@ -119,7 +119,7 @@ function createConfigMap(app: AppName, compose: Compose) {
 
 /**
  * Adapts a pod template to podman 4.3. Removes probes (podman runs them with `curl`, which our images lack) and ports (podman
- * would publish them on the host). Forbids pulling images. Sets `optional` on each Secret, without which podman fails.
+ * would publish them on the host). Forbids pulling images. Sets `optional` on each Secret, because podman fails without it.
  */
 function adaptToPodman(template: z.infer<typeof PodTemplate>): z.infer<typeof PodTemplate> {
   const adaptContainer = (container: z.infer<typeof Container>) => ({
@@ -192,8 +192,8 @@ export async function playDeployments(
     await createSecrets(engine, app, options)
     const deployment = Deployment.parse(findManifest('Deployment', app))
     const { spec } = deployment
-    const adapted = { ...deployment, spec: { ...spec, template: adaptToPodman(spec.template) } }
-    await playManifests(engine, [createConfigMap(app, options.compose), adapted], {
+    const adaptedDeployment = { ...deployment, spec: { ...spec, template: adaptToPodman(spec.template) } }
+    await playManifests(engine, [createConfigMap(app, options.compose), adaptedDeployment], {
       ...options,
       name: app,
       service: `${app}-1`,

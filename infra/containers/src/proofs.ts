@@ -16,12 +16,17 @@ const AUTH = [NODE, '--disable-proto=throw', 'auth.mjs']
  * which addresses the network `front` assigns.
  */
 export async function proveNetworks(running: RunningTopology): Promise<Proof[]> {
-  const routes = `console.log(fs.readFileSync('/proc/net/route', 'utf8').split('\\n').some((line) => line.split('\\t')[1] === '00000000'))`
+  // In /proc/net/route, a default route has the destination 0.0.0.0, in hexadecimal.
+  const printHasDefaultRoute = `console.log(fs.readFileSync('/proc/net/route', 'utf8').split('\\n').some((line) => line.split('\\t')[1] === '00000000'))`
   for (const name of ['resource-1', 'resource-2'])
-    expectEqual(`${name} has a route out`, await evaluateInContainer(running, name, routes), 'false')
+    expectEqual(
+      `${name} has a route out`,
+      await evaluateInContainer(running, name, printHasDefaultRoute),
+      'false',
+    )
   expectEqual(
     'auth-1 has a route out, for documents of clients',
-    await evaluateInContainer(running, 'auth-1', routes),
+    await evaluateInContainer(running, 'auth-1', printHasDefaultRoute),
     'true',
   )
   const { engine } = running
@@ -164,7 +169,7 @@ export async function proveRevocation(
   expectEqual('after the revocation', await listStatuses(revokedToken), [401, 401, 401])
   expectEqual('the other token', await listStatuses(otherToken), [200, 200, 200])
   const command = [...AUTH, 'stop', '--all-tokens', '--reason', 'container test']
-  // A connection to a store can time out just after containers have started. The command must then be run again.
+  // A connection to a store can time out just after containers have started. So the command is repeated until it succeeds.
   await waitFor('`stop --all-tokens`', async () =>
     (await running.engine.tryPodman('exec', auth, ...command)).code === 0 ? true : undefined,
   )
@@ -207,7 +212,7 @@ export async function proveRotation(running: RunningTopology): Promise<Proof[]> 
   const [leakedKid = ''] = keysBefore
   await topology.exec('auth-1', ...AUTH, 'keys', 'revoke', leakedKid, '--reason', 'container test')
   const remainingKids = bothKeys.filter((kid) => kid !== leakedKid)
-  await waitFor('the end of the old key', async () =>
+  await waitFor('the removal of the old key from the key set', async () =>
     (await listKeys()).includes(leakedKid) ? undefined : true,
   )
   expectEqual('the key set', await listKeys(), remainingKids)

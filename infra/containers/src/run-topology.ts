@@ -17,7 +17,7 @@ export interface Topology {
   waitUntilHealthy(service: string): Promise<void>
 }
 
-const HEALTHY_MS = 240_000
+const HEALTHY_TIMEOUT_MS = 240_000
 const POLL_MS = 100
 /** Limits low enough for every machine: a container may not exceed its host's limits. */
 const LIMITS = ['--ulimit=nofile=20000:20000', '--ulimit=nproc=20000:20000']
@@ -59,7 +59,7 @@ export async function runTopology(
 
   async function waitUntilHealthy(name: string): Promise<void> {
     for (
-      const deadline = performance.now() + HEALTHY_MS;
+      const deadline = performance.now() + HEALTHY_TIMEOUT_MS;
       performance.now() < deadline;
       await sleep(POLL_MS)
     ) {

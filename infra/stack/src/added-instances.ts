@@ -101,16 +101,16 @@ async function serveAddition(
   signal: AbortSignal,
 ): Promise<void> {
   const send = (message: Message) => void socket.write(`${JSON.stringify(message)}\n`)
-  const released = Promise.withResolvers<void>()
-  for (const event of ['end', 'close', 'error']) socket.on(event, () => released.resolve())
-  signal.addEventListener('abort', () => released.resolve())
+  const stopRequest = Promise.withResolvers<void>()
+  for (const event of ['end', 'close', 'error']) socket.on(event, () => stopRequest.resolve())
+  signal.addEventListener('abort', () => stopRequest.resolve())
   try {
-    const app = await readApp(socket, released.promise)
+    const app = await readApp(socket, stopRequest.promise)
     if (!app) return
     {
       await using instance = await add(app)
       send({ kind: 'progress', text: instance.announcement })
-      await released.promise
+      await stopRequest.promise
       const reason = signal.aborted ? 'The stack is stopping. ' : ''
       send({
         kind: 'progress',
@@ -128,16 +128,16 @@ async function serveAddition(
 /**
  * Reads the first line, of at most 99 characters, and ignores what follows.
  *
- * @returns undefined if the line names no app, or if `released` resolves first
+ * @returns undefined if the line names no app, or if `stopRequested` resolves first
  */
-async function readApp(socket: Socket, released: Promise<void>): Promise<AppName | undefined> {
+async function readApp(socket: Socket, stopRequested: Promise<void>): Promise<AppName | undefined> {
   const line = Promise.withResolvers<string>()
   let received = ''
   socket.setEncoding('utf8').on('data', (text: string) => {
     received = `${received}${text}`.slice(0, 100)
     if (received.includes('\n')) line.resolve(received)
   })
-  const name = (await Promise.race([line.promise, released.then(() => '')])).split('\n')[0]
+  const name = (await Promise.race([line.promise, stopRequested.then(() => '')])).split('\n')[0]
   return name === 'auth' || name === 'resource' ? name : undefined
 }
 

@@ -49,14 +49,14 @@ const readManifest = (root: string, packageFolder: string) =>
 
 /** Finds the folder of an installed dependency. @throws {Error} if it is not installed */
 function findInstalled(root: string, packageFolders: readonly string[], name: string): string {
-  const installed = [...packageFolders, 'node_modules/.pnpm']
+  const installedFolder = [...packageFolders, 'node_modules/.pnpm']
     .map((packageFolder) => path.join(root, packageFolder, 'node_modules', name))
     .find((candidate) => existsSync(candidate))
-  if (!installed) throw new Error(`that commit needs ${name}, which is not installed here`)
-  return realpathSync(installed)
+  if (!installedFolder) throw new Error(`that commit needs ${name}, which is not installed here`)
+  return realpathSync(installedFolder)
 }
 
-/** Selects the settings in `env` that an app's code below `root` names. The app would refuse others. */
+/** Selects the settings in `env` that an app's code below `root` names. The app would refuse to start with any other. */
 export function selectKnownSettings(
   root: string,
   app: AppName,

@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises'
 import path from 'node:path'
 
-/** The programs that the stack and the tests run and that are not npm packages, with the Debian packages that contain them. */
+/** The Debian package of each program that the stack and the tests run and that is not an npm package. */
 const PACKAGES = {
   caddy: 'caddy',
   chromium: 'chromium',
@@ -30,16 +30,18 @@ export async function findDebianPrograms<const Names extends readonly DebianProg
   names: Names,
   searchPath: string,
 ): Promise<Record<Names[number], string>> {
-  const entries = await Promise.all(
+  const foundPrograms = await Promise.all(
     names.map(async (name) => [name, await findProgram(name, searchPath)] as const),
   )
-  const missingPackages = [...new Set(entries.filter(([, file]) => !file).map(([name]) => PACKAGES[name]))]
+  const missingPackages = [
+    ...new Set(foundPrograms.filter(([, file]) => !file).map(([name]) => PACKAGES[name])),
+  ]
   if (missingPackages.length > 0) {
     throw new MissingPrograms(
       `Missing: ${missingPackages.join(', ')}. On Debian: apt-get install ${missingPackages.join(' ')}`,
     )
   }
-  return Object.fromEntries(entries) as Record<Names[number], string>
+  return Object.fromEntries(foundPrograms) as Record<Names[number], string>
 }
 
 async function findProgram(name: string, searchPath: string): Promise<string | undefined> {

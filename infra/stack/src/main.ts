@@ -25,7 +25,7 @@ async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promis
   const { port, folder, instances, basePort, processEnv } = start
   const shutdownSignal = waitForShutdownSignal()
   print('Starting the whole topology as plain processes')
-  // Other functions start Caddy and Redis. These programs are looked for here too, so that one error names all missing ones.
+  // Caddy and Redis are found again where they are started. They are looked for here too, so that one error names all missing programs.
   const programs = await findDebianPrograms(
     ['prometheus', 'caddy', 'redis-server'],
     process.env['PATH'] ?? '',
@@ -61,11 +61,11 @@ async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promis
     scrapeSeconds: 5,
   })
   print(`Prometheus     ${prometheus.url}`)
-  const supervise = (each: SupervisedProcess) =>
-    superviseProcess(each, { print, shouldRestart: start.shouldRestart })
+  const supervise = (supervised: SupervisedProcess) =>
+    superviseProcess(supervised, { print, shouldRestart: start.shouldRestart })
   using supervision = new DisposableStack()
-  for (const each of [...stack.auth, ...stack.resource, stack.gateway, stack.redis, prometheus])
-    supervision.use(supervise(each))
+  for (const supervised of [...stack.auth, ...stack.resource, stack.gateway, stack.redis, prometheus])
+    supervision.use(supervise(supervised))
   supervision.use(supervise(toSupervisedPostgres(stack)))
   await using _additions = await serveAdditions(folder, (app) =>
     addInstance(app, { stack, prometheus, supervise }),
@@ -96,7 +96,7 @@ async function addInstance(
   },
 ) {
   const instance = await stack.addInstance(app)
-  await prometheus.scrape(stack).catch(async (error: unknown) => {
+  await prometheus.setTargets(stack).catch(async (error: unknown) => {
     await stack.removeInstance(app, instance)
     throw error
   })
@@ -108,7 +108,7 @@ async function addInstance(
       supervision[Symbol.dispose]()
       print(`${instance.name} is leaving the stack`)
       await stack.removeInstance(app, instance)
-      await prometheus.scrape(stack)
+      await prometheus.setTargets(stack)
     },
   }
 }
@@ -121,7 +121,7 @@ function toSupervisedPostgres({ postgres }: Stack): SupervisedProcess {
   return {
     name: 'PostgreSQL',
     logFile: postgres.dir,
-    async crashed(signal) {
+    async waitForCrash(signal) {
       while (server.isRunning && !signal.aborted)
         await sleep(POSTGRES_POLL_MS, undefined, { signal }).catch(() => {})
       return 'its process is gone'

@@ -20,7 +20,7 @@ export interface ManagedProcess extends AsyncDisposable {
    *
    * @returns the cause: `exit code 1` or `signal SIGKILL`
    */
-  crashed(): Promise<string>
+  waitForCrash(): Promise<string>
   /**
    * Starts the process again, and waits until it is ready. `stop` may be called meanwhile.
    *
@@ -38,14 +38,14 @@ interface ManagedProcessOptions {
   readonly logFile: string
   /** A part of the output that shows that the process is ready. */
   readonly readyLine: string
-  /** The maximum time until it is ready; by default 180 000. */
+  /** The maximum time until the process is ready, in milliseconds; by default 180,000. */
   readonly startMs?: number
-  /** The time that the process has to end before it receives SIGKILL; by default 15 000. */
+  /** The time that the process has to end before it receives SIGKILL, in milliseconds; by default 15,000. */
   readonly stopMs?: number
 }
 
-const START_MS = 180_000
-const STOP_MS = 15_000
+const DEFAULT_START_MS = 180_000
+const DEFAULT_STOP_MS = 15_000
 
 /**
  * Starts a process and waits until it is ready.
@@ -65,7 +65,7 @@ export async function startManagedProcess(options: ManagedProcessOptions): Promi
       return isAlive(currentRun.child)
     },
     stop: (signal) => stop(currentRun, signal),
-    crashed: () => currentRun.crashed,
+    waitForCrash: () => currentRun.crashed,
     async start() {
       if (isAlive(currentRun.child)) throw new Error(`${options.name} is already running`)
       currentRun = launch(options)
@@ -92,7 +92,7 @@ const MAX_TAIL_CHARACTERS = 2_000
 
 /** Starts the process. `started` resolves when it is ready. */
 function launch(options: ManagedProcessOptions): Run & { readonly started: Promise<void> } {
-  const { startMs = START_MS, stopMs = STOP_MS } = options
+  const { startMs = DEFAULT_START_MS, stopMs = DEFAULT_STOP_MS } = options
   const [program = '', ...args] = options.command
   const log = createWriteStream(options.logFile, { flags: 'a', mode: 0o600 })
   const child = spawn(program, args, {

@@ -4,7 +4,7 @@ import { openStores } from '@plainpath/auth/stores'
 import { createLog } from '@plainpath/http'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { DATA_DIRECTORY_LOCK, openDataDirectory } from '@plainpath/local/data-directory'
-import { ensureEmbeddedDatabases, migrateBoth } from '@plainpath/local/databases'
+import { ensureEmbeddedDatabases, migrateBothApps } from '@plainpath/local/databases'
 import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { LocalError } from '@plainpath/local/settings'
 import { serviceUrls } from '@plainpath/metadata'
@@ -81,7 +81,7 @@ export async function openStackStores(options: {
       maxMemoryMb: options.redisMb ?? 256,
     }),
   )
-  await migrateBoth(databases)
+  await migrateBothApps(databases)
   await publishFirstGuides(databases.RESOURCE_DATABASE_URL, new Date())
   const addresses = { ...databases, AUTH_REDIS_URL: redis.urls.auth, RESOURCE_REDIS_URL: redis.urls.resource }
   const env = {

@@ -12,8 +12,8 @@ export interface PostgresProcess {
   stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
   /** Starts the server unless it is running. Resolves when it accepts connections. */
   start(): Promise<void>
-  /** Freezes the server and all its processes (SIGSTOP), or lets them continue. */
-  freeze(frozen: boolean): void
+  /** Freezes the server and all its processes (SIGSTOP), or lets them continue if `shouldFreeze` is false. */
+  freeze(shouldFreeze: boolean): void
   readonly isRunning: boolean
 }
 
@@ -23,7 +23,7 @@ const START_MS = 30_000
 /**
  * Creates the controls of a server.
  *
- * @param command the command that starts the server; by default that of the running server
+ * @param command the command that starts the server; by default the one that started the running server
  * @throws {Error} if there is no command and the server is not running
  */
 export function createPostgresProcess(
@@ -36,11 +36,12 @@ export function createPostgresProcess(
     get isRunning() {
       return findRunningServer(dir) !== undefined
     },
-    freeze(frozen) {
+    freeze(shouldFreeze) {
       const pid = findRunningServer(dir)?.pid
       if (pid === undefined) throw new Error('PostgreSQL is not running')
-      // The server is frozen first, so that it cannot start another process meanwhile.
-      for (const each of [pid, ...listChildren(pid)]) process.kill(each, frozen ? 'SIGSTOP' : 'SIGCONT')
+      // The server is shouldFreeze first, so that it cannot start another process meanwhile.
+      for (const serverPid of [pid, ...listChildren(pid)])
+        process.kill(serverPid, shouldFreeze ? 'SIGSTOP' : 'SIGCONT')
     },
     async stop(signal) {
       const pid = findRunningServer(dir)?.pid

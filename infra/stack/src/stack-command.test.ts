@@ -46,7 +46,7 @@ test.for(['--tracing', 'start'])('rejects the argument %s and prints the usage',
   expect(parse({}, arg)).toEqual({ kind: 'usage-error', text: expect.stringContaining(STACK_USAGE) })
 })
 
-test('options set the number of instances, fixed ports, and whether processes are restarted', () => {
+test('the options set the number of instances, the fixed ports, and whether processes are restarted', () => {
   expect(parse({}, '--auth', '1', '--resource=9', '--base-port', '9000', '--no-restart')).toMatchObject({
     kind: 'start',
     instances: { auth: 1, resource: 9 },
@@ -71,7 +71,7 @@ test.for([
   expect(parse({}, option, value)).toEqual({ kind: 'usage-error', text })
 })
 
-test('--add names the app, and the folder of the running stack', () => {
+test('--add names the app, and DATA_DIR the folder of the running stack', () => {
   const add = { kind: 'add', app: 'resource', folder: '/project/there' }
   expect(parse({ DATA_DIR: 'there' }, '--add', 'resource')).toEqual(add)
 })

@@ -27,8 +27,8 @@ export function formatEnv(env: Readonly<Record<string, string>>): string {
  */
 export async function writeStackEnv(folder: string, env: Readonly<Record<string, string>>): Promise<string> {
   const file = path.join(folder, STACK_ENV_FILE_NAME)
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, formatEnv(env), { mode: 0o600, flag: 'w' })
-  await rename(draft, file)
+  const temporaryFile = `${file}.${process.pid}`
+  await writeFile(temporaryFile, formatEnv(env), { mode: 0o600, flag: 'w' })
+  await rename(temporaryFile, file)
   return file
 }

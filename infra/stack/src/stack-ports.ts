@@ -8,6 +8,9 @@ export const MAX_INSTANCES = 9
 /** The size of the range of fixed ports, which starts at the base port. */
 export const FIXED_PORT_COUNT = 100
 
+/** The number of ports of an instance: public, operations and internal. Only auth uses the last one. */
+const PORTS_PER_INSTANCE = 3
+
 /** The ports of all processes of a stack except the gateway. */
 export interface StackPorts {
   /** If undefined, the server picks a port. */
@@ -40,7 +43,7 @@ export const assignFixedPorts = (base: number): StackPorts => ({
  */
 export async function findFreeStackPorts(instances: number): Promise<StackPorts> {
   const [redis = 0, prometheus = 0, mailbox = 0, smtp = 0, ...appPorts] = await reserveFreePorts(
-    4 + instances * 6,
+    4 + instances * 2 * PORTS_PER_INSTANCE,
   )
   return {
     postgres: undefined,
@@ -49,8 +52,11 @@ export async function findFreeStackPorts(instances: number): Promise<StackPorts>
     mailbox,
     smtp,
     app(app, number) {
-      const offset = (number - 1) * 6 + (app === 'auth' ? 0 : 3)
-      const [publicPort = 0, operations = 0, internal = 0] = appPorts.slice(offset, offset + 3)
+      const offset = ((number - 1) * 2 + (app === 'auth' ? 0 : 1)) * PORTS_PER_INSTANCE
+      const [publicPort = 0, operations = 0, internal = 0] = appPorts.slice(
+        offset,
+        offset + PORTS_PER_INSTANCE,
+      )
       return { public: publicPort, operations, internal }
     },
   }

@@ -39,7 +39,7 @@ export async function startApp(options: {
   const { app, ports, folder, wrapper = [], root = ROOT } = options
   const prefix = app.toUpperCase()
   const appSettings = Object.entries(options.env).filter(([name]) => name.startsWith(`${prefix}_`))
-  const child = await startManagedProcess({
+  const appProcess = await startManagedProcess({
     name: `${app}-${options.number}`,
     command: [...wrapper, process.execPath, ...buildAppCommand(app, options.nodeOptions, root), 'serve'],
     env: {
@@ -54,7 +54,7 @@ export async function startApp(options: {
     logFile: path.join(folder, `${app}-${options.number}.log`),
     readyLine: options.readyLine ?? '"msg":"listening"',
   })
-  return Object.assign(child, { ports })
+  return Object.assign(appProcess, { ports })
 }
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -74,7 +74,7 @@ const buildAppCommand = (
  */
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/plainpath') }
 
-const COMPILATIONS = new Map<string, Promise<void>>()
+const compilations = new Map<string, Promise<void>>()
 
 /**
  * Compiles both apps, so that later starts need not strip types. In one process, the same code is compiled only once under the
@@ -84,8 +84,8 @@ const COMPILATIONS = new Map<string, Promise<void>>()
  */
 export function compileApps(nodeOptions: readonly string[] = [], root = ROOT): Promise<void> {
   const key = [root, ...nodeOptions].join(' ')
-  const compilation = COMPILATIONS.get(key) ?? runHelp(nodeOptions, root)
-  COMPILATIONS.set(key, compilation)
+  const compilation = compilations.get(key) ?? runHelp(nodeOptions, root)
+  compilations.set(key, compilation)
   return compilation
 }
 

@@ -8,7 +8,7 @@ const CADDYFILE = fileURLToPath(new URL('../../gateway/Caddyfile', import.meta.u
 /**
  * Starts Caddy with the Caddyfile of the project, without TLS.
  *
- * @param options.auth addresses such as `127.0.0.1:8081`; `options.resource` likewise
+ * @param options.auth the addresses of all instances of auth, such as `127.0.0.1:8081`; `options.resource` likewise
  * @param options.logHealthChecks by default true. Set it to false if nothing listens on some of the addresses: Caddy would log
  *   each failed check, ten times a second for each instance
  */
@@ -21,7 +21,7 @@ export async function startGateway(options: {
   logHealthChecks?: boolean
 }): Promise<ManagedProcess> {
   const { logHealthChecks = true } = options
-  return startGatewayWith(
+  return startGatewayWithVariables(
     {
       PLAINPATH_ORIGIN: `http://localhost:${options.port}`,
       PLAINPATH_MCP_PUBLIC_ORIGIN: toPublicMcpOrigin(options.port),
@@ -54,7 +54,7 @@ async function writeQuietCaddyfile(folder: string): Promise<string> {
   return file
 }
 
-/** Returns the origin of the public MCP server behind a local gateway. Its host must differ from `localhost`, the main one. */
+/** Returns the origin of the public MCP server behind a local gateway. Its host must differ from `localhost`, the host of the main origin. */
 export const toPublicMcpOrigin = (port: number) => `http://127.0.0.1:${port}`
 
 /**
@@ -62,7 +62,7 @@ export const toPublicMcpOrigin = (port: number) => `http://127.0.0.1:${port}`
  *
  * @param variables the environment variables that the Caddyfile reads
  */
-export function startGatewayWith(
+export function startGatewayWithVariables(
   variables: Readonly<Record<string, string>>,
   { program, folder }: { program: string; folder: string },
   caddyfile = CADDYFILE,

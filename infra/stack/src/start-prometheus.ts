@@ -12,7 +12,7 @@ type Instances = Readonly<Record<AppName, readonly RunningApp[]>>
 export interface Prometheus extends ManagedProcess {
   readonly url: string
   /** Replaces the list of scraped instances. Prometheus watches the list and notices the change. */
-  scrape(instances: Instances): Promise<void>
+  setTargets(instances: Instances): Promise<void>
 }
 
 /** Starts Prometheus with the alert rules of the project. It scrapes every instance and stores its data in `folder`. */
@@ -24,34 +24,34 @@ export async function startPrometheus(options: {
   scrapeSeconds: number
 }): Promise<Prometheus> {
   const { port, folder, scrapeSeconds } = options
-  const targetsFile = (app: AppName) => path.join(folder, `prometheus-${app}.json`)
+  const toTargetsFile = (app: AppName) => path.join(folder, `prometheus-${app}.json`)
   const writeTargets = async (instances: Instances) => {
     for (const app of ['auth', 'resource'] as const) {
       const targets = instances[app].map(({ name, ports }) => ({
         targets: [`127.0.0.1:${ports.operations}`],
         labels: { instance: name },
       }))
-      // The file is written under another name first, so that Prometheus never reads an incomplete one.
-      const draft = `${targetsFile(app)}.draft`
-      await writeFile(draft, JSON.stringify(targets, null, 2))
-      await rename(draft, targetsFile(app))
+      // The file is written under another name first, so that Prometheus never reads an incomplete file.
+      const temporaryFile = `${toTargetsFile(app)}.temporaryFile`
+      await writeFile(temporaryFile, JSON.stringify(targets, null, 2))
+      await rename(temporaryFile, toTargetsFile(app))
     }
   }
   let lastWrite: Promise<void> = Promise.resolve()
-  // The writes run one after another, since concurrent ones would rename the same draft.
-  const scrape = (instances: Instances) => {
+  // The writes run one after another, since concurrent ones would rename the same temporary file.
+  const setTargets = (instances: Instances) => {
     lastWrite = lastWrite.catch(() => {}).then(() => writeTargets(instances))
     return lastWrite
   }
-  const scrapeJob = (app: AppName) => ({
+  const createScrapeJob = (app: AppName) => ({
     job_name: app,
-    file_sd_configs: [{ files: [targetsFile(app)] }],
+    file_sd_configs: [{ files: [toTargetsFile(app)] }],
   })
-  await scrape(options.apps)
+  await setTargets(options.apps)
   const configuration = {
     global: { scrape_interval: `${scrapeSeconds}s`, scrape_timeout: `${scrapeSeconds}s` },
     rule_files: [RULES],
-    scrape_configs: [scrapeJob('auth'), scrapeJob('resource')],
+    scrape_configs: [createScrapeJob('auth'), createScrapeJob('resource')],
   }
   // JSON is valid YAML.
   const file = path.join(folder, 'prometheus.json')
@@ -69,5 +69,5 @@ export async function startPrometheus(options: {
     logFile: path.join(folder, 'prometheus.log'),
     readyLine: 'Server is ready to receive web requests',
   })
-  return Object.assign(prometheus, { url: `http://127.0.0.1:${port}`, scrape })
+  return Object.assign(prometheus, { url: `http://127.0.0.1:${port}`, setTargets })
 }

@@ -47,6 +47,7 @@ export interface Stack extends AsyncDisposable {
   readonly gateway: ManagedProcess
   readonly redis: RunningRedis
   readonly postgres: EmbeddedPostgres
+  /** The settings of both apps. They lack the ports, and `RESOURCE_AUTH_URL` is only a placeholder. */
   readonly env: Readonly<Record<string, string>>
   /**
    * Starts one more instance of an app. The gateway finds it by its health check.
@@ -58,7 +59,7 @@ export interface Stack extends AsyncDisposable {
   removeInstance(app: AppName, instance: RunningApp): Promise<void>
 }
 
-/** The database connections of one auth instance and one resource instance: 14 and 12. */
+/** The database connections of one auth instance (14) and one resource instance (12), together. */
 const CONNECTIONS_PER_PAIR = 26
 /** Connections for commands and tests, and those that PostgreSQL reserves. */
 const OTHER_CONNECTIONS = 48
@@ -126,11 +127,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   opening.defer(async () => {
     // All instances are stopped, even if stopping one of them fails.
     await using stopping = new AsyncDisposableStack()
-    for (const each of [...runningInstances.auth, ...runningInstances.resource]) stopping.use(each)
+    for (const instance of [...runningInstances.auth, ...runningInstances.resource]) stopping.use(instance)
   })
   for (const number of listNumbersTo(instances.auth)) runningInstances.auth.push(await start('auth', number))
   // Each API process receives the addresses of the auth processes that start with the stack, since added ones may stop earlier.
-  const internalUrls = runningInstances.auth.map((each) => `http://127.0.0.1:${each.ports.internal}`)
+  const internalUrls = runningInstances.auth.map(({ ports: { internal } }) => `http://127.0.0.1:${internal}`)
   const { redirectAuth = async (url: string) => url } = options
   const createAuthSettings = async () => ({
     RESOURCE_AUTH_URL: (await Promise.all(internalUrls.map(redirectAuth))).join(','),
@@ -158,7 +159,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     resource: new Set(listNumbersTo(instances.resource)),
   }
   const addInstance = async (app: AppName): Promise<RunningApp> => {
-    const number = listNumbersTo(maxInstances).find((each) => !usedNumbers[app].has(each))
+    const number = listNumbersTo(maxInstances).find((candidate) => !usedNumbers[app].has(candidate))
     if (number === undefined)
       throw new LocalError(
         `The stack already runs ${maxInstances} instances of ${app}, which is the maximum.`,

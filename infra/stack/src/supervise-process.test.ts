@@ -1,26 +1,26 @@
 import { expect, test } from 'vitest'
 import { type SupervisedProcess, superviseProcess } from './supervise-process.ts'
 
-/** Creates a process that the test can end. The first `failures` restarts fail. */
-function endableProcess(failures = 0) {
+/** Creates a process that the test can end. The first `failureCount` restarts fail. */
+function createEndableProcess(failureCount = 0) {
   let ended = Promise.withResolvers<string>()
-  let starts = 0
+  let startCount = 0
   const supervised: SupervisedProcess = {
     name: 'auth-1',
     logFile: '/auth-1.log',
-    crashed: () => ended.promise,
+    waitForCrash: () => ended.promise,
     async start() {
-      starts += 1
-      if (starts <= failures) throw new Error('auth-1 ended (1):\nthe end of its output')
+      startCount += 1
+      if (startCount <= failureCount) throw new Error('auth-1 ended (1):\nthe end of its output')
       ended = Promise.withResolvers()
     },
   }
-  return { supervised, end: (reason: string) => ended.resolve(reason), starts: () => starts }
+  return { supervised, end: (reason: string) => ended.resolve(reason), countStarts: () => startCount }
 }
 
 test('a process that ends by itself is announced and restarted, with a pause that doubles', async () => {
   const lines: string[] = []
-  const { supervised, end } = endableProcess(2)
+  const { supervised, end } = createEndableProcess(2)
   using _ = superviseProcess(supervised, {
     print: (line) => lines.push(line),
     shouldRestart: true,
@@ -44,7 +44,7 @@ test('a process that ends by itself is announced and restarted, with a pause tha
 })
 
 test('an ended process is announced and not started again if restarts are off', async () => {
-  const { supervised, end, starts } = endableProcess()
+  const { supervised, end, countStarts } = createEndableProcess()
   const lines: string[] = []
   using _ = superviseProcess(supervised, {
     print: (line) => lines.push(line),
@@ -56,11 +56,11 @@ test('an ended process is announced and not started again if restarts are off', 
   expect(lines).toEqual([
     'auth-1 ended unexpectedly (exit code 0), see /auth-1.log. It will not be restarted (--no-restart).',
   ])
-  expect(starts()).toBe(0)
+  expect(countStarts()).toBe(0)
 })
 
 test('a process whose supervision has ended is not restarted', async () => {
-  const { supervised, end, starts } = endableProcess()
+  const { supervised, end, countStarts } = createEndableProcess()
   const announced = Promise.withResolvers<string>()
   const supervision = superviseProcess(supervised, {
     print: announced.resolve,
@@ -71,9 +71,9 @@ test('a process whose supervision has ended is not restarted', async () => {
   await announced.promise
   supervision[Symbol.dispose]()
   // Another process, whose pause is longer, is restarted meanwhile.
-  const other = endableProcess()
+  const other = createEndableProcess()
   using _ = superviseProcess(other.supervised, { print: () => {}, shouldRestart: true, firstPauseMs: 100 })
   other.end('exit code 1')
-  await expect.poll(other.starts).toBe(1)
-  expect(starts()).toBe(0)
+  await expect.poll(other.countStarts).toBe(1)
+  expect(countStarts()).toBe(0)
 })

@@ -9,9 +9,11 @@ export interface SupervisedProcess {
    *
    * @returns the cause, such as `exit code 1`
    */
-  crashed(signal: AbortSignal): Promise<string>
+  waitForCrash(signal: AbortSignal): Promise<string>
   /**
-   * @param signal aborted when the supervision ends, after which nothing else stops the process
+   * Starts the process again, and waits until it is ready.
+   *
+   * @param signal aborted when the supervision ends. After that, only this function can stop the process that it starts
    * @throws {Error} when it does not become ready
    */
   start(signal: AbortSignal): Promise<void>
@@ -21,7 +23,7 @@ interface SupervisionOptions {
   readonly print: (line: string) => void
   /** True to restart the process; false to only print that it ended. */
   readonly shouldRestart: boolean
-  /** The pause before the first restart; by default 1 000. */
+  /** The pause before the first restart, in milliseconds; by default 1,000. */
   readonly firstPauseMs?: number
 }
 
@@ -29,8 +31,8 @@ const FIRST_PAUSE_MS = 1_000
 const MAX_PAUSE_MS = 60_000
 
 /**
- * Prints a line when a process ends without having been stopped, and restarts the process after a pause. The pause doubles each
- * time, up to a minute. When the process has run for longer than a minute, the next pause is the first one again. Disposing ends
+ * Prints a line when a process ends without having been stopped, and restarts it after a pause. The pause doubles each
+ * time, up to a minute. After the process has run for longer than a minute, the next pause is as short as the first one. Disposing ends
  * the supervision, not the process.
  */
 export function superviseProcess(supervised: SupervisedProcess, options: SupervisionOptions): Disposable {
@@ -48,7 +50,7 @@ async function supervise(
   let pauseMs = firstPauseMs
   while (!signal.aborted) {
     const readyAt = performance.now()
-    let reason = `${name} ended unexpectedly (${await supervised.crashed(signal)}), see ${logFile}.`
+    let reason = `${name} ended unexpectedly (${await supervised.waitForCrash(signal)}), see ${logFile}.`
     if (signal.aborted) return
     if (!shouldRestart) return print(`${reason} It will not be restarted (--no-restart).`)
     if (performance.now() - readyAt > MAX_PAUSE_MS) pauseMs = firstPauseMs

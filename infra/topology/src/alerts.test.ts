@@ -36,14 +36,14 @@ interface AlertTests {
 test('each alert has a series that raises it and another that does not', () => {
   const files = ['rules.test.yaml', 'rules-over-hours.test.yaml']
   const tests = files.flatMap((name) => (parse(readInfra(`prometheus/${name}`)) as AlertTests).tests)
-  const tested = tests.flatMap((each) => each.alert_rule_test)
-  const listTested = (isRaised: boolean) => {
-    const matching = tested.filter(({ exp_alerts: alerts }) => alerts.length > 0 === isRaised)
-    return [...new Set(matching.map(({ alertname }) => alertname))].toSorted()
+  const alertTests = tests.flatMap(({ alert_rule_test: alertTest }) => alertTest)
+  const listTestedAlerts = (isRaised: boolean) => {
+    const matchingTests = alertTests.filter(({ exp_alerts: alerts }) => alerts.length > 0 === isRaised)
+    return [...new Set(matchingTests.map(({ alertname }) => alertname))].toSorted()
   }
   const allAlerts = rules.map(({ alert }) => alert).toSorted()
-  expect(listTested(true)).toEqual(allAlerts)
-  expect(listTested(false)).toEqual(allAlerts)
+  expect(listTestedAlerts(true)).toEqual(allAlerts)
+  expect(listTestedAlerts(false)).toEqual(allAlerts)
 })
 
 const EXPECTED_TARGETS = ARROWS.filter(({ from }) => from === 'prometheus').map(
@@ -54,7 +54,7 @@ test('Prometheus scrapes exactly the operations listeners that arrows.ts lists',
   const { scrape_configs: jobs } = parse(readInfra('prometheus/prometheus.yaml')) as {
     scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[]
   }
-  const scraped = jobs.flatMap(({ job_name: job, static_configs: configs }) =>
+  const scrapedTargets = jobs.flatMap(({ job_name: job, static_configs: configs }) =>
     configs.flatMap(({ targets }) =>
       targets.map((target) => {
         const [host = '', port] = target.split(':')
@@ -63,17 +63,17 @@ test('Prometheus scrapes exactly the operations listeners that arrows.ts lists',
       }),
     ),
   )
-  expect([...new Set(scraped)]).toEqual(EXPECTED_TARGETS)
+  expect([...new Set(scrapedTargets)]).toEqual(EXPECTED_TARGETS)
 })
 
 test('the scrape configuration of docs/kubernetes.md selects exactly the listeners that arrows.ts lists', () => {
   const page = readFileSync(path.join(root, 'docs/kubernetes.md'), 'utf8')
   const [, portName] = /container_port_name\], regex: (\S+), action: keep/.exec(page) ?? []
-  const selected = readPods().flatMap(({ label, containers }) =>
+  const selectedTargets = readPods().flatMap(({ label, containers }) =>
     containers
       .flatMap(({ ports }) => ports)
       .filter(({ name }) => name === portName)
       .map(({ containerPort }) => `${label}:${containerPort}`),
   )
-  expect(selected).toEqual(EXPECTED_TARGETS)
+  expect(selectedTargets).toEqual(EXPECTED_TARGETS)
 })

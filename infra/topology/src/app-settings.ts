@@ -5,7 +5,7 @@ import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'
 
 interface InfraSetting {
   readonly name: string
-  readonly required: boolean
+  readonly isRequired: boolean
   /** The default, as a value in the environment; undefined if there is none. */
   readonly default: string | undefined
   /** Returns whether the app accepts a value of the environment. */
@@ -15,7 +15,7 @@ interface InfraSetting {
 const listInfraSettings = (settings: Readonly<Record<string, Setting>>): InfraSetting[] =>
   Object.entries(settings).map(([name, { schema, default: fallback }]) => ({
     name,
-    required: !schema.safeParse(fallback).success,
+    isRequired: !schema.safeParse(fallback).success,
     default: fallback,
     accepts: (text) => schema.safeParse(text).success,
   }))

@@ -73,7 +73,7 @@ test('network policies allow exactly the outgoing connections of arrows.ts, and 
   expect(defaultPolicy?.egress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([53, 53])
 })
 
-test('each policy selects the pods of its name, and each pod has one', () => {
+test('each policy selects the pods that have its name, and each pod has a policy', () => {
   const labels = readPods().map(({ name, label }) => {
     expect(label).toBe(name)
     return name
@@ -117,21 +117,21 @@ test('services of compose.yaml share a network exactly if arrows.ts connects the
     name: COMPOSE_ONLY[parseWorkload(name)] ?? parseWorkload(name),
     networks: listNetworks(service),
   }))
-  const pair = (one: string, other: string) => [one, other].toSorted().join(' + ')
+  const formatPair = (one: string, other: string) => [one, other].toSorted().join(' + ')
   const shared = attached.flatMap((one, index) =>
     attached
       .slice(index + 1)
       .filter((other) => other.networks.some((network) => one.networks.includes(network)))
       .filter((other) => parseApp(one.name) === undefined || parseApp(one.name) !== parseApp(other.name))
-      .map((other) => pair(one.name, other.name)),
+      .map((other) => formatPair(one.name, other.name)),
   )
   const expected = ARROWS.filter(({ from, to }) => from !== 'world' && to !== 'world').map(({ from, to }) =>
-    pair(from, to),
+    formatPair(from, to),
   )
   expect([...new Set(shared)].toSorted()).toEqual([...new Set(expected)].toSorted())
 })
 
-/** Services of compose.yaml that are, on Kubernetes, a second container of a Job; and that Job. */
+/** Maps each service of compose.yaml that is a second container of a Job on Kubernetes to that Job. */
 const COMPOSE_ONLY: Readonly<Record<string, string>> = { 'resource-guides': 'resource-migrate' }
 const parseApp = (name: string) => /^(auth|resource)(-|$)/.exec(name)?.[1]
 

@@ -46,10 +46,10 @@ test('names the files that it created', () => {
   expect(createdFiles).toEqual(expect.arrayContaining(['auth-kek', 'auth-database.env', 'redis.acl']))
 })
 
-test('changes nothing if the command runs again', async () => {
-  const before = readdirSync(folder).map((file) => [file, read(file)])
+test('creates and changes nothing if it runs again', async () => {
+  const filesBefore = readdirSync(folder).map((file) => [file, read(file)])
   expect(await createComposeSecrets(folder, 'http://localhost:8080')).toEqual([])
-  expect(readdirSync(folder).map((file) => [file, read(file)])).toEqual(before)
+  expect(readdirSync(folder).map((file) => [file, read(file)])).toEqual(filesBefore)
 })
 
 test.for([
@@ -72,7 +72,7 @@ test.for([
 })
 
 const LOAD_CONFIG = { auth: loadAuthConfig, resource: loadResourceConfig } as const
-/** Files of which each app has its own. Their names begin with the app's name, since both apps share the folder. */
+/** The files that each app has of its own. In the folder, which both apps share, their names begin with the app's name. */
 const APP_FILES = ['kek', 'hash-key', 'client-secret']
 const CONFIGURED_CONTAINERS = readPods().flatMap(({ name: pod, containers }) =>
   containers
@@ -106,7 +106,7 @@ test.for(CONFIGURED_CONTAINERS)(
   },
 )
 
-test('creates a certificate for the mail catcher that only clients with this CA accept', async () => {
+test('creates a certificate for the mail catcher that only clients that trust it accept', async () => {
   const [key, cert] = [read('mail-key.pem'), read('mail-certificate.pem')]
   const server = createServer({ key, cert }, (socket) => socket.end()).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -45,9 +45,11 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
     expect(container?.startupProbe?.httpGet).toEqual({ path: '/live', port: 'operations' })
     const httpHeaders = [{ name: 'Host', value: GATEWAY_CHECK_HOST }]
     expect(container?.readinessProbe?.httpGet).toEqual({ path: '/', port: 'operations', httpHeaders })
-    const bound = Object.entries(variables).filter(([name]) => /_(OPERATIONS|INTERNAL)_HOST$/.test(name))
-    expect(bound.map(([, value]) => value)).toEqual(bound.map(() => '0.0.0.0'))
-    expect(bound.length).toBe(findPod().containers[0]!.ports.length - 1)
+    const hostSettings = Object.entries(variables).filter(([name]) =>
+      /_(OPERATIONS|INTERNAL)_HOST$/.test(name),
+    )
+    expect(hostSettings.map(([, value]) => value)).toEqual(hostSettings.map(() => '0.0.0.0'))
+    expect(hostSettings.length).toBe(findPod().containers[0]!.ports.length - 1)
   })
 
   test('F-33 are killed between 5 and 10 s after they hang', () => {
@@ -125,16 +127,16 @@ test('the kustomization of the base names every file of the base', () => {
   expect(resources.filter((file) => file.endsWith('.yaml')).toSorted()).toEqual([...files].toSorted())
 })
 
-test('the image has the Node that the project pins, no shell, and a user that is not root', () => {
+test('the image has the Node that the project pins, a base without a shell, and a user that is not root', () => {
   const dockerfile = readInfra('Dockerfile')
-  const pinned = /^nodeVersion: (.+)$/m.exec(
+  const pinnedVersion = /^nodeVersion: (.+)$/m.exec(
     readFileSync(path.join(root, 'pnpm-workspace.yaml'), 'utf8'),
   )?.[1]
-  expect(dockerfile).toContain(`\nARG NODE=${pinned}\n`)
-  const [, last] = dockerfile.split(' AS runtime\n')
+  expect(dockerfile).toContain(`\nARG NODE=${pinnedVersion}\n`)
+  const [, runtimeStage] = dockerfile.split(' AS runtime\n')
   expect(dockerfile).toContain('FROM gcr.io/distroless/cc-debian12:nonroot AS runtime\n')
-  expect(last).toContain('\nUSER 65532:65532\n')
-  expect(last).not.toMatch(/^RUN /m)
+  expect(runtimeStage).toContain('\nUSER 65532:65532\n')
+  expect(runtimeStage).not.toMatch(/^RUN /m)
 })
 
 test('the image compiles both apps with the options with which it runs them', () => {

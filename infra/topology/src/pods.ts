@@ -77,9 +77,9 @@ export interface Pod {
 }
 
 /** Reads the pods that the manifests define, each with the name of its Deployment, Job or CronJob. */
-export const readPods = (): Pod[] => readManifests().flatMap(({ manifest }) => parsePod(manifest))
+export const readPods = (): Pod[] => readManifests().flatMap(({ manifest }) => parsePods(manifest))
 
-function parsePod(manifest: Manifest): Pod[] {
+function parsePods(manifest: Manifest): Pod[] {
   if (!['Deployment', 'Job', 'CronJob'].includes(manifest.kind)) return []
   const { spec } = Owner.parse(manifest)
   const template = spec.template ?? spec.jobTemplate?.spec.template

@@ -5,10 +5,10 @@ import { z } from 'zod'
 
 const INFRA = path.resolve(import.meta.dirname, '../..')
 
-/** Reads a file in `infra`. @param file its path there */
+/** Reads a file, named by its path in `infra`. */
 export const readInfra = (file: string): string => readFileSync(path.join(INFRA, file), 'utf8')
 
-/** Docker takes the value of a variable without one from the shell that starts it, if the shell sets the variable. */
+/** A variable may have no value. Docker then takes the value from the shell that starts it, if the shell sets the variable. */
 const Variables = z.record(
   z.string(),
   z

@@ -52,7 +52,7 @@ const DEPLOYMENTS = APP_NAMES.flatMap((app) => [
 describe.for(DEPLOYMENTS)('$title', ({ app, variables }) => {
   test('sets every required setting, and no variable that is not a setting', () => {
     const names = APP_SETTINGS[app].map(({ name }) => name)
-    const required = APP_SETTINGS[app].filter((setting) => setting.required).map(({ name }) => name)
+    const required = APP_SETTINGS[app].filter(({ isRequired }) => isRequired).map(({ name }) => name)
     expect(required.filter((name) => !variables.has(name))).toEqual([])
     expect([...variables.keys()].filter((name) => name !== NODE_VARIABLE && !names.includes(name))).toEqual(
       [],

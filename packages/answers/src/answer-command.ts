@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { AnswerRequest } from '@plainpath/domain'
 import { answerQuestion } from './answer-question.ts'
-import { packagedKnowledge } from './knowledge.ts'
+import { preparePackagedKnowledge } from './knowledge.ts'
 
 const USAGE = `npm run answer -- "QUESTION" [--fact TRIGGER=true|false]… [--date YYYY-MM-DD] [--answers-version N] [--explain]
 
@@ -29,7 +29,7 @@ const request = AnswerRequest.safeParse({
   question: positionals.join(' '),
   facts: Object.fromEntries(facts),
 })
-const knowledge = packagedKnowledge(ORIGIN)
+const knowledge = preparePackagedKnowledge(ORIGIN)
 const requiredVersion = values['answers-version']
 
 if (values.help || positionals.length === 0) {

@@ -4,11 +4,11 @@ import { loadGuides } from '@plainpath/guides'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { answerQuestion } from './answer-question.ts'
-import { packagedKnowledge, prepareKnowledge } from './knowledge.ts'
+import { prepareKnowledge, preparePackagedKnowledge } from './knowledge.ts'
 import { readLabelledQuestions } from './labelled-question.ts'
 
 const TODAY = new Date('2026-11-23T00:00:00Z')
-const knowledge = packagedKnowledge('https://plainpath.example')
+const knowledge = preparePackagedKnowledge('https://plainpath.example')
 const examples = readLabelledQuestions(new URL('../examples/given.jsonl', import.meta.url))
 
 const ask = (question: string, facts?: Record<string, boolean>) =>
@@ -58,7 +58,7 @@ describe('information', () => {
     expect(laterAnswer.passages.flatMap(({ sources }) => sources).every(({ stale }) => stale)).toBe(true)
   })
 
-  test('does not have a withdrawn section, and then has another version', () => {
+  test('leaves out a withdrawn section, and then has another version', () => {
     const id = 'renew-green-card#when-to-ask-for-a-new-card'
     const knowledgeWithout = prepareKnowledge({
       guides: loadGuides(),
@@ -88,11 +88,11 @@ describe('facts', () => {
     expect(answer.handOff?.findHelp.length).toBeGreaterThan(1)
   })
 
-  test('a false fact removes its question from the checks', () => {
-    const before = ask(question).check.map(({ trigger }) => trigger)
-    expect(before).toContain('long-absence')
-    const after = ask(question, { 'long-absence': false }).check.map(({ trigger }) => trigger)
-    expect(after).not.toContain('long-absence')
+  test('a false fact removes the question of its trigger from the checks', () => {
+    const checkedTriggers = ask(question).check.map(({ trigger }) => trigger)
+    expect(checkedTriggers).toContain('long-absence')
+    const checkedWithFact = ask(question, { 'long-absence': false }).check.map(({ trigger }) => trigger)
+    expect(checkedWithFact).not.toContain('long-absence')
   })
 
   test('a false fact does not cancel a trigger that the question states', () => {
@@ -127,7 +127,7 @@ describe('facts', () => {
     expect(handOff?.doNow[0]).toBe('Talk to a lawyer or an accredited representative today.')
   })
 
-  test('the request schema rejects a fact of an unknown trigger or without a boolean, by its name', () => {
+  test('the request schema names each fact that it rejects, for an unknown trigger or a value that is not a boolean', () => {
     const rejected = AnswerRequest.safeParse({
       question,
       facts: { 'long-absense': true, 'long-absence': 'yes' },
@@ -277,7 +277,7 @@ describe('every answer', () => {
   )
 
   test('matches the schema, and is the same the second time', () => {
-    const sameKnowledge = packagedKnowledge('https://plainpath.example')
+    const sameKnowledge = preparePackagedKnowledge('https://plainpath.example')
     fc.assert(
       fc.property(questions, (question) => {
         const request = { question, facts: undefined }

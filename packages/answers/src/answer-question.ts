@@ -41,7 +41,7 @@ interface Decision {
  * Answers a question from the guides, hands the person to an attorney, or says that no guide answers it.
  * The same arguments give the same answer. The question is neither stored nor logged.
  *
- * @param today the time from which freshness, and the distance of dates in the question, are computed
+ * @param today the time at which the freshness of sources is judged, and from which the distance of dates in the question is counted
  */
 export const answerQuestion = (
   request: AnswerRequest,
@@ -163,9 +163,10 @@ function answerWithHandOff(
 const MIN_GUIDE_SUBJECT_PROBABILITY = 0.3
 
 /**
- * Chooses the sections that answer the general part of a handed-off question: those that its triggers allow. If all triggers are
- * uncertain, the question may be an ordinary one, so all matching sections are allowed; if one of these triggers is urgent, the
- * question must also be likely to be about a guide's subject. If the question has words of another subject, chooses none.
+ * Chooses the sections that answer the general part of a handed-off question. Only sections that its triggers allow may be chosen.
+ * If all triggers are uncertain, the question may be an ordinary one, so every matching section is allowed. An urgent trigger
+ * counts as uncertain only if the question is likely to be about a guide's subject. Chooses none if the question has words of
+ * another subject.
  */
 function chooseGeneralSections(
   statedTriggers: readonly StatedTrigger[],
@@ -221,7 +222,7 @@ function answerOutOfScope(
 const MIN_POSSIBLE_SCORE = 0.1
 
 const findPossibleTriggers = ({ triggers }: QuestionReading): readonly string[] =>
-  triggers.weak.filter(({ score }) => score >= MIN_POSSIBLE_SCORE).map(({ trigger }) => trigger)
+  triggers.suggestedChecks.filter(({ score }) => score >= MIN_POSSIBLE_SCORE).map(({ trigger }) => trigger)
 
 /** Lists the check questions of triggers, at most `MAX_CHECKS`. Leaves out triggers that the facts deny. */
 function listChecks(

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Answer } from '@plainpath/domain'
 import { answerQuestion } from './answer-question.ts'
-import { packagedKnowledge } from './knowledge.ts'
+import { preparePackagedKnowledge } from './knowledge.ts'
 import { type LabelledQuestion, listAcceptedNames, readLabelledQuestions } from './labelled-question.ts'
 
 const USAGE = `npm run eval:answers [FILE] [--misses] [--hands LETTERS] [--split train|held-out] [--date YYYY-MM-DD]
@@ -218,7 +218,7 @@ if (values.help || !existsSync(file)) {
   console.error(values.help ? USAGE : `There are no questions at ${file}.\n\n${USAGE}`)
   process.exitCode = values.help ? 0 : 2
 } else {
-  const knowledge = packagedKnowledge('http://localhost:8080')
+  const knowledge = preparePackagedKnowledge('http://localhost:8080')
   const today = new Date(`${values.date}T00:00:00Z`)
   const questions = readLabelledQuestions(file)
     .filter(({ id }) => values.hands === undefined || values.hands.includes(id.slice(0, 1)))

@@ -1,7 +1,7 @@
 import { Answer } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
 import { answerReading } from './answer-question.ts'
-import { packagedKnowledge } from './knowledge.ts'
+import { preparePackagedKnowledge } from './knowledge.ts'
 import { type LabelledQuestion, listAcceptedNames, readLabelledQuestions } from './labelled-question.ts'
 import { type QuestionReading, readQuestion } from './read-question.ts'
 import { findOtherSubject, mayBeOtherSubject } from './scope/out-of-scope.ts'
@@ -31,7 +31,7 @@ const UNSEEN_AUTHORS_FLOORS = {
 }
 
 const TODAY = new Date('2026-11-23T00:00:00Z')
-const knowledge = packagedKnowledge(ORIGIN)
+const knowledge = preparePackagedKnowledge(ORIGIN)
 const guides = new Set(knowledge.guides.keys())
 
 const isOutOfScope = ({ expected }: LabelledQuestion) => expected === 'out_of_scope'
@@ -43,7 +43,7 @@ const AUTHORS = new Map(['f', 'g', 'h', 'i', 'j', 'k'].map((author) => [author, 
 const NEW_AUTHORS = [...'nopqrsuvwxyz1234'].flatMap(readExamples).filter(({ split }) => split === 'held-out')
 const UNSEEN_AUTHORS = ['lower-r', 'lower-s', 'lower-z', 'lower-f'].flatMap(readExamples)
 
-/** The sets of questions with their floors. That of I, J and K has only held-out and out-of-scope questions. */
+/** The sets of questions with their floors. The set of I, J and K has only held-out and out-of-scope questions. */
 const SETS = [
   ['given', GIVEN, SECTION_FLOORS] as const,
   ...['f', 'g', 'h'].map((author) => [author, AUTHORS.get(author) ?? [], SECTION_FLOORS] as const),
@@ -82,7 +82,7 @@ function evaluateSections(example: LabelledQuestion) {
 }
 
 test.each(SETS)(
-  'enough questions of %s find their guide, few of them are refused, and enough out-of-scope questions are',
+  'enough questions of %s find their guide, few of them are refused, and enough out-of-scope questions are refused',
   (_, examples, floors) => {
     const answerableExamples = examples.filter(({ expected }) => expected.startsWith('answer:'))
     const answerable = answerableExamples.map(evaluateSections)
@@ -131,22 +131,22 @@ describe.for([
   },
 ])('$set questions', ({ questions, minRecall, minCovered, maxFalseHandOffs }) => {
   const results = questions.map((example) => {
-    const { matches, weak } = readOnce(example).triggers
+    const { matches, suggestedChecks } = readOnce(example).triggers
     const acceptedIds = listAcceptedNames(example, 'handoff')
     const statedIds = matches.map(({ trigger }) => trigger)
-    const checkIds = weak.slice(0, 3).map(({ trigger }) => trigger)
+    const checkIds = suggestedChecks.slice(0, 3).map(({ trigger }) => trigger)
     return {
       kind: example.expected.split(':')[0],
-      isFound: statedIds.some((id) => acceptedIds.includes(id)),
+      hasAcceptedTrigger: statedIds.some((id) => acceptedIds.includes(id)),
       isCovered: [...statedIds, ...checkIds].some((id) => acceptedIds.includes(id)),
-      isFalse: statedIds.some((id) => !acceptedIds.includes(id)),
+      hasOtherTrigger: statedIds.some((id) => !acceptedIds.includes(id)),
     }
   })
   const handOffs = results.filter(({ kind }) => kind === 'handoff')
   const answerable = results.filter(({ kind }) => kind === 'answer')
 
   test('that need a hand-off state an accepted trigger often enough', () => {
-    expect(computeShare(handOffs, ({ isFound }) => isFound)).toBeGreaterThan(minRecall)
+    expect(computeShare(handOffs, ({ hasAcceptedTrigger }) => hasAcceptedTrigger)).toBeGreaterThan(minRecall)
   })
 
   test('that need a hand-off state an accepted trigger, or have it among three checks, often enough', () => {
@@ -154,7 +154,7 @@ describe.for([
   })
 
   test('that a guide answers seldom state a trigger that is not accepted', () => {
-    expect(computeShare(answerable, ({ isFalse }) => isFalse)).toBeLessThan(maxFalseHandOffs)
+    expect(computeShare(answerable, ({ hasOtherTrigger }) => hasOtherTrigger)).toBeLessThan(maxFalseHandOffs)
   })
 })
 

@@ -38,16 +38,16 @@ function count(name: string, isHit: boolean): void {
 
 for (const { id, question, expected, also_ok: alsoOk } of questions) {
   const author = /^[A-Z]\d/.test(id) ? id.slice(0, 1) : 'all'
-  const { matches, weak, statesDanger } = readTriggers(question, triggers, today)
+  const { matches, suggestedChecks, statesDanger } = readTriggers(question, triggers, today)
   const statedTriggers = matches.map(({ trigger }) => trigger)
-  const checkedTriggers = weak.slice(0, 3).map(({ trigger }) => trigger)
+  const checkedTriggers = suggestedChecks.slice(0, 3).map(({ trigger }) => trigger)
   const printMiss = (verdict: string) => {
     if (!values.misses) return
     const explanations = matches.map(
       ({ trigger, patterns, matched }) => `${trigger}/${patterns.join('+')}[${matched.join(' ~ ')}]`,
     )
     console.log(
-      `${verdict}\t${id}\t${expected} ${alsoOk.join(' ')}\t${explanations.join(' ') || '-'}\tweak: ${weak.map(({ trigger, score, patterns }) => `${trigger} ${score.toFixed(2)} ${patterns.join('+')}`).join(', ')}\n\t${question}`,
+      `${verdict}\t${id}\t${expected} ${alsoOk.join(' ')}\t${explanations.join(' ') || '-'}\tweak: ${suggestedChecks.map(({ trigger, score, patterns }) => `${trigger} ${score.toFixed(2)} ${patterns.join('+')}`).join(', ')}\n\t${question}`,
     )
   }
   if (expected.startsWith('handoff:')) {

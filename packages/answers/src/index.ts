@@ -1,3 +1,3 @@
 export { type AnswerOptions, answerQuestion } from './answer-question.ts'
-export { type Knowledge, packagedKnowledge, prepareKnowledge } from './knowledge.ts'
-export { loadTriggers, type TriggerFile, triggerVersion } from './triggers/trigger-file.ts'
+export { type Knowledge, prepareKnowledge, preparePackagedKnowledge } from './knowledge.ts'
+export { computeTriggerVersion, loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'

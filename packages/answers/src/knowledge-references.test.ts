@@ -1,11 +1,11 @@
 import { ALL_HELP, EMERGENCY_LINES } from '@plainpath/domain'
 import { isOfficial } from '@plainpath/guides'
 import { expect, test } from 'vitest'
-import { packagedKnowledge } from './knowledge.ts'
+import { preparePackagedKnowledge } from './knowledge.ts'
 import { ORIGIN } from './served-sentences.ts'
 import { loadTriggers } from './triggers/trigger-file.ts'
 
-const knowledge = packagedKnowledge(ORIGIN)
+const knowledge = preparePackagedKnowledge(ORIGIN)
 const triggerIds = new Set(loadTriggers().map(({ id }) => id))
 
 test('every section in `mayStillSay` of a trigger exists', () => {

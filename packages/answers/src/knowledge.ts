@@ -41,8 +41,8 @@ export interface Knowledge {
 }
 
 /**
- * Caches the current and the previous version of the knowledge, so that reverting a switch needs no new preparation. Each takes
- * 10 MB.
+ * Caches the current and the previous version of the knowledge, so that reverting a switch needs no new preparation. Each version
+ * takes 10 MB.
  */
 const preparedByVersion = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 2 })
 
@@ -102,7 +102,7 @@ export function prepareKnowledge({
 }
 
 /** Prepares knowledge from the packaged guides. */
-export const packagedKnowledge = (origin: string): Knowledge =>
+export const preparePackagedKnowledge = (origin: string): Knowledge =>
   prepareKnowledge({ guides: loadGuides(), origin })
 
 /** Computes a hash that depends only on the values, not on the machine. */

@@ -41,7 +41,7 @@ export interface WeightedFeature {
   readonly weights: string
 }
 
-/** Finds a feature of a model by its name, which has no tab. Returns undefined for one that the model does not know. */
+/** Finds a feature of a model by its name, which has no tab. Returns undefined if the model does not know it. */
 export function findFeature({ file, offsets }: FeatureLines, name: string): WeightedFeature | undefined {
   const key = Buffer.from(name + TAB)
   let from = 0

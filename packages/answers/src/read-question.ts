@@ -34,5 +34,5 @@ export function readQuestion(
 const MIN_LIKELY_SCORE = 0.03
 
 /** Selects the triggers that are likely although the question does not state them. */
-export const selectLikelyTriggers = ({ weak }: TriggerReading): readonly SuggestedCheck[] =>
-  weak.filter(({ score }) => score >= MIN_LIKELY_SCORE)
+export const selectLikelyTriggers = ({ suggestedChecks }: TriggerReading): readonly SuggestedCheck[] =>
+  suggestedChecks.filter(({ score }) => score >= MIN_LIKELY_SCORE)

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { answerQuestion } from './answer-question.ts'
 import { loadFixedTexts } from './fixed-texts.ts'
-import { packagedKnowledge } from './knowledge.ts'
+import { preparePackagedKnowledge } from './knowledge.ts'
 import { findUnknownStrings, ORIGIN } from './served-sentences.ts'
 import { loadTriggers } from './triggers/trigger-file.ts'
 
 const TODAY = new Date('2026-11-23T00:00:00Z')
-const knowledge = packagedKnowledge(ORIGIN)
+const knowledge = preparePackagedKnowledge(ORIGIN)
 const texts = loadFixedTexts()
 
 describe('sentences of answers', () => {

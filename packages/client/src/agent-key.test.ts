@@ -79,7 +79,7 @@ describe('a client with a key', () => {
     expect(nonces).toEqual([undefined, 'n-1', 'n-2'])
   })
 
-  test('gives up if the second attempt also needs another nonce', async () => {
+  test('gives up if the second attempt requires another nonce too', async () => {
     await using service = await startKeyService({
       '/oauth/token': () => ({
         status: 400,

@@ -1,7 +1,7 @@
 /** The JWS algorithm names (RFC 7518, RFC 8037) of the two key types that the service accepts. */
 type Algorithm = 'ES256' | 'EdDSA'
 
-/** A `CryptoKey`, in the platform's own type. */
+/** A `CryptoKey`, in the type of the platform that compiles this code: Node, Deno, Bun or a browser. */
 type SigningKey = Parameters<typeof crypto.subtle.sign>[1]
 
 /** A `CryptoKeyPair`. */
@@ -31,29 +31,29 @@ interface ProofOptions {
 const ASSERTION_LIFETIME_SECONDS = 60
 
 /**
- * An agent's key. It authenticates the agent (`private_key_jwt`, RFC 7523), and tokens are bound to it (DPoP, RFC 9449). The
- * private key never leaves the `CryptoKey`, which may be non-extractable.
+ * An agent's key pair. It authenticates the agent (`private_key_jwt`, RFC 7523), and tokens are bound to it (DPoP, RFC 9449). The
+ * private key never leaves its `CryptoKey`, which may be non-extractable.
  */
 export class AgentKey {
-  readonly #pair: AgentKeys
+  readonly #keyPair: AgentKeys
   readonly #algorithm: Algorithm
   #publicJwk: Promise<PublicJwk> | undefined
 
   /** @throws {TypeError} if the pair is neither ECDSA with P-256 nor Ed25519, or cannot sign */
-  constructor(pair: AgentKeys) {
-    this.#pair = pair
-    this.#algorithm = detectAlgorithm(pair)
+  constructor(keyPair: AgentKeys) {
+    this.#keyPair = keyPair
+    this.#algorithm = detectAlgorithm(keyPair)
   }
 
   /** Exports the public key as a JWK. */
   async exportPublicJwk(): Promise<PublicJwk> {
-    this.#publicJwk ??= crypto.subtle.exportKey('jwk', this.#pair.publicKey)
+    this.#publicJwk ??= crypto.subtle.exportKey('jwk', this.#keyPair.publicKey)
     const { kty, crv, x, y } = await this.#publicJwk
     return { kty, crv, x, ...(y !== undefined && { y }) } as PublicJwk
   }
 
   /**
-   * Signs a client assertion, which can be used once within a minute.
+   * Signs a client assertion. The service accepts it once, within a minute.
    *
    * @param audience the origin of the service
    */
@@ -78,9 +78,9 @@ export class AgentKey {
 
   async #sign(header: object, claims: object): Promise<string> {
     const signingInput = `${encodeJson({ ...header, alg: this.#algorithm })}.${encodeJson(claims)}`
-    const { name } = this.#pair.privateKey.algorithm
+    const { name } = this.#keyPair.privateKey.algorithm
     const parameters = name === 'ECDSA' ? { name, hash: 'SHA-256' } : { name }
-    const signature = await crypto.subtle.sign(parameters, this.#pair.privateKey, encodeUtf8(signingInput))
+    const signature = await crypto.subtle.sign(parameters, this.#keyPair.privateKey, encodeUtf8(signingInput))
     return `${signingInput}.${encodeBase64url(signature)}`
   }
 }
@@ -94,7 +94,7 @@ function detectAlgorithm({ privateKey }: AgentKeys): Algorithm {
   throw new TypeError('The keys must be a signing key pair: ECDSA with P-256, or Ed25519.')
 }
 
-// oxlint-disable-next-line no-restricted-properties -- a client without a clock of its own reads the machine's
+// oxlint-disable-next-line no-restricted-properties -- nothing passes a clock to the client, so it reads the machine's clock
 const getNowSeconds = () => Math.floor(Date.now() / 1000)
 const encodeUtf8 = (text: string) => new TextEncoder().encode(text)
 const hashSha256 = async (text: string) => crypto.subtle.digest('SHA-256', encodeUtf8(text))

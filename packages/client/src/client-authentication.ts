@@ -12,7 +12,10 @@ interface ClientAuthentication {
   readonly nonce: string | undefined
 }
 
-/** Adds client authentication. Also adds a DPoP proof to a token request of an agent with keys. */
+/**
+ * Adds client authentication to a request: the client secret, or an assertion that the key signs. To a token request of an agent
+ * with a key, also adds a DPoP proof.
+ */
 export async function addClientAuthentication(
   request: ApiRequest,
   { credentials: { origin, client_id, client_secret }, key, nonce }: ClientAuthentication,
@@ -22,7 +25,7 @@ export async function addClientAuthentication(
     return { ...request, headers: { ...request.headers, Authorization } }
   }
   const assertion = await key.signAssertion(client_id, origin)
-  // The only forms are token requests.
+  // Only a token request has a form. It takes the assertion as parameters (RFC 7523 §2.2), and other requests take it as a header.
   if (!(request.body instanceof URLSearchParams))
     return { ...request, headers: { ...request.headers, 'Client-Assertion': assertion } }
   const { method, url } = request

@@ -8,7 +8,7 @@ export interface PlainpathOptions {
    * to it (DPoP), so that a stolen token is useless without the key.
    */
   readonly keys?: AgentKeys | undefined
-  /** The timeout of each attempt; by default 10 s. */
+  /** The time limit of each attempt, in milliseconds; by default 10 s. */
   readonly timeoutMs?: number
 }
 

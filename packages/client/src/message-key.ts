@@ -1,11 +1,11 @@
 import type { Message } from './api-types.ts'
 
 /**
- * Computes the `Idempotency-Key` of a message. The same message has the same key under the same secret. The service therefore
- * accepts it only once, even if a call is repeated after a timeout or by another process. The key is an HMAC, so nobody without the
- * secret can guess the message from a stored or logged key.
+ * Computes the `Idempotency-Key` of a message. The same message has the same key under the same secret. Therefore, the service
+ * accepts the message only once, even if a call is repeated after a timeout or by another process. The key is an HMAC, so nobody
+ * without the secret can test guesses of the message against a stored or logged key.
  *
- * @param secret the agent's secret; for an agent without one, a random value that only one client has
+ * @param secret the agent's secret; for an agent without a secret, a random value that only one `Plainpath` object has
  */
 export async function computeMessageKey(message: Message, secret: string): Promise<string> {
   const { topic, message: text, guideSlug = null, handOff = null } = message

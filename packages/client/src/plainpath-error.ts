@@ -1,4 +1,4 @@
-interface Failure {
+interface PlainpathErrorOptions {
   status: number
   code: string
   detail: string
@@ -14,8 +14,9 @@ export class PlainpathError extends Error {
   /** The HTTP status; 0 without a response. */
   readonly status: number
   /**
-   * Identifies the error for programs. It is the last segment of the problem's `type`, such as `otp-invalid`. Without a valid
-   * response of the service, it is `timeout`, `network-error` or `unexpected-response`, and without credentials `not-registered`.
+   * Identifies the error for programs. It is the last segment of the problem's `type`, such as `otp-invalid`. If the service sent no
+   * valid response, it is `timeout`, `network-error` or `unexpected-response`. If the client has no credentials, it is
+   * `not-registered`.
    */
   readonly code: string
   /** Describes the mistake and the next step, in English. */
@@ -27,7 +28,7 @@ export class PlainpathError extends Error {
   /** The response body if it is a JSON object, with members such as `attempts_remaining`, `successor` or `findHelp`. */
   readonly problem: Readonly<Record<string, unknown>>
 
-  constructor({ status, code, detail, retryAfter, requestId, problem, cause }: Failure) {
+  constructor({ status, code, detail, retryAfter, requestId, problem, cause }: PlainpathErrorOptions) {
     super(`${status === 0 ? '' : `${status} `}${code}: ${detail}`, { cause })
     this.status = status
     this.code = code
@@ -38,7 +39,7 @@ export class PlainpathError extends Error {
   }
 }
 
-/** Parses an error response: an RFC 9457 problem, with or without `error`, or RFC 6749 JSON. */
+/** Parses an error response: a problem (RFC 9457) or an OAuth error (RFC 6749 §5.2). Any other gets the code `unexpected-response`. */
 export function parseError(response: Response, body: unknown): PlainpathError {
   const problem = isObject(body) ? body : {}
   const pageUrl = toText(problem['type']) ?? toText(problem['error_uri'])

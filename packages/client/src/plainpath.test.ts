@@ -22,7 +22,7 @@ describe('tokens', () => {
     expect(new Set(listAuthorizations(service, GUIDE))).toEqual(new Set(['Bearer ppt_1']))
   })
 
-  test('that expire within a minute are used once', async () => {
+  test('that expire within a minute are used for one call', async () => {
     let tokenCount = 0
     await using service = await startTokenService({
       '/oauth/token': () => ({ body: { access_token: `ppt_${(tokenCount += 1)}`, expires_in: 60 } }),
@@ -110,7 +110,7 @@ describe('retries', () => {
     expect(service.count(GUIDE)).toBe(attempts)
   })
 
-  test('succeed when the second attempt does', async () => {
+  test('make a call succeed if its second attempt succeeds', async () => {
     await using service = await startTokenService({
       [GUIDE]: (_, { count }) =>
         count(GUIDE) === 1 ? createRefusal(429, 'rate-limited', '0') : { body: { slug: 'x' } },
@@ -143,7 +143,7 @@ describe('a message', () => {
   const listKeys = ({ received }: FakeService) =>
     received.filter(({ path }) => path === '/api/contact').map(({ headers }) => headers['idempotency-key'])
 
-  test('has the same key each time, even from another client, unlike a different message', async () => {
+  test('has the same key each time, even from another client, and a different message has another key', async () => {
     await using service = await startTokenService()
     const client = createRegisteredClient(service)
     await client.sendMessage(MESSAGE)
@@ -224,7 +224,7 @@ describe('an error', () => {
     })
   })
 
-  test('is thrown for a redirect, which is not followed, and without a response', async () => {
+  test('is thrown for a redirect, which is not followed, and for a missing response', async () => {
     await using service = await startTokenService({
       [GUIDE]: () => ({ status: 307, headers: { location: '/elsewhere' } }),
     })
@@ -299,7 +299,7 @@ describe('secrets', () => {
     expect(() => new Plainpath(origin)).not.toThrow()
   })
 
-  test('of another origin are rejected, and so is an origin with a path or a user', () => {
+  test('of another origin are rejected, like an origin with a path or a user', () => {
     const credentials = { origin: 'https://other.example', client_id: 'agt_1', client_secret: SECRET }
     expect(() => new Plainpath('https://plainpath.example', { credentials })).toThrow(
       'for https://other.example',

@@ -34,7 +34,7 @@ export class Plainpath {
   readonly #key: AgentKey | undefined
   /** The last `DPoP-Nonce` in a response to a request with client authentication. */
   #nonce: string | undefined
-  /** Replaces the client secret in message keys, for an agent with keys and no secret. */
+  /** The secret of message keys for an agent without a client secret. */
   readonly #messageSecret = crypto.randomUUID()
   #credentials: Credentials | undefined
   #pendingRegistration: Promise<Credentials> | undefined
@@ -63,8 +63,8 @@ export class Plainpath {
   }
 
   /**
-   * The agent's credentials: those that were passed to the constructor, or those from `register`. Undefined if there
-   * are none yet, and after `deleteRegistration`.
+   * The agent's credentials, from the constructor or from `register`. Undefined before the registration and after
+   * `deleteRegistration`.
    */
   get credentials(): Credentials | undefined {
     return this.#credentials
@@ -72,7 +72,7 @@ export class Plainpath {
 
   /**
    * Answers a question from the guides, or refers the person to an attorney. Ask the person the questions in `check`, and then call
-   * this again with their answers as `facts`.
+   * `ask` again with their answers as `facts`.
    */
   async ask(
     question: string,
@@ -95,7 +95,7 @@ export class Plainpath {
   /**
    * Reads a guide, with its sources.
    *
-   * @param version an earlier version; by default the published one
+   * @param version an earlier version; by default the published version
    */
   async guide(
     slug: string,
@@ -212,7 +212,7 @@ export class Plainpath {
     try {
       return await this.#sendAsClient<Token>(request, {})
     } catch (error) {
-      // The first request has no nonce, and a later one may have an old nonce. The response supplies a new one.
+      // The first request has no nonce, and a later request may have an old nonce. The response has the next nonce.
       if (!(error instanceof PlainpathError) || error.code !== 'use-dpop-nonce') throw error
     }
     return this.#sendAsClient<Token>(request, {})
@@ -226,7 +226,7 @@ export class Plainpath {
       : this.#send<T>(repeatableRequest, options)
   }
 
-  /** Sends a request with a token. If the API refuses the token, requests a new one and tries once more. */
+  /** Sends a request with a token. If the API refuses the token, requests a new token and tries once more. */
   async #sendWithToken<T>(tokenSource: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
     const sendWith = (token: string) =>
       this.#send<T>({ ...request, sign: (unsigned) => this.#addToken(unsigned, token) }, options)

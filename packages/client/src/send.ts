@@ -1,6 +1,6 @@
 import { PlainpathError, parseError } from './plainpath-error.ts'
 
-/** The longest `Retry-After`, in seconds, after which the client retries by itself. */
+/** The client retries by itself only if `Retry-After` is at most this long. */
 const MAX_RETRY_AFTER_SECONDS = 5
 
 export interface ApiRequest {
@@ -27,8 +27,9 @@ export interface SendOptions {
  * Sends a request. Retries once after a 429 or 503 response whose `Retry-After` is at most five seconds, if the request is
  * repeatable.
  *
- * @returns the response's JSON; undefined without a body
- * @throws {PlainpathError} or the abort reason of `signal`
+ * @returns the response body, parsed as JSON; undefined if it is empty
+ * @throws {PlainpathError} if the request fails
+ * @throws the abort reason of `signal`
  */
 export async function send(request: ApiRequest, options: SendOptions): Promise<unknown> {
   try {
@@ -50,9 +51,9 @@ function getRetryDelaySeconds(error: unknown): number | undefined {
 async function sendOnce(request: ApiRequest, { timeoutMs, signal }: SendOptions): Promise<unknown> {
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
-    const signed = request.sign ? await request.sign(request) : request
+    const signedRequest = request.sign ? await request.sign(request) : request
     const response = await fetch(request.url, {
-      ...createFetchOptions(signed),
+      ...createFetchOptions(signedRequest),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })
     request.onHeaders?.(response.headers)
@@ -103,7 +104,7 @@ async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> 
   await waitUnlessAborted(delay, signal)
 }
 
-/** Waits for work that callers may share. The signal aborts only the wait, not the work. */
+/** Waits for work that callers may share. The signal ends the wait, but not the work. */
 export async function waitUnlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   signal.throwIfAborted()

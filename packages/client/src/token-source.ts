@@ -6,8 +6,8 @@ const RENEWAL_MARGIN_MS = 60_000
 /** Caches one access token in memory, and renews it on demand. Concurrent callers share one token request. */
 export class TokenSource {
   readonly #requestToken: () => Promise<Token>
-  #current: { readonly value: string; readonly renewAt: number } | undefined
-  #pending: Promise<string> | undefined
+  #cached: { readonly token: string; readonly renewAt: number } | undefined
+  #pendingRenewal: Promise<string> | undefined
 
   constructor(requestToken: () => Promise<Token>) {
     this.#requestToken = requestToken
@@ -15,22 +15,22 @@ export class TokenSource {
 
   /** Returns the cached token, or requests a new one. */
   async get(): Promise<string> {
-    if (this.#current && performance.now() < this.#current.renewAt) return this.#current.value
-    this.#pending ??= this.#renew().finally(() => {
-      this.#pending = undefined
+    if (this.#cached && performance.now() < this.#cached.renewAt) return this.#cached.token
+    this.#pendingRenewal ??= this.#renew().finally(() => {
+      this.#pendingRenewal = undefined
     })
-    return this.#pending
+    return this.#pendingRenewal
   }
 
   /** Forgets a token that the API refused, unless a new token has replaced it. */
   drop(refusedToken: string): void {
-    if (this.#current?.value === refusedToken) this.#current = undefined
+    if (this.#cached?.token === refusedToken) this.#cached = undefined
   }
 
   async #renew(): Promise<string> {
     const requestedAt = performance.now()
-    const { access_token: value, expires_in } = await this.#requestToken()
-    this.#current = { value, renewAt: requestedAt + Math.max(expires_in * 1000 - RENEWAL_MARGIN_MS, 0) }
-    return value
+    const { access_token: token, expires_in } = await this.#requestToken()
+    this.#cached = { token, renewAt: requestedAt + Math.max(expires_in * 1000 - RENEWAL_MARGIN_MS, 0) }
+    return token
   }
 }

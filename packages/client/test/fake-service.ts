@@ -24,7 +24,7 @@ export interface FakeService extends AsyncDisposable {
   count(path: string): number
 }
 
-/** Starts an HTTP server for failures that the real service does not produce on demand. Disposal drops pending replies. */
+/** Starts an HTTP server for failures that the real service does not produce on demand. Disposing drops pending replies. */
 export async function startFakeService(
   reply: (request: ReceivedRequest) => Reply | Promise<Reply>,
 ): Promise<FakeService> {

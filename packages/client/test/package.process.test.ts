@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(builtFolder, { recursive: true }))
 
-test('src/openapi-types.ts is what "npm run generate" writes', async () => {
+test('src/openapi-types.ts is up to date with the API description', async () => {
   const types = readFileSync(path.join(packageFolder, 'src/openapi-types.ts'), 'utf8')
   expect(types).toBe(await generateOpenapiTypes())
 })

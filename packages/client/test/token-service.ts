@@ -12,7 +12,11 @@ export const createRefusal = (status: number, code: string, retryAfter?: string)
   body: createProblem(code),
 })
 
-/** Starts a service that issues numbered tokens. `replies` overrides its replies, by path. */
+/**
+ * Starts a service that issues numbered tokens.
+ *
+ * @param replies replace the default replies, by path
+ */
 export async function startTokenService(
   replies: Readonly<
     Record<string, (request: ReceivedRequest, service: FakeService) => object | Promise<object>>

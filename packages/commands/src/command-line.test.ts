@@ -1,7 +1,7 @@
 import { createLog } from '@plainpath/http'
 import { ConfigError } from '@plainpath/http/settings'
 import { expect, test } from 'vitest'
-import { argument, type Command, DRY_RUN, option, wholeNumber } from './command.ts'
+import { argument, type Command, createWholeNumberParser, DRY_RUN, option } from './command.ts'
 import { runCommandLine } from './command-line.ts'
 import { Refusal } from './refusal.ts'
 
@@ -28,13 +28,16 @@ const run = async (
   return { code, printed, errors, ...(logLines.length > 0 && { logLines }) }
 }
 
-test('passes arguments, defaults, and false for an absent flag to the handler, unless one is invalid', async () => {
+test('passes arguments, defaults, and false for an absent flag to the handler, but runs no command with an invalid value', async () => {
   const receivedArguments: object[] = []
   const command = {
     parameters: {
       id: argument('<id>', 'an id'),
       rest: argument('[rest]', 'more'),
-      limit: option('--limit <number>', 'the most entries to list', { parse: wholeNumber(1, 9), default: 5 }),
+      limit: option('--limit <number>', 'the most entries to list', {
+        parse: createWholeNumberParser(1, 9),
+        default: 5,
+      }),
       dryRun: DRY_RUN,
     },
     run: async (args: object) => {

@@ -10,7 +10,7 @@ export interface CommandIo {
   printError(text: string): void
 }
 
-export const TERMINAL: CommandIo = {
+export const TERMINAL_IO: CommandIo = {
   print: (text) => void process.stdout.write(`${text}\n`),
   printError: (text) => void process.stderr.write(`${text}\n`),
 }
@@ -33,7 +33,7 @@ export interface CommandLine<Context> {
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
  */
 export async function runCommandLine<Context extends { readonly log: Log }>(
-  line: CommandLine<Context>,
+  commandLine: CommandLine<Context>,
   words: readonly string[],
   deps: { io: CommandIo; context: Context; explain(error: unknown): Refusal | undefined },
 ): Promise<number> {
@@ -49,7 +49,7 @@ export async function runCommandLine<Context extends { readonly log: Log }>(
       io.printError(output.refusal)
       exitCode = 1
     } catch (error) {
-      const refusal = explainCommon(error) ?? explain(error)
+      const refusal = explainCommonError(error) ?? explain(error)
       exitCode = refusal?.exitCode ?? 1
       if (!refusal) return context.log.error('the command failed', { error })
       if (printsJson) io.print(JSON.stringify({ ok: false, ...refusal.json }))
@@ -57,7 +57,7 @@ export async function runCommandLine<Context extends { readonly log: Log }>(
     }
   }
   try {
-    await buildParser(line, io, run).parseAsync(words, { from: 'user' })
+    await buildParser(commandLine, io, run).parseAsync(words, { from: 'user' })
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -74,7 +74,7 @@ const LISTEN_ERRORS: Readonly<Record<string, (port?: number) => string>> = {
 }
 
 /** Converts errors that any app may have into refusals. Returns undefined for other errors. */
-function explainCommon(error: unknown): Refusal | undefined {
+function explainCommonError(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error
   if (error instanceof ConfigError)
     return new Refusal(error.message, { exitCode: 2, json: { mistakes: error.mistakes } })
@@ -84,17 +84,19 @@ function explainCommon(error: unknown): Refusal | undefined {
 }
 
 function buildParser<Context>(
-  line: CommandLine<Context>,
+  commandLine: CommandLine<Context>,
   io: CommandIo,
   run: (program: Program, command: Command<Context>) => Promise<void>,
 ): Program {
-  const parser = new Program(line.name).description(line.description).exitOverride()
+  const parser = new Program(commandLine.name).description(commandLine.description).exitOverride()
   parser.configureOutput({
     writeOut: (text) => io.print(text.trimEnd()),
     writeErr: (text) => io.printError(text.trimEnd()),
   })
-  for (const [name, description] of Object.entries(line.groups)) parser.command(name).description(description)
-  for (const command of line.commands) {
+  for (const [name, description] of Object.entries(commandLine.groups))
+    parser.command(name).description(description)
+  for (const command of commandLine.commands) {
+    // Reversed, because a name of one word has no group.
     const [name = '', group] = command.name.split(' ').toReversed()
     const parent = group === undefined ? parser : parser.commands.find((program) => program.name() === group)
     if (!parent) throw new Error(`\`groups\` does not describe the group of the command \`${command.name}\``)

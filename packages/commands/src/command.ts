@@ -116,7 +116,7 @@ export function flag(flags: string, description: string, conflicts: string[] = [
 export const DRY_RUN = flag('--dry-run', 'print what would change, without changing it')
 
 /** Creates a parser of whole numbers from `min` to `max`. */
-export const wholeNumber =
+export const createWholeNumberParser =
   (min: number, max: number): Parse<number> =>
   (text) => {
     const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN

@@ -8,20 +8,19 @@ const INTRODUCTION = `# Commands
 \`resource …\` means \`npm run resource -- …\`. [In a pod](kubernetes.md#commands), the command line is longer. Every command has \`--help\`.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings. With \`--json\`, a command prints one JSON value, even if it refuses.
 
-A command needs only what it opens: the *database* is PostgreSQL, and the *stores* are PostgreSQL and, if \`AUTH_REDIS_URL\` is set,
-Redis. \`serve\` opens everything that its app needs, and \`migrate\` connects as the owner of the tables.
+Below each command, *Settings* names the settings that it reads, and *Opens* what must be available: the *database* is PostgreSQL, and the
+*stores* are PostgreSQL and, if \`AUTH_REDIS_URL\` is set, Redis. \`serve\` opens everything that its app needs, and \`migrate\` connects as
+the owner of the tables.
 `
 
 /** Formats docs/commands.md, the reference of all commands. */
-export const formatCommandsPage = (lines: readonly CommandLine<never>[]): string =>
+export const formatCommandsPage = (commandLines: readonly CommandLine<never>[]): string =>
   [
     INTRODUCTION,
-    ...lines.map((line) =>
-      [
-        `## ${line.name}\n`,
-        `${line.description}.\n`,
-        ...line.commands.map((command) => formatSection(line.name, command)),
-      ].join('\n'),
+    ...commandLines.map(({ name, description, commands }) =>
+      [`## ${name}\n`, `${description}.\n`, ...commands.map((command) => formatSection(name, command))].join(
+        '\n',
+      ),
     ),
   ].join('\n')
 
@@ -47,7 +46,7 @@ function formatSection(app: string, command: Command<never>): string {
     '',
     `${command.summary.charAt(0).toUpperCase()}${command.summary.slice(1)}.`,
     '',
-    ...(rows.length > 0 ? ['| | |', '|---|---|', ...rows, ''] : []),
+    ...(rows.length > 0 ? ['| parameter | meaning |', '|---|---|', ...rows, ''] : []),
     requirements.filter(Boolean).join(' '),
     '',
   ].join('\n')

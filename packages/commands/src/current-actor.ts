@@ -6,7 +6,7 @@ export const getCurrentActor = (): { user: string; host: string } => ({
   host: hostname(),
 })
 
-/** Returns the user's name. A user in a container may have none: then returns the user's number. */
+/** Returns the name of the user, or the number of a user without a name, as in some containers. */
 function readUserName(): string {
   try {
     return userInfo().username

@@ -5,14 +5,14 @@ export {
   type CommandEntry,
   type CommandOutput,
   type CommandParameters,
+  createWholeNumberParser,
   DRY_RUN,
   flag,
   InvalidArgumentError,
   option,
-  wholeNumber,
 } from './command.ts'
-export { type CommandIo, type CommandLine, runCommandLine, TERMINAL } from './command-line.ts'
+export { type CommandIo, type CommandLine, runCommandLine, TERMINAL_IO } from './command-line.ts'
 export { formatCommandsPage } from './commands-page.ts'
 export { getCurrentActor } from './current-actor.ts'
 export { formatCount } from './format-count.ts'
-export { Refusal, refuseFileError } from './refusal.ts'
+export { createFileErrorHandler, Refusal } from './refusal.ts'

@@ -18,7 +18,7 @@ export class Refusal extends Error {
  *
  * @param describe receives the error code, such as ENOENT, and returns the message for the person at the terminal
  */
-export const refuseFileError =
+export const createFileErrorHandler =
   (describe: (code: string) => string) =>
   (error: unknown): never => {
     const { code, syscall } = error as NodeJS.ErrnoException

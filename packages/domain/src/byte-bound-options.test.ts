@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { estimateEntryBytes } from './byte-bound-options.ts'
 
-const EMPTY = estimateEntryBytes('', undefined)
+const EMPTY_ENTRY_BYTES = estimateEntryBytes('', undefined)
 
 test.each([
   ['text', 'x'.repeat(1_000), 2_000],
@@ -10,11 +10,11 @@ test.each([
   ['a set', new Set(['x'.repeat(1_000)]), 2_000],
   ['an object in an object', { agent: { name: 'x'.repeat(1_000) } }, 2_000],
 ])('counts the memory of %s', (_kind, value, contentBytes) => {
-  const bytes = estimateEntryBytes('', value) - EMPTY
+  const bytes = estimateEntryBytes('', value) - EMPTY_ENTRY_BYTES
   expect(bytes).toBeGreaterThanOrEqual(contentBytes)
   expect(bytes).toBeLessThan(contentBytes + 300)
 })
 
 test('counts the key', () => {
-  expect(estimateEntryBytes('x'.repeat(1_000), undefined)).toBe(EMPTY + 2_000)
+  expect(estimateEntryBytes('x'.repeat(1_000), undefined)).toBe(EMPTY_ENTRY_BYTES + 2_000)
 })

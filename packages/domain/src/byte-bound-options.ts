@@ -11,7 +11,7 @@ const MEMBER_BYTES = 16
  *
  * @param maxBytes the bound; an entry larger than this is not cached
  */
-export const byteBoundOptions = (maxBytes: number) => ({
+export const createByteBoundOptions = (maxBytes: number) => ({
   maxSize: maxBytes,
   sizeCalculation: (value: unknown, key: string) => estimateEntryBytes(key, value),
 })

@@ -6,7 +6,7 @@ export const DAY_MS = 24 * HOUR_MS
 const UNITS = { second: SECOND_MS, minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const
 type Unit = keyof typeof UNITS
 
-const NUMBERS = [
+const NUMBER_WORDS = [
   'no',
   'one',
   'two',
@@ -23,7 +23,7 @@ const NUMBERS = [
 ]
 
 /** Writes a number for use in prose: from `no` (0) to `twelve` as a word, and others in digits (`13`). */
-export const numberInWords = (count: number): string => NUMBERS[count] ?? String(count)
+export const numberInWords = (count: number): string => NUMBER_WORDS[count] ?? String(count)
 
 /**
  * Writes a duration as `24 hours`, `a day` or `an hour`.

@@ -79,13 +79,13 @@ const COORDINATE_MESSAGE = 'must be 32 bytes as base64url, leading zero bytes in
 type Mistake = { path: string; message: string }
 
 function findMistakes(key: SentJwk): Mistake[] {
-  const has = (name: string) => Object.hasOwn(key, name)
+  const hasMember = (name: string) => Object.hasOwn(key, name)
   const forbiddenMembers: Mistake[] = [
-    ...PRIVATE_JWK_MEMBERS.filter(has).map((path) => ({
+    ...PRIVATE_JWK_MEMBERS.filter(hasMember).map((path) => ({
       path,
       message: `is secret: make a new key pair, and send its public half only. ${SEND_HINT}`,
     })),
-    ...FOREIGN_MEMBERS.filter(has).map((path) => ({ path, message: `is not read here. ${SEND_HINT}` })),
+    ...FOREIGN_MEMBERS.filter(hasMember).map((path) => ({ path, message: `is not read here. ${SEND_HINT}` })),
   ]
   if (forbiddenMembers.length > 0) return forbiddenMembers
   const curve = CURVES.find(({ kty, crv }) => kty === key.kty && crv === key.crv)

@@ -33,13 +33,14 @@ export const RULES = {
   agentKeys: 3,
   /** How long an instance caches an agent. For that time, the token endpoint may still accept removed keys and secrets. */
   agentCachedMs: MINUTE_MS / 2,
-  /** The longest lifetime of a client assertion, and its longest `jti`. */
+  /** The longest lifetime of a client assertion. */
   clientAssertionMs: 5 * MINUTE_MS,
+  /** The longest `jti` of a client assertion or a proof. */
+  jtiCharacters: 256,
   /** How long the API stores a used DPoP proof, which is longer than any instance accepts it. */
   usedProofMs: 3 * MINUTE_MS,
   /** The longest lifetime of a proof that a client controls a new key. */
   keyProofMs: 5 * MINUTE_MS,
-  jtiCharacters: 256,
   /** The maximum age of a DPoP proof. */
   dpopProofMs: MINUTE_MS,
   /** How long a client document is cached: the minimum, the maximum, and the default without caching headers. */
@@ -48,10 +49,10 @@ export const RULES = {
   documentDefaultMs: HOUR_MS,
   /** How long an unusable document is not fetched again. */
   documentFailureMs: MINUTE_MS,
-  /** The maximum number of mails that a client may cause within a day, and the pause between two mails to one mailbox. */
+  /** The maximum number of verification mails that a client may cause within a day, and the pause between two to one mailbox. */
   claimMails: 10,
   claimResendMs: MINUTE_MS,
-  /** The lifetimes of the link in a claim mail, and of a code on the page that it opens. */
+  /** The lifetimes of the link in a verification mail, and of a code on the page that the link opens. */
   claimLinkMs: DAY_MS,
   claimCodeMs: 10 * MINUTE_MS,
   claimCodeDigits: 6,
@@ -60,14 +61,16 @@ export const RULES = {
   claimTries: 5,
   /** How long wrong codes count against a mailbox, across all agents and attempts. */
   mailboxTriesMs: DAY_MS,
-  /** How long a claim attempt can be distinguished from an unknown one. */
+  /** How long a verification attempt can be distinguished from an unknown one. */
   claimAttemptKeptMs: 2 * DAY_MS,
-  /** How long agents cannot send claim mails to a mailbox after its owner declined, except agents that the owner has confirmed. */
+  /** How long a mailbox gets no verification mails after its owner declined, except from agents that the owner has confirmed. */
   claimBlockMs: 30 * DAY_MS,
+  /** The lifetime of an e-mail verification. */
   claimMs: 30 * DAY_MS,
-  /** The maximum number of codes that are mailed for one sign-in, and the pause between two. A code is valid as in a claim. */
+  /** The maximum number of codes that are mailed for one sign-in, and the pause between two. Each is valid for `claimCodeMs`. */
   signInCodes: 3,
   signInResendMs: MINUTE_MS,
+  /** How long a verification is stored after it has ended. */
   endedClaimKeptMs: 30 * DAY_MS,
   identityAssertionMs: DAY_MS,
   messageCharacters: 5_000,

@@ -50,7 +50,7 @@ export const orderTriggers = (triggers: readonly TriggerId[]): TriggerId[] =>
 /**
  * Finds the urgency of a trigger.
  *
- * @param trigger a trigger's id. An id that this release does not know has normal urgency
+ * @param trigger the id. An id that this release does not know has normal urgency
  */
 export const findUrgency = (trigger: string): Urgency => URGENCY_BY_ID.get(trigger) ?? 'normal'
 
@@ -94,6 +94,6 @@ const REVEALS_BY_ID = new Map<string, string>(Object.entries(REVEALS_BY_TRIGGER)
  * Returns true if a chat app may show the trigger's question in a form. The app records the answers, so a form must not ask about
  * crime, abuse, fear or status.
  *
- * @param trigger a trigger's id. The result is false for an id that this release does not know
+ * @param trigger the id. The result is false for an id that this release does not know
  */
 export const mayAskInForm = (trigger: string): boolean => REVEALS_BY_ID.get(trigger) === 'other'

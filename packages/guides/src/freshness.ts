@@ -22,7 +22,7 @@ export const getFreshUntil = ({ kind, checked }: CheckedSource): number =>
 
 export const isStale = (source: CheckedSource, now: Date): boolean => now.getTime() > getFreshUntil(source)
 
-/** Returns whether all sources of a statement are stale, or it has none: to remove a citation must not make it fresh. */
+/** Returns whether a statement has no fresh source. Without any source it is stale too, so removing a citation never makes it fresh. */
 const isStatementStale = (statement: Statement, staleIds: ReadonlySet<string>): boolean =>
   statement.sources.every((id) => staleIds.has(id))
 

@@ -66,23 +66,26 @@ export function numberSources<Source extends { readonly id: string }>(
   sources: readonly Source[],
   formatMarker: (number: number, source: Source) => string = (number) => `[${number}]`,
 ): { body: string; sources: readonly Source[] } {
-  const entries = new Map<string, { number: number; source: Source }>()
-  const findOrAddEntry = (id: string) => {
-    const existing = entries.get(id)
-    if (existing !== undefined) return existing
+  const numberedSources = new Map<string, { number: number; source: Source }>()
+  const findOrNumberSource = (id: string) => {
+    const earlierSource = numberedSources.get(id)
+    if (earlierSource !== undefined) return earlierSource
     const source = sources.find((candidate) => candidate.id === id)
     if (source === undefined) throw new Error(`no source has the id "${id}"`)
-    const entry = { number: entries.size + 1, source }
-    entries.set(id, entry)
-    return entry
+    const numberedSource = { number: numberedSources.size + 1, source }
+    numberedSources.set(id, numberedSource)
+    return numberedSource
   }
   const bodyWithSeparateMarkers = body.replaceAll('][^', '] [^')
   const text = bodyWithSeparateMarkers.replace(SOURCE_MARKER, (_, id: string) => {
-    const { number, source } = findOrAddEntry(id)
+    const { number, source } = findOrNumberSource(id)
     return formatMarker(number, source)
   })
-  const uncitedSources = sources.filter(({ id }) => !entries.has(id))
-  return { body: text, sources: [...[...entries.values()].map(({ source }) => source), ...uncitedSources] }
+  const uncitedSources = sources.filter(({ id }) => !numberedSources.has(id))
+  return {
+    body: text,
+    sources: [...[...numberedSources.values()].map(({ source }) => source), ...uncitedSources],
+  }
 }
 
 /** Removes the attorney section, which comes last, and the disclaimer in it. The search index leaves them out. */

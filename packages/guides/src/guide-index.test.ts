@@ -3,7 +3,7 @@ import { createGuideIndex } from './guide-index.ts'
 import { loadGuides } from './load-guides.ts'
 
 const index = createGuideIndex(loadGuides())
-const findBest = (text: string) => index.search(text, 1)[0]?.slug
+const findBestSlug = (text: string) => index.search(text, 1)[0]?.slug
 
 describe('search', () => {
   test.for([
@@ -14,7 +14,7 @@ describe('search', () => {
     ['i-751', 'remove-conditions'],
     ['AR-11', 'change-of-address'],
     ['I-912', 'request-fee-waiver'],
-  ] as const)('finds the form %s', ([text, slug]) => expect(findBest(text)).toBe(slug))
+  ] as const)('finds the form %s', ([text, slug]) => expect(findBestSlug(text)).toBe(slug))
 
   test.for([
     ['permanent resident card renewal', 'renew-green-card'],
@@ -25,7 +25,7 @@ describe('search', () => {
     ['become a US citizen', 'apply-for-citizenship'],
     ['is this a swindle', 'avoid-scams'],
     ['abogado', 'find-legal-help'],
-  ] as const)('finds the guide for the synonym %s', ([text, slug]) => expect(findBest(text)).toBe(slug))
+  ] as const)('finds the guide for the synonym %s', ([text, slug]) => expect(findBestSlug(text)).toBe(slug))
 
   test.for([
     ['natralization test', 'naturalization-test'],
@@ -33,7 +33,7 @@ describe('search', () => {
     ['WORK PERMITT', 'work-permit'],
     ['fiancé visa', 'fiance-visa'],
     ['assylum', 'asylum-basics'],
-  ] as const)('corrects the spelling of %s', ([text, slug]) => expect(findBest(text)).toBe(slug))
+  ] as const)('corrects the spelling of %s', ([text, slug]) => expect(findBestSlug(text)).toBe(slug))
 
   test('finds nothing for a text without words, with only stop words, or with an unknown word', () => {
     for (const text of ['', '   ', '?!', 'what is the', 'qqqqqq']) expect(index.search(text, 5)).toEqual([])

@@ -2,7 +2,13 @@ import { type Block, parseBlocks, removeAttorneySection } from './guide-body.ts'
 import { toHeadingAnchor } from './guide-sections.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { splitSentences } from './reading-grade.ts'
-import { createSpelling, SYNONYM_WORDS, splitWords, toQuestionTerms, toSearchTerms } from './search-terms.ts'
+import {
+  createSpellingCorrector,
+  SYNONYM_WORDS,
+  splitWords,
+  toQuestionTerms,
+  toSearchTerms,
+} from './search-terms.ts'
 import { createTextSearch } from './text-search.ts'
 
 interface GuideHit {
@@ -46,7 +52,7 @@ const mapFields = (toTerms: (field: Field) => readonly string[]) =>
 export function createGuideIndex(guides: readonly PackagedGuide[]): GuideIndex {
   const texts = guides.map(extractFields)
   const vocabulary = texts.flatMap((text) => FIELDS.flatMap((field) => splitWords(text[field])))
-  const spelling = createSpelling([...vocabulary, ...SYNONYM_WORDS])
+  const spellingCorrector = createSpellingCorrector([...vocabulary, ...SYNONYM_WORDS])
   const findTexts = createTextSearch(
     texts.map((text) => mapFields((field) => toSearchTerms(splitWords(text[field])))),
     FIELD_WEIGHTS,
@@ -54,7 +60,7 @@ export function createGuideIndex(guides: readonly PackagedGuide[]): GuideIndex {
   const snippets = texts.map(({ blocks }) => createSnippetFinder(blocks))
   return {
     search(query, limit) {
-      const words = splitWords(query).slice(0, MAX_WORDS).map(spelling.correct)
+      const words = splitWords(query).slice(0, MAX_WORDS).map(spellingCorrector.correct)
       const terms = toQuestionTerms(words)
       if (terms.length === 0) return []
       const hits = findTexts(terms).toSorted((a, b) => b.score - a.score)
@@ -66,7 +72,9 @@ export function createGuideIndex(guides: readonly PackagedGuide[]): GuideIndex {
     },
     suggestWords(text, limit) {
       const words = splitWords(text).slice(0, MAX_WORDS_TO_SUGGEST_FOR)
-      const suggestions = words.filter(({ length }) => length <= MAX_WORD_LENGTH).map(spelling.findSimilar)
+      const suggestions = words
+        .filter(({ length }) => length <= MAX_WORD_LENGTH)
+        .map(spellingCorrector.findSimilar)
       // Every word's best suggestion comes before any word's second best.
       const suggestionsByRank = Array.from({ length: limit }, (_, rank) =>
         suggestions.flatMap((similarWords) => similarWords[rank] ?? []),

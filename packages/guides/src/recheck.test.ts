@@ -63,7 +63,7 @@ function createFolder(text: string) {
 test('writes the check date, its evidence, the next version and `updated`, and changes no other line', () => {
   const { folder, read } = createFolder(FILE)
   const plan = planRecheck(readGuides(folder), [createReading()], NOW)
-  expect(plan).toMatchObject({ changes: [{ before: { checked: '2022-01-01' } }], left: [] })
+  expect(plan).toMatchObject({ changes: [{ before: { checked: '2022-01-01' } }], skipped: [] })
   expect(writeRecheck(plan, folder)).toEqual(['a'])
   expect(read()).toBe(
     FILE.replace('version: 3', 'version: 4')
@@ -106,7 +106,7 @@ test.for([
   const { folder } = createFolder(FILE)
   const plan = planRecheck(readGuides(folder), [createReading(change)], NOW)
   expect(plan.changes).toEqual([])
-  expect(plan.left[0]?.why).toContain(why)
+  expect(plan.skipped[0]?.why).toContain(why)
 })
 
 test('parseReadings parses all readings, or reports the mistakes of all lines', () => {

@@ -58,7 +58,7 @@ export interface RecheckedSource {
 export interface RecheckPlan {
   readonly changes: readonly RecheckedSource[]
   /** The readings that change nothing, with the reason for each. */
-  readonly left: readonly { readonly guide: string; readonly source: string; readonly why: string }[]
+  readonly skipped: readonly { readonly guide: string; readonly source: string; readonly why: string }[]
 }
 
 /**
@@ -71,7 +71,7 @@ export function planRecheck(
   now: Date,
 ): RecheckPlan {
   const changes: RecheckedSource[] = []
-  const left: { guide: string; source: string; why: string }[] = []
+  const skipped: { guide: string; source: string; why: string }[] = []
   for (const reading of readings) {
     const guide = guides.find(({ slug }) => slug === reading.guide)
     const before = guide?.sources.find(({ id }) => id === reading.source)
@@ -79,10 +79,10 @@ export function planRecheck(
     const after = { checked: findEarliestDate(reading), checkedBy: reading.checked_by, url: reading.url }
     const reasonToKeep = guide && before ? findReasonToKeep(guide, before, reading, now) : 'no such source'
     if (reasonToKeep !== undefined || !before)
-      left.push({ guide: reading.guide, source, why: reasonToKeep ?? '' })
+      skipped.push({ guide: reading.guide, source, why: reasonToKeep ?? '' })
     else changes.push({ guide: reading.guide, source, before: pickSourceReading(before), after })
   }
-  return { changes, left }
+  return { changes, skipped }
 }
 
 const pickSourceReading = ({ checked, checkedBy, url }: SourceReading): SourceReading => ({

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { computeEditDistance, createSpelling, splitWords, stemWord, toSearchTerms } from './search-terms.ts'
+import {
+  computeEditDistance,
+  createSpellingCorrector,
+  splitWords,
+  stemWord,
+  toSearchTerms,
+} from './search-terms.ts'
 
 describe('splitWords', () => {
   test.for([
@@ -34,7 +40,14 @@ test('toSearchTerms gives three synonyms a common term, and drops stop words', (
 })
 
 describe('spelling', () => {
-  const { correct } = createSpelling(['green', 'green', 'greet', 'immigration', 'card', 'biometrics'])
+  const { correct } = createSpellingCorrector([
+    'green',
+    'green',
+    'greet',
+    'immigration',
+    'card',
+    'biometrics',
+  ])
   test.for([
     ['grean', 'green'],
     ['gren', 'green'],

@@ -123,7 +123,7 @@ const TWO_MISTAKES_MIN_LENGTH = 8
  *
  * @param vocabulary each word as often as it occurs. Among equally similar words, the most frequent one wins.
  */
-export function createSpelling(vocabulary: readonly string[]): SpellingCorrector {
+export function createSpellingCorrector(vocabulary: readonly string[]): SpellingCorrector {
   const counts = new Map<string, number>()
   for (const word of vocabulary) counts.set(word, (counts.get(word) ?? 0) + 1)
   const byFirstLetter = Map.groupBy(

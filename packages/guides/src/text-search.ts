@@ -53,22 +53,22 @@ export function createTextSearch<Field extends string>(
   return (terms) => {
     const sums = new Float64Array(texts.length)
     const termCounts = new Uint16Array(texts.length)
-    const found: number[] = []
+    const matchingIndexes: number[] = []
     for (const term of terms) {
       const posting = postings.get(term)
       if (posting === undefined) continue
       for (const [position, textIndex] of posting.textIndices.entries()) {
-        if (termCounts[textIndex] === 0) found.push(textIndex)
+        if (termCounts[textIndex] === 0) matchingIndexes.push(textIndex)
         sums[textIndex] = (sums[textIndex] ?? 0) + (posting.scores[position] ?? 0)
         termCounts[textIndex] = (termCounts[textIndex] ?? 0) + 1
       }
     }
     // The factor ranks a text with more of the terms higher.
-    return found.map((index) => ({ index, score: (sums[index] ?? 0) * (termCounts[index] ?? 0) }))
+    return matchingIndexes.map((index) => ({ index, score: (sums[index] ?? 0) * (termCounts[index] ?? 0) }))
   }
 }
 
-/** Adds the scores of one field, of which each text has a list of terms. */
+/** Adds the scores of one field. `fieldTerms` contains the terms of the field for each text. */
 function addField(scores: Scores, fieldTerms: readonly (readonly string[])[], weight: number): void {
   const lengths: number[] = []
   let meanLength = 0

@@ -4,20 +4,20 @@ import { BATCHES_PER_REMAINING_QUOTA, type SharedLimitStore } from '../src/limit
 /**
  * Creates a shared store in memory, for several prefetching stores.
  *
- * @param onTakeUpTo is called at each call of `takeUpTo`, for example to count it. If it throws, the call fails
+ * @param onTakeUpTo called at each call of `takeUpTo`, for example to count the calls. If it throws, the call fails
  */
 export function createSharedLimitStore(now: () => Date, onTakeUpTo: () => void): SharedLimitStore {
   const memoryStore = createMemoryLimitStore(now)
   return {
     ...memoryStore,
-    cachedDailyKey: () => undefined,
+    getCachedDailyKey: () => undefined,
     async takeUpTo(key, policy, maxCount, yesterdaysKey) {
       onTakeUpTo()
       const takeOne = () => memoryStore.take(key, policy, yesterdaysKey)
       const firstCount = await takeOne()
       if (!firstCount.allowed) return { ...firstCount, taken: 0 }
       const share = Math.floor((firstCount.remaining + 1) / BATCHES_PER_REMAINING_QUOTA)
-      // All others are counted in the same tick, because a real store counts atomically.
+      // All other requests are counted in the same tick, because a real store counts them atomically.
       const otherCounts = await Promise.all(
         Array.from({ length: Math.max(0, Math.min(maxCount, share) - 1) }, takeOne),
       )

@@ -59,7 +59,10 @@ export function expectSafeResponse(response: ResponseFacts, options: SafetyOptio
   if (status >= 400) expectSafeError(response, options.form)
 }
 
-function expectSafeError({ status, headers, text }: ResponseFacts, form: ErrorFormat | undefined): void {
+function expectSafeError(
+  { status, headers, text }: ResponseFacts,
+  expectedFormat: ErrorFormat | undefined,
+): void {
   expect(headers.get('cache-control')).toBe('no-store')
   expect(headers.get('etag')).toBeNull()
   if (status === 401) expect(headers.get('www-authenticate')).toMatch(/^(Basic|Bearer|DPoP) realm="/)
@@ -68,15 +71,16 @@ function expectSafeError({ status, headers, text }: ResponseFacts, form: ErrorFo
   // A response to HEAD has no body.
   if (text === '') return
   const type = headers.get('content-type')?.split(';')[0]
-  if (form === 'page' && type === 'text/html') return
+  if (expectedFormat === 'page' && type === 'text/html') return
   const body = JSON.parse(text) as Record<string, unknown>
-  // Only characters of RFC 3986, which cannot inject anything into a page or a log.
+  // The path has only the characters of RFC 3986, which cannot inject anything into a page or a log.
   if ('instance' in body) expect(body['instance']).toMatch(/^\/(?:[\w~.\-!$&'()*+,;=:@/]|%[0-9A-F]{2})*$/i)
   expect(JSON.stringify({ ...body, instance: '' })).not.toMatch(INTERNALS)
   const format = 'error_uri' in body ? 'oauth' : 'error' in body ? 'agent' : 'problem'
   // A request that is refused before any handler has no instance. Its response always has the same format.
   const isUnreadable = format === 'agent' && !('instance' in body)
-  if (form !== undefined && !isUnreadable) expect(format).toBe(form === 'page' ? 'problem' : form)
+  if (expectedFormat !== undefined && !isUnreadable)
+    expect(format).toBe(expectedFormat === 'page' ? 'problem' : expectedFormat)
   expect(type).toBe(format === 'oauth' ? 'application/json' : 'application/problem+json')
   const {
     errors: _mistakes,

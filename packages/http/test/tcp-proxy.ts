@@ -12,7 +12,7 @@ export interface TcpProxy extends AsyncDisposable {
   restore(): Promise<void>
 }
 
-/** Starts a proxy to the server at a URL. The default port is that of Redis. */
+/** Starts a proxy to the server at a URL. If the URL has no port, the proxy connects to the port of Redis. */
 export async function startTcpProxy(url: string): Promise<TcpProxy> {
   const target = new URL(url)
   const sockets = new Set<Socket>()

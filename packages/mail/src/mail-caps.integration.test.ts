@@ -21,23 +21,23 @@ const expectWaiting = async (mailing: Mailing, count: number) => {
 /** Returns the local parts of the addressees, in the order in which the server received their mails. */
 const listAddressees = (mailing: Mailing) => mailing.server.received.map(({ to }) => to[0]?.split('@')[0])
 
-test('drops a mail over the cap of its mailbox for a day, whatever its case, plus-tag and Gmail dots', async () => {
+test('drops mails over the cap of a mailbox for a day, whatever the case, plus-tag and Gmail dots of its address', async () => {
   await using mailing = await startMailing()
   const caps = { ...HIGH_CAPS, mailbox: 2 }
-  const mailer = mailing.start({ caps, handlers: { note: {}, desk: { capped: false } } })
+  const mailer = mailing.startMailer({ caps, handlers: { note: {}, desk: { isCapped: false } } })
   for (const to of ['ana.b@gmail.com', 'anab+x@gmail.com'])
-    await mailing.becomes(await mailing.add({ to }), 'sent')
+    await mailing.waitForState(await mailing.addMail({ to }), 'sent')
   const to = 'A.nab+y@GoogleMail.com'
-  expect((await mailing.becomes(await mailing.add({ to }), 'dropped'))['mail_sealed']).toBeNull()
-  await mailing.becomes(await mailing.add({ to, kind: 'desk' }), 'sent')
-  await mailing.becomes(await mailing.add({ to: 'ben@gmail.com' }), 'sent')
+  expect((await mailing.waitForState(await mailing.addMail({ to }), 'dropped'))['mail_sealed']).toBeNull()
+  await mailing.waitForState(await mailing.addMail({ to, kind: 'desk' }), 'sent')
+  await mailing.waitForState(await mailing.addMail({ to: 'ben@gmail.com' }), 'sent')
   expect(await readMetrics(mailing)).toContain(
     'mails_settled_total{kind="note",outcome="dropped",reason="cap-mailbox"} 1',
   )
   advance(mailing, DAY_MS)
-  await mailing.becomes(await mailing.add({ to }), 'sent')
+  await mailing.waitForState(await mailing.addMail({ to }), 'sent')
   advance(mailing, 26 * 3600_000)
-  await mailer.upkeep()
+  await mailer.runUpkeep()
   const { rows } = await mailing.db.query('select count(mailbox_hash) as hashes from mails')
   expect(rows).toEqual([{ hashes: 0 }])
 })
@@ -63,63 +63,69 @@ test.for([
     const renewals: unknown[] = []
     const handlers = {
       note: { renew: async (about: string, now: Date) => void renewals.push([about, now]) },
-      desk: { capped: false },
+      desk: { isCapped: false },
     }
-    const mailer = mailing.start({ caps, handlers })
-    for (const address of to.slice(0, 4)) await mailing.becomes(await mailing.add({ to: address }), 'sent')
+    const mailer = mailing.startMailer({ caps, handlers })
+    for (const address of to.slice(0, 4))
+      await mailing.waitForState(await mailing.addMail({ to: address }), 'sent')
     const lastAddressee = { to: to[4] ?? '' }
-    const deferredId = await mailing.add({ ...lastAddressee, about: 'late' })
+    const deferredId = await mailing.addMail({ ...lastAddressee, about: 'late' })
     await expectWaiting(mailing, 1)
-    expect(await mailing.state(deferredId)).toMatchObject({ attempts: 0, deferred_by: cap, counted_at: null })
-    await mailing.becomes(await mailing.add({ ...lastAddressee, kind: 'desk' }), 'sent')
-    if (otherAddress !== undefined) await mailing.becomes(await mailing.add({ to: otherAddress }), 'sent')
+    expect(await mailing.readRow(deferredId)).toMatchObject({
+      attempts: 0,
+      deferred_by: cap,
+      counted_at: null,
+    })
+    await mailing.waitForState(await mailing.addMail({ ...lastAddressee, kind: 'desk' }), 'sent')
+    if (otherAddress !== undefined)
+      await mailing.waitForState(await mailing.addMail({ to: otherAddress }), 'sent')
     const metrics = await readMetrics(mailing)
     expect(metrics).toContain(`mails_deferred{kind="note",cap="${cap}"} 1`)
     expect(metrics).toContain('mails_queued{kind="note"} 0')
     advance(mailing, DAY_MS - 1)
-    await mailer.upkeep()
+    await mailer.runUpkeep()
     await expectWaiting(mailing, 1)
     advance(mailing, 1)
-    await mailer.upkeep()
-    expect(await mailing.becomes(deferredId, 'sent')).toMatchObject({ attempts: 1 })
+    await mailer.runUpkeep()
+    expect(await mailing.waitForState(deferredId, 'sent')).toMatchObject({ attempts: 1 })
     const date = new Date(mailing.server.received.at(-1)?.parsed.date ?? '')
     expect(Math.abs(date.getTime() - mailing.clock.now.getTime())).toBeLessThan(1_000)
     expect(renewals).toEqual([['late', mailing.clock.now]])
   },
 )
 
-test('reserves a fifth of a shared cap for mails that a person asked for', async () => {
+test('reserves a fifth of a shared cap for mails that a person requested', async () => {
   await using mailing = await startMailing()
-  mailing.start({ caps: { ...HIGH_CAPS, domain: 10 } })
+  mailing.startMailer({ caps: { ...HIGH_CAPS, domain: 10 } })
   const ids = await Promise.all(
-    Array.from({ length: 12 }, (_, n) => mailing.add({ to: `n${n}@example.org`, sender: '192.0.2.1' })),
+    Array.from({ length: 12 }, (_, n) => mailing.addMail({ to: `n${n}@example.org`, sender: '192.0.2.1' })),
   )
   await expectWaiting(mailing, 4)
   await expect.poll(() => mailing.server.received).toHaveLength(8)
   for (const to of ['ana@example.org', 'ben@example.org'])
-    await mailing.becomes(await mailing.add({ to, askedFor: true }), 'sent')
-  await mailing.add({ to: 'cleo@example.org', askedFor: true })
+    await mailing.waitForState(await mailing.addMail({ to, isRequestedByPerson: true }), 'sent')
+  await mailing.addMail({ to: 'cleo@example.org', isRequestedByPerson: true })
   await expectWaiting(mailing, 5)
   expect(
-    (await Promise.all(ids.map((id) => mailing.state(id)))).filter(({ state }) => state === 'sent'),
+    (await Promise.all(ids.map((id) => mailing.readRow(id)))).filter(({ state }) => state === 'sent'),
   ).toHaveLength(8)
 })
 
-test('releases a mail that a person asked for and mails of senders with few mails before others', async () => {
+test('releases mails that a person requested, and mails of senders with few mails, before other mails', async () => {
   await using mailing = await startMailing()
-  const mailerWithLowCap = mailing.start({ caps: { ...HIGH_CAPS, domain: 5 } })
+  const mailerWithLowCap = mailing.startMailer({ caps: { ...HIGH_CAPS, domain: 5 } })
   const addFrom = (sender: string, name: string, change = {}) =>
-    mailing.add({ to: `${name}@example.org`, sender, ...change })
-  for (const n of [1, 2, 3]) await mailing.becomes(await addFrom('abuser', `sent${n}`), 'sent')
-  await mailing.becomes(await addFrom('some', 'sent4'), 'sent')
-  await mailing.becomes(await addFrom('person', 'sent5', { askedFor: true }), 'sent')
+    mailing.addMail({ to: `${name}@example.org`, sender, ...change })
+  for (const n of [1, 2, 3]) await mailing.waitForState(await addFrom('abuser', `sent${n}`), 'sent')
+  await mailing.waitForState(await addFrom('some', 'sent4'), 'sent')
+  await mailing.waitForState(await addFrom('person', 'sent5', { isRequestedByPerson: true }), 'sent')
   for (const [sender, name, change] of [
     ['abuser', 'abuser1', {}],
     ['abuser', 'abuser2', {}],
     ['some', 'some1', {}],
     ['other', 'other1', {}],
     ['another', 'another1', {}],
-    ['abuser', 'asked', { askedFor: true }],
+    ['abuser', 'asked', { isRequestedByPerson: true }],
   ] as const) {
     advance(mailing, 1_000)
     await addFrom(sender, name, change)
@@ -127,9 +133,9 @@ test('releases a mail that a person asked for and mails of senders with few mail
   await expectWaiting(mailing, 6)
   await mailerWithLowCap[Symbol.asyncDispose]()
   const receivedBefore = mailing.server.received.length
-  // Mails that no person is known to have asked for may use nine of the twelve.
-  await mailing.start({ caps: { ...HIGH_CAPS, domain: 12 } }).upkeep()
-  await mailing.server.mails(receivedBefore + 4)
+  // Mails that no person is known to have requested may use nine of the twelve.
+  await mailing.startMailer({ caps: { ...HIGH_CAPS, domain: 12 } }).runUpkeep()
+  await mailing.server.waitForMails(receivedBefore + 4)
   await expectWaiting(mailing, 2)
   const newAddressees = listAddressees(mailing).slice(receivedBefore)
   expect(newAddressees.toSorted()).toEqual(['another1', 'asked', 'other1', 'some1'])
@@ -137,47 +143,49 @@ test('releases a mail that a person asked for and mails of senders with few mail
 
 test('lets a new mail wait behind a mail that waits under the same cap', async () => {
   await using mailing = await startMailing()
-  const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 5 } })
-  for (const n of [1, 2, 3, 4]) await mailing.becomes(await mailing.add({ to: `a${n}@example.org` }), 'sent')
-  const firstId = await mailing.add({ to: 'first@example.org' })
+  const mailer = mailing.startMailer({ caps: { ...HIGH_CAPS, domain: 5 } })
+  for (const n of [1, 2, 3, 4])
+    await mailing.waitForState(await mailing.addMail({ to: `a${n}@example.org` }), 'sent')
+  const firstId = await mailing.addMail({ to: 'first@example.org' })
   await expectWaiting(mailing, 1)
   advance(mailing, DAY_MS)
-  const secondId = await mailing.add({ to: 'second@example.org' })
+  const secondId = await mailing.addMail({ to: 'second@example.org' })
   await expectWaiting(mailing, 2)
-  await mailer.upkeep()
-  await Promise.all([firstId, secondId].map((id) => mailing.becomes(id, 'sent')))
+  await mailer.runUpkeep()
+  await Promise.all([firstId, secondId].map((id) => mailing.waitForState(id, 'sent')))
   expect(mailing.server.received).toHaveLength(6)
 })
 
 test('drops a waiting mail if the cap of its mailbox is used up when there is room under the shared cap', async () => {
   await using mailing = await startMailing()
-  const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 5, mailbox: 2 } })
-  for (const n of [1, 2, 3, 4]) await mailing.becomes(await mailing.add({ to: `a${n}@example.org` }), 'sent')
+  const mailer = mailing.startMailer({ caps: { ...HIGH_CAPS, domain: 5, mailbox: 2 } })
+  for (const n of [1, 2, 3, 4])
+    await mailing.waitForState(await mailing.addMail({ to: `a${n}@example.org` }), 'sent')
   const ids = []
   for (const sender of ['1', '2', '3']) {
     advance(mailing, 1_000)
-    ids.push(await mailing.add({ sender }))
+    ids.push(await mailing.addMail({ sender }))
     await expectWaiting(mailing, ids.length)
   }
   advance(mailing, DAY_MS)
-  await mailer.upkeep()
+  await mailer.runUpkeep()
   const [, , thirdId = ''] = ids
-  await mailing.becomes(thirdId, 'dropped')
-  for (const id of ids.slice(0, 2)) await mailing.becomes(id, 'sent')
+  await mailing.waitForState(thirdId, 'dropped')
+  for (const id of ids.slice(0, 2)) await mailing.waitForState(id, 'sent')
   expect(listAddressees(mailing).filter((name) => name === 'ana')).toHaveLength(2)
 })
 
 test('counts a released mail again if it is not delivered within a day, instead of giving it up', async () => {
   await using mailing = await startMailing()
-  const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 1 } })
-  await mailing.becomes(await mailing.add(), 'sent')
-  const deferredId = await mailing.add()
+  const mailer = mailing.startMailer({ caps: { ...HIGH_CAPS, domain: 1 } })
+  await mailing.waitForState(await mailing.addMail(), 'sent')
+  const deferredId = await mailing.addMail()
   await expectWaiting(mailing, 1)
   advance(mailing, DAY_MS)
   mailing.server.refuseNext({ at: 'data', code: 451 })
-  await mailer.upkeep()
+  await mailer.runUpkeep()
   await expect
-    .poll(() => mailing.state(deferredId))
+    .poll(() => mailing.readRow(deferredId))
     .toMatchObject({
       attempts: 1,
       leased_until: null,
@@ -187,32 +195,32 @@ test('counts a released mail again if it is not delivered within a day, instead 
     deferredId,
   ])
   advance(mailing, 26 * 3600_000)
-  await mailer.upkeep()
+  await mailer.runUpkeep()
   advance(mailing, 3600_000)
-  await mailer.upkeep()
-  await mailing.becomes(deferredId, 'sent')
+  await mailer.runUpkeep()
+  await mailing.waitForState(deferredId, 'sent')
 })
 
-test('defers unwanted mails like wanted ones, and does not count them', async () => {
+test('defers unwanted mails like wanted mails, but does not count them', async () => {
   await using mailing = await startMailing()
   const isWanted = async (about: string) => about === 'wanted'
-  const mailer = mailing.start({
+  const mailer = mailing.startMailer({
     caps: { ...HIGH_CAPS, domain: 2 },
     handlers: { note: { isWanted } },
   })
-  const add = (about: string) => mailing.add({ to: `${about}@example.org`, about })
-  await mailing.becomes(await add('unwanted'), 'dropped')
-  await mailing.becomes(await add('wanted'), 'sent')
+  const add = (about: string) => mailing.addMail({ to: `${about}@example.org`, about })
+  await mailing.waitForState(await add('unwanted'), 'dropped')
+  await mailing.waitForState(await add('wanted'), 'sent')
   const ids = [await add('unwanted')]
   advance(mailing, 1_000)
   ids.push(await add('wanted'))
   await expectWaiting(mailing, 2)
   advance(mailing, DAY_MS)
   const [unwantedId = '', wantedId = ''] = ids
-  await mailer.upkeep()
-  expect(await mailing.becomes(unwantedId, 'dropped')).toMatchObject({ counted_at: null })
-  await mailer.upkeep()
-  await mailing.becomes(wantedId, 'sent')
+  await mailer.runUpkeep()
+  expect(await mailing.waitForState(unwantedId, 'dropped')).toMatchObject({ counted_at: null })
+  await mailer.runUpkeep()
+  await mailing.waitForState(wantedId, 'sent')
 })
 
 test.for([
@@ -224,36 +232,36 @@ test.for([
     await using mailing = await startMailing()
     const caps = { ...HIGH_CAPS, domain: 1 }
     let isWanted = true
-    const mailer = mailing.start({
+    const mailer = mailing.startMailer({
       caps,
       handlers: { note: { isWanted: async () => isWanted, ...(maxWaitMs !== undefined && { maxWaitMs }) } },
     })
-    await mailing.becomes(await mailing.add(), 'sent')
-    const givenUpId = await mailing.add()
-    const unwantedId = await mailing.add()
+    await mailing.waitForState(await mailing.addMail(), 'sent')
+    const givenUpId = await mailing.addMail()
+    const unwantedId = await mailing.addMail()
     await expectWaiting(mailing, 2)
     // The cap stays used up.
     await mailing.db.query(`update mails set counted_at = $1, settled_at = $1 where state = 'sent'`, [
       new Date(mailing.clock.now.getTime() + waitMs),
     ])
     advance(mailing, waitMs - 1)
-    await mailer.upkeep()
+    await mailer.runUpkeep()
     await expectWaiting(mailing, 2)
     await mailing.db.query(`update mails set overdue_at = overdue_at + interval '1 second' where id = $1`, [
       unwantedId,
     ])
     advance(mailing, 1)
-    await Promise.all([mailer.upkeep(), mailer.upkeep()])
-    expect(await mailing.state(givenUpId)).toMatchObject({ state: 'dropped', mail_sealed: null })
+    await Promise.all([mailer.runUpkeep(), mailer.runUpkeep()])
+    expect(await mailing.readRow(givenUpId)).toMatchObject({ state: 'dropped', mail_sealed: null })
     expect(await readMetrics(mailing)).toContain(
       'mails_settled_total{kind="note",outcome="dropped",reason="waited"} 1',
     )
-    const findReports = () => mailing.logged.filter((line) => line.includes('found no room'))
+    const findReports = () => mailing.logLines.filter((line) => line.includes('found no room'))
     expect(findReports()).toEqual([expect.stringContaining(givenUpId)])
     isWanted = false
     advance(mailing, 1_000)
-    await mailer.upkeep()
-    expect(await mailing.state(unwantedId)).toMatchObject({ state: 'dropped' })
+    await mailer.runUpkeep()
+    expect(await mailing.readRow(unwantedId)).toMatchObject({ state: 'dropped' })
     expect(findReports()).toHaveLength(1)
   },
 )
@@ -261,7 +269,7 @@ test.for([
 test.for([
   { bound: 'of one kind from one network', senders: ['a'], waitingCount: 4, otherSender: 'b' },
   {
-    bound: 'in all, except those that people asked for',
+    bound: 'in all, except mails that people requested',
     senders: ['a', 'b', 'c', 'd'],
     waitingCount: 8,
     otherSender: undefined,
@@ -270,57 +278,57 @@ test.for([
   'refuses another mail, and stores nothing, if the maximum number of mails $bound already wait',
   async ({ senders, waitingCount, otherSender }) => {
     await using mailing = await startMailing()
-    mailing.start({ caps: { ...HIGH_CAPS, domain: 1 }, handlers: { note: {}, ask: {} } })
-    await mailing.becomes(await mailing.add({ sender: 'z' }), 'sent')
+    mailing.startMailer({ caps: { ...HIGH_CAPS, domain: 1 }, handlers: { note: {}, ask: {} } })
+    await mailing.waitForState(await mailing.addMail({ sender: 'z' }), 'sent')
     for (let n = 0; n < waitingCount; n += 1) {
-      await mailing.add({ sender: senders[n % senders.length] ?? '', to: `n${n}@example.org` })
+      await mailing.addMail({ sender: senders[n % senders.length] ?? '', to: `n${n}@example.org` })
       await expectWaiting(mailing, n + 1)
     }
     const [sender = ''] = senders
     const before = await mailing.db.query('select count(*) as mails from mails')
-    await expect(mailing.add({ sender })).rejects.toMatchObject({
+    await expect(mailing.addMail({ sender })).rejects.toMatchObject({
       code: 'rate-limited',
       options: { headers: { 'retry-after': '600' }, extensions: { policy: 'mails-waiting' } },
     })
     expect((await mailing.db.query('select count(*) as mails from mails')).rows).toEqual(before.rows)
-    if (otherSender !== undefined) await mailing.add({ sender: otherSender })
-    await mailing.add({ sender, kind: 'ask', askedFor: true })
-    await mailing.add({ kind: 'ask' })
+    if (otherSender !== undefined) await mailing.addMail({ sender: otherSender })
+    await mailing.addMail({ sender, kind: 'ask', isRequestedByPerson: true })
+    await mailing.addMail({ kind: 'ask' })
   },
 )
 
 test('stores a network as a keyed hash, and erases it a day and an hour after the mail is settled', async () => {
   await using mailing = await startMailing()
-  const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 1 } })
-  const sentId = await mailing.add({ sender: '192.0.2.77' })
-  await mailing.becomes(sentId, 'sent')
-  const droppedId = await mailing.add({ sender: '192.0.2.77' })
+  const mailer = mailing.startMailer({ caps: { ...HIGH_CAPS, domain: 1 } })
+  const sentId = await mailing.addMail({ sender: '192.0.2.77' })
+  await mailing.waitForState(sentId, 'sent')
+  const droppedId = await mailing.addMail({ sender: '192.0.2.77' })
   await expectWaiting(mailing, 1)
   const { rows } = await mailing.db.query('select m::text as row from mails m')
   expect(JSON.stringify(rows)).not.toMatch(/192\.0\.2\.77|3139322e302e322e3737/)
   await mailing.db.query(`update mails set overdue_at = $1 where id = $2`, [mailing.clock.now, droppedId])
-  await mailer.upkeep()
+  await mailer.runUpkeep()
   const countHashes = async () =>
     (await mailing.db.query('select count(sender_hash) as senders, count(domain_hash) as domains from mails'))
       .rows
   advance(mailing, 25 * 3600_000 - 1)
-  await mailer.upkeep()
+  await mailer.runUpkeep()
   expect(await countHashes()).toEqual([{ senders: 2, domains: 2 }])
   advance(mailing, 1)
-  await mailer.upkeep()
+  await mailer.runUpkeep()
   expect(await countHashes()).toEqual([{ senders: 0, domains: 0 }])
 })
 
 test('never exceeds a mailbox cap of five with two mailers', async () => {
   await using mailing = await startMailing()
-  const ids = await Promise.all(Array.from({ length: 8 }, () => mailing.add()))
+  const ids = await Promise.all(Array.from({ length: 8 }, () => mailing.addMail()))
   const caps = { ...HIGH_CAPS, mailbox: 5 }
-  mailing.start({ caps })
-  mailing.start({ caps })
+  mailing.startMailer({ caps })
+  mailing.startMailer({ caps })
   await expect
     .poll(
       async () =>
-        (await Promise.all(ids.map((id) => mailing.state(id)))).filter((row) => row['state'] === 'queued'),
+        (await Promise.all(ids.map((id) => mailing.readRow(id)))).filter((row) => row['state'] === 'queued'),
       { timeout: 15_000 },
     )
     .toEqual([])
@@ -337,23 +345,23 @@ test('sends nothing while mails cannot be counted', async () => {
     await releaseSignal
   })
   await lockTaken
-  mailing.start()
-  const id = await mailing.add()
-  await expect.poll(() => mailing.logged.join()).toContain('a mail could not be sent')
+  mailing.startMailer()
+  const id = await mailing.addMail()
+  await expect.poll(() => mailing.logLines.join()).toContain('a mail could not be sent')
   expect(mailing.server.received).toEqual([])
   release()
   await locking
   await mailing.retryNow()
-  await mailing.becomes(id, 'sent')
+  await mailing.waitForState(id, 'sent')
 })
 
 test('stores no address, subject or text in clear', async () => {
   await using mailing = await startMailing()
-  mailing.start()
-  const sentId = await mailing.add({ to: 'canary.person@example.org', subject: 'Canary subject' })
-  await mailing.becomes(sentId, 'sent')
+  mailing.startMailer()
+  const sentId = await mailing.addMail({ to: 'canary.person@example.org', subject: 'Canary subject' })
+  await mailing.waitForState(sentId, 'sent')
   mailing.server.refuseNext({ at: 'rcpt', code: 550 })
-  await mailing.becomes(await mailing.add({ to: 'canary.person@example.org' }), 'dead')
+  await mailing.waitForState(await mailing.addMail({ to: 'canary.person@example.org' }), 'dead')
   const { rows } = await mailing.db.query('select m::text as row from mails m')
   const dump = JSON.stringify(rows)
   expect(dump).toContain('note-1')

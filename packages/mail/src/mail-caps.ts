@@ -1,6 +1,6 @@
 /*
- * Caps: the maximum number of mails to a mailbox, to a domain and in total within 24 hours. This module counts the mails. A mail
- * over a shared cap (`domain` or `all`) waits until this module releases it. Decision 31 explains why.
+ * Caps: the maximum numbers of mails to a mailbox, to a domain and in total within 24 hours. This module counts the mails. A mail
+ * over a shared cap (`domain` or `all`) waits until this module releases it. docs/decisions/0031 explains why.
  */
 import { canonicalEmail, DAY_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
@@ -48,14 +48,14 @@ export function scaleWaitingBounds(factor: number): WaitingBounds {
 }
 
 /** Returns the part of a cap that a mail may use. A fifth of each cap is reserved for mails that a person requested. */
-export const getUsableShare = (cap: number, askedFor: boolean): number =>
-  askedFor ? cap : Math.max(1, Math.floor((cap * 4) / 5))
+export const getUsableShare = (cap: number, isRequestedByPerson: boolean): number =>
+  isRequestedByPerson ? cap : Math.max(1, Math.floor((cap * 4) / 5))
 
 /** SQL condition on a row of `mails`: the mail waits for room under a cap. */
 export const IS_WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
 
 /**
- * Whether a mail may be sent. `counted`: it may, and counts under the caps. `domain`, `all`: it waits for room under this shared
+ * The decision on a mail. `counted`: it may be sent, and counts under the caps. `domain`, `all`: it waits for room under this shared
  * cap. `mailbox-full`: only the cap of its mailbox is used up, so the caller must drop it.
  */
 const Verdict = z.enum(['counted', 'mailbox-full', 'domain', 'all'])
@@ -66,15 +66,15 @@ interface CapDeps {
   readonly caps: MailCaps
 }
 
-/** Lets only one worker count at a time. Otherwise, two workers could both use the last room. `lock_timeout` bounds the wait. */
+/** SQL that lets only one worker count at a time. Otherwise, two workers could use the same room. `lock_timeout` bounds the wait. */
 const LOCK_CAPS = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
 
 /**
  * SQL that decides whether a mail may be sent now, and records the decision. Returns a `Verdict`.
  *
- * Parameters: $1 the id of the mail, $2 the hash of its mailbox, $3 that of its domain, $4 the id of the hash key,
+ * Parameters: $1 the id of the mail, $2 the hash of its mailbox, $3 the hash of its domain, $4 the id of the hash key,
  * $5 24 hours ago, $6 now, $7 whether a person requested the mail, $8 to $10 the caps for its mailbox, its domain and all mails,
- * $11 when it is given up if it has to wait.
+ * $11 the time at which the mail is given up, if it has to wait.
  */
 const COUNT_MAIL = `
   with full_caps as (
@@ -109,12 +109,12 @@ const COUNT_MAIL = `
 export async function countMail(
   tx: Database,
   { hashKey, caps }: CapDeps,
-  mail: { id: string; to: string; askedFor: boolean; waitUntil: Date },
+  mail: { id: string; to: string; isRequestedByPerson: boolean; waitUntil: Date },
   now: Date,
 ): Promise<Verdict> {
   const { mailbox, domain } = parseMailbox(mail.to)
   const hashes = [hashKey.hash('mail/mailbox', mailbox), hashKey.hash('mail/domain', domain)]
-  // A statement of its own: only a statement that begins after the lock is held sees the mails that others have counted.
+  // Locks in a separate statement: only a statement that begins while the lock is held sees all mails that other workers have counted.
   await tx.query(LOCK_CAPS)
   const { rows } = await tx.query<{ verdict: string }>(COUNT_MAIL, [
     mail.id,
@@ -122,10 +122,10 @@ export async function countMail(
     hashKey.id,
     new Date(now.getTime() - DAY_MS),
     now,
-    mail.askedFor,
+    mail.isRequestedByPerson,
     caps.mailbox,
-    getUsableShare(caps.domain, mail.askedFor),
-    getUsableShare(caps.all, mail.askedFor),
+    getUsableShare(caps.domain, mail.isRequestedByPerson),
+    getUsableShare(caps.all, mail.isRequestedByPerson),
     mail.waitUntil,
   ])
   return Verdict.parse(rows[0]?.verdict)
@@ -134,14 +134,14 @@ export async function countMail(
 const JudgedMail = z.object({ id: z.uuid(), kind: z.string(), about: z.string(), verdict: Verdict })
 type JudgedMail = z.infer<typeof JudgedMail>
 
-/** The maximum number of mails in one release. A new mail is sent after the released ones, so it must not wait behind thousands. */
+/** The maximum number of mails in one release. New mails are sent after the released mails, and must not wait for thousands of them. */
 const MAX_RELEASED = 100
 
 /**
  * SQL that decides which waiting mails are released. Mails that a person requested come first, then mails of the network with the
  * fewest mails of the kind within 24 hours, then the oldest. Returns the mails whose state changes, each with a `Verdict`.
  *
- * `turn` numbers the mails of a kind that a network requested, counted ones first.
+ * `turn` numbers the mails of a kind that one network requested: first those that were counted, then those that wait.
  */
 const JUDGE_WAITING_MAILS = `
   with counted as (select kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash from mails where counted_at > $1),
@@ -173,7 +173,8 @@ const JUDGE_WAITING_MAILS = `
   select id, kind, about, verdict from judged where verdict <> deferred_by order by has_room desc, asked_for desc, turn, created_at, id`
 
 /**
- * Releases at most 100 waiting mails for which there is room now. Released mails are counted and due.
+ * Releases at most 100 waiting mails for which there is room now: they are counted, and due at once. If a mail waits for room under
+ * another cap than before, records that.
  *
  * @returns the mails that have room under the shared caps, but not under their mailbox cap
  */
@@ -192,25 +193,26 @@ export async function releaseWaitingMails(
   ])
   const judgedMails = z.array(JudgedMail).parse(rows)
   const selectMails = (verdict: Verdict) => judgedMails.filter((mail) => mail.verdict === verdict)
-  const selectIds = (verdict: Verdict) => selectMails(verdict).map(({ id }) => id)
+  const selectMailIds = (verdict: Verdict) => selectMails(verdict).map(({ id }) => id)
   // Another mailer may be giving up a mail that waited too long: `overdue_at` excludes it.
   await tx.query(
     `update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${IS_WAITING} and overdue_at > $2`,
-    [selectIds('counted').slice(0, MAX_RELEASED), now],
+    [selectMailIds('counted').slice(0, MAX_RELEASED), now],
   )
   for (const cap of ['domain', 'all'] as const)
     await tx.query(`update mails set deferred_by = $2 where id = any ($1) and ${IS_WAITING}`, [
-      selectIds(cap),
+      selectMailIds(cap),
       cap,
     ])
   return selectMails('mailbox-full')
 }
 
-const GMAIL = new Set(['gmail.com', 'googlemail.com'])
+/** The two domains of the same Gmail mailboxes. Gmail ignores dots in the local part. */
+const GMAIL_DOMAINS = new Set(['gmail.com', 'googlemail.com'])
 
 /**
- * Normalises an address to its mailbox, for counting and blocking: removes the plus-tag and, for Gmail, the dots. Mail is sent to
- * the address as typed.
+ * Normalises an address to its mailbox, for counting and blocking: removes the plus-tag and, for Gmail, the dots. The mail itself is
+ * sent to the address as typed.
  *
  * @throws {Error} if the text is not an address
  */
@@ -219,9 +221,9 @@ export function parseMailbox(address: string): { mailbox: string; domain: string
   if (canonical === undefined) throw new Error('the addressee of a stored mail is not an e-mail address')
   const atIndex = canonical.lastIndexOf('@')
   const typedDomain = canonical.slice(atIndex + 1)
-  const domain = GMAIL.has(typedDomain) ? 'gmail.com' : typedDomain
+  const domain = GMAIL_DOMAINS.has(typedDomain) ? 'gmail.com' : typedDomain
   const localPart = canonical.slice(0, atIndex)
-  // A local part that begins with a plus would be empty without its tag.
+  // Keeps a plus at the beginning: without its tag, such a local part would be empty.
   const untaggedPart = localPart.replace(/(?<=.)\+.*$/u, '')
   return {
     mailbox: `${domain === 'gmail.com' ? untaggedPart.replaceAll('.', '') : untaggedPart}@${domain}`,

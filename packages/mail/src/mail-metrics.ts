@@ -6,7 +6,7 @@ import { IS_WAITING } from './mail-caps.ts'
 
 const CAPS = ['domain', 'all'] as const
 
-const Rows = z.array(
+const QueuedMailCounts = z.array(
   z.object({ kind: z.string(), cap: z.enum(CAPS).nullable(), count: z.int(), oldest: z.date() }),
 )
 
@@ -22,9 +22,8 @@ export interface MailMetrics {
  * Registers the mail metrics. Each scrape reads the gauges from the database once. If the read fails for any reason, the scrape
  * returns the previous values.
  *
- * @param options.kinds the mail kinds. Their gauges, their failure counter, and the settled counter for the reasons `accepted`,
- *   `spent`, `refused` and `waited` start at 0, so that the first mail counts as an increase. The settled counter for the reasons
- *   `unwanted` and `cap-mailbox` appears with the first mail
+ * @param options.kinds the mail kinds. Their series start at 0, so that the first mail counts as an increase. Only the series of
+ *   `mails_settled_total` for the reasons `unwanted` and `cap-mailbox` begin with their first mail
  */
 export function createMailMetrics(
   registry: Registry,
@@ -32,7 +31,7 @@ export function createMailMetrics(
 ): MailMetrics {
   const registers = [registry]
   let pendingRead: Promise<void> | undefined
-  // A scrape collects all three gauges at the same time, so they share one read.
+  // A scrape collects the three gauges at the same time, so they share one read.
   const collect = () => (pendingRead ??= readGauges().finally(() => (pendingRead = undefined)))
   const queuedGauge = new Gauge({
     name: 'mails_queued',
@@ -96,14 +95,14 @@ export function createMailMetrics(
   }
 }
 
-/** Counts the queued mails. Returns undefined if the read fails for any reason, because a failed read must not fail the scrape. */
+/** Counts the queued mails by kind and cap. Returns undefined if the read fails for any reason, so that it never fails the scrape. */
 async function readQueuedMails(db: Database) {
   try {
     const { rows } = await db.query(
       `select kind, case when ${IS_WAITING} then deferred_by end as cap, count(*) as count, min(created_at) as oldest
        from mails where state = 'queued' group by 1, 2`,
     )
-    return Rows.parse(rows)
+    return QueuedMailCounts.parse(rows)
   } catch {
     return undefined
   }

@@ -9,7 +9,7 @@ import {
   MAILS_CHANNEL,
 } from './mail-queue.ts'
 
-/** Stores a mail without notifying the mailers. */
+/** Stores a mail without notifying the mailers. Returns its id. */
 async function storeMail(mailing: Mailing): Promise<string> {
   const mail = { kind: 'note', about: 'x', to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
   const { id, values } = createMailQueue(mailing).seal(mail, mailing.clock.now)
@@ -21,20 +21,21 @@ async function storeMail(mailing: Mailing): Promise<string> {
 const storeMails = (mailing: Mailing, count: number) =>
   Promise.all(Array.from({ length: count }, () => storeMail(mailing)))
 
-/** Starts counting the notifications. `count` first waits for those that were already sent. */
+/** Starts counting the notifications. `count` first waits for the notifications that were already sent. */
 async function startCounting({ database, db }: Mailing) {
   let count = 0
-  let marker = Promise.withResolvers<void>()
+  let markerReceipt = Promise.withResolvers<void>()
   const listener = await listen(
     database.appUrl,
-    { [MAILS_CHANNEL]: () => void (count += 1), all: () => marker.resolve() },
-    { onReconnected: () => undefined, log: { error: () => undefined } },
+    { [MAILS_CHANNEL]: () => void (count += 1), marker: () => markerReceipt.resolve() },
+    { onConnected: () => undefined, log: { error: () => undefined } },
   )
   return {
     async count() {
-      marker = Promise.withResolvers<void>()
-      await db.query('notify "all"')
-      await marker.promise
+      // PostgreSQL delivers notifications in the order in which they were sent.
+      markerReceipt = Promise.withResolvers<void>()
+      await db.query('notify marker')
+      await markerReceipt.promise
       return count
     },
     [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
@@ -44,24 +45,24 @@ async function startCounting({ database, db }: Mailing) {
 const silentLog = { warn: () => undefined }
 const POLL_OPTIONS = { timeout: 10_000 }
 const HIGH_CAPS = { mailbox: 100, domain: 100, all: 100 }
-/** A mailer that polls once a minute sends a mail in time for a test only if it is notified. */
+/** With these intervals, a mailer sends a mail in time for a test only if it is notified. */
 const RARE_POLLS = { pollMs: 60_000, restartMs: 50 }
 
 test('sends one notification for 20 mails, all of which are then sent', async () => {
   await using mailing = await startMailing()
   await using notifications = await startCounting(mailing)
   await using notifier = createMailNotifier({ db: mailing.db, log: silentLog })
-  mailing.start({ caps: HIGH_CAPS, intervals: RARE_POLLS })
-  await mailing.becomes(await mailing.add(), 'sent')
+  mailing.startMailer({ caps: HIGH_CAPS, intervals: RARE_POLLS })
+  await mailing.waitForState(await mailing.addMail(), 'sent')
   expect(await notifications.count()).toBe(1)
   const ids = await storeMails(mailing, 20)
   for (const _id of ids) notifier.notifyMailers()
-  await Promise.all(ids.map((id) => mailing.becomes(id, 'sent')))
+  await Promise.all(ids.map((id) => mailing.waitForState(id, 'sent')))
   expect(await notifications.count()).toBe(2)
   expect(mailing.server.received).toHaveLength(21)
 })
 
-test('sends another notification if it is called while one is being sent', async () => {
+test('sends another notification if the notifier is called while it sends one', async () => {
   await using mailing = await startMailing()
   await using notifications = await startCounting(mailing)
   let remaining = 3
@@ -81,7 +82,7 @@ test('sends another notification if it is called while one is being sent', async
   await expect.poll(() => notifications.count(), POLL_OPTIONS).toBe(3)
 })
 
-test('sends the pending notification when it is disposed', async () => {
+test('sends the pending notification when the notifier is disposed of', async () => {
   await using mailing = await startMailing()
   await using notifications = await startCounting(mailing)
   const notifier = createMailNotifier({ db: mailing.db, log: silentLog })
@@ -93,13 +94,13 @@ test('sends the pending notification when it is disposed', async () => {
 test('sends a mail at the next poll if the mailers were not notified', async () => {
   await using mailing = await startMailing()
   const earlierId = await storeMail(mailing)
-  mailing.start()
-  expect(await mailing.becomes(earlierId, 'sent')).toMatchObject({ attempts: 1 })
+  mailing.startMailer()
+  expect(await mailing.waitForState(earlierId, 'sent')).toMatchObject({ attempts: 1 })
   const laterId = await storeMail(mailing)
-  expect(await mailing.becomes(laterId, 'sent')).toMatchObject({ attempts: 1 })
+  expect(await mailing.waitForState(laterId, 'sent')).toMatchObject({ attempts: 1 })
 })
 
-test('logs a failed notification, after which mails are sent at the next poll, and can notify later', async () => {
+test('logs a failed notification and can notify later; meanwhile, mails are sent at the next poll', async () => {
   await using mailing = await startMailing()
   await using notifications = await startCounting(mailing)
   let isUnavailable = true
@@ -121,8 +122,8 @@ test('logs a failed notification, after which mails are sent at the next poll, a
       ],
     ])
   expect(await notifications.count()).toBe(0)
-  mailing.start()
-  await Promise.all(ids.map((id) => mailing.becomes(id, 'sent')))
+  mailing.startMailer()
+  await Promise.all(ids.map((id) => mailing.waitForState(id, 'sent')))
   isUnavailable = false
   notifier.notifyMailers()
   await expect.poll(() => notifications.count(), POLL_OPTIONS).toBe(1)

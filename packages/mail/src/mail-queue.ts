@@ -14,15 +14,15 @@ export interface MailQueue {
   /**
    * Stores a mail in the caller's transaction. PostgreSQL notifies the mailers when the transaction commits.
    *
-   * @param dueAt the earliest time to send the mail; by default `now`. The mail's age is measured from this time
+   * @param dueAt the earliest time at which the mail is sent, from which its age is measured; by default `now`
    * @returns the mail's id, a UUID
    * @throws {Problem} 429 if too many mails wait for room, either of this kind and sender or in total
    * @throws {z.ZodError} if the content does not match `MailContent`. Its messages quote nothing
    */
   add(tx: Database, mail: Mail, now: Date, dueAt?: Date): Promise<string>
   /**
-   * Seals a mail for the caller's own statement, which contains `buildInsertMail`. The mail is due once that statement has been
-   * committed. The caller then notifies the mailers with `createMailNotifier`.
+   * Seals a mail for a statement of the caller that contains `buildInsertMail`. The mail is due once that statement is committed.
+   * The caller then notifies the mailers through `createMailNotifier`.
    *
    * @throws {z.ZodError} like `add`
    */
@@ -51,10 +51,10 @@ const COLUMNS = {
 const COLUMN_NAMES = Object.keys(COLUMNS)
 
 /**
- * Builds SQL that stores a mail, as a separate statement or as part of another.
+ * Builds SQL that stores a mail, as a separate statement or as a part of another statement.
  *
- * @param options.first the number of the first parameter; the others follow
- * @param options.from a table of the surrounding statement; the mail is stored once for each of its rows
+ * @param options.first the number of the first parameter. The other parameters follow it
+ * @param options.from a table of the surrounding statement. The mail is stored once for each row of the table
  */
 export function buildInsertMail({ first, from }: { first: number; from?: string }): string {
   const values = Object.values(COLUMNS).map((type, index) => `$${first + index}::${type}`)
@@ -63,28 +63,29 @@ export function buildInsertMail({ first, from }: { first: number; from?: string 
 }
 
 /**
- * Builds the SQL condition under which a statement may store another mail: the number of waiting mails is within its bounds. The
- * bounds are approximate, because concurrent statements do not see each other's mails, and a mail counts as waiting only after a
- * worker has found no room for it.
+ * Builds the SQL condition under which a statement may store another mail: the numbers of waiting mails are below their bounds. A mail
+ * without a sender may always be stored. The bounds are approximate, because concurrent statements do not see each other's mails, and
+ * because a mail counts as waiting only after a worker has found no room for it.
  *
  * @param options.first as for `buildInsertMail`
  */
 export function buildWaitingCondition({ first }: { first: number }): string {
   const parameter = (name: keyof typeof COLUMNS) => `$${first + COLUMN_NAMES.indexOf(name)}`
-  const bound = first + COLUMN_NAMES.length
+  const senderBound = first + COLUMN_NAMES.length
+  const totalBound = senderBound + 1
   return `(${parameter('sender_hash')}::bytea is null or (
     (select count(*) from mails where ${IS_WAITING} and kind = ${parameter('kind')}
-     and sender_hash = ${parameter('sender_hash')}) < $${bound}::bigint
-    and (select count(*) from mails where ${IS_WAITING}) < $${bound + 1}::bigint))`
+     and sender_hash = ${parameter('sender_hash')}) < $${senderBound}::bigint
+    and (select count(*) from mails where ${IS_WAITING}) < $${totalBound}::bigint))`
 }
 
-const RETRY_SECONDS = 600
+const RETRY_AFTER_SECONDS = 600
 
 /** Creates the problem for a mail that was not stored because too many mails wait (`buildWaitingCondition`). */
 export const createTooManyMailsProblem = (): Problem =>
   new Problem('rate-limited', {
-    detail: `Too many mails are waiting to be sent. Nothing was stored. Try again in ${RETRY_SECONDS} seconds.`,
-    headers: { 'retry-after': String(RETRY_SECONDS) },
+    detail: `Too many mails are waiting to be sent. Nothing was stored. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
     extensions: { policy: 'mails-waiting' },
   })
 
@@ -96,18 +97,21 @@ export function createMailQueue(deps: {
   sealingKeys: SealingKeys
   /** The key of the sender hashes. */
   hashKey: HashKey
-  /** The bounds on waiting mails; by default those of production. */
+  /** The bounds on waiting mails; by default the bounds of production. */
   waiting?: WaitingBounds
 }): MailQueue {
   const { sealingKeys, hashKey, waiting = scaleWaitingBounds(1) } = deps
-  function seal({ kind, about, sender, askedFor = false, ...content }: Mail, dueAt: Date): SealedMail {
+  function seal(
+    { kind, about, sender, isRequestedByPerson = false, ...content }: Mail,
+    dueAt: Date,
+  ): SealedMail {
     const id = randomUUID()
     const sealedContent = sealingKeys.seal(
       JSON.stringify(MailContent.parse(content)),
       toContentEncryptionContext(id),
     )
     const senderHash = sender === undefined ? null : hashKey.hash('mail/sender', sender)
-    const bounds = [waiting.sender, getUsableShare(waiting.all, askedFor)]
+    const bounds = [waiting.sender, getUsableShare(waiting.all, isRequestedByPerson)]
     const values = [
       id,
       kind,
@@ -117,7 +121,7 @@ export function createMailQueue(deps: {
       dueAt,
       dueAt,
       senderHash,
-      askedFor,
+      isRequestedByPerson,
       ...bounds,
     ]
     return { id, values }
@@ -134,7 +138,7 @@ export function createMailQueue(deps: {
 }
 
 export interface MailNotifier extends AsyncDisposable {
-  /** Notifies the mailers about 25 ms later. Call it after the transaction that stored the mail has been committed. */
+  /** Notifies the mailers after about 25 ms. Call it after the transaction that stored the mail has been committed. */
   notifyMailers(): void
 }
 
@@ -142,9 +146,9 @@ export interface MailNotifier extends AsyncDisposable {
 const NOTIFY_INTERVAL_MS = 25
 
 /**
- * Creates the notifier, which notifies mailers of committed mails at most once every 25 ms. PostgreSQL serialises the commits of
- * transactions that notify, and each waits for its own write to disk. A notification in every transaction would therefore limit
- * their rate.
+ * Creates a notifier that notifies mailers of committed mails at most once every 25 ms. PostgreSQL serialises the commits of
+ * transactions that notify, and each commit waits for its own write to disk. A notification in every transaction that stores a mail
+ * would therefore limit the rate of these transactions.
  *
  * A failed notification only delays mails, because mailers also poll. Disposing sends the pending notification.
  */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createOutboxTransport, createSmtpTransport, type MailTransport } from './mail-transport.ts'
 
-/** `smtp://user:password@host:587` or `smtps://host:465`. The error message does not quote the value, which may have a password. */
+/** `smtp://user:password@host:587` or `smtps://host:465`. The error message does not quote the URL, which may contain a password. */
 export const SmtpUrl = z.string().refine((text) => {
   const url = URL.parse(text)
   return (
@@ -15,7 +15,7 @@ export const SmtpUrl = z.string().refine((text) => {
   )
 }, 'must be a URL such as smtp://user:password@mail.example.org:587')
 
-/** The sender address of an app's mails. */
+/** The sender address of an app's mails. At most 254 characters, with a local part of at most 64 (RFC 5321 §4.5.3.1). */
 export const MailFrom = z
   .string()
   .max(254)
@@ -44,18 +44,19 @@ export const completeMailSettings = (settings: {
   outboxDirectory: string
 }): MailSettings => ({
   smtpUrl: settings.smtpUrl,
+  // An IPv6 address in brackets is not a valid domain of a sender address here.
   from: settings.from ?? `no-reply@${new URL(settings.origin).hostname.replace(/^\[.*\]$/, 'localhost')}`,
   outboxDirectory: settings.outboxDirectory,
 })
 
-/** Returns the error message for an `https` origin without a mail server; undefined when the settings are valid. */
+/** Returns the error message for an `https` origin without a mail server; undefined if the settings are valid. */
 export const findSmtpMistake = (origin: string, smtpUrl: string | undefined): string | undefined =>
   smtpUrl === undefined && origin.startsWith('https:')
     ? 'is missing: an https origin needs a mail server, such as smtp://user:password@mail.example.org:587'
     : undefined
 
 /**
- * Creates the transport.
+ * Creates the transport that the settings select: SMTP if they have a URL, otherwise files.
  *
  * @param announce called with one line for each mail that is written to a file. The line contains the mail's link or subject
  */

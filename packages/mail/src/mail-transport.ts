@@ -7,7 +7,7 @@ import { createTransport } from 'nodemailer'
 import { z } from 'zod'
 import type { MailContent } from './mail.ts'
 
-/** A mail with the headers that are the same for each delivery attempt. */
+/** A mail with its headers, which are the same in every delivery attempt. */
 export interface OutgoingMail extends MailContent {
   /** The Message-ID without angle brackets. */
   readonly messageId: string
@@ -47,7 +47,7 @@ const buildMessage = (mail: OutgoingMail) => ({
   text: mail.text,
   messageId: `<${mail.messageId}>`,
   date: mail.date,
-  // RFC 3834 §5: asks auto-responders, such as holiday notices, not to reply.
+  // Asks auto-responders, such as holiday notices, not to reply (RFC 3834 §5).
   headers: { 'Auto-Submitted': 'auto-generated' },
   envelope: { from: mail.from, to: [mail.to] },
   disableFileAccess: true,
@@ -55,11 +55,13 @@ const buildMessage = (mail: OutgoingMail) => ({
 })
 
 const CONNECT_MS = 5_000
+/** The time limit for silence on an open connection. */
 const SOCKET_MS = 20_000
 /** The time limit for a whole delivery, even if a slow server keeps sending. */
 const DELIVERY_MS = 60_000
 
-const Failure = z.object({
+/** An error of nodemailer, without its texts. */
+const DeliveryFailure = z.object({
   code: z
     .string()
     .regex(/^[A-Z]+$/)
@@ -82,6 +84,7 @@ export function createSmtpTransport(
   const usesTls = protocol === 'smtps:'
   const connectMs = bounds.connectMs ?? CONNECT_MS
   const transporter = createTransport({
+    // Without the brackets of an IPv6 address.
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port) || (usesTls ? 465 : 587),
     secure: usesTls,
@@ -97,7 +100,7 @@ export function createSmtpTransport(
       try {
         await withTimeout(transporter.sendMail(buildMessage(mail)), bounds.deliveryMs ?? DELIVERY_MS)
       } catch (error) {
-        throw describeFailure(error)
+        throw toDeliveryError(error)
       }
     },
     [Symbol.dispose]: () => transporter.close(),
@@ -106,9 +109,9 @@ export function createSmtpTransport(
 
 const isThisMachine = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
-function describeFailure(error: unknown): DeliveryError {
+function toDeliveryError(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error
-  const { code, responseCode, command } = Failure.parse(error)
+  const { code, responseCode, command } = DeliveryFailure.parse(error)
   const isRefused = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500
   return new DeliveryError({ code, responseCode, isRefused })
 }
@@ -141,7 +144,7 @@ export function createOutboxTransport(options: {
       mkdirSync(directory, { recursive: true, mode: 0o700 })
       // A Buffer, because the composer has `buffer: true`.
       writeFileSync(path.join(directory, name), message as Buffer, { mode: 0o600 })
-      // Skip lines that begin with `| `, because they quote another person.
+      // Skips lines that begin with `| `, because they quote another person.
       const link = /^(?!\| ).*?(https?:\/\/\S+)/m.exec(mail.text)?.[1]
       options.announce(`Mail for ${mail.to}: ${link ?? mail.subject}`)
     },

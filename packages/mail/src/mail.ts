@@ -5,7 +5,7 @@ const Address = z.string().refine((text) => canonicalEmail(text) !== undefined &
   message: 'is not one e-mail address',
 })
 
-/** A header line (RFC 5322 §2.2) without characters that could end or hide it: control characters and Unicode line ends. */
+/** The value of a header (RFC 5322 §2.2) without characters that could end or hide it: control characters and Unicode line ends. */
 const HeaderLine = z
   .string()
   .min(1)
@@ -38,13 +38,13 @@ export interface Mail extends MailContent {
   readonly kind: string
   /** The id of the mail's subject, such as a message, for the handlers of this kind. Never an address. */
   readonly about: string
-  /** The network that requested the mail, as `RequestFacts.network` returns it. `WaitingBounds` do not apply to a mail without it. */
+  /** The network that requested the mail, as in `RequestFacts.network`. Without it, `WaitingBounds` do not apply to the mail. */
   readonly sender?: string
   /**
-   * True if a person is known to have asked for the mail. Such mails are sent before others, and a part of each shared cap is
+   * True if a person is known to have requested the mail. Such mails are sent before others, and a part of each shared cap is
    * reserved for them.
    */
-  readonly askedFor?: boolean
+  readonly isRequestedByPerson?: boolean
 }
 
 /**

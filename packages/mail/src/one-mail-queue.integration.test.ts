@@ -36,7 +36,10 @@ async function insertWithFirstSchema({ db, sealingKeys, clock }: Mailing): Promi
   return id
 }
 
-/** Inserts a mail as the release before the migration did, with a graphile-worker job if `jobRunAt` is given. */
+/**
+ * Inserts a mail as the release before the second migration did, with a graphile-worker job if `jobRunAt` is given. Returns its
+ * id.
+ */
 async function insertAsPreviousRelease(
   mailing: Mailing,
   mail: { attempts?: number; overdueAt: Date; leasedUntil?: Date; jobRunAt?: Date },
@@ -57,7 +60,7 @@ async function insertAsPreviousRelease(
   return id
 }
 
-test('sends each migrated mail when its graphile-worker job was due, or at its overdue time without a usable job', async () => {
+test('sends a migrated mail at the time at which its graphile-worker job was due, or without a usable job at its overdue time', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mails-'))
   await using cleanup = new AsyncDisposableStack()
   cleanup.defer(() => rm(folder, { recursive: true }))
@@ -92,7 +95,7 @@ test('sends each migrated mail when its graphile-worker job was due, or at its o
   expect(await migrate({ url, folder: MIGRATIONS, appRole })).toEqual({
     applied: [ONE_QUEUE_MIGRATION, DEFERRED_MAILS_MIGRATION].map((file) => path.parse(file).name),
   })
-  const readDueTime = async (id: string) => (await mailing.state(id))['overdue_at']
+  const readDueTime = async (id: string) => (await mailing.readRow(id))['overdue_at']
   expect(await Promise.all(Object.values(ids).map(readDueTime))).toEqual([
     secondsFromNow(0),
     secondsFromNow(20),
@@ -100,15 +103,15 @@ test('sends each migrated mail when its graphile-worker job was due, or at its o
     secondsFromNow(75),
   ])
 
-  mailing.start()
-  await mailing.becomes(ids.untried, 'sent')
+  mailing.startMailer()
+  await mailing.waitForState(ids.untried, 'sent')
   expect(mailing.server.received).toHaveLength(1)
   mailing.clock.now = secondsFromNow(20)
-  await mailing.becomes(ids.retried, 'sent')
+  await mailing.waitForState(ids.retried, 'sent')
   expect(mailing.server.received).toHaveLength(2)
   mailing.clock.now = secondsFromNow(75)
-  await mailing.becomes(ids.leased, 'sent')
-  await mailing.becomes(ids.withoutJob, 'sent')
+  await mailing.waitForState(ids.leased, 'sent')
+  await mailing.waitForState(ids.withoutJob, 'sent')
   expect(mailing.server.received).toHaveLength(4)
 })
 

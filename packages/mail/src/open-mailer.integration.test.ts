@@ -13,7 +13,7 @@ const addMinutes = (from: Date, minutes: number) => new Date(from.getTime() + mi
 test('sends a mail once, calls the handler of its kind, and erases its content', async () => {
   await using mailing = await startMailing()
   const settledMails: unknown[] = []
-  mailing.start({
+  mailing.startMailer({
     handlers: {
       note: {
         isWanted: async (about) => about === 'note-1',
@@ -24,10 +24,10 @@ test('sends a mail once, calls the handler of its kind, and erases its content',
       },
     },
   })
-  const id = await mailing.add()
-  const [mail] = await mailing.server.mails(1)
+  const id = await mailing.addMail()
+  const [mail] = await mailing.server.waitForMails(1)
   expect(mail).toMatchObject({ to: ['ana@example.org'], subject: 'A note', text: 'Canary text.\n' })
-  const row = await mailing.becomes(id, 'sent')
+  const row = await mailing.waitForState(id, 'sent')
   expect(mail?.messageId).toBe(`<${String(row['message_id'])}>`)
   expect(row).toMatchObject({ mail_sealed: null, attempts: 1, settled_at: mailing.clock.now })
   expect(settledMails).toEqual([['note-1', 'sent', [{ state: 'sent' }]]])
@@ -53,10 +53,10 @@ test('neither stores nor sends a mail whose transaction is rolled back', async (
 test('sends each mail once when two mailers share the work', async () => {
   await using mailing = await startMailing()
   const caps = { mailbox: 100, domain: 100, all: 100 }
-  const mailers = [mailing.start({ caps }), mailing.start({ caps })]
-  const ids = await Promise.all(Array.from({ length: 20 }, () => mailing.add()))
-  await Promise.all(ids.map((id) => mailing.becomes(id, 'sent')))
-  await Promise.all(mailers.map((mailer) => mailer.upkeep()))
+  const mailers = [mailing.startMailer({ caps }), mailing.startMailer({ caps })]
+  const ids = await Promise.all(Array.from({ length: 20 }, () => mailing.addMail()))
+  await Promise.all(ids.map((id) => mailing.waitForState(id, 'sent')))
+  await Promise.all(mailers.map((mailer) => mailer.runUpkeep()))
   expect(mailing.server.received).toHaveLength(20)
   expect(new Set(mailing.server.received.map(({ messageId }) => messageId)).size).toBe(20)
 })
@@ -64,15 +64,15 @@ test('sends each mail once when two mailers share the work', async () => {
 test('sends a temporarily refused mail at the second attempt, and does not log its addressee', async () => {
   await using mailing = await startMailing()
   mailing.server.refuseNext({ at: 'data', code: 451 })
-  const mailer = mailing.start()
-  const id = await mailing.add()
+  const mailer = mailing.startMailer()
+  const id = await mailing.addMail()
   await mailing.retryNow()
-  await mailing.becomes(id, 'sent')
-  await mailer.upkeep()
+  await mailing.waitForState(id, 'sent')
+  await mailer.runUpkeep()
   expect(mailing.server.received).toHaveLength(1)
-  expect((await mailing.state(id))['attempts']).toBe(2)
-  expect(mailing.logged.join()).toContain('a mail could not be sent')
-  expect(mailing.logged.join()).not.toMatch(/ana@|canary/i)
+  expect((await mailing.readRow(id))['attempts']).toBe(2)
+  expect(mailing.logLines.join()).toContain('a mail could not be sent')
+  expect(mailing.logLines.join()).not.toMatch(/ana@|canary/i)
 })
 
 test('sends a mail again under the same Message-ID if it could not be settled', async () => {
@@ -81,10 +81,10 @@ test('sends a mail again under the same Message-ID if it could not be settled', 
   const onSettled = async () => {
     if (remainingFailures-- > 0) throw new Error('canary ana@example.org')
   }
-  mailing.start({ handlers: { note: { onSettled } } })
-  const id = await mailing.add()
+  mailing.startMailer({ handlers: { note: { onSettled } } })
+  const id = await mailing.addMail()
   await mailing.retryNow()
-  await mailing.becomes(id, 'sent')
+  await mailing.waitForState(id, 'sent')
   const messageIds = mailing.server.received.map(({ messageId }) => messageId)
   expect(messageIds).toHaveLength(2)
   expect(new Set(messageIds).size).toBe(1)
@@ -92,7 +92,7 @@ test('sends a mail again under the same Message-ID if it could not be settled', 
   expect(JSON.stringify(rows)).not.toMatch(/ana@|canary/)
 })
 
-test('sends a mail again under the same Message-ID if its process was killed before settling it', async () => {
+test('sends a mail again under the same Message-ID if the sending process was killed before it settled the mail', async () => {
   await using mailing = await startMailing()
   const [kek, hash] = [newKeyEncryptionKey(), newHashKey()]
   const child = spawn(
@@ -119,14 +119,14 @@ test('sends a mail again under the same Message-ID if its process was killed bef
   await exit
   mailing.server.beforeAccept = undefined
   expect(mailing.server.received).toHaveLength(1)
-  expect((await mailing.state(id))['state']).toBe('queued')
+  expect((await mailing.readRow(id))['state']).toBe('queued')
 
-  const mailer = mailing.start({ sealingKeys })
-  await mailer.upkeep()
+  const mailer = mailing.startMailer({ sealingKeys })
+  await mailer.runUpkeep()
   expect(mailing.server.received).toHaveLength(1)
   mailing.clock.now = addMinutes(mailing.clock.now, 5)
-  await mailer.upkeep()
-  await mailing.becomes(id, 'sent')
+  await mailer.runUpkeep()
+  await mailing.waitForState(id, 'sent')
   const [firstMail, secondMail, ...others] = mailing.server.received
   expect(others).toEqual([])
   expect(secondMail?.messageId).toBe(firstMail?.messageId)
@@ -141,31 +141,31 @@ test.for([
     await using mailing = await startMailing()
     mailing.server.refuseNext(refusal)
     const settledMails: string[] = []
-    const id = await mailing.add()
+    const id = await mailing.addMail()
     await mailing.db.query('update mails set attempts = $1', [attempts - 1])
-    const mailer = mailing.start({
+    const mailer = mailing.startMailer({
       handlers: { note: { onSettled: async (_tx, _about, outcome) => void settledMails.push(outcome) } },
     })
-    const row = await mailing.becomes(id, 'dead')
+    const row = await mailing.waitForState(id, 'dead')
     expect(row['mail_sealed']).toBeInstanceOf(Buffer)
     expect(settledMails).toEqual(['dead'])
     expect(mailing.server.received).toEqual([])
     const settledAt = mailing.clock.now
     mailing.clock.now = addMinutes(settledAt, 7 * 24 * 60 - 1)
-    await mailer.upkeep()
-    expect((await mailing.state(id))['mail_sealed']).toBeInstanceOf(Buffer)
+    await mailer.runUpkeep()
+    expect((await mailing.readRow(id))['mail_sealed']).toBeInstanceOf(Buffer)
     mailing.clock.now = addMinutes(settledAt, 7 * 24 * 60)
-    await mailer.upkeep()
-    expect((await mailing.state(id))['mail_sealed']).toBeNull()
+    await mailer.runUpkeep()
+    expect((await mailing.readRow(id))['mail_sealed']).toBeNull()
     mailing.clock.now = addMinutes(settledAt, 30 * 24 * 60)
-    await mailer.upkeep()
-    expect(await mailing.state(id)).toEqual({})
+    await mailer.runUpkeep()
+    expect(await mailing.readRow(id)).toEqual({})
   },
 )
 
 test('settles a mail as dead if its last attempt was interrupted', async () => {
   await using mailing = await startMailing()
-  const id = await mailing.add()
+  const id = await mailing.addMail()
   await mailing.db.query(`update mails set attempts = 12, leased_until = $1`, [
     addMinutes(mailing.clock.now, 2),
   ])
@@ -174,14 +174,14 @@ test('settles a mail as dead if its last attempt was interrupted', async () => {
     mailing.clock.now,
     addMinutes(mailing.clock.now, 60),
   ])
-  await mailing.start().upkeep()
-  expect((await mailing.becomes(id, 'dead'))['attempts']).toBe(12)
+  await mailing.startMailer().runUpkeep()
+  expect((await mailing.waitForState(id, 'dead'))['attempts']).toBe(12)
 })
 
-test('settles another mail if one cannot be settled', async () => {
+test('settles the other mails if one mail cannot be settled', async () => {
   await using mailing = await startMailing()
-  const stuckId = await mailing.add({ about: 'stuck' })
-  const otherId = await mailing.add({ about: 'other' })
+  const stuckId = await mailing.addMail({ about: 'stuck' })
+  const otherId = await mailing.addMail({ about: 'other' })
   const onSettled = async (_tx: unknown, about: string) => {
     if (about === 'stuck') throw new Error('canary ana@example.org')
   }
@@ -192,51 +192,51 @@ test('settles another mail if one cannot be settled', async () => {
        overdue_at = case when about = 'stuck' then $1::timestamptz else $2 end`,
     [addMinutes(overdueAt, -1), overdueAt, leasedUntil],
   )
-  await mailing.start({ handlers: { note: { onSettled } } }).upkeep()
-  await mailing.becomes(otherId, 'dead')
-  expect(await mailing.state(stuckId)).toMatchObject({ state: 'queued' })
+  await mailing.startMailer({ handlers: { note: { onSettled } } }).runUpkeep()
+  await mailing.waitForState(otherId, 'dead')
+  expect(await mailing.readRow(stuckId)).toMatchObject({ state: 'queued' })
 })
 
 test('drops a mail that its handler no longer wants', async () => {
   await using mailing = await startMailing()
-  mailing.start({ handlers: { note: { isWanted: async () => false } } })
-  const id = await mailing.add()
-  expect((await mailing.becomes(id, 'dropped'))['mail_sealed']).toBeNull()
+  mailing.startMailer({ handlers: { note: { isWanted: async () => false } } })
+  const id = await mailing.addMail()
+  expect((await mailing.waitForState(id, 'dropped'))['mail_sealed']).toBeNull()
   expect(mailing.server.received).toEqual([])
 })
 
 test('tries a mail of an unknown kind again, so that a mailer with its handler sends it', async () => {
   await using mailing = await startMailing()
-  const id = await mailing.add({ kind: 'newer' })
+  const id = await mailing.addMail({ kind: 'newer' })
   {
-    await using _olderMailer = mailing.start()
-    await expect.poll(async () => (await mailing.state(id))['attempts']).toBe(1)
+    await using _olderMailer = mailing.startMailer()
+    await expect.poll(async () => (await mailing.readRow(id))['attempts']).toBe(1)
   }
   await mailing.retryNow()
-  mailing.start({ handlers: { newer: {} } })
-  await mailing.becomes(id, 'sent')
+  mailing.startMailer({ handlers: { newer: {} } })
+  await mailing.waitForState(id, 'sent')
 })
 
-test('starts and stops while its database is unreachable, when upkeep rejects', async () => {
+test('starts and stops while its database is unreachable; meanwhile, upkeep rejects', async () => {
   await using mailing = await startMailing()
   await using unreachable = openPool('postgres://nobody:x@127.0.0.1:9/none')
-  const mailer = mailing.start({ db: unreachable, databaseUrl: 'postgres://nobody:x@127.0.0.1:9/none' })
-  await expect(mailer.upkeep()).rejects.toThrow('ECONNREFUSED')
+  const mailer = mailing.startMailer({ db: unreachable, databaseUrl: 'postgres://nobody:x@127.0.0.1:9/none' })
+  await expect(mailer.runUpkeep()).rejects.toThrow('ECONNREFUSED')
 })
 
-test('records a sweep when it starts and after each upkeep that succeeded', async () => {
+test('records a sweep at its start and after each successful upkeep', async () => {
   await using mailing = await startMailing()
   const recordedSweeps: string[] = []
   const recordSweep = (sweep: string) => void recordedSweeps.push(sweep)
   const metrics = { registry: new Registry(), recordSweep }
-  const mailer = mailing.start({ metrics })
+  const mailer = mailing.startMailer({ metrics })
   expect(recordedSweeps).toEqual(['mails'])
   await using owner = openPool(mailing.database.ownerUrl, { max: 1 })
   await owner.query('alter table mails rename to mails_away')
-  await expect(mailer.upkeep()).rejects.toThrow('mails')
+  await expect(mailer.runUpkeep()).rejects.toThrow('mails')
   expect(recordedSweeps).toEqual(['mails'])
   await owner.query('alter table mails_away rename to mails')
-  await mailer.upkeep()
+  await mailer.runUpkeep()
   expect(recordedSweeps).toEqual(['mails', 'mails'])
 })
 
@@ -249,19 +249,19 @@ test('keeps running if the database fails during a delivery, and settles the mai
     await admin.query(`alter database "${name}" allow_connections false`)
     await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
   }
-  const mailer = mailing.start()
-  const id = await mailing.add()
-  await expect.poll(() => mailing.logged.join()).toContain('a mail could not be sent')
+  const mailer = mailing.startMailer()
+  const id = await mailing.addMail()
+  await expect.poll(() => mailing.logLines.join()).toContain('a mail could not be sent')
   await admin.query(`alter database "${name}" allow_connections true`)
   mailing.clock.now = addMinutes(mailing.clock.now, 5)
   await expect
     .poll(() =>
-      mailer.upkeep().then(
+      mailer.runUpkeep().then(
         () => 'done',
         () => 'failed',
       ),
     )
     .toBe('done')
-  await mailing.becomes(id, 'sent')
+  await mailing.waitForState(id, 'sent')
   expect(new Set(mailing.server.received.map(({ messageId }) => messageId)).size).toBe(1)
 })

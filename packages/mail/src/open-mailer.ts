@@ -16,11 +16,11 @@ import {
 } from './stored-mail.ts'
 
 const UPKEEP_INTERVAL_MS = 10_000
-const CONCURRENCY = 2
+const MAX_CONCURRENT_DELIVERIES = 2
 const DRAIN_MS = 10_000
 
 export interface MailerIntervals {
-  /** How often a mailer polls for mails that it was not notified of, such as mails whose pause has ended. */
+  /** How often a mailer polls for due mails of which it was not notified, such as mails whose pause has ended. */
   readonly pollMs: number
   /** The pause between attempts while the database is unavailable. */
   readonly restartMs: number
@@ -28,7 +28,7 @@ export interface MailerIntervals {
 
 export const MAILER_INTERVALS: MailerIntervals = { pollMs: 2_000, restartMs: 2_000 }
 
-type LogLine = (message: string, fields?: Record<string, unknown>) => void
+type WriteLogLine = (message: string, fields?: Record<string, unknown>) => void
 
 export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
   /** The database URL with the app's role. The mailer opens its own connection to receive notifications. */
@@ -36,7 +36,7 @@ export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
   readonly caps?: MailCaps
   /** By default `MAILER_INTERVALS`. */
   readonly intervals?: MailerIntervals
-  readonly log: { readonly warn: LogLine; readonly error: LogLine }
+  readonly log: { readonly warn: WriteLogLine; readonly error: WriteLogLine }
   readonly metrics: { readonly registry: Registry; recordSweep(sweep: string): void }
 }
 
@@ -45,7 +45,7 @@ export interface Mailer extends AsyncDisposable {
    * Releases waiting mails for which there is room, settles mails that have no attempts left or waited too long, and erases data
    * whose retention has ended. The mailer also runs this every 10 s.
    */
-  upkeep(): Promise<void>
+  runUpkeep(): Promise<void>
 }
 
 /**
@@ -63,25 +63,25 @@ export function openMailer(options: MailerOptions): Mailer {
   const deps = { ...options, caps: options.caps ?? scaleMailCaps(1), metrics }
   const domain = options.from.slice(options.from.lastIndexOf('@') + 1)
   const stop = new AbortController()
-  let wakeUp = Promise.withResolvers<void>()
-  const wake = () => wakeUp.resolve()
+  let wakeUpCall = Promise.withResolvers<void>()
+  const wake = () => wakeUpCall.resolve()
 
   async function sendUntilStopped(): Promise<void> {
     const deliveries = new Set<Promise<void>>()
     while (!stop.signal.aborted) {
       // Created before the query, because a notification may arrive during the query.
-      wakeUp = Promise.withResolvers<void>()
+      wakeUpCall = Promise.withResolvers<void>()
       try {
         const mail = await leaseNextMail(db, domain, now())
         if (mail === undefined) {
           const pollTimer = setTimeout(wake, intervals.pollMs)
-          await wakeUp.promise
+          await wakeUpCall.promise
           clearTimeout(pollTimer)
           continue
         }
         const delivery = send(mail).finally(() => deliveries.delete(delivery))
         deliveries.add(delivery)
-        if (deliveries.size >= CONCURRENCY) await Promise.race(deliveries)
+        if (deliveries.size >= MAX_CONCURRENT_DELIVERIES) await Promise.race(deliveries)
       } catch (error) {
         const reason = error instanceof Error ? error.name : typeof error
         log.error('the mail worker stopped, and will start again', { reason })
@@ -96,7 +96,7 @@ export function openMailer(options: MailerOptions): Mailer {
       log.warn('a mail could not be sent, and will be tried again', { mail: mail.id, error }),
     )
 
-  /** Drops a mail that waited too long. Reports it, unless its handler no longer wants it. */
+  /** Drops a mail that waited too long. Logs that, unless the handler of the mail no longer wants it. */
   async function giveUp(mail: MailReference): Promise<void> {
     const checkWanted = options.handlers[mail.kind]?.isWanted
     const isWanted = checkWanted === undefined || (await checkWanted(mail.about))
@@ -113,7 +113,7 @@ export function openMailer(options: MailerOptions): Mailer {
       )
   }
 
-  async function upkeep(): Promise<void> {
+  async function runUpkeep(): Promise<void> {
     await settleEach(await findSpentMails(db, now()), (mail) => settle(deps, mail, 'dead', 'spent'))
     await settleEach(await findMailsToGiveUp(db, now()), giveUp)
     const mailsOverMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
@@ -134,21 +134,21 @@ export function openMailer(options: MailerOptions): Mailer {
   })
   let runningUpkeep: Promise<void> | undefined
   const timer = setInterval(() => {
-    runningUpkeep ??= upkeep()
+    runningUpkeep ??= runUpkeep()
       .catch((error: unknown) => log.error('the upkeep of mails failed', { error }))
       .finally(() => {
         runningUpkeep = undefined
       })
   }, UPKEEP_INTERVAL_MS)
   return {
-    upkeep,
+    runUpkeep,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       stop.abort()
       wake()
       const workerEnd = worker.then(() => true)
-      if (!(await Promise.race([workerEnd, sleep(DRAIN_MS, false, { ref: false })])))
-        log.warn('a mail was being sent when the process stopped, and will be sent again')
+      const isDrained = await Promise.race([workerEnd, sleep(DRAIN_MS, false, { ref: false })])
+      if (!isDrained) log.warn('a mail was being sent when the process stopped, and will be sent again')
       await Promise.all([listener, runningUpkeep])
       transport[Symbol.dispose]()
     },
@@ -163,11 +163,7 @@ async function listenUntilStopped(
   const { wake, log, retryMs, signal } = options
   while (!signal.aborted) {
     try {
-      await using _listener = await listen(
-        databaseUrl,
-        { [MAILS_CHANNEL]: wake },
-        { onReconnected: wake, log },
-      )
+      await using _listener = await listen(databaseUrl, { [MAILS_CHANNEL]: wake }, { onConnected: wake, log })
       await waitForAbort(signal)
     } catch {
       // The worker, which uses the same database, logs that it is unavailable.

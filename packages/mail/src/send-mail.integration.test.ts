@@ -10,12 +10,12 @@ test('settles a sent mail once the database is available again, and does not sen
     failureCount += 1
     return Promise.reject(Object.assign(new Error('away'), { code: 'ECONNREFUSED' }))
   }
-  const id = await mailing.add()
-  const mailer = mailing.start({ db: { ...mailing.db, query } })
-  await mailing.becomes(id, 'sent')
+  const id = await mailing.addMail()
+  const mailer = mailing.startMailer({ db: { ...mailing.db, query } })
+  await mailing.waitForState(id, 'sent')
   expect(failureCount).toBe(3)
   mailing.clock.now = new Date(mailing.clock.now.getTime() + 81_000)
-  await mailer.upkeep()
-  expect(await mailing.state(id)).toMatchObject({ state: 'sent', attempts: 1 })
+  await mailer.runUpkeep()
+  expect(await mailing.readRow(id)).toMatchObject({ state: 'sent', attempts: 1 })
   expect(mailing.server.received).toHaveLength(1)
 })

@@ -8,19 +8,19 @@ import type { MailMetrics, SettledReason } from './mail-metrics.ts'
 import { DeliveryError, type MailTransport } from './mail-transport.ts'
 import { type LeasedMail, MAX_ATTEMPTS, type MailReference, returnMail, settleMail } from './stored-mail.ts'
 
-/** An app's decisions about mails of one kind. `about` is the value with which the mail was added. */
+/** What an app decides and does about mails of one kind. `about` is the value with which the mail was added. */
 export interface MailHandler {
   /** Returns false if the mail must be dropped. Called before each delivery. By default, every mail is wanted. */
   isWanted?(about: string): Promise<boolean>
-  /** Called in the transaction that settles the mail. If it throws, the transaction is rolled back and the mail tried again. */
+  /** Called in the transaction that settles the mail. If it throws, the transaction is rolled back, and the mail is tried again. */
   onSettled?(tx: Database, about: string, outcome: MailOutcome, now: Date): Promise<void>
   /** False for mails to which no cap applies, such as mails to our own staff. */
-  readonly capped?: boolean
+  readonly isCapped?: boolean
   /** How long after its due time a mail may wait for room under a cap, in milliseconds; by default two days. */
   readonly maxWaitMs?: number
   /**
-   * Extends the lifetime of the mail's links: from `now`, they must work for the time that the mail states. Called before each
-   * attempt to send a mail that had to wait. The links need no new secrets, because nobody has seen the mail.
+   * Extends the lifetime of the mail's links, so that from `now` on they work for the time that the mail states. Called before each
+   * attempt to send a mail that had to wait. The links keep their secrets, because nobody has seen the mail yet.
    */
   renew?(about: string, now: Date): Promise<void>
 }
@@ -62,19 +62,19 @@ export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<vo
 
 async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   const handler = deps.handlers[mail.kind]
-  // A newer release may know the kind. The mail is tried again until an instance of that release leases it.
+  // A newer release may have a handler for the kind. The mail is tried again, until an instance of that release leases it.
   if (handler === undefined) throw new DeliveryError({ code: 'EKIND' })
   const content = openContent(deps.sealingKeys, mail)
-  if (handler.capped !== false && !mail.isCounted) {
-    const { id, askedFor, createdAt } = mail
+  if (handler.isCapped !== false && !mail.isCounted) {
+    const { id, isRequestedByPerson, createdAt } = mail
     const waitUntil = new Date(createdAt.getTime() + (handler.maxWaitMs ?? RULES.mailWaitsMs))
-    const countedMail = { id, to: content.to, askedFor, waitUntil }
+    const countedMail = { id, to: content.to, isRequestedByPerson, waitUntil }
     const verdict = await deps.db.transaction((tx) => countMail(tx, deps, countedMail, deps.now()))
     if (verdict === 'mailbox-full') await settle(deps, mail, 'dropped', 'cap-mailbox')
     if (verdict !== 'counted') return
   }
   if (mail.releasedAt) await handler.renew?.(mail.about, deps.now())
-  // Checked after the caps: unwanted mails wait like wanted ones, so waiting does not reveal which mails are wanted.
+  // Checked after the caps, so that unwanted mails wait like wanted mails. Waiting then does not reveal which mails are wanted.
   if (handler.isWanted && !(await handler.isWanted(mail.about))) {
     await settle(deps, mail, 'dropped', 'unwanted')
     return
@@ -83,7 +83,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     ...content,
     messageId: mail.messageId,
     from: deps.from,
-    // The mail has the date of its release: a link that works for a day would look expired in a mail from yesterday.
+    // A mail that had to wait is dated to its release: a link that works for a day would look expired in a mail from yesterday.
     date: mail.releasedAt ?? mail.createdAt,
   })
   await settleSent(deps, mail)
@@ -95,11 +95,11 @@ function openContent(sealingKeys: SealingKeys, { id, sealed }: LeasedMail): Mail
   )
 }
 
-/** How long settling is retried. Even after the longest delivery, the lease lasts longer than this. */
+/** How long settling is retried. After the longest delivery, this still ends before the lease does. */
 const SETTLE_RETRY_MS = 8_000
 const SETTLE_PAUSE_MS = 250
 
-/** Settles a sent mail. Retries while the database is unavailable, because a mail that is not settled is sent again. */
+/** Settles a sent mail. Retries while the database is unavailable, because a mail that was sent but not settled is sent again. */
 async function settleSent(deps: SendMailDeps, mail: MailReference): Promise<void> {
   const deadline = performance.now() + SETTLE_RETRY_MS
   for (;;) {

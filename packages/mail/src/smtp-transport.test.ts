@@ -79,7 +79,7 @@ test.for([
   silentServer.close()
 })
 
-test('sends a password without TLS to this machine, but not to another one', async () => {
+test('sends a password without TLS to this machine, but not to another machine', async () => {
   const userNames: unknown[] = []
   await using server = await startMailServer({
     authOptional: false,

@@ -10,7 +10,7 @@ import { IS_WAITING } from './mail-caps.ts'
  * waits for room under a cap (`IS_WAITING`) is not due. Its `overdue_at` is the time at which it is given up.
  */
 
-/** The maximum number of attempts. The pauses between them last e^n seconds: 3 s, 7 s, 20 s, … 6 h, about 16 hours in total. */
+/** The maximum number of attempts. The pause after attempt n lasts e^n seconds: 3 s, 7 s, 20 s, … 6 h. Together about 16 hours. */
 export const MAX_ATTEMPTS = 12
 const getPauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_000
 
@@ -39,7 +39,7 @@ const LeasedMail = z
     kind: mail.kind,
     about: mail.about,
     attempts: mail.attempts,
-    askedFor: mail.asked_for,
+    isRequestedByPerson: mail.asked_for,
     sealed,
     messageId,
     createdAt,
@@ -88,8 +88,8 @@ export async function returnMail(db: Database, { id, attempts }: LeasedMail, now
 }
 
 /**
- * Settles a mail unless it was settled before. Erases its content; `forgetMails` erases that of a dead mail later. A mail that is
- * dropped at its first attempt never reached a server, so it no longer counts under the caps.
+ * Settles a mail unless it was settled before. Erases its content, except that of a dead mail, which `forgetMails` erases later. A
+ * mail that is dropped at its first attempt never reached a server, so it no longer counts under the caps.
  *
  * @returns false if the mail was settled before
  */
@@ -140,7 +140,7 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
        (select id from mails where state = 'dead' and mail_sealed is not null and settled_at <= $1 limit ${BATCH_SIZE})`,
     [timeBefore(DEAD_CONTENT_MS)],
   )
-  // A mail that was not sent yet is counted again later. Keeping `deferred_by` would make it wait, and soon be given up.
+  // Among these, a mail that was not sent yet is counted again later. If it kept `deferred_by`, it would wait, and soon be given up.
   await db.query(
     `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null, deferred_by = null where id in
        (select id from mails where counted_at <= $1 limit ${BATCH_SIZE})`,
@@ -158,11 +158,11 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
 }
 
 /**
- * Drops all queued mails with this `about`, and erases their contents and those of dead mails. A mail that a worker is passing to
- * the mail server at this moment is still sent.
+ * Drops all queued mails about a subject. Erases their contents, and the contents of dead mails about it. A mail that a worker is
+ * passing to the mail server at this moment is still sent.
  *
+ * @param tx the transaction that also erases the subject
  * @param about the value with which the mails were added
- * @param tx the transaction that also erases the subject of the mails
  */
 export async function eraseMails(tx: Database, about: string, now: Date): Promise<void> {
   await tx.query(

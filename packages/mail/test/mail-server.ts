@@ -23,14 +23,14 @@ export interface MailServer extends AsyncDisposable {
   readonly url: string
   readonly received: readonly ReceivedMail[]
   /**
-   * Waits, at most 10 s, until `count` mails were received, and returns them.
+   * Waits, at most 10 s, until `count` mails have been received, and returns all mails received so far.
    *
-   * @param to if set, only mails to this addressee count. Case is ignored
+   * @param to if set, only mails to this addressee count and are returned. Case is ignored
    */
-  mails(count: number, to?: string): Promise<ReceivedMail[]>
-  /** Refuses the next deliveries with these codes, in order. */
+  waitForMails(count: number, to?: string): Promise<ReceivedMail[]>
+  /** Refuses the next deliveries with these SMTP codes, in order. */
   refuseNext(...refusals: { at: 'rcpt' | 'data'; code: number }[]): void
-  /** Runs for each mail after the server has read it and before the server accepts it. */
+  /** Called for each mail after the server has read it and before the server accepts it. */
   beforeAccept: ((mail: ReceivedMail) => Promise<void>) | undefined
 }
 
@@ -86,7 +86,7 @@ export async function startMailServer(options: SMTPServerOptions = {}, port = 0)
     received,
     beforeAccept: undefined,
     refuseNext: (...newRefusals) => void refusals.push(...newRefusals),
-    async mails(count, to) {
+    async waitForMails(count, to) {
       const findMatching = () =>
         received.filter(
           (mail) => to === undefined || mail.to.some((addressee) => isSameAddress(addressee, to)),

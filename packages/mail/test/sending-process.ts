@@ -5,7 +5,7 @@ import { Registry } from 'prom-client'
 import { createSmtpTransport } from '../src/mail-transport.ts'
 import { openMailer } from '../src/open-mailer.ts'
 
-/* Runs a mailer in a process that a test kills. Reads the database, mail server and keys to use as JSON from standard input. */
+/* Runs a mailer in a process that a test kills. Reads its options as JSON from standard input. */
 
 const options = JSON.parse(readFileSync(0, 'utf8')) as Record<
   'databaseUrl' | 'smtpUrl' | 'kek' | 'hash',

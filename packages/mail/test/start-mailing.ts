@@ -25,18 +25,18 @@ export interface Mailing extends AsyncDisposable {
   readonly server: MailServer
   readonly sealingKeys: SealingKeys
   readonly hashKey: HashKey
-  readonly logged: string[]
+  readonly logLines: string[]
   readonly registry: Registry
-  /** The time that mailers see. A test may change it. */
+  /** The time for mailers. A test may change it. */
   clock: { now: Date }
-  /** Adds a mail to Ana with the given changes. Returns its id. */
-  add(change?: Partial<Mail>, dueAt?: Date): Promise<string>
+  /** Adds a mail with the addressee ana@example.org, changed by `change`. Returns its id. */
+  addMail(change?: Partial<Mail>, dueAt?: Date): Promise<string>
   /** Starts a mailer. Only the first one of a test writes its metrics to `registry`. */
-  start(change?: Partial<MailerOptions>): Mailer
-  /** Reads a mail's row. Returns an empty object if there is none. */
-  state(id: string): Promise<Record<string, unknown>>
+  startMailer(change?: Partial<MailerOptions>): Mailer
+  /** Reads the row of a mail. Returns an empty object if there is no such row. */
+  readRow(id: string): Promise<Record<string, unknown>>
   /** Waits, at most 40 s, until the mail has this state. Returns its row. */
-  becomes(id: string, state: string): Promise<Record<string, unknown>>
+  waitForState(id: string, state: string): Promise<Record<string, unknown>>
   /** Waits, at most 10 s, until an attempt to send a mail has failed. Then makes the mail due without its pause. */
   retryNow(): Promise<void>
 }
@@ -54,9 +54,9 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   const hashKey = parseHashKey(newHashKey())
   const queue = createMailQueue({ sealingKeys, hashKey, waiting: { sender: 4, all: 10 } })
   const registry = new Registry()
-  const logged: string[] = []
-  const logLine = (message: string, fields?: object) =>
-    void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const logLines: string[] = []
+  const addLogLine = (message: string, fields?: object) =>
+    void logLines.push(`${message} ${JSON.stringify(fields)}`)
   const clock = { now: new Date() }
   const resources = new AsyncDisposableStack()
   let mailerCount = 0
@@ -66,10 +66,10 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
     server,
     sealingKeys,
     hashKey,
-    logged,
+    logLines,
     registry,
     clock,
-    add: (change, dueAt) =>
+    addMail: (change, dueAt) =>
       db.transaction((tx) =>
         queue.add(
           tx,
@@ -85,7 +85,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
           dueAt,
         ),
       ),
-    start(change) {
+    startMailer(change) {
       const mailer = openMailer({
         databaseUrl: database.appUrl,
         db,
@@ -94,22 +94,22 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
         handlers: { note: {} },
         transport: createSmtpTransport(server.url),
         from: 'no-reply@plainpath.example',
-        log: { warn: logLine, error: logLine },
+        log: { warn: addLogLine, error: addLogLine },
         metrics: { registry: mailerCount++ === 0 ? registry : new Registry(), recordSweep: () => undefined },
         now: () => mailing.clock.now,
         intervals: SHORT_INTERVALS,
         ...change,
       })
-      return resources.use({ upkeep: mailer.upkeep, [Symbol.asyncDispose]: disposeOnce(mailer) })
+      return resources.use({ runUpkeep: mailer.runUpkeep, [Symbol.asyncDispose]: disposeOnce(mailer) })
     },
-    async state(id) {
+    async readRow(id) {
       const { rows } = await db.query('select * from mails where id = $1', [id])
       return rows[0] ?? {}
     },
-    async becomes(id, state) {
+    async waitForState(id, state) {
       const deadline = performance.now() + 40_000
       for (;;) {
-        const row = await mailing.state(id)
+        const row = await mailing.readRow(id)
         if (row['state'] === state) return row
         if (performance.now() > deadline) throw new Error(`the mail is ${String(row['state'])}, not ${state}`)
         await db.query('select pg_sleep(0.02)')
@@ -125,7 +125,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   return mailing
 }
 
-/** Makes disposing idempotent: a test may dispose of a mailer before its end, which disposes of it again. */
+/** Makes disposing idempotent: a test may dispose of a mailer, and the end of the test disposes of it again. */
 function disposeOnce(mailer: Mailer): () => Promise<void> {
   let disposal: Promise<void> | undefined
   return () => (disposal ??= Promise.resolve(mailer[Symbol.asyncDispose]()))

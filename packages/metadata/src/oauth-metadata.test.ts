@@ -16,7 +16,7 @@ const resource = createProtectedResourceMetadata(serviceUrls(ORIGIN))
 const mcp = createMcpResourceMetadata(serviceUrls(ORIGIN))
 const signedInMcp = createSignedInMcpResourceMetadata(serviceUrls(ORIGIN))
 
-/** Lists the addresses among the texts of a document. */
+/** Lists the addresses among the strings of a document. */
 const listAddresses = (value: unknown): string[] => {
   if (typeof value === 'string') return /^https?:/.test(value) ? [value] : []
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listAddresses) : []
@@ -109,7 +109,7 @@ test('the authorization server and the three resources list each other’s exact
   expect(server.protected_resources).toEqual([resource.resource, mcp.resource, signedInMcp.resource])
 })
 
-test('the MCP server has the API’s metadata with its own address, name and documentation', () => {
+test('the metadata of the MCP server differs from that of the API only in address, name and documentation', () => {
   expect(mcp).toEqual({
     ...resource,
     resource: `${ORIGIN}/api/mcp`,
@@ -149,7 +149,7 @@ test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:80
 
 test('findApp assigns each service address to the app that serves it', () => {
   const urls = serviceUrls(ORIGIN)
-  const findAppOf = (address: string) => findApp(new URL(address).pathname)
+  const findAppByAddress = (address: string) => findApp(new URL(address).pathname)
   for (const address of [
     urls.authorize,
     urls.registerApp,
@@ -160,7 +160,7 @@ test('findApp assigns each service address to the app that serves it', () => {
     urls.agent,
     urls.authorizationServer,
   ]) {
-    expect(findAppOf(address)).toBe('auth')
+    expect(findAppByAddress(address)).toBe('auth')
   }
   for (const address of [
     urls.base,
@@ -173,7 +173,7 @@ test('findApp assigns each service address to the app that serves it', () => {
     urls.guide('x'),
     urls.referral('x'),
   ]) {
-    expect(findAppOf(address)).toBe('resource')
+    expect(findAppByAddress(address)).toBe('resource')
   }
 })
 

@@ -77,20 +77,20 @@ test.for([
   '/x/../oauth/token',
   '/Claim',
   '/AUTH.md',
-])('compares %s without normalising it, so the API serves it', (path) => {
+])('auth does not serve %s, because paths are compared without being normalised', (path) => {
   expect(findApp(path)).toBe('resource')
 })
 
 test('no entry of the table is hidden by an earlier one, and the last assigns all other paths to the API', () => {
   PATHS.forEach(({ path, app }, index) => {
-    const sample = path.replace('*', 'sample')
-    const earlier = PATHS.slice(0, index).map((entry) => entry.path)
+    const examplePath = path.replace('*', 'example')
+    const earlierPaths = PATHS.slice(0, index).map((entry) => entry.path)
     expect(
-      earlier.some(
-        (other) => other === path || (other.endsWith('/*') && sample.startsWith(other.slice(0, -1))),
+      earlierPaths.some(
+        (other) => other === path || (other.endsWith('/*') && examplePath.startsWith(other.slice(0, -1))),
       ),
     ).toBe(false)
-    expect(findApp(sample)).toBe(app)
+    expect(findApp(examplePath)).toBe(app)
   })
   expect(PATHS.at(-1)).toEqual({ path: '/*', app: 'resource' })
 })

@@ -60,7 +60,7 @@ test.for([
     message: 'unknown urls.skill',
   },
   { mistake: 'a template without an address', text: '', message: 'unused urls' },
-])('rejects $mistake when it reads a template with the name urls', ({ text, message }) => {
+])('rejects $mistake when it reads a template that receives service addresses', ({ text, message }) => {
   expect(() => readTemplate(writeTemplate(text), ['urls'])).toThrow(message)
 })
 

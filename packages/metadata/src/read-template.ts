@@ -3,6 +3,7 @@ import { type ServiceUrls, serviceUrls } from './service-urls.ts'
 
 const PLACEHOLDER = /\{\{([A-Za-z.]+)\}\}/g
 
+/** The placeholders for service addresses, such as `urls.token`. */
 const URL_NAMES = Object.entries(serviceUrls('https://origin.example'))
   .filter(([, address]) => typeof address === 'string')
   .map(([name]) => `urls.${name}`)
@@ -33,7 +34,7 @@ export function readTemplate<const Name extends string>(
     ...(text.replaceAll(PLACEHOLDER, '').includes('{{') ? ['a placeholder is malformed'] : []),
   ]
   if (mistakes.length > 0) throw new Error(`${file.pathname}: ${mistakes.join(', ')}`)
-  // With a capturing group, `split` also returns the names: texts have even positions, and names odd ones.
+  // With a capturing group, `split` also returns the names: texts are at even positions, and names at odd ones.
   const parts = text.split(PLACEHOLDER)
   return (values: Readonly<Record<string, unknown>>) => {
     const urls = values['urls'] as Readonly<Record<string, unknown>> | undefined

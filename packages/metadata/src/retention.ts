@@ -1,6 +1,6 @@
 import { capitalise, DAY_MS, durationIn, durationInWords, RULES } from '@plainpath/domain'
 
-/** A kind of data about people or their agents, and how long this version stores it. `/privacy` shows the texts. */
+/** A kind of data about people or their agents, with how and for how long we store it. `/privacy` shows these texts. */
 interface RetentionRow {
   /** The data, without a full stop. */
   readonly what: string
@@ -81,7 +81,7 @@ const CONTACT_ROWS: readonly RetentionRow[] = [
   },
 ]
 
-/** The data about people and agents that this version stores. `/privacy` and `docs/retention.md` are generated from it. */
+/** All data about people and agents that we store. `/privacy` and `docs/retention.md` are generated from this list. */
 export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address on the waitlist, and when you joined',

@@ -5,7 +5,7 @@ export const API_VERSION = '0.1.0'
 
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Returns whether the host of an origin is `localhost`, `127.0.0.1` or `[::1]`, which only this machine can reach. */
+/** Returns whether the host of an origin is `localhost`, `127.0.0.1` or `[::1]`. Only this machine can reach these. */
 export const isLoopback = (origin: string) => LOOPBACK_HOSTS.has(new URL(origin).hostname)
 
 /** Validates an origin in a setting. It must use https, or http on a loopback host. */
@@ -49,7 +49,7 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
     skills: `${origin}/.well-known/agent-skills/index.json`,
     aiCatalog: `${origin}/.well-known/ai-catalog.json`,
     authMd: `${origin}/auth.md`,
-    /** The next six are the documents with the details that `/auth.md` omits. */
+    /** The six documents from here to `authLifetimes` have the details that `/auth.md` omits. */
     authVerifiedEmail: `${origin}/auth/verified-email.md`,
     authKeys: `${origin}/auth/keys.md`,
     authDomain: `${origin}/auth/domain.md`,
@@ -67,7 +67,7 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
     publicMcp: mcpPublicOrigin === undefined ? undefined : `${mcpPublicOrigin}/mcp`,
     mcpMd: `${origin}/mcp.md`,
     serverCard: `${base}/mcp/server-card`,
-    /** Further addresses of the card, which clients of earlier drafts request. */
+    /** Further addresses of the server card. Clients that follow earlier drafts request these. */
     serverCardAliases: [`${origin}/.well-known/mcp/server-card.json`, `${origin}/.well-known/mcp.json`],
     reference: `${origin}/docs`,
     /** The page that lists all guides, by situation. */
@@ -93,7 +93,7 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
     guide: (slug: string) => `${origin}/guides/${slug}`,
     guideJson: (slug: string) => `${base}/guides/${slug}`,
     referral: (slug: string) => `${origin}/?ref=${slug}`,
-    /** The next two are the pages about e-mail verification that links in mails open. */
+    /** The next two are links in mails about e-mail verification: to say whether an agent acts for the person, and to end its access. */
     claimAttempt: (secret: string) => `${origin}/claim?attempt=${secret}`,
     endClaim: (secret: string) => `${origin}/claim?end=${secret}`,
   }

@@ -27,15 +27,15 @@ export const CONFIG: ResourceDocumentConfig = {
 }
 
 /** Values that replace those of `CONFIG` and `ORIGIN`. */
-interface Change extends Partial<ResourceDocumentConfig> {
+interface ConfigChange extends Partial<ResourceDocumentConfig> {
   readonly origin?: string
 }
 
-/** Creates the documents of both apps, by path. A content function is replaced with its text. */
-export function documentsByPath({
+/** Creates the documents of both apps, by path. If `content` is a function, it is replaced with the text that it returns. */
+export function createDocumentsByPath({
   origin = ORIGIN,
   ...change
-}: Change = {}): ReadonlyMap<string, ServedDocument & { readonly content: string }> {
+}: ConfigChange = {}): ReadonlyMap<string, ServedDocument & { readonly content: string }> {
   const urls = serviceUrls(origin)
   const documents = [...createAuthDocuments(urls), ...createResourceDocuments(urls, { ...CONFIG, ...change })]
   return new Map(
@@ -46,14 +46,15 @@ export function documentsByPath({
   )
 }
 
-export function contentAt(path: string, change: Change = {}): string {
-  const document = documentsByPath(change).get(path)
+/** Returns the text of the document that is served at a path. */
+export function getContentAt(path: string, change: ConfigChange = {}): string {
+  const document = createDocumentsByPath(change).get(path)
   if (!document) throw new Error(`nothing is served at ${path}`)
   return document.content
 }
 
-export const jsonAt = (path: string, change: Change = {}) => JSON.parse(contentAt(path, change))
+export const getJsonAt = (path: string, change: ConfigChange = {}) => JSON.parse(getContentAt(path, change))
 
 /** Lists the addresses in a text, without punctuation at the end. */
-export const addressesIn = (text: string): string[] =>
+export const listAddresses = (text: string): string[] =>
   [...text.matchAll(/https?:\/\/[^\s"'`<>()|\\]+/g)].map(([address]) => address.replace(/[.,:;]+$/, ''))

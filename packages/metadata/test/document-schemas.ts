@@ -1,10 +1,10 @@
 /*
- * JSON Schemas (2020-12) of the document formats, written from the specifications.
+ * JSON Schemas (2020-12) of the formats of served documents. They were written from the specifications, not from our code.
  */
 
 const uri = { type: 'string', format: 'uri' }
 const uris = { type: 'array', items: uri, minItems: 1 }
-const words = { type: 'array', items: { type: 'string' }, minItems: 1 }
+const strings = { type: 'array', items: { type: 'string' }, minItems: 1 }
 
 /** RFC 9264 §4.2: `linkset` is the only member, and every relation is an array of targets. */
 export const LINKSET = {
@@ -27,7 +27,7 @@ export const LINKSET = {
               href: uri,
               type: { type: 'string' },
               title: { type: 'string' },
-              hreflang: words,
+              hreflang: strings,
             },
             additionalProperties: { type: 'array' },
           },
@@ -60,7 +60,7 @@ export const SKILLS_INDEX = {
   },
 }
 
-/** AI Catalog 1.0 as ARD 0.9 narrows it: a closed top level, `displayName` and `urn:air:` required. */
+/** AI Catalog 1.0 in the stricter form of ARD 0.9: no other top-level members, and `displayName` and `urn:air:` are required. */
 export const AI_CATALOG = {
   type: 'object',
   required: ['specVersion', 'entries'],
@@ -90,21 +90,21 @@ export const AI_CATALOG = {
           type: { type: 'string' },
           url: uri,
           description: { type: 'string' },
-          representativeQueries: { ...words, minItems: 2, maxItems: 5 },
+          representativeQueries: { ...strings, minItems: 2, maxItems: 5 },
         },
       },
     },
   },
 }
 
-/** RFC 9728 §2, which requires that empty lists are left out. */
+/** RFC 9728 §2. It requires that members with empty lists are left out. */
 export const PROTECTED_RESOURCE = {
   type: 'object',
   required: ['resource', 'authorization_servers', 'scopes_supported', 'bearer_methods_supported'],
   properties: {
     resource: { ...uri, pattern: '^[^#]*[^#/]$' },
     authorization_servers: uris,
-    scopes_supported: words,
+    scopes_supported: strings,
     bearer_methods_supported: { type: 'array', items: { enum: ['header', 'body', 'query'] }, minItems: 1 },
     resource_name: { type: 'string' },
     resource_documentation: uri,
@@ -123,11 +123,11 @@ export const AUTHORIZATION_SERVER = {
     token_endpoint: uri,
     jwks_uri: uri,
     revocation_endpoint: uri,
-    scopes_supported: words,
+    scopes_supported: strings,
     response_types_supported: { type: 'array' },
-    grant_types_supported: words,
-    token_endpoint_auth_methods_supported: words,
-    revocation_endpoint_auth_methods_supported: words,
+    grant_types_supported: strings,
+    token_endpoint_auth_methods_supported: strings,
+    revocation_endpoint_auth_methods_supported: strings,
     protected_resources: uris,
     service_documentation: uri,
     op_policy_uri: uri,

@@ -27,7 +27,7 @@ const remote = {
   },
 }
 
-/** JSON Schema (2020-12) of a server card, version 1 (SEP-2127), written from its text. Objects are open. */
+/** JSON Schema (2020-12) of a server card, version 1, written from the text of SEP-2127. Objects may have further members. */
 export const SERVER_CARD = {
   type: 'object',
   required: ['$schema', 'name', 'version', 'description'],

@@ -86,7 +86,7 @@ describe('an unverified name', () => {
     expect(describeNamed('Checked domains of Zoë ½')).toContain('“Checked domains of Zoë ½”')
   })
 
-  test('changes only its own line of the description', () => {
+  test('affects only its own line of the description', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (name) => {
         const [introduction, , , ...linesAfterName] = describeNamed(name).split('\n')

@@ -9,7 +9,7 @@ interface AgentInMail {
   readonly name?: string | undefined
   /** The host that the agent has proven to control. If present, the mail names the agent only by this host. */
   readonly verifiedDomain?: string | undefined
-  /** For a connection: where its app is, as `formatAppHost` formats it. */
+  /** For a connection: the host of its app, `loopback` or a scheme, as `formatAppHost` returns it. */
   readonly appHost?: string | undefined
   readonly registeredAt: Date
 }
@@ -43,7 +43,10 @@ It calls itself:
 The app gave us that name. We did not check it.`
   }`
 
-/** Refers to an agent at the start of a sentence, by its domain if verified. Our sentences never contain an unverified name. */
+/**
+ * Refers to an agent at the start of a sentence: an app by its host, and any other agent by its verified domain, if it has one.
+ * Our sentences never contain an unverified name.
+ */
 export function referToAgentInMail({
   verifiedDomain,
   appHost,
@@ -63,7 +66,7 @@ const formatCheckedDomain = (host: string) => `${host.replaceAll('.', '[.]')} ${
 /** Matches line ends, other control characters, and characters that are invisible or change the text direction. */
 const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 const QUOTATION_MARKS = /["“”„‟«»]/gu
-/** Matches characters by which mail programs recognise links: a colon before `//`, `@`, and a dot before two letters. */
+/** Matches the characters by which mail programs recognise links: `@`, a colon before `//`, and a dot before two letters. */
 const LINK_TRIGGERS = /:(?=\/\/)|@|[.\u3002\uFF0E\uFF61](?=\p{L}{2})/gu
 
 /**

@@ -1,4 +1,4 @@
-/** Marks a host that an agent has proven to control. `cleanAgentName` removes these words from unverified names. */
+/** Stands after a host that an agent has proven to control. `cleanAgentName` removes these words from unverified names. */
 export const DOMAIN_CHECKED = '(domain checked)'
 export const DOMAIN_MEANING = 'It has shown us that it controls this domain. We did not check who runs it.'
 
@@ -8,7 +8,7 @@ const DOMAIN_CHECKED_WORDS = new RegExp(
   'giu',
 )
 
-/** Replaces the words that mark a verified domain with `…` in an agent's unverified name. */
+/** Replaces the words of `DOMAIN_CHECKED` in an unverified name with `…`, so that the name cannot pass for a verified domain. */
 export function cleanAgentName(name: string): string {
   const withoutAccents = name.normalize('NFKD')
   return withoutAccents.search(DOMAIN_CHECKED_WORDS) === -1

@@ -8,7 +8,7 @@ export function formatPlace(place: AppPlace): string {
     : `a program on this device that opens “${place.scheme}” links`
 }
 
-/** Refers to an app within a sentence. In mail, dots of a host become `[.]`, so that mail programs do not link the website. */
+/** Refers to an app within a sentence. In mail, the dots of a host become `[.]`, so that mail programs do not make it a link. */
 export function referToApp(appHost: string, { inMail }: { inMail: boolean }): string {
   const place = parseAppHost(appHost)
   if (place.kind === 'site') return `an app at ${inMail ? place.host.replaceAll('.', '[.]') : place.host}`

@@ -36,7 +36,7 @@ describe('a question that our guides do not answer', () => {
     { reason: 'no-guide', offersToAskAgain: false },
     { reason: 'asks-to-deceive', offersToAskAgain: false },
     { reason: 'not-understood', offersToAskAgain: false },
-  ] as const)('gets an offer to ask again with the reason $reason: $offersToAskAgain', (example) => {
+  ] as const)('with the reason $reason gets an offer to ask again: $offersToAskAgain', (example) => {
     const { reason, offersToAskAgain } = example
     const notices = [{ language: 'en', text: 'Our guides cannot answer it.' }]
     const markup = renderAnswered({ outOfScope: { reason, notices, links: [], findHelp: [] } })
@@ -47,7 +47,7 @@ describe('a question that our guides do not answer', () => {
   })
 })
 
-test('shows the first passage and those that answer in full, and the others collapsed', () => {
+test('shows in full the first passage and the passages that answer, and collapses the others', () => {
   const createPassage = (id: string, answers: boolean) => ({
     id,
     guide: 'guide',
@@ -59,15 +59,15 @@ test('shows the first passage and those that answer in full, and the others coll
     answers,
     sources: [],
   })
-  const listShown = (...passages: Answer['passages']) => {
+  const listHeadings = (...passages: Answer['passages']) => {
     const markup = renderAnswered({ outcome: 'information', passages })
     const headings = markup.matchAll(/(<summary>)?<h\d id="passage-\d">Heading (\w)/g)
     return Array.from(headings, ([, summary, id]) => (summary ? `collapsed ${id}` : id))
   }
   const [a, b, c] = [createPassage('a', true), createPassage('b', false), createPassage('c', true)]
-  expect(listShown(a, b, c)).toEqual(['a', 'c', 'collapsed b'])
-  expect(listShown(createPassage('a', false), b)).toEqual(['a', 'collapsed b'])
-  expect(listShown(a)).toEqual(['a'])
+  expect(listHeadings(a, b, c)).toEqual(['a', 'c', 'collapsed b'])
+  expect(listHeadings(createPassage('a', false), b)).toEqual(['a', 'collapsed b'])
+  expect(listHeadings(a)).toEqual(['a'])
 })
 
 test('an urgent hand-off has the step about a phone number once, below that number', () => {

@@ -33,7 +33,7 @@ ${mistake === undefined && html`<p>No person reads your question. A program look
 ${renderAskForm({ question, mistake, label: 'Your question, such as “What is a green card?”' })}
 <p>If your case needs an attorney, we show you where to find one.</p>`
 
-/** Renders the question form, for any page. It sends the question in the request body, so no address or history contains it. */
+/** Renders the question form, for any page. It sends the question in the request body, which keeps it out of addresses and history. */
 export function renderAskForm({
   question = '',
   mistake,
@@ -66,11 +66,11 @@ export function renderAnsweredPage(page: AnsweredPage): { title: string; body: H
   const title = handOff && isUrgent(handOff) ? 'Get help today' : TITLES[answer.outcome]
   const questionQuote = html`<blockquote class="question"><p>${question}</p></blockquote>`
   // A long question would push the phone numbers off the screen.
-  const isShortQuestion = question.length <= MAX_SHORT_QUESTION_CHARACTERS
+  const isQuestionShort = question.length <= MAX_SHORT_QUESTION_CHARACTERS
   const body = html`<h1>${title}</h1>
-${(isShortQuestion || !handOff) && questionQuote}
+${(isQuestionShort || !handOff) && questionQuote}
 ${handOff && renderHandOffSection(handOff)}
-${handOff && !isShortQuestion && html`<h2>What you asked</h2>\n${questionQuote}`}
+${handOff && !isQuestionShort && html`<h2>What you asked</h2>\n${questionQuote}`}
 ${outOfScope && renderOutOfScopeSection(outOfScope)}
 ${limits !== undefined && html`<p class="notice">${limits}</p>`}
 ${handOff && passages.length > 0 && html`<h2>What our guides say meanwhile</h2>`}
@@ -139,7 +139,7 @@ ${!isUrgentHandOff && html`<h3>Where to find help</h3>\n${renderHelpList(otherPl
 </section>`
 }
 
-/** For these reasons the page asks “Did you mean U.S. immigration?”, and links to the form below. */
+/** The reasons for which the page asks “Did you mean U.S. immigration?” and links to the form below. */
 const REASONS_TO_ASK_AGAIN: ReadonlySet<OutOfScope['reason']> = new Set(['other-country', 'other-subject'])
 
 function renderOutOfScopeSection({ reason, notices, links, findHelp, nearGuide }: OutOfScope): Html {
@@ -150,7 +150,7 @@ ${nearGuide && html`<p>A guide whose subject is near: <a href="${nearGuide.url}"
 ${findHelp.length > 0 && html`<section class="attorney" aria-labelledby="help">\n<h2 id="help">Where to find help</h2>\n${renderHelpList(findHelp)}\n</section>`}`
 }
 
-/** Renders a list of places to find help. Puts the phone number of each first, because people look for it. */
+/** Renders a list of places to find help. Each begins with its phone number, if it has one, because people look for that. */
 const renderHelpList = (
   findHelp: readonly Help[],
   linesBelow: (help: Help) => readonly string[] = () => [],
@@ -166,29 +166,35 @@ const HTTPS_URL = /(https:\/\/[^\s]*[^\s.,;:)])/
 const linkUrls = (line: string): Html =>
   html`${line.split(HTTPS_URL).map((part, index) => (index % 2 === 1 ? html`<a href="${part}">${part.replace(/^https:\/\//, '')}</a>` : keepTogether(part)))}`
 
-/** Renders the first passage and those that answer in full. Collapses the others, so that the page stays short. */
+/** Renders in full the first passage and the passages that answer. Collapses the others, so that the page stays short. */
 function renderPassageSections({ answer: { passages, check }, passageHtml }: AnsweredPage): Html {
   const numberedPassages = passages.map((passage, index) => ({
     passage,
     text: passageHtml[index],
-    place: index + 1,
+    passageNumber: index + 1,
   }))
-  const fullPassages = numberedPassages.filter(({ passage, place }) => passage.answers || place === 1)
+  const fullPassages = numberedPassages.filter(
+    ({ passage, passageNumber }) => passage.answers || passageNumber === 1,
+  )
   const nearPassages = numberedPassages.filter((numbered) => !fullPassages.includes(numbered))
   return html`${fullPassages.map(
-    ({ passage, text, place }) => html`<section class="guide passage" aria-labelledby="passage-${place}">
-<h2 id="passage-${place}">${keepTogether(passage.heading)}</h2>
-${renderPassageBody(passage, text, place)}
+    ({
+      passage,
+      text,
+      passageNumber,
+    }) => html`<section class="guide passage" aria-labelledby="passage-${passageNumber}">
+<h2 id="passage-${passageNumber}">${keepTogether(passage.heading)}</h2>
+${renderPassageBody(passage, text, passageNumber)}
 </section>
-${place === 1 && passages.length > 1 && check.length > 0 && html`<p><a href="#check">Check these before you rely on it</a></p>\n`}`,
+${passageNumber === 1 && passages.length > 1 && check.length > 0 && html`<p><a href="#check">Check these before you rely on it</a></p>\n`}`,
   )}${
     nearPassages.length > 0 &&
     html`<h2>Near your question</h2>
 <p>These parts of our guides may not cover all that you asked.</p>
 ${nearPassages.map(
-  ({ passage, text, place }) => html`<details class="guide passage">
-<summary><h3 id="passage-${place}">${keepTogether(passage.heading)}</h3>${passage.guideTitle !== passage.heading && html`<br><span class="facts">${keepTogether(passage.guideTitle)}</span>`}</summary>
-${renderPassageBody(passage, text, place)}
+  ({ passage, text, passageNumber }) => html`<details class="guide passage">
+<summary><h3 id="passage-${passageNumber}">${keepTogether(passage.heading)}</h3>${passage.guideTitle !== passage.heading && html`<br><span class="facts">${keepTogether(passage.guideTitle)}</span>`}</summary>
+${renderPassageBody(passage, text, passageNumber)}
 </details>
 `,
 )}`
@@ -198,11 +204,11 @@ ${renderPassageBody(passage, text, place)}
 function renderPassageBody(
   { id, guideTitle, heading, url, answers, sources }: Passage,
   text: Html | undefined,
-  place: number,
+  passageNumber: number,
 ): Html {
   const reportUrl = `/contact?passage=${encodeURIComponent(id)}`
   return html`<p class="facts"><a href="${url}">From the guide “${keepTogether(guideTitle)}”</a></p>
-${!answers && place === 1 && html`<p class="notice">This is near your question. It may not cover all that you asked.</p>`}
+${!answers && passageNumber === 1 && html`<p class="notice">This is near your question. It may not cover all that you asked.</p>`}
 <div class="text">
 ${text}
 </div>
@@ -212,15 +218,15 @@ ${
 <ol class="sources">
 ${sources.map(
   (source, index) =>
-    html`<li id="source-${place}-${index + 1}"><a href="${source.url}">${source.title}</a>. ${source.agency}. Checked ${renderCalendarDay(source.checked)}${source.stale && ', too long ago: look at it first'}.</li>\n`,
+    html`<li id="source-${passageNumber}-${index + 1}"><a href="${source.url}">${source.title}</a>. ${source.agency}. Checked ${renderCalendarDay(source.checked)}${source.stale && ', too long ago: look at it first'}.</li>\n`,
 )}</ol>`
 }
 <p class="facts"><a href="${reportUrl}">Report a mistake in “${heading}”</a></p>`
 }
 
 /**
- * Renders the questions that can change the answer. If none is left because the person said no to all of them, renders a note,
- * but only below an answer with information.
+ * Renders the questions that can change the answer. If none is left because the person said no to all of them, renders a note
+ * that says so, but only below an answer with information.
  */
 function renderCheckSection({ question, facts, answer: { check, outcome } }: AnsweredPage): Html {
   const deniedTriggers = Object.keys(facts)

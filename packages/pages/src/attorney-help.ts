@@ -2,7 +2,7 @@ import { ALL_HELP, ATTORNEY_LISTS, type Help, numberInWords, RULES } from '@plai
 import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
 
-/** The things to prepare before a talk with an attorney. */
+/** What to prepare before a person talks with an attorney. */
 export const PREPARE_FOR_ATTORNEY = [
   'Every letter from USCIS, ICE or an immigration court, with its date.',
   'Copies of the forms that were filed, and their receipts.',
@@ -12,7 +12,7 @@ export const PREPARE_FOR_ATTORNEY = [
   'Your questions, in writing.',
 ] as const
 
-/** The text for a person who wrote to us: when to expect an answer, and where to find urgent help. */
+/** What we tell a person who wrote to us: when to expect an answer, and where to find urgent help. */
 export const REPLY: { expected: string; ifYouCannotWait: string; findHelp: readonly Help[] } = {
   expected: `A person reads every message. We answer by e-mail, usually within ${numberInWords(RULES.replyWorkingDays)} working days, and urgent messages first. We cannot give legal advice.`,
   ifYouCannotWait:

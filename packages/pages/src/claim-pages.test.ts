@@ -76,21 +76,21 @@ describe('the page behind a mailed link', () => {
     expect(renderQuestion({ wasCodeShown: true })).toContain('A new code replaces it.')
   })
 
-  test('announces the last code, and then has no button for another', () => {
+  test('announces the last code, and after that code has no button for another', () => {
     expect(renderQuestion({ codesLeft: 1, wasCodeShown: true })).toContain('This is the last code')
     expect(renderQuestion({ codesLeft: 0, wasCodeShown: true })).not.toContain('value="yes"')
     expect(renderQuestion({ codesLeft: 0, wasCodeShown: true })).toContain('value="no"')
   })
 })
 
-test('shows the code in two groups with the match phrase, and no form after the last code', () => {
+test('the code page shows the code in two groups, with the match phrase, and has no form after the last code', () => {
   const markup = toMarkup(renderClaimCodePage({ ...question, code: '012345' }))
   expect(markup).toContain('<code id="code">012 345</code>')
   expect(markup).toContain('amber river')
   expect(toMarkup(renderClaimCodePage({ ...question, codesLeft: 0, code: '012345' }))).not.toContain('<form')
 })
 
-test('the page to end an access says since when it lasts, and what happens next before its button', () => {
+test('the page that ends access says since when the agent has had it, and what happens next before its button', () => {
   const markup = toMarkup(
     renderEndClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' }),
   )
@@ -99,7 +99,7 @@ test('the page to end an access says since when it lasts, and what happens next 
   expect(markup.indexOf('What happens next')).toBeLessThan(markup.indexOf('<button'))
 })
 
-test('pages have one h1, sentences of at most 26 words, no "please" and no final exclamation mark', () => {
+test('all pages have one h1, sentences of at most 26 words, no "please" and no final exclamation mark', () => {
   const pages = [
     renderQuestion(),
     renderQuestion({ codesLeft: 0, wasCodeShown: true }),

@@ -8,16 +8,16 @@ import { renderCalendarDay } from './long-date.ts'
 const EMAIL = keepTogether('e-mail')
 const CODES_IN_WORDS = numberInWords(RULES.claimCodes)
 const CODE_LIFETIME = durationIn('minute', RULES.claimCodeMs)
-/** The second effect of a *no*, after refusing the agent. */
+/** What a *no* does besides refusing the agent. */
 const NO_MORE_MAILS = `For ${durationIn('day', RULES.claimBlockMs)} after you say no, we send you no more e-mails like the one that brought you here. An agent that already has your permission can still ask you again.`
 
-/** The details of an agent that says it acts for a person. */
+/** What a page says about an agent or an app that acts for a person, or says that it does. */
 export interface AgentOnPage {
   /** The name that the agent gave itself. It is unverified. */
   readonly name?: string | undefined
   /** The host that the agent has proven to control. If present, the page names the agent only by this host. */
   readonly verifiedDomain?: string | undefined
-  /** For a connection: where its app is, as `formatAppHost` formats it. */
+  /** For a connection: the host of its app, `loopback` or a scheme, as `formatAppHost` returns it. */
   readonly appHost?: string | undefined
   /** The day of the registration, as `YYYY-MM-DD`. */
   readonly registered: string
@@ -86,9 +86,9 @@ const renderNameLines = (name: string | undefined, registered: string) => html`$
 <p class="facts">It registered with us on ${renderCalendarDay(registered)}.</p>`
 
 /**
- * Renders the page that *yes* opens.
+ * Renders the page that the *yes* button opens.
  *
- * @param page.code six digits. The service shows them on this page only.
+ * @param page.code six digits, which the service shows on this page only
  */
 export const renderClaimCodePage = (page: Omit<ClaimQuestionPage, 'wasCodeShown'> & { code: string }): Html =>
   html`<h1>The code for your agent</h1>
@@ -102,7 +102,7 @@ ${
 ${renderYesForm({ ...page, wasCodeShown: true }, NEW_CODE_EFFECT)}`
 }`
 
-/** The reason why the page behind a mailed link shows no code. */
+/** Why the page behind a mailed link can show no code. */
 export type ClosedClaim =
   | 'unknown'
   | 'completed'
@@ -174,13 +174,13 @@ export const renderClosedClaimPage = (
 ): Html => html`<h1>${CLOSED_CLAIM_TEXTS[reason].title}</h1>
 ${CLOSED_CLAIM_TEXTS[reason].text.map((line) => html`<p>${keepTogether(line)}</p>\n`)}<p><a href="/">To the guides</a></p>`
 
-/** Says that ending the access does not affect earlier messages. */
+/** Says that ending access does not affect earlier messages. */
 const EARLIER_MESSAGES =
   'A message that it sent before still goes to our staff, and the answer comes to you by e-mail. To withdraw a message that has not gone to our staff yet, use the link in its receipt.'
 
 /** An agent or an app that can send messages for a person. */
 export interface GrantedAccess {
-  /** The secret of the link that ends this access; undefined if only another mail's link, or the button for all, can end it. */
+  /** The secret of the link that ends this access; undefined if only the link in another mail, or the button for all, can end it. */
   readonly secret: string | undefined
   readonly agent: AgentOnPage
   /** The first day of the access, as `YYYY-MM-DD`. */
@@ -189,30 +189,30 @@ export interface GrantedAccess {
   readonly until: string
 }
 
-const getKind = ({ appHost }: AgentOnPage) => (appHost === undefined ? 'agent' : 'app')
+const getAgentKind = ({ appHost }: AgentOnPage) => (appHost === undefined ? 'agent' : 'app')
 
-/** Renders the page behind an end-access link, for a person who has given one access. Opening it changes nothing. */
+/** Renders the page behind an end-access link, for a person who has given access only once. Opening it changes nothing. */
 export const renderEndClaimPage = (page: GrantedAccess & { secret: string }): Html =>
-  html`<h1>Do you want to end this ${getKind(page.agent)}’s access?</h1>
-<p>Since ${renderCalendarDay(page.since)}, an ${getKind(page.agent) === 'app' ? 'app' : 'AI agent'} has been able to send our staff messages for you. Its access ends on ${renderCalendarDay(page.until)}, unless you end it sooner. We reply to you by ${EMAIL}.</p>
+  html`<h1>Do you want to end this ${getAgentKind(page.agent)}’s access?</h1>
+<p>Since ${renderCalendarDay(page.since)}, an ${getAgentKind(page.agent) === 'app' ? 'app' : 'AI agent'} has been able to send our staff messages for you. Its access ends on ${renderCalendarDay(page.until)}, unless you end it sooner. We reply to you by ${EMAIL}.</p>
 ${renderAgentLines(page.agent)}
 <form class="form" action="/claim" method="post">
 <input name="end" type="hidden" value="${page.secret}">
-<p><strong>What happens next:</strong> the ${getKind(page.agent)} can no longer send us messages for you. We erase your address from its registration, and confirm that by ${EMAIL}. ${keepTogether(EARLIER_MESSAGES)} <a href="/privacy">What we keep</a></p>
+<p><strong>What happens next:</strong> the ${getAgentKind(page.agent)} can no longer send us messages for you. We erase your address from its registration, and confirm that by ${EMAIL}. ${keepTogether(EARLIER_MESSAGES)} <a href="/privacy">What we keep</a></p>
 <button type="submit">End it now</button>
 </form>`
 
-/** Formats the heading of one of several accesses. It never contains an unverified name. */
+/** Formats the heading for one of several agents or apps with access. It never contains an unverified name. */
 const formatAccessHeading = ({ verifiedDomain, appHost }: AgentOnPage): string => {
   if (appHost !== undefined) return capitalise(referToApp(appHost, { inMail: false }))
   return verifiedDomain === undefined ? 'An AI agent' : `An AI agent at ${verifiedDomain}`
 }
 
 /**
- * Renders the page behind an end-access link, for a person who has given several accesses. Lists all of them. Opening it changes
- * nothing.
+ * Renders the page behind an end-access link, for a person who has given access to several agents or apps. Lists all of them.
+ * Opening it changes nothing.
  *
- * @param page.secret the link's secret, for the button that ends all
+ * @param page.secret the link's secret, for the button that ends all access
  */
 export const renderGrantedAccessPage = (page: { secret: string; accesses: readonly GrantedAccess[] }): Html =>
   html`<h1>Who can send us messages for you</h1>
@@ -240,9 +240,9 @@ ${
 <p>${keepTogether(EARLIER_MESSAGES)}</p>`
 
 /**
- * Renders the page after one access or all accesses have ended.
+ * Renders the page after the access of one agent or app, or of all of them, has ended.
  *
- * @param ended.remainingSecret the secret of a link that ends a remaining access; undefined if none remains
+ * @param ended.remainingSecret the secret of a link that ends the access of another agent or app; undefined if none has access
  */
 export const renderEndedClaimPage = (
   ended: { hasEndedAll?: boolean; remainingSecret?: string | undefined } = {},

@@ -65,7 +65,7 @@ const renderPublicAddress = (address: string): Html => html`<h3>Without sign-in<
 
 type Addresses = Pick<ConnectPage, 'signedInUrl' | 'publicUrl'>
 
-/** Lists the apps, each with three steps from the vendor's documentation (September and October 2026). */
+/** Lists the apps, each with three steps. The steps follow the vendors' documentation as of September and October 2026. */
 function listApps({
   signedInUrl,
   publicUrl,
@@ -80,11 +80,11 @@ function listApps({
       ? html`choose <em>OAuth</em>`
       : html`choose <em>None</em> for the address without sign-in, and <em>OAuth</em> for the other`
   const pasteStep = html`Paste the address.`
-  const pageOpens =
+  const pageOpensText =
     publicUrl === undefined
       ? 'The app opens our page.'
       : 'If you chose the address with sign-in, the app opens our page.'
-  const signInStep = html`${pageOpens} See <a href="#sign-in">When you sign in</a>.`
+  const signInStep = html`${pageOpensText} See <a href="#sign-in">When you sign in</a>.`
   return [
     {
       name: 'Claude (web and desktop)',

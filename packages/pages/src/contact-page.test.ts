@@ -5,7 +5,7 @@ import { toMarkup } from './html.ts'
 const findRadios = (markup: string) => markup.match(/<input [^>]*type="radio"[^>]*>/g) ?? []
 
 describe('the contact form', () => {
-  test('explains each topic beside its choice, and selects only a topic that the page gives', () => {
+  test('explains each topic next to its choice, and selects none unless the page specifies one', () => {
     const markup = toMarkup(renderContactForm())
     expect(findRadios(markup)).toHaveLength(Object.keys(CONTACT_TOPICS).length)
     for (const radio of findRadios(markup)) {
@@ -22,7 +22,7 @@ describe('the contact form', () => {
     expect(findRadios(markup)).toEqual([])
   })
 
-  test('lists the mistakes at the top, and explains each at its field', () => {
+  test('lists the mistakes at the top, and explains each next to its field', () => {
     const mistakes = { topic: 'Choose.', message: 'Write.', email: 'Type.' }
     const markup = toMarkup(renderContactPage({ message: 'kept', mistakes }))
     expect(markup).toMatch(/^<div class="summary"[^>]* autofocus>\n<h2>Fix these first<\/h2>/)

@@ -13,7 +13,7 @@ interface WaitlistForm {
   readonly mistake?: string
 }
 
-/** Renders the waitlist form. It works without scripts: the service checks the address, not the browser. */
+/** Renders the waitlist form. It works without scripts, because the service checks the address, not the browser. */
 export function renderWaitlistForm({ email = '', referredBySlug, mistake }: WaitlistForm = {}): Html {
   return html`<form class="form" action="/waitlist" method="post" novalidate>
 <label for="email">Your e-mail address</label>
@@ -48,7 +48,7 @@ export function renderWaitlistPage(form: WaitlistForm): Html {
 ${renderWaitlistForm(form)}`
 }
 
-/** The note about missing mails. It is the same for every address, so it does not reveal how many mails we sent. */
+/** A note about missing mails. It is the same for every address, so it does not reveal how many mails we sent. */
 const MISSING_MAIL_NOTE = html`<p>We send at most ${numberInWords(RULES.mailsToMailbox)} ${EMAIL}s a day to one address. If you do not find ours, look in the spam folder. You are on the list even if it does not come.</p>`
 
 /**
@@ -77,7 +77,7 @@ ${MISSING_MAIL_NOTE}
 <p><a href="/">To the home page</a></p>`
 
 interface ContactForm {
-  /** The address of the page, shown when it is printed. */
+  /** The address of the page, shown only on paper. */
   readonly url?: string
   readonly topic?: string
   readonly message?: string
@@ -201,10 +201,11 @@ interface LinkPage {
   readonly title: string
   /** The text before the button. */
   readonly text: string
-  /** The address to which the form is sent. */
+  /** The path to which the form is sent. */
   readonly action: string
   /** The secret in the mailed link. */
   readonly link: string
+  /** The label of the button. */
   readonly button: string
   /** Says what happens if the person does not press the button. By default, it says that nothing changes. */
   readonly otherwise?: string

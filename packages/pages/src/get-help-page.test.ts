@@ -6,7 +6,7 @@ import { renderGetHelpPage, renderSpanishHelpPage } from './index.ts'
 const english = toMarkup(renderGetHelpPage())
 const spanish = toMarkup(renderSpanishHelpPage())
 const cutBeforeForm = (markup: string) => markup.slice(0, markup.indexOf('id="write"'))
-/** Lists the text of the first group in each match. */
+/** Lists the text of the first group of each match. */
 const listMatches = (markup: string, pattern: RegExp) =>
   Array.from(markup.matchAll(pattern), ([, group]) => group)
 /** Lists the linked official pages and phone numbers, in order. */
@@ -30,7 +30,7 @@ test('the English page links to every phone number, and to the page of each entr
   }
 })
 
-test('911 is the first number, and the only one for danger', () => {
+test('911 is the first number, and the only number in the line about danger', () => {
   for (const markup of [english, spanish]) {
     expect(listMatches(markup, /href="tel:([^"]*)"/g)[0]).toBe('911')
     expect(getUrgentLine(markup, 'danger')).toMatch(
@@ -39,7 +39,7 @@ test('911 is the first number, and the only one for danger', () => {
   }
 })
 
-test('the line for a detained person links to lawyers first, and no phone number is there twice', () => {
+test('the line about a detained person links to lawyers first, and no phone number is on the page twice', () => {
   for (const markup of [english, spanish]) {
     expect(listMatches(getUrgentLine(markup, 'detained'), /href="([^"]*)"/g)).toEqual([
       '#lawyers',

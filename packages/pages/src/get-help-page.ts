@@ -6,7 +6,7 @@ import { type Html, html } from './html.ts'
 /** Renders the body of `/get-help`, with the form to our staff. */
 export const renderGetHelpPage = (): Html => renderHelpBody(ENGLISH, renderContactForm({ topic: 'attorney' }))
 
-/** Renders the Spanish body. It states the translation date, and links to the form, which is in English. */
+/** Renders the body of the Spanish page. It states the date of the translation, and links to the form, which is in English. */
 export const renderSpanishHelpPage = (): Html =>
   renderHelpBody(
     SPANISH,
@@ -14,7 +14,7 @@ export const renderSpanishHelpPage = (): Html =>
     html`<p class="facts">Texto fijo del <time datetime="${TRANSLATION_DATE}">23 de noviembre de 2026</time>, traducido de nuestra <a href="/get-help" hreflang="en">página en inglés</a>, que puede ser más reciente. Las demás páginas, incluso las que enlazamos, están en inglés.</p>`,
   )
 
-/** The page's path, title, description and link to the other language, by language. */
+/** The path, the title and the description of the help page in each language, with a link to the other language. */
 export const HELP_PAGES = {
   en: {
     path: GET_HELP.en,

@@ -3,7 +3,7 @@ import { PREPARE_FOR_ATTORNEY, REPLY } from './attorney-help.ts'
 import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
 
-/** The paths of the page, by language. */
+/** The paths of the help page, by language. */
 export const GET_HELP = { en: '/get-help', es: '/es/obtener-ayuda' } as const
 
 /** The date of the Spanish translation. Later changes to the English text need a new translation. */
@@ -19,22 +19,22 @@ const CRIME_GUIDE = '/guides/u-visa-basics'
 const [COURT_LIST, ROSTERS] = ATTORNEY_LISTS
 const { danger, 'domestic-violence': family, trafficking, locator, detention, court } = EMERGENCY_LINES
 
-/** The page text in one language. The parts are the same in both languages, in the same order. */
+/** The text of the help page in one language. Both languages have the same parts, in the same order. */
 export interface HelpWords {
   readonly lang: 'en' | 'es'
   readonly title: string
   readonly description: string
-  /** Links to the sections below the first screen of a phone. */
+  /** The texts of links to sections that a phone shows only after scrolling. */
   readonly jumps: { readonly detained: string; readonly hearing: string; readonly lawyers: string }
   readonly urgent: {
     readonly heading: string
-    /** A hint before all calls. */
+    /** Advice before any of the calls. */
     readonly hint: string
     readonly lines: readonly {
       readonly id: string
       /** When to call this line. */
       readonly situation: string
-      /** A hint before this call. */
+      /** Advice before this call. */
       readonly hint?: Html
       readonly phone: string
       readonly text?: Html

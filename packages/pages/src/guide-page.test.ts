@@ -84,14 +84,14 @@ describe('a guide page', () => {
     expect(page).not.toContain('You were arrested.')
   })
 
-  test('lists a source with an id, its link, its agency and the day on which it was checked', () => {
+  test('lists each source with an id, its link, its agency and the day on which it was checked', () => {
     expect(renderGuide()).toContain(
       '<li id="source-2"><a href="https://www.ecfr.gov/current/title-8/section-264.5">8 CFR 264.5</a>. OFR. ' +
         'We last read this rule as of <time datetime="2026-03-01">March 1, 2026</time>.</li>',
     )
   })
 
-  test('says when the newest and the oldest source were checked, or one day for a single source', () => {
+  test('says when the newest and the oldest source were checked, and only one day if there is a single source', () => {
     const [source] = guide.sources
     if (!source) throw new Error('no source')
     expect(renderGuide()).toContain(
@@ -102,7 +102,7 @@ describe('a guide page', () => {
     )
   })
 
-  test('has source marks that open, with form names kept on one line', () => {
+  test('has source marks that open to show the source, with form names kept on one line', () => {
     const [source] = guide.sources
     if (!source) throw new Error('no source')
     expect(toMarkup(renderSourceMark(1, source))).toBe(

@@ -96,7 +96,7 @@ ${renderSourceList(guide.sources, guide.updated)}
 </article>`
 }
 
-/** Returns the address of the contact form about a section (by its id) or a guide's introduction (by its slug). */
+/** Formats the address of the contact form for a mistake in a section (`id` is its id) or in a guide (`id` is its slug). */
 const formatContactLink = (id: string) => `/contact?passage=${encodeURIComponent(id)}`
 
 const renderTableOfContents = (
@@ -127,7 +127,7 @@ const renderReviewedLine = (reviewed: string | null) =>
     ? html`<strong>Not yet reviewed by an attorney.</strong>`
     : html`<strong>Reviewed on ${renderCalendarDay(reviewed)}.</strong>`
 
-/** Renders the dates of the newest and, if it differs, the oldest source copy, with a link to the source list. */
+/** Renders the days on which the newest and, if it differs, the oldest source was read, with a link to the source list. */
 function renderLastReadLine(sources: readonly SourceOnPage[]): Html {
   const days = sources.map(({ checked }) => checked).toSorted()
   const [oldest = '', newest = oldest] = [days[0], days.at(-1)]
@@ -148,7 +148,7 @@ export function formatStaleNotice({
   return `${subject} below may be out of date: we last read the official source too long ago. ${pronoun} says so. Look at the official page before you act.`
 }
 
-/** Renders the date of the last correction, if any, for people who acted on a statement that was wrong. */
+/** Renders the date of the last correction, if there is one, for people who may have acted on the wrong statement. */
 function renderCorrectedLine(history: GuideOnPage['history']): Html | false {
   const correction = history.find(({ text }) => text.startsWith('Corrected: '))
   return (

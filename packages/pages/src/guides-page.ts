@@ -2,7 +2,7 @@ import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
 import { type GuideInList, groupGuidesBySituation } from './situations.ts'
 
-/** Renders the body of `/guides`: all guides by situation. The immigration court comes first, because it is urgent. */
+/** Renders the body of `/guides`: all guides by situation. Court and detention come first, because they are urgent. */
 export function renderGuidesPage(guides: readonly GuideInList[]): Html {
   /** Returns 1 for the urgent situation, and 0 for others. */
   const getUrgency = ({ id }: { id: string }) => Number(id === 'court')

@@ -36,7 +36,7 @@ describe('the home page', () => {
     expect(toMarkup(renderHomePage({ ...home, guides: [] }))).toContain('No guide is published yet.')
   })
 
-  test('has the waitlist form once, before the guides, for a person whom a referral link led here', () => {
+  test('has the waitlist form once, and before the guides, for a person who followed a referral link', () => {
     const markup = toMarkup(renderHomePage({ ...home, referredBySlug: 'k3v7q2mzt5ndw4ha' }))
     expect(markup.match(/id="waitlist"/g)).toHaveLength(1)
     expect(markup.indexOf('id="waitlist"')).toBeLessThan(markup.indexOf('Guides by situation'))

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { type HtmlValue, html, rawHtml, toMarkup } from './html.ts'
 
+/** Characters and strings with a meaning in HTML. */
 const SPECIAL = ['<', '>', '&', '"', "'", '`', '=', '/', ' ', ';', 'lt', '\n', '</p>', '<!--']
 
-/** Yields every UTF-16 code unit, and every sequence of one to three special pieces. */
+/** Yields every UTF-16 code unit, and every sequence of one to three elements of `SPECIAL`. */
 function* generateHostileTexts(): Generator<string> {
   for (let unit = 0; unit <= 0xffff; unit++) yield String.fromCharCode(unit)
   for (const a of SPECIAL) {
@@ -11,9 +12,9 @@ function* generateHostileTexts(): Generator<string> {
   }
 }
 
-const ENTITY: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
-const decode = (markup: string) =>
-  markup.replace(/&([a-z]+|#39);/g, (whole, name: string) => ENTITY[name] ?? whole)
+const CHARACTERS_BY_ENTITY: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+const decodeEntities = (markup: string) =>
+  markup.replace(/&([a-z]+|#39);/g, (whole, name: string) => CHARACTERS_BY_ENTITY[name] ?? whole)
 
 describe('html', () => {
   test('escapes every <, >, & and quote of a value in text and in an attribute, and loses no character', () => {
@@ -23,7 +24,7 @@ describe('html', () => {
       const inAttribute = toMarkup(html`<a title="${text}">`).slice('<a title="'.length, -'">'.length)
       for (const escaped of [inText, inAttribute]) {
         const isUnsafe = /[<>"']|&(?!(?:amp|lt|gt|quot|#39);)/.test(escaped)
-        if (isUnsafe || decode(escaped) !== text) failedTexts.add(text)
+        if (isUnsafe || decodeEntities(escaped) !== text) failedTexts.add(text)
       }
     }
     expect([...failedTexts]).toEqual([])

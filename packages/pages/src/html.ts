@@ -11,8 +11,7 @@ export type HtmlValue = string | number | Html | readonly HtmlValue[] | undefine
 /**
  * Builds markup. Escapes each value for text and for quoted attributes; `Html` values pass through.
  *
- * @throws {TypeError} for a value inside a tag but outside quotes, where escaping would not protect, and for a value that is not an
- *   `HtmlValue`
+ * @throws {TypeError} if a value is inside a tag but outside quotes, where escaping does not make it safe, or is not an `HtmlValue`
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   if (!CHECKED_TEMPLATES.has(strings)) checkPositions(strings)
@@ -21,7 +20,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
   return rawHtml(markup)
 }
 
-/** Wraps markup from elsewhere, such as rendered Markdown, without escaping. The caller must ensure that it is safe. */
+/** Wraps markup from elsewhere, such as rendered Markdown, without escaping it. The caller must ensure that it is safe. */
 export const rawHtml = (trusted: string): Html => Object.freeze({ [MARKUP]: trusted })
 
 /** Returns the markup as a string. */

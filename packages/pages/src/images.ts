@@ -6,7 +6,7 @@ export const ICON_SVG =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0f4a33"/>' +
   '<path d="M9 27c0-9 14-7 14-13 0-5-9-4-9-9" fill="none" stroke="#fbf8f1" stroke-width="4"/></svg>'
 
-/** The icon as a `data:` address, so that browsers do not request it. */
+/** The icon as a `data:` URL, so that browsers do not request it. */
 export const ICON_URL = `data:image/svg+xml,${encodeURIComponent(ICON_SVG)}`
 
 /** A file that `e2e/pages/draw-images.ts` draws. */
@@ -28,7 +28,7 @@ export const CARD_IMAGE: Image = {
   bytes: cardBytes,
 }
 
-/** The card, and the icons for programs that do not support SVG. Such programs request the icons at these fixed paths. */
+/** The image for link previews, and icons for programs that do not support SVG. Such programs request these fixed paths. */
 export const IMAGES: readonly Image[] = [
   { path: '/favicon.ico', contentType: 'image/vnd.microsoft.icon', bytes: readImage('favicon.ico') },
   { path: '/apple-touch-icon.png', contentType: 'image/png', bytes: readImage('apple-touch-icon.png') },

@@ -2,7 +2,7 @@ import { type Html, html } from './html.ts'
 import { PAGE_CSP } from './render-page.ts'
 import { readScript, renderScriptElement } from './served-script.ts'
 
-/** The site that the quick exit opens. It does not mention us, loads fast, and is a common site to have open. */
+/** The site that the quick exit opens. It loads fast, does not mention us, and many people have it open. */
 export const NEUTRAL_SITE = 'https://www.wikipedia.org/'
 
 export const LEAVE_SCRIPT = readScript('leave')

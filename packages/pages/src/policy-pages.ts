@@ -52,6 +52,7 @@ export const renderTermsPage = (version: string): Html => html`<h1>Terms</h1>
 <li>You may read the guides to answer people and to search. Do not train models on them. <a href="/robots.txt">robots.txt</a> says the same.</li>
 </ul>`
 
+/** A change to the API. */
 interface Change {
   /** `YYYY-MM-DD` */
   readonly day: string
@@ -73,7 +74,7 @@ export function renderChangelogPage(
 ${releases.map(({ version, changes }) => html`<h2>${version}</h2>\n${listChangeDays(changes).map((day) => html`<h3>${renderCalendarDay(day)}</h3>\n<ul class="changes">\n${changes.filter((change) => change.day === day).map(renderChangeItem)}</ul>\n`)}`)}`
 }
 
-/** Returns the days on which something changed, newest first. */
+/** Lists the days on which something changed, newest first. */
 const listChangeDays = (changes: readonly Change[]) =>
   [...new Set(changes.map(({ day }) => day))].toSorted().toReversed()
 

@@ -29,7 +29,7 @@ export function renderProblemPage({ origin, code, title, status, meaning, remedy
 </article>`
 }
 
-/** Matches the names of members and headers in our texts about problems. */
+/** Matches the names of members and headers that our texts about problems mention. */
 const TECHNICAL_NAMES = /\b(detail|errors|Retry-After)\b/
 
 const markTechnicalNames = (text: HtmlValue): HtmlValue =>

@@ -13,7 +13,7 @@ import {
 
 const origin = 'https://plainpath.example'
 
-/** Renders a guide page, the home page and a problem page, with `text` in the places that take any text. */
+/** Renders a guide page, the home page and a problem page, with `text` in every place that can contain any text. */
 function renderPagesWith(text: string): string[] {
   const page = { title: text, description: text, lang: text, origin, path: '/guides/x' }
   const source = {
@@ -81,8 +81,13 @@ describe('a page', () => {
 
   test('loads only our stylesheet and an inline icon', () => {
     for (const document of renderPagesWith('plain')) {
-      const loads = [...document.matchAll(/<link rel="(?:stylesheet|preload|icon)" href="([^"]*)"|\ssrc="/g)]
-      expect(loads.map(([, href]) => href?.replace(/^data:.*/, 'data:'))).toEqual(['data:', STYLESHEET.path])
+      const loadedResources = [
+        ...document.matchAll(/<link rel="(?:stylesheet|preload|icon)" href="([^"]*)"|\ssrc="/g),
+      ]
+      expect(loadedResources.map(([, href]) => href?.replace(/^data:.*/, 'data:'))).toEqual([
+        'data:',
+        STYLESHEET.path,
+      ])
     }
   })
 

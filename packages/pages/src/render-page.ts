@@ -28,7 +28,7 @@ export const STYLESHEET = Object.freeze({
 
 export interface Page {
   readonly title: string
-  /** The title for the window, the history and shared links, if `title` says too much about the reader. */
+  /** Replaces `title` in the window, the history and shared links. For pages whose title says too much about the reader. */
   readonly neutralTitle?: string | undefined
   readonly description?: string
   /** A BCP 47 tag; by default `en`. */
@@ -41,7 +41,7 @@ export interface Page {
   readonly breadcrumbs?: readonly PageLink[]
   /** The quick exit under the header. */
   readonly quickExit?: Html
-  /** The same page in another language, for the header; by default the Spanish help. */
+  /** The link to another language in the header; by default to the Spanish help page. */
   readonly otherLanguage?: LanguageLink
   /** The search terms, for the search field of the header. */
   readonly search?: string
@@ -66,7 +66,7 @@ export const PAGE_CSP = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The background colours, for browser toolbars. */
+/** The background colours of the stylesheet, for browser toolbars. */
 const THEME_COLOURS = { light: '#fbf8f1', dark: '#1a1815' } as const
 
 /** Renders the whole document. Adds no inline scripts or styles to the body, and nothing from other origins. */

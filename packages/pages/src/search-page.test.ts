@@ -11,15 +11,15 @@ const result = {
 }
 const FIND_HELP = { slug: 'find-legal-help', title: 'Find help', summary: 'Who may help.' }
 type Results = Parameters<typeof renderSearchPage>[0]['results']
-const renderSearch = (text: string, results: Results = [result], near: string[] = []) =>
-  toMarkup(renderSearchPage({ text, results, near, guides: [FIND_HELP] }))
+const renderSearch = (text: string, results: Results = [result], similarWords: string[] = []) =>
+  toMarkup(renderSearchPage({ text, results, similarWords, guides: [FIND_HELP] }))
 
-test('escapes the search terms in the heading, with and without results', () => {
+test('the heading contains the search terms, escaped, with and without results', () => {
   expect(renderSearch('"><script>')).toContain('for “&quot;&gt;&lt;script&gt;”</h1>')
   expect(renderSearch('"><script>', [])).toContain('for “&quot;&gt;&lt;script&gt;”')
 })
 
-test('lists guides in the given order, each with its snippet and a link to its section', () => {
+test('the results are listed in the given order, each with its snippet and a link to the section of the snippet', () => {
   const page = renderSearch('scam', [result, { ...result, slug: 'b', title: 'B' }])
   expect(page).toContain('2 guides for “scam”')
   expect(page).toContain('<a href="/guides/avoid-scams">Avoid scams</a>')
@@ -47,6 +47,6 @@ test('a search without results offers similar words, a new search, often needed 
   expect(renderSearch('zzz', [])).not.toContain('Did you mean')
 })
 
-test('does not mention results before a search', () => {
+test('the page before a search does not mention results', () => {
   expect(renderSearch('', [])).not.toContain('found')
 })

@@ -9,7 +9,7 @@ interface SearchPage {
   /** Best first. */
   readonly results: readonly SearchResult[]
   /** Words from the guides that are spelled like a search term. */
-  readonly near: readonly string[]
+  readonly similarWords: readonly string[]
   /** All guides. The page suggests some of them if the search finds nothing. */
   readonly guides: readonly GuideInList[]
 }
@@ -21,11 +21,11 @@ interface SearchResult extends GuideInList {
 }
 
 /** Renders the body of `/search`. */
-export function renderSearchPage({ text, ...search }: SearchPage): Html {
-  if (text === '') return html`<h1>Search</h1>\n${renderSearchForm()}\n${renderOtherWays(search.guides)}`
-  return search.results.length > 0
-    ? renderResultsPage(text, search.results)
-    : renderNoResultsPage(text, search)
+export function renderSearchPage({ text, results, similarWords, guides }: SearchPage): Html {
+  if (text === '') return html`<h1>Search</h1>\n${renderSearchForm()}\n${renderOtherWays(guides)}`
+  return results.length > 0
+    ? renderResultsPage(text, results)
+    : renderNoResultsPage(text, { similarWords, guides })
 }
 
 /** Renders the search form for the main part of a page. The header has a smaller one. */
@@ -51,13 +51,13 @@ ${renderSearchForm(text)}
 
 const renderNoResultsPage = (
   text: string,
-  { near, guides }: Pick<SearchPage, 'near' | 'guides'>,
+  { similarWords, guides }: Pick<SearchPage, 'similarWords' | 'guides'>,
 ) => html`<h1>No guide found for “${text}”</h1>
-${near.length > 0 && html`<p>Did you mean ${near.map(renderNearLink)}?</p>`}
+${similarWords.length > 0 && html`<p>Did you mean ${similarWords.map(renderWordLink)}?</p>`}
 ${renderSearchForm(text)}
 ${renderOtherWays(guides)}`
 
-const renderNearLink = (word: string, index: number, words: readonly string[]) =>
+const renderWordLink = (word: string, index: number, words: readonly string[]) =>
   html`${index > 0 && (index === words.length - 1 ? ' or ' : ', ')}<a href="${`/search?q=${encodeURIComponent(word)}`}">${word}</a>`
 
 /** Renders other ways to find information, for a page without results. */

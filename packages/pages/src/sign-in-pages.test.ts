@@ -21,7 +21,7 @@ const CODE = { ...FORM, email: 'ana@example.org', attempt: 'cla_x', codesLeft: 2
 
 const pages: Record<string, Html> = {
   address: renderSignInPage({ ...FORM, app: SITE }),
-  'address again': renderSignInPage({ ...FORM, app: COMPUTER, lastCode: 'locked' }),
+  'address again': renderSignInPage({ ...FORM, app: COMPUTER, lastCodeState: 'locked' }),
   'bad address': renderSignInPage({
     ...FORM,
     app: SCHEME,
@@ -60,15 +60,18 @@ test.for([
   [renderSignInPage({ ...FORM, app: SITE }), 'Continue'],
   [renderSignInCodePage({ ...CODE, app: SITE }), 'Allow'],
   [renderAllowedPage({ ...FORM, app: SITE }), 'Continue'],
-] as const)('a Deny button of the same kind follows the button that allows: %#', ([page, allowLabel]) => {
-  expect(toMarkup(page)).toMatch(
-    new RegExp(
-      `<button type="submit" name="step" value="\\w+">${allowLabel}</button>\\n<button type="submit" name="step" value="deny">Deny</button>`,
-    ),
-  )
-})
+] as const)(
+  'a Deny button of the same kind follows the button that allows (page %#)',
+  ([page, allowLabel]) => {
+    expect(toMarkup(page)).toMatch(
+      new RegExp(
+        `<button type="submit" name="step" value="\\w+">${allowLabel}</button>\\n<button type="submit" name="step" value="deny">Deny</button>`,
+      ),
+    )
+  },
+)
 
-test('pages with an allow button say what happens next before the deny button', () => {
+test('every page with a button that allows says what happens next before the Deny button', () => {
   for (const name of ['address', 'code', 'allowed']) {
     const markup = toMarkup(pages[name] ?? renderNoSignInPage())
     expect(markup.indexOf('What happens next')).toBeGreaterThan(0)
@@ -76,7 +79,7 @@ test('pages with an allow button say what happens next before the deny button', 
   }
 })
 
-test('shows the host of an app, and says that its name is unchecked', () => {
+test('the sign-in page shows the host of an app, and says that we did not check its name', () => {
   const markup = toMarkup(renderSignInPage({ ...FORM, app: { ...SITE, name: 'x (domain checked) <b>' } }))
   expect(markup).toContain('<p class="destination" id="destination"><bdi>claude.ai</bdi></p>')
   expect(markup).toContain('“x (…) &lt;b&gt;”')
@@ -85,7 +88,7 @@ test('shows the host of an app, and says that its name is unchecked', () => {
   expect(markup).toContain('Only continue if you yourself just connected an app at claude.ai.')
 })
 
-test('warns if any program on the device could be asking, and shows the host of the app’s document', () => {
+test('the sign-in page of a program on a device warns that any program could ask, and names the host of its document', () => {
   const markup = toMarkup(renderSignInPage({ ...FORM, app: COMPUTER }))
   expect(markup).toContain('<bdi>a program on this computer</bdi>')
   expect(markup).toContain('Any program there could.')

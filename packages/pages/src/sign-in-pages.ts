@@ -39,7 +39,7 @@ const renderForm = ({ action, token }: SignInForm, fields: Html): Html =>
 ${fields}
 </form>`
 
-/** Renders where the access goes, in large type, and what we know about the app. */
+/** Renders what we know about the app, beginning in large type with where the access goes. */
 const renderAppDetails = ({
   place,
   name,
@@ -51,10 +51,10 @@ ${
     ? html`<p>The app gave us no name.</p>`
     : html`<p>The app calls itself <strong><bdi>“${cleanAgentName(name)}”</bdi></strong>. The app gave us that name. We did not check it.</p>`
 }
-${clientHost !== undefined && !isAt(place, clientHost) && html`<p>It says that it is an app of <strong>${clientHost}</strong>.${place.kind !== 'site' && ' On your own device, we cannot check that.'}</p>`}
+${clientHost !== undefined && !isAppHost(place, clientHost) && html`<p>It says that it is an app of <strong>${clientHost}</strong>.${place.kind !== 'site' && ' On your own device, we cannot check that.'}</p>`}
 ${place.kind !== 'site' && html`<p class="notice">We cannot see which program on your device asks. Any program there could. Go on only if you started this yourself, in a program that you trust.</p>`}`
 
-const isAt = (place: AppPlace, host: string) => place.kind === 'site' && place.host === host
+const isAppHost = (place: AppPlace, host: string) => place.kind === 'site' && place.host === host
 
 /** Renders the most important warning. It never contains the app's own name, which can be anything. */
 const renderContinueWarning = ({ place }: AppOnPage) =>
@@ -67,8 +67,8 @@ export interface AddressPage extends SignInForm {
   /** The person's input. */
   readonly email?: string
   readonly mistake?: string | undefined
-  /** Why the previous code no longer works; absent if it still works. */
-  readonly lastCode?: 'expired' | 'locked' | undefined
+  /** The state of the previous code, if it no longer works. */
+  readonly lastCodeState?: 'expired' | 'locked' | undefined
 }
 
 const LAST_CODE_NOTICES = {
@@ -76,11 +76,11 @@ const LAST_CODE_NOTICES = {
   locked: `Too many wrong codes. The last code no longer works. Type your address again to get a new one. If you typed the right code, try again tomorrow.`,
 } as const
 
-/** Renders the page that asks for the address. It has all the facts for the decision on the next page. */
-export const renderSignInPage = ({ app, email = '', mistake, lastCode, ...form }: AddressPage): Html =>
+/** Renders the page that asks for the address. It already has all the facts for the decision on the next page. */
+export const renderSignInPage = ({ app, email = '', mistake, lastCodeState, ...form }: AddressPage): Html =>
   html`${renderMistakeSummary({ email: mistake })}
 <h1>Do you want to connect this app?</h1>
-${lastCode !== undefined && html`<p class="notice" role="status">${LAST_CODE_NOTICES[lastCode]}</p>`}
+${lastCodeState !== undefined && html`<p class="notice" role="status">${LAST_CODE_NOTICES[lastCodeState]}</p>`}
 ${renderAppDetails(app)}
 <p>${renderContinueWarning(app)} If a person, an e-mail or a chat message sent you here, press Deny below, or close this page.</p>
 <h2>What the app may do</h2>
@@ -163,7 +163,8 @@ ${codesLeft === 1 && html`<p class="facts">This is the last code that we can sen
 )}`
 
 /**
- * Renders the page for a sign-in for which no more codes can be sent. For another code, the person must start again in the app.
+ * Renders the page of a sign-in for which we have sent the maximum number of codes. For another code, the person must start
+ * again in the app.
  *
  * @param page.canStillType true if the last code still works
  */

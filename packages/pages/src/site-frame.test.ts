@@ -20,7 +20,7 @@ describe('the frame of a page', () => {
     expect(cutHeader(renderWith())).toContain('action="/search" method="get"')
   })
 
-  test('marks the navigation link of the page, or of the part to which the page belongs, and no other', () => {
+  test('marks only the navigation link of the page itself, or of the part of the site to which it belongs', () => {
     expect(renderWith()).not.toContain('aria-current')
     expect(renderWith({ place: 'guides' })).toContain('<a href="/guides" aria-current="true">Guides</a>')
     const list = renderWith({ place: 'guides', path: '/guides' })
@@ -28,7 +28,7 @@ describe('the frame of a page', () => {
     expect(list.match(/aria-current/g)).toHaveLength(1)
   })
 
-  test('has breadcrumbs only if the page gives them', () => {
+  test('has breadcrumbs only if the page specifies them', () => {
     const breadcrumbs = [{ href: '/guides', text: 'Guides' }]
     expect(renderWith({ breadcrumbs })).toMatch(
       /<ol>\s*<li><a href="\/">Home<\/a><\/li>\s*<li><a href="\/guides">Guides<\/a><\/li>\s*<li><span aria-current="page">Renew<\/span>/,
@@ -47,7 +47,7 @@ describe('the frame of a page', () => {
     expect(renderWith({ search: '"><b>' })).toContain('value="&quot;&gt;&lt;b&gt;"')
   })
 
-  test('is in Spanish around a Spanish page, and links to the page in its other language', () => {
+  test('is in Spanish around a Spanish page, and links to the page in the other language', () => {
     const otherLanguage = { lang: 'en', href: '/get-help', text: 'Help in English' }
     const markup = renderWith({ lang: 'es', path: '/es/obtener-ayuda', place: 'help', otherLanguage })
     expect(markup).toContain('<header class="site" lang="es" dir="ltr">')

@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts'
 
-/** The entries of the navigation. */
+/** An entry of the navigation. */
 export type Place = 'guides' | 'ask' | 'help' | 'developers'
 
 /** A link to one of our pages. */
@@ -19,7 +19,7 @@ export interface LanguageLink extends PageLink {
 interface Frame {
   /** The page's language as a BCP 47 tag. */
   readonly lang: string
-  /** The printed address, without query and fragment; only the origin for `noindex` pages, whose paths can contain anything. */
+  /** The address shown on paper, without query and fragment. For `noindex` pages only the origin: their paths may contain anything. */
   readonly address: string
   readonly path: string
   readonly place?: Place | undefined
@@ -117,7 +117,7 @@ export function renderSiteHeader({
   search = '',
 }: Frame): Html {
   const words = getWords(lang)
-  const items = (Object.entries(PLACE_PATHS) as [Place, string][]).map(([itemPlace, englishPath]) => {
+  const listItems = (Object.entries(PLACE_PATHS) as [Place, string][]).map(([itemPlace, englishPath]) => {
     const href = itemPlace === 'help' && words === SPANISH ? SPANISH_HELP.href : englishPath
     const isForReaders = itemPlace === 'guides' || itemPlace === 'ask'
     const text = html`${words.places[itemPlace]}${isForReaders && words.inEnglish !== '' && html` <small>${words.inEnglish}</small>`}`
@@ -136,7 +136,7 @@ export function renderSiteHeader({
 </div>
 <nav class="places" aria-label="${words.navigation}">
 <ul>
-${items}</ul>
+${listItems}</ul>
 </nav>
 </header>`
 }

@@ -4,6 +4,7 @@ import { STYLESHEET } from './index.ts'
 
 type Colours = Readonly<Record<string, string>>
 
+/** The colours of each `:root` block, by name. */
 const rootBlocks = [...STYLESHEET.body.matchAll(/:root \{(?<body>[^}]*)\}/g)].map(({ groups }) =>
   Object.fromEntries(
     [...(groups?.['body'] ?? '').matchAll(/(--[a-z-]+): (#[0-9a-f]{3,6}|[A-Z][A-Za-z]+);/g)].map(
@@ -35,6 +36,7 @@ function computeContrast(one: string | undefined, other: string | undefined): nu
   return (Math.max(...luminances) + 0.05) / (Math.min(...luminances) + 0.05)
 }
 
+/** Matches the rule for buttons while the system forces its own colours. */
 const FORCED_BUTTON = /button,\s*button\.second \{[^}]*ButtonText[^}]*\}/
 
 describe('the stylesheet', () => {
@@ -48,7 +50,7 @@ describe('the stylesheet', () => {
     expect(STYLESHEET.body).not.toMatch(/url\(|@import|@font-face|https?:\/\//)
   })
 
-  test('uses only colours from :root, as these backgrounds and text colours', () => {
+  test('takes all colours from :root, and uses only these as backgrounds and for text', () => {
     const rules = STYLESHEET.body.replaceAll(/:root \{[^}]*\}/g, '').replace(FORCED_BUTTON, '')
     expect(rules).not.toMatch(/#[0-9a-f]{3,8}\b|rgb|hsl|oklch|opacity|filter/)
     expect(rootBlocks).toHaveLength(4)
@@ -85,7 +87,7 @@ describe('the stylesheet', () => {
     }
   })
 
-  test('replaces every colour by a system colour if the system forces its own', () => {
+  test('replaces every colour with a system colour if the system forces its own colours', () => {
     expect(Object.keys(forcedColours).toSorted()).toEqual(Object.keys(light).toSorted())
     expect(new Set(Object.values(forcedColours))).toEqual(new Set(['Canvas', 'CanvasText', 'LinkText']))
     expect(FORCED_BUTTON.exec(STYLESHEET.body)?.[0]).toMatch(/background: ButtonFace;\n\s*color: ButtonText;/)

@@ -24,7 +24,7 @@ describe('the waitlist form', () => {
     )
   })
 
-  test('shows a mistake at the top and at the field, and keeps the input', () => {
+  test('shows a mistake at the top and next to the field, and keeps the input', () => {
     const markup = toMarkup(
       renderWaitlistPage({ email: 'ana"@', mistake: 'Type an address.', referredBySlug: SLUG }),
     )
@@ -38,7 +38,7 @@ describe('the waitlist form', () => {
   })
 })
 
-test('shows the referral link for a new address, and no link or address for one already on the list', () => {
+test('the page for a new address shows the referral link; the page for an address on the list shows no link or address', () => {
   const referralUrl = `https://plainpath.example/?ref=${SLUG}`
   expect(toMarkup(renderJoinedPage({ referralUrl }))).toContain(`<code id="referral">${referralUrl}</code>`)
   expect(toMarkup(renderAlreadyJoinedPage())).not.toMatch(/[?]ref=|@/)

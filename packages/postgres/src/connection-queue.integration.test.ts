@@ -40,13 +40,16 @@ const measureQueries = (pool: Pool, count: number) =>
 /** Checks that of 50 simultaneous requests only a few wait, and that 20 later ones are refused immediately. */
 async function expectNoPileUp(pool: Pool): Promise<void> {
   const earlyRequests = measureQueries(pool, 50)
-  await vi.waitFor(() => expect(pool.usage()).toMatchObject({ inUse: CONNECTIONS, waiting: MAX_WAITING }), {
-    interval: 5,
-  })
-  const { shed } = pool.usage()
+  await vi.waitFor(
+    () => expect(pool.getUsage()).toMatchObject({ inUse: CONNECTIONS, waiting: MAX_WAITING }),
+    {
+      interval: 5,
+    },
+  )
+  const { shed } = pool.getUsage()
   expect(shed).toBeGreaterThanOrEqual(50 - CONNECTIONS - MAX_WAITING)
   const lateOutcomes = await measureQueries(pool, 20)
-  expect(pool.usage()).toMatchObject({ waiting: MAX_WAITING, shed: shed + 20 })
+  expect(pool.getUsage()).toMatchObject({ waiting: MAX_WAITING, shed: shed + 20 })
   for (const { ms, error } of lateOutcomes) {
     expect(error).toBeInstanceOf(ConnectionQueueFullError)
     expect(isUnavailable(error)).toBe(true)
@@ -80,7 +83,7 @@ test('F-11 lets two requests wait for each connection while all are in use, and 
 test('serves every request of a burst while the server works', async () => {
   await using pool = openPool(database.appUrl, { max: CONNECTIONS, patience: 10 })
   for (const { error } of await measureQueries(pool, 60)) expect(error).toBeUndefined()
-  expect(pool.usage()).toMatchObject({ inUse: 0, waiting: 0, shed: 0 })
+  expect(pool.getUsage()).toMatchObject({ inUse: 0, waiting: 0, shed: 0 })
 })
 
 const readApplicationName = async (pool: Pick<Pool, 'query'>) =>
@@ -90,7 +93,7 @@ test('F-11 runs reserved work while other work fills the pool, and lets it use i
   const open = (applicationName: string) => openPool(database.appUrl, { max: 1, applicationName })
   await using pool = createReservedPool(open('common'), open('kept'))
   await pool.openReserved()
-  expect(pool.usage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 2, open: 1 })
+  expect(pool.getUsage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 2, open: 1 })
   expect(await readApplicationName(pool)).toBe('common')
   await pool.transaction(async (tx) => {
     expect(await readApplicationName(tx)).toBe('common')

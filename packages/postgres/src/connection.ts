@@ -11,7 +11,7 @@ const CLOSE_TIMEOUT_MS = 1_000
 /**
  * Opens a connection outside any pool. Each statement on it may take `statementMs` (2 s). Disposing calls `disconnect`.
  *
- * @throws errors for which `isUnavailable` returns true, and errors with which the server refuses the connection
+ * @throws errors for which `isUnavailable` returns true, and the server's error if it refuses the connection, for example because of a wrong password
  */
 export async function connect(
   url: string,
@@ -31,7 +31,7 @@ export async function connect(
     statement_timeout: statementMs,
     query_timeout: statementMs + 500,
     keepAlive: true,
-    types: rowTypes,
+    types: columnParsers,
   })
   ignoreErrorEvents(client)
   try {
@@ -78,7 +78,7 @@ const getBuiltInParser = pg.types.getTypeParser as (oid: number, format: 'text' 
  *
  * pg parses the other types: `timestamptz` becomes a Date.
  */
-export const rowTypes = {
+export const columnParsers = {
   getTypeParser(oid: number, format: 'text' | 'binary' = 'text'): Parse {
     if (format === 'binary') return getBuiltInParser(oid, format)
     if (oid === INT8) return parseExactNumber

@@ -11,7 +11,7 @@ import { compareMigrations } from './migrate.ts'
  * @param folder the folder with this release's migrations
  * @param isReleaseRunning resolves to true if an instance of this release already runs on the newer tables, as after a
  *   rollback; by default, false
- * @param wall this machine's clock in milliseconds, like `Date.now`
+ * @param readWallMs reads this machine's clock in milliseconds, like `Date.now`
  * @returns a sentence with the mistake and its remedy; undefined if the command may use the database
  */
 export async function findDatabaseMistake(
@@ -23,7 +23,7 @@ export async function findDatabaseMistake(
     isReleaseRunning = async () => false,
   }: { app: string; variable: string; folder: string; isReleaseRunning?: () => Promise<boolean> },
   // oxlint-disable-next-line no-restricted-properties -- the clock that is checked
-  wall: () => number = Date.now,
+  readWallMs: () => number = Date.now,
 ): Promise<string | undefined> {
   const { rows } = await db.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
   if (rows[0]?.standby)
@@ -35,7 +35,7 @@ export async function findDatabaseMistake(
     return `The tables that ${variable} names are older than this release, which needs ${missing.join(', ')}. Run "${app} migrate".`
   if (unknown.length > 0 && !(await isReleaseRunning()))
     return `The tables that ${variable} names are newer than this release, which does not know ${unknown.join(', ')}. Run the command from the release that the service runs.`
-  const aheadMs = wall() - (await readDatabaseTime(db)).getTime()
+  const aheadMs = readWallMs() - (await readDatabaseTime(db)).getTime()
   if (Math.abs(aheadMs) > MAX_CLOCK_DIFFERENCE_MS)
     return `The clock of this machine is ${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of PostgreSQL. Correct the clock that is wrong.`
   return undefined

@@ -17,7 +17,7 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]()
 })
 
-test('reads the current time within a transaction, and not its start', async () => {
+test('reads the current time within a transaction, and not the time when the transaction began', async () => {
   await db.transaction(async (tx) => {
     const firstTime = await readDatabaseTime(tx)
     await tx.query('select pg_sleep(0.01)')

@@ -39,25 +39,33 @@ const readPid = async (db: Pick<Pool, 'query'>) =>
 const addNote = (db: Pick<Pool, 'query'>, slug: string, body = '') =>
   db.query('insert into notes (slug, body) values ($1, $2)', [slug, body])
 const countNotes = async (slug: string) =>
-  (await pool.query<{ n: number }>('select count(*) as n from notes where slug = $1', [slug])).rows[0]?.n
+  (await pool.query<{ count: number }>('select count(*) from notes where slug = $1', [slug])).rows[0]?.count
 
 test('counts connections in use and waiting requests', async () => {
   await using ownPool = openPool(database.appUrl, { max: 1 })
-  expect(ownPool.usage()).toEqual({ inUse: 0, idle: 0, waiting: 0, shed: 0, failed: 0, max: 1, open: 0 })
+  expect(ownPool.getUsage()).toEqual({ inUse: 0, idle: 0, waiting: 0, shed: 0, failed: 0, max: 1, open: 0 })
   const transaction = ownPool.transaction(async (tx) => {
     await tx.query('select 1')
     const waitingQuery = ownPool.query('select 1')
     await vi.waitFor(() =>
-      expect(ownPool.usage()).toEqual({ inUse: 1, idle: 0, waiting: 1, shed: 0, failed: 0, max: 1, open: 1 }),
+      expect(ownPool.getUsage()).toEqual({
+        inUse: 1,
+        idle: 0,
+        waiting: 1,
+        shed: 0,
+        failed: 0,
+        max: 1,
+        open: 1,
+      }),
     )
     return { waitingQuery }
   })
   await (await transaction).waitingQuery
-  expect(ownPool.usage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 1, open: 1 })
+  expect(ownPool.getUsage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 1, open: 1 })
 })
 
 describe('rows', () => {
-  test('dates are text, bigints are numbers, instants are Dates, bytes are Buffers', async () => {
+  test('have dates as text, bigints as numbers, instants as Dates, and bytes as Buffers', async () => {
     const { rows, rowCount } = await pool.query(
       `select $1::date as day, array[$1::date] as days, 9007199254740991::bigint as big,
         $2::timestamptz as instant, $3::bytea as bytes`,
@@ -73,7 +81,7 @@ describe('rows', () => {
     })
   })
 
-  test('bytes have their own memory', async () => {
+  test('have bytes that do not share memory with other values', async () => {
     const { rows } = await pool.query<{ hash: Buffer; hashes: (Buffer | null)[] }>(
       'select sha256($1) as hash, array[sha256($1), null] as hashes',
       [Buffer.from('a')],
@@ -84,7 +92,7 @@ describe('rows', () => {
     expect(buffers.map((bytes) => bytes.buffer.byteLength)).toEqual([32, 32])
   })
 
-  test('a bigint beyond the safe range fails the statement, and the pool stays usable', async () => {
+  test('with a bigint beyond the safe range fail the statement, and leave the pool usable', async () => {
     await expect(pool.query('select 9007199254740993::bigint as big')).rejects.toThrow('2^53-1')
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   })
@@ -120,7 +128,7 @@ describe('a transaction', () => {
   })
 })
 
-describe('errors', () => {
+describe('an error:', () => {
   test('a unique violation names its constraint and does not close the connection', async () => {
     await addNote(pool, 'twice')
     const pidBefore = await readPid(pool)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type TracedCall, traceCall } from '@plainpath/tracing'
 import pg from 'pg'
-import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents, rowTypes } from './connection.ts'
+import { CONNECT_TIMEOUT_MS, columnParsers, type ErrorLog, ignoreErrorEvents } from './connection.ts'
 import { createConnectionQueue } from './connection-queue.ts'
 import { endsSession, isUnavailable, redactDatabaseError } from './database-error.ts'
 
@@ -40,7 +40,7 @@ export interface Pool extends Database, AsyncDisposable {
    * was opened, `shed` counts the requests that were refused, and `failed` those for which no connection became free in
    * time or the server was unavailable.
    */
-  usage(): {
+  getUsage(): {
     inUse: number
     idle: number
     waiting: number
@@ -95,7 +95,7 @@ export function openPool(
     lock_timeout: 500 * patience,
     idle_in_transaction_session_timeout: 5_000,
     keepAlive: true,
-    types: rowTypes,
+    types: columnParsers,
   })
   pool.on('connect', ignoreErrorEvents)
   pool.on('error', (error) =>
@@ -114,7 +114,7 @@ export function openPool(
   return {
     query: (...statement) => runInSession((session) => session.query(...statement)),
     transaction: (work) => runInSession((session) => runInTransaction(session, work)),
-    usage: () => ({ ...queue.getCounts(), idle: pool.idleCount, max, open: pool.totalCount }),
+    getUsage: () => ({ ...queue.getCounts(), idle: pool.idleCount, max, open: pool.totalCount }),
     async [Symbol.asyncDispose]() {
       const poolEnd = pool.end().then(() => true)
       if (!(await Promise.race([poolEnd, sleep(CLOSE_TIMEOUT_MS, false, { ref: false })])))
@@ -198,18 +198,18 @@ const MAX_RETRIES = 2
 const BASE_PAUSE_MS = 20
 
 /**
- * Runs `work`, and retries it at most twice if the server rolled it back in favour of another transaction. A random
+ * Runs `work`, and retryCount it at most twice if the server rolled it back in favour of another transaction. A random
  * pause before each retry, up to 20 ms and then up to 40 ms, makes another collision less likely.
  *
  * @throws the error of the last try, or any other error immediately
  */
 async function retryIfRolledBack<T>(work: () => Promise<T>): Promise<T> {
-  for (let retries = 0; ; retries += 1) {
+  for (let retryCount = 0; ; retryCount += 1) {
     try {
       return await work()
     } catch (error) {
-      if (retries === MAX_RETRIES || !wasRolledBack(error)) throw error
-      await sleep(Math.random() * BASE_PAUSE_MS * (retries + 1))
+      if (retryCount === MAX_RETRIES || !wasRolledBack(error)) throw error
+      await sleep(Math.random() * BASE_PAUSE_MS * (retryCount + 1))
     }
   }
 }
@@ -237,10 +237,13 @@ export const MAX_CLOCK_DIFFERENCE_MS = 30_000
  * Returns false if this machine's clock and the server's differ by more than 30 s. In that case, nothing must be erased
  * by age.
  *
- * @param wall this machine's clock in milliseconds, like `Date.now`
+ * @param readWallMs reads this machine's clock in milliseconds, like `Date.now`
  */
-// oxlint-disable-next-line no-restricted-properties -- the clock that is checked
-export async function isClockSynchronised(db: Database, wall: () => number = Date.now): Promise<boolean> {
+export async function isClockSynchronised(
+  db: Database,
+  // oxlint-disable-next-line no-restricted-properties -- the clock that is checked
+  readWallMs: () => number = Date.now,
+): Promise<boolean> {
   const serverTime = await readDatabaseTime(db)
-  return Math.abs(wall() - serverTime.getTime()) <= MAX_CLOCK_DIFFERENCE_MS
+  return Math.abs(readWallMs() - serverTime.getTime()) <= MAX_CLOCK_DIFFERENCE_MS
 }

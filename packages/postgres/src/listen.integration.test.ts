@@ -41,7 +41,7 @@ async function openListener(
     },
     {
       ...options,
-      onReconnected: () => {
+      onConnected: () => {
         connectionCount += 1
       },
       log: { error: (message) => void logMessages.push(message) },

@@ -97,7 +97,7 @@ describe('migrate', () => {
     })
   })
 
-  test('names the migration that fails and rolls it back, but not the earlier ones', async () => {
+  test('names the migration that fails, rolls it back, and keeps the earlier migrations', async () => {
     await using database = await openEmptyDatabase()
     await using brokenFolder = await createFolderWith({
       '0003-broken.sql': `create table half (n int); insert into notes (slug) values ('canary-7f3a'), ('canary-7f3a');`,

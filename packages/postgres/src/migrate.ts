@@ -9,11 +9,11 @@ import { redactDatabaseError } from './database-error.ts'
 
 /** How long a call waits for another call that is migrating. */
 const MIGRATION_LOCK_SECONDS = 30
-const STATEMENT_MS = 300_000
-/** The schema's comment while a backup is being restored. The app's role then receives no privileges. */
-export const RESTORING_COMMENT = 'a backup is being restored'
 /** How long a migration waits for a table lock. Meanwhile, every later reader of the table queues behind it. */
 const TABLE_LOCK_SECONDS = 2
+const STATEMENT_MS = 300_000
+/** The comment on schema `public` while a backup is being restored. The app's role then receives no privileges. */
+export const RESTORING_COMMENT = 'a backup is being restored'
 
 /**
  * Applies the migrations of `folder` that the database lacks: plain SQL files `NNNN-name.sql`, in numeric order, each
@@ -35,7 +35,7 @@ export async function migrate(options: {
   /** True only for `loadBackup`: allows a database that is being restored. */
   isRestoring?: boolean
 }): Promise<{ applied: string[] }> {
-  // Rejects a bad folder before it connects.
+  // Called only for its errors: rejects an invalid folder before connecting.
   await listMigrationNames(options.folder)
   await using client = await connect(options.url, {
     applicationName: 'plainpath migrate',
@@ -92,9 +92,11 @@ export async function listMissingMigrations(db: Database, folder: string): Promi
 }
 
 /**
- * Compares the applied migrations with `folder`: `missing` were not applied, and `unknown` were applied but are not in
- * `folder`. `isEmpty` is true if no migration of `folder` was applied, if `schema_migrations` does not exist, or if this role
- * cannot read it. `unknown` is empty then.
+ * Compares the applied migrations with `folder`.
+ *
+ * @returns `missing`, the migrations of `folder` that were not applied, and `unknown`, the applied migrations that are not
+ *   in `folder`. `isEmpty` is true if no migration of `folder` was applied, if `schema_migrations` does not exist, or if this
+ *   role cannot read it. In these cases, `unknown` is empty
  */
 export async function compareMigrations(db: Database, folder: string) {
   const expectedNames = await listMigrationNames(folder)
@@ -119,15 +121,15 @@ async function listMigrationNames(folder: string): Promise<string[]> {
   for (const [index, file] of files.entries()) {
     if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(file))
       throw new Error(`the migration ${file} must be named NNNN-name.sql`)
-    if (file.slice(0, 4) === files[index - 1]?.slice(0, 4))
-      throw new Error(`two migrations have the number ${file.slice(0, 4)}`)
+    const number = file.slice(0, 4)
+    if (files[index - 1]?.startsWith(number)) throw new Error(`two migrations have the number ${number}`)
   }
   return files.map((file) => path.basename(file, '.sql'))
 }
 
 async function applyMissingMigrations(client: pg.Client, folder: string): Promise<string[]> {
   let currentFile: string | undefined
-  /** Replaces the library's loader, which would split a file at comments such as `-- down migration`. */
+  /** Loads each file as one migration. The library's own loader would split a file at comments such as `-- down migration`. */
   const loader = (filePaths: string[]) =>
     Promise.all(
       filePaths.map(async (filePath) => {
@@ -145,6 +147,7 @@ async function applyMissingMigrations(client: pg.Client, folder: string): Promis
     const applied = await runner({
       dbClient: client,
       dir: folder,
+      // Matches every name that does not end in `.sql`.
       ignorePattern: '.*(?<!\\.sql)',
       migrationLoaderStrategies: [{ extensions: ['.sql'], loader }],
       migrationsTable: MIGRATIONS_TABLE,

@@ -11,15 +11,15 @@ interface PersistentOptions {
   /** Prepares a new connection, for example with LISTEN. If that fails on a reconnect, the connection is reopened. */
   prepare(client: pg.Client): Promise<void>
   log?: ErrorLog | undefined
-  /** How often a query checks the connection, by default every 5 s. It is lost after 2.5 s without a response. */
+  /** How often a query checks the connection; by default every 5 s. Without a response within 2.5 s, it counts as lost. */
   heartbeatMs?: number | undefined
 }
 
 /**
- * Keeps a connection open until it is disposed of. If it is lost, reconnects immediately, then after 50 ms, and then
- * after pauses that double to 2 s.
+ * Keeps a connection open until the result is disposed of. If the connection is lost, reconnects at once. If that fails,
+ * tries again after 50 ms, and then after pauses that double up to 2 s.
  *
- * @throws an error of the first connection or its `prepare`; later errors are logged
+ * @throws an error of the first connection or of its `prepare`; later errors are logged
  */
 export async function keepConnected(options: PersistentOptions): Promise<AsyncDisposable> {
   const stop = new AbortController()
@@ -87,18 +87,21 @@ async function waitUntilLost(client: pg.Client, heartbeatMs: number, stop: Abort
 const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined)
 
 interface ListenOptions {
-  /** Called after every connection, the first time before `listen` returns. Earlier notifications may be lost. */
-  onReconnected(): void
+  /**
+   * Called each time the connection has been opened; for the first time before `listen` returns. Notifications that were sent
+   * before the call may be lost.
+   */
+  onConnected(): void
   log: ErrorLog
   /** How often the connection is checked; by default every 5 s. */
   heartbeatMs?: number
 }
 
 /**
- * Receives notifications on `channels` until it is disposed of, over a separate connection. If the connection is lost,
- * reconnects. A silent connection is noticed after the heartbeat plus 2.5 s. Errors of handlers are logged.
+ * Receives notifications on `channels`, over a separate connection, until the result is disposed of. Reconnects if the
+ * connection is lost. Detects a silent connection within the heartbeat interval plus 2.5 s. Logs errors of handlers.
  *
- * @param channels a handler for each channel, called with the payload, which is '' for a notification without one
+ * @param channels a handler for each channel, called with the payload; `''` for a notification without a payload
  * @throws an error of the first connection
  */
 export function listen(
@@ -123,7 +126,7 @@ export function listen(
       client.on('notification', receive)
       for (const channel of Object.keys(channels))
         await client.query(`listen ${pg.escapeIdentifier(channel)}`)
-      options.onReconnected()
+      options.onConnected()
     },
   })
 }

@@ -5,7 +5,7 @@ import { type Database, openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
 
 let database: TestDatabase
-/** Has an administrator's role, because only it can lower `deadlock_timeout`. */
+/** Connects as an administrator, because only an administrator can lower `deadlock_timeout`. */
 let admin: Pool
 beforeAll(async () => {
   database = await openTestDatabase({
@@ -34,7 +34,7 @@ const catchError = (promise: Promise<unknown>) =>
     (error: unknown) => error as Error,
   )
 
-test('F-12 repeats the transaction that a deadlock rolled back, and commits both once', async () => {
+test('F-12 repeats the transaction that a deadlock rolled back, and commits both transactions once', async () => {
   let runs = 0
   const survivor = Promise.withResolvers<void>()
   const appendToBoth = async (
@@ -46,7 +46,7 @@ test('F-12 repeats the transaction that a deadlock rolled back, and commits both
     await admin.transaction(async (tx) => {
       runs += 1
       ownRuns += 1
-      // Without this wait, it could lock its first row again before the survivor does, which is another deadlock.
+      // Without this wait, the repeated run could lock its first row before the survivor does: another deadlock.
       if (ownRuns > 1) await survivor.promise
       await tx.query(`set local deadlock_timeout = '20ms'`)
       await append(tx, slugs[0])
@@ -66,31 +66,31 @@ test('F-12 repeats the transaction that a deadlock rolled back, and commits both
 })
 
 /**
- * Increments a counter in a transaction. In its first `conflicts` runs, another transaction changes the counter between
- * the read and the write.
+ * Increments a counter in a transaction. In the first `conflictCount` runs of the transaction, another transaction adds 100
+ * to the counter between the read and the write.
  */
-function incrementCount(conflicts: number) {
+function incrementCount(conflictCount: number) {
   const runs = { count: 0 }
-  const result = admin.transaction(async (tx) => {
+  const completion = admin.transaction(async (tx) => {
     runs.count += 1
     await tx.query('set transaction isolation level repeatable read')
     await tx.query(`select body from notes where slug = 'count'`)
-    if (runs.count <= conflicts)
+    if (runs.count <= conflictCount)
       await admin.query(`update notes set body = (body::int + 100)::text where slug = 'count'`)
     await tx.query(`update notes set body = (body::int + 1)::text where slug = 'count'`)
   })
-  return { runs, result }
+  return { runs, completion }
 }
 const readCount = async () =>
   Number((await admin.query<{ body: string }>(`select body from notes where slug = 'count'`)).rows[0]?.body)
 
 test('F-12 repeats a transaction at most twice after serialization failures', async () => {
   const repeated = incrementCount(2)
-  await repeated.result
+  await repeated.completion
   expect(repeated.runs.count).toBe(3)
   expect(await readCount()).toBe(201)
   const failing = incrementCount(Number.POSITIVE_INFINITY)
-  const error = await catchError(failing.result)
+  const error = await catchError(failing.completion)
   expect(error).toMatchObject({ code: '40001' })
   expect(isUnavailable(error)).toBe(true)
   expect(failing.runs.count).toBe(3)
@@ -106,14 +106,16 @@ test('F-12 repeats no transaction that fails on a lock, a unique constraint or a
       work: (tx: Database) => tx.query(`set local statement_timeout = 1; select pg_sleep(1)`),
     },
   ]
-  await admin.transaction(async (holder) => {
-    await holder.query(`select from notes where slug = 'left' for update`)
-    for (const { code, work } of failures.slice(0, 1)) await expectOnce(code, work)
+  const [lockFailure, ...otherFailures] = failures
+  await admin.transaction(async (lockHolder) => {
+    await lockHolder.query(`select from notes where slug = 'left' for update`)
+    if (lockFailure) await expectOneRun(lockFailure.code, lockFailure.work)
   })
-  for (const { code, work } of failures.slice(1)) await expectOnce(code, work)
+  for (const { code, work } of otherFailures) await expectOneRun(code, work)
 })
 
-async function expectOnce(code: string, work: (tx: Database) => Promise<unknown>): Promise<void> {
+/** Expects that a transaction that does `work` runs once and fails with `code`. */
+async function expectOneRun(code: string, work: (tx: Database) => Promise<unknown>): Promise<void> {
   let runs = 0
   const error = await catchError(
     admin.transaction(async (tx) => {

@@ -17,9 +17,9 @@ export interface ReservedPool extends Pool {
 const REOPEN_INTERVAL_MS = 10_000
 
 /**
- * Combines two pools. Reserved work uses a connection from `reserve`. If all of those connections are in use, reserved
- * work uses an idle connection from `shared`. If `shared` has no idle connection either, reserved work waits for
- * `reserve`. Other work never uses `reserve`. Disposing closes both pools.
+ * Combines two pools. Reserved work uses a connection from `reserve`. If all connections of `reserve` are in use, it uses
+ * an idle connection from `shared`. If `shared` has no idle connection either, it waits for `reserve`. Other work never uses
+ * `reserve`. Disposing closes both pools.
  */
 export function createReservedPool(
   shared: Pool,
@@ -29,15 +29,15 @@ export function createReservedPool(
   const reservedWork = new AsyncLocalStorage<true>()
   const isReserved = () => reservedWork.getStore() === true
   const openAllReserved = () =>
-    Promise.all(Array.from({ length: reserve.usage().max }, () => reserve.query('select 1')))
+    Promise.all(Array.from({ length: reserve.getUsage().max }, () => reserve.query('select 1')))
   let reopenTimer: NodeJS.Timeout | undefined
   const choosePool = () =>
     isReserved() && (hasCapacity(reserve) || !hasIdleConnection(shared)) ? reserve : shared
   return {
     query: (...statement) => choosePool().query(...statement),
     transaction: (work) => choosePool().transaction(work),
-    usage() {
-      const [sharedUsage, reserveUsage] = [shared.usage(), reserve.usage()]
+    getUsage() {
+      const [sharedUsage, reserveUsage] = [shared.getUsage(), reserve.getUsage()]
       return {
         inUse: sharedUsage.inUse + reserveUsage.inUse,
         idle: sharedUsage.idle + reserveUsage.idle,
@@ -65,12 +65,12 @@ export function createReservedPool(
 }
 
 const hasCapacity = (pool: Pool) => {
-  const { inUse, max } = pool.usage()
+  const { inUse, max } = pool.getUsage()
   return inUse < max
 }
 
-/** Returns true if an open connection is idle. Others that could be opened do not count: the server may refuse. */
+/** Returns true if an open connection is idle. Connections that could still be opened do not count: the server may refuse them. */
 const hasIdleConnection = (pool: Pool) => {
-  const { inUse, open } = pool.usage()
+  const { inUse, open } = pool.getUsage()
   return inUse < open
 }

@@ -13,6 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
+/** More than one batch of 500. The last row is null. */
 const ROWS = 602
 const OLD = Buffer.from('old')
 const rewrite = (value: Buffer, key: string) => (value.equals(OLD) ? Buffer.from(`new of ${key}`) : undefined)
@@ -44,7 +45,7 @@ test.for(['text', 'uuid'] as const)(
   },
 )
 
-test('does not overwrite values that change in the meantime', async () => {
+test('does not overwrite values that another process changes in the meantime', async () => {
   const { count, column } = await createTable('written', 'text')
   let hasWritten = false
   const interleavedDb: Database = {

@@ -22,7 +22,7 @@ const BATCH_SIZE = 500
  * Rewrites the values of a column in batches, while other processes read and write it. Does not overwrite a value that
  * changes in the meantime.
  *
- * @param options.dryRun if true, only counts
+ * @param options.dryRun if true, counts the values without changing them
  * @returns the number of values for which `rewrite` returned a new value
  * @throws the error of `rewrite`; earlier values remain rewritten
  */
@@ -31,7 +31,7 @@ export async function rewriteColumn(
   { table, column, key, rewrite }: RewrittenColumn,
   { dryRun }: { dryRun: boolean },
 ): Promise<number> {
-  let count = 0
+  let rewrittenCount = 0
   for (let lastKey: string | undefined; ; ) {
     const { rows } = await db.query(
       `select ${key} as id, ${column} as value from ${table}
@@ -43,7 +43,7 @@ export async function rewriteColumn(
       lastKey = id
       const newValue = rewrite(value, id)
       if (!newValue) continue
-      count += 1
+      rewrittenCount += 1
       if (!dryRun)
         await db.query(`update ${table} set ${column} = $2 where ${key} = $1 and ${column} = $3`, [
           id,
@@ -51,6 +51,6 @@ export async function rewriteColumn(
           value,
         ])
     }
-    if (rows.length < BATCH_SIZE) return count
+    if (rows.length < BATCH_SIZE) return rewrittenCount
   }
 }

@@ -16,12 +16,12 @@ interface RoleSpec {
 }
 
 const LOCK_SECONDS = 30
-/** Allows for copying a template, which can take longer than any other statement. */
+/** Long enough for `create database`, which copies a template and can take longer than any other statement. */
 const STATEMENT_MS = 40_000
 
 /**
- * Creates the missing roles and databases, and sets all passwords. Concurrent calls are safe. Only a database's two
- * roles and administrators can connect to it.
+ * Creates the missing roles and databases, and sets all passwords. Only the two roles of a database and administrators
+ * can connect to it. Concurrent calls are safe.
  *
  * @param adminUrl the URL of a role that may create roles and databases
  * @returns each database's URLs, in the order of `specs`
@@ -60,7 +60,7 @@ export async function closeServerDatabases(adminUrl: string): Promise<void> {
   await admin.query('revoke all on database postgres, template1 from public')
 }
 
-/** Creates a URL like `url` with another database, and with another user if one is given. */
+/** Creates a URL like `url`, but with another database and, if `user` is given, with another user. */
 export function createDatabaseUrl(url: string, database: string, user?: RoleSpec): string {
   const newUrl = new URL(url)
   newUrl.pathname = `/${encodeURIComponent(database)}`
@@ -102,7 +102,10 @@ async function ensureDatabase(admin: pg.Client, { name, owner, app }: DatabaseSp
   await closeDatabase(admin, name, app.name)
 }
 
-/** Closes schema `public` to other roles. Does nothing if it is closed: a migration may be granting privileges. */
+/**
+ * Lets only the owner and the app use schema `public`. Changes nothing if that is already so, because a migration may be
+ * granting privileges on the schema at the same time.
+ */
 async function closeSchema(ownerUrl: string, app: string): Promise<void> {
   await using owner = await connect(ownerUrl, { applicationName: 'plainpath roles' })
   const { rows } = await owner.query<{ closed: boolean }>(
@@ -118,8 +121,8 @@ async function closeSchema(ownerUrl: string, app: string): Promise<void> {
 const ITERATIONS = 4_096
 
 /**
- * Computes the SCRAM verifier that PostgreSQL stores for a password (RFC 5803 §2). We send it instead of the password,
- * so neither the server nor its log receives the password.
+ * Computes the SCRAM verifier that PostgreSQL stores for a password (RFC 5803 §2). We send the verifier, so neither the
+ * server nor its log receives the password.
  *
  * @param password printable ASCII without spaces, which SASLprep (RFC 4013) does not change
  */

@@ -7,7 +7,7 @@ const tokenReader = createRowReader(
 )
 const row = { id: 'one', issued_at: new Date(0), claim_id: null, uses: null }
 
-test('reads columns by the names of the type, and null as absent or the default', () => {
+test('reads the columns that the members of the type name, and leaves out a null or replaces it with the default', () => {
   expect(tokenReader.columns).toBe('id, issued_at, claim_id, uses')
   expect(tokenReader.parse(row)).toStrictEqual({ id: 'one', issuedAt: new Date(0), uses: 0 })
   expect(tokenReader.parse({ ...row, claim_id: 'clm', uses: 2, other: 1 })).toEqual({

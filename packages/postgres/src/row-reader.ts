@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 
 /**
- * Creates a row parser: the column `issued_at` becomes the member `issuedAt`, and null columns are left out.
+ * Creates a parser of rows: the column `issued_at` becomes the member `issuedAt`, and a null column becomes an absent member.
  *
  * @returns `columns`, for a select list, and `parse`, which throws for a row that does not fit the type
  */

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** The contents of a database: its schema, the rows of each table, and the positions of its sequences. */
+/** The contents of a database: a hash of its schema, the rows of each table as JSON, and the positions of its sequences. */
 export interface DatabaseContents {
   readonly schema: string
   readonly tables: readonly { readonly name: string; readonly rows: string }[]
@@ -12,8 +12,8 @@ const escapeId = pg.escapeIdentifier
 /** A table that has grown beyond this size remains slow to read, even after its rows were deleted. */
 const MAX_TABLE_BYTES = 2_000_000
 
-/** Hashes the objects that migrations create, with their privileges. Also returns the size of the largest table. */
-const SCHEMA = `
+/** SQL that hashes the objects that migrations create, with their privileges. Also returns the size of the largest table. */
+const READ_SCHEMA = `
   with own as (select oid, nspname, nspacl from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'),
   lines as (
     select concat_ws(' ', 'schema', nspname, nspacl) as line from own
@@ -55,7 +55,7 @@ export async function readContents(db: pg.Client): Promise<DatabaseContents> {
     `select tablename as name from pg_tables where schemaname = 'public'`,
   )) {
     const { rows } = await db.query<{ rows: string | null }>(
-      `select json_agg(held)::text as rows from public.${escapeId(name)} as held`,
+      `select json_agg(contents)::text as rows from public.${escapeId(name)} as contents`,
     )
     tables.push({ name, rows: rows[0]?.rows ?? '[]' })
   }
@@ -69,18 +69,18 @@ export async function readContents(db: pg.Client): Promise<DatabaseContents> {
     )
     for (const { last, called } of rows) sequences.push({ name, last, called })
   }
-  const { rows } = await db.query<{ schema: string }>(SCHEMA)
+  const { rows } = await db.query<{ schema: string }>(READ_SCHEMA)
   return { schema: rows[0]?.schema ?? '', tables, sequences }
 }
 
 /**
  * Restores the contents of a database.
  *
- * @param db a superuser's connection to a copy that no other session uses
- * @returns false, without any change, if tests changed the schema or a table has grown too large
+ * @param db a superuser's connection to a database that no other session uses
+ * @returns false, without any change, if a test changed the schema or a table has grown too large
  */
 export async function restoreContents(db: pg.Client, contents: DatabaseContents): Promise<boolean> {
-  const { rows } = await db.query<{ schema: string; bytes: string }>(SCHEMA)
+  const { rows } = await db.query<{ schema: string; bytes: string }>(READ_SCHEMA)
   const [current] = rows
   if (current?.schema !== contents.schema || Number(current.bytes) > MAX_TABLE_BYTES) return false
   const deletions = contents.tables.map(({ name }) => `delete from public.${escapeId(name)};`)
@@ -94,7 +94,7 @@ export async function restoreContents(db: pg.Client, contents: DatabaseContents)
   const positions = contents.sequences.map(
     ({ name, last, called }) => `select setval('public.${escapeId(name)}', ${last}, ${called});`,
   )
-  // In the role `replica`, neither foreign keys nor the triggers that protect audit tables prevent the deletions.
+  // In this role, neither foreign keys nor the triggers that protect audit tables prevent the deletions.
   const statements = [
     'set local session_replication_role = replica;',
     ...deletions,

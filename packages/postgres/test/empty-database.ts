@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import { connect, disconnect } from '../src/connection.ts'
 import { type DatabaseSpec, ensureRolesAndDatabases } from '../src/roles-and-databases.ts'
-import { nameInRun } from './test-run.ts'
+import { createRunName } from './test-run.ts'
 
-/** Creates an empty database with an owner and an app role, on the project's server. Disposing drops all three. */
+/** Creates an empty database with two roles, its owner and its app, on the project's server. Disposing drops all three. */
 export async function openEmptyDatabase() {
   const { adminUrl, runId, rolePassword: password } = inject('testPostgres')
-  const name = nameInRun(runId, 'empty', randomBytes(4).toString('hex'))
+  const name = createRunName(runId, 'empty', randomBytes(4).toString('hex'))
   const owner = { name: `${name}_owner`, password }
   const app = { name: `${name}_app`, password }
   const spec = { name, owner, app }
@@ -20,6 +20,7 @@ export async function openEmptyDatabase() {
   }
 }
 
+/** Drops a database, even if it is in use, and its two roles. */
 export async function dropDatabase({ name, owner, app }: DatabaseSpec): Promise<void> {
   const admin = await connect(inject('testPostgres').adminUrl, {
     applicationName: 'test',

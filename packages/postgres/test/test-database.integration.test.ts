@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest'
 import { connect, disconnect } from '../src/connection.ts'
 import { openPool } from '../src/database.ts'
 import { openTestDatabase, type TestDatabase } from './test-database.ts'
-import { beginTestRun, nameInRun } from './test-run.ts'
+import { beginTestRun, createRunName } from './test-run.ts'
 
 const folder = path.join(import.meta.dirname, 'migrations')
 const READ_OID = 'select oid from pg_database where datname = current_database()'
@@ -38,16 +38,18 @@ test('opens separate, migrated databases, in which only the owner can create tab
 })
 
 test('copies one template for concurrent calls', async () => {
-  await using openedDatabases = new AsyncDisposableStack()
+  await using cleanup = new AsyncDisposableStack()
   const testDatabases = await Promise.all(
     Array.from({ length: 4 }, () => openTestDatabase({ folder, name: 'crowd' })),
   )
-  for (const database of testDatabases) openedDatabases.use(database)
+  for (const database of testDatabases) cleanup.use(database)
   expect(new Set(testDatabases.map(({ name }) => name)).size).toBe(4)
-  expect(await listDatabases(nameInRun(inject('testPostgres').runId, 'crowd', 'template%'))).toHaveLength(1)
+  expect(await listDatabases(createRunName(inject('testPostgres').runId, 'crowd', 'template%'))).toHaveLength(
+    1,
+  )
 })
 
-test('removes a database under its name when it is disposed of, even in use', async () => {
+test('makes a database unavailable under its name when it is disposed of, even while it is in use', async () => {
   const database = await openTestDatabase({ folder, name: 'gone' })
   await using pool = openPool(database.appUrl, { patience: 10 })
   await pool.query('select 1')
@@ -82,19 +84,19 @@ test.each([
 })
 
 test('removes the leftovers of ended runs when a run begins, but not the data of active runs', async () => {
-  const { adminUrl, origin } = inject('testPostgres')
+  const { adminUrl, source } = inject('testPostgres')
   const silentLog = { error: () => undefined }
   await using activeDatabase = await openTestDatabase({ folder, name: 'live' })
   await using adminPool = openPool(adminUrl, { patience: 10 })
-  const leftoverName = nameInRun('0000dead', 'auth', 'left')
+  const leftoverName = createRunName('0000dead', 'auth', 'left')
   await adminPool.query(`create role "${leftoverName}"`)
   await adminPool.query(`create database "${leftoverName}" owner "${leftoverName}"`)
-  const run = await beginTestRun({ adminUrl, origin }, silentLog)
-  await adminPool.query(`create database "${nameInRun(run.runId, 'auth', 'own')}"`)
+  const run = await beginTestRun({ adminUrl, source }, silentLog)
+  await adminPool.query(`create database "${createRunName(run.runId, 'auth', 'own')}"`)
   expect(await listDatabases(leftoverName)).toEqual([])
   expect(await listDatabases(activeDatabase.name)).toEqual([activeDatabase.name])
   expect((await adminPool.query('select from pg_roles where rolname = $1', [leftoverName])).rowCount).toBe(0)
   await run[Symbol.asyncDispose]()
-  expect(await listDatabases(nameInRun(run.runId, '%'))).toEqual([])
+  expect(await listDatabases(createRunName(run.runId, '%'))).toEqual([])
   expect(await listDatabases(activeDatabase.name)).toEqual([activeDatabase.name])
 })

@@ -13,14 +13,14 @@ import {
   ensureRolesAndDatabases,
 } from '../src/roles-and-databases.ts'
 import { type DatabaseContents, readContents, restoreContents } from './database-contents.ts'
-import { nameInRun, type TestPostgres } from './test-run.ts'
+import { createRunName, type TestPostgres } from './test-run.ts'
 
 export { openEmptyDatabase } from './empty-database.ts'
 
 /**
- * A migrated database for one test file or one test. Disposing does not wait: it restores the template's contents in
- * the background and renames the database, so that another test of this worker can use it. That takes a fifth of the
- * time of a new copy.
+ * A migrated database for one test file or one test. Disposing returns at once. In the background, the database is renamed
+ * and gets the template's contents again, so that another test of this worker can use it. That takes a fifth of the time
+ * that a new copy takes.
  */
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string
@@ -35,7 +35,7 @@ export interface TestDatabase extends AsyncDisposable {
 const LOCK_SECONDS = 30
 const TERMINATION_MS = 5_000
 
-/** Copying files is twice as fast, but needs two checkpoints, which would stall all tests on a server with fsync. */
+/** `file_copy` is twice as fast, but needs two checkpoints, which would stall all tests on a server with fsync. */
 const COPY_STRATEGY = { embedded: 'file_copy', TEST_POSTGRES_URL: 'wal_log' } as const
 
 /**
@@ -49,11 +49,11 @@ export async function openTestDatabase(options: { folder: string; name: string }
   const server = inject('testPostgres')
   const startedAt = performance.now()
   const template = await describeTemplate(server, options)
-  const name = nameInRun(server.runId, options.name, randomBytes(4).toString('hex'))
+  const name = createRunName(server.runId, options.name, randomBytes(4).toString('hex'))
   const admin = getAdminPool(server.adminUrl)
   await ensureTemplate(server, admin, template, options.folder)
   if (!(await reuseReturned(admin, template, name))) await copyTemplate(server, admin, template, name)
-  // For `npm run test:timeline`.
+  // `npm run test:timeline` reads this measure.
   performance.measure('make a test database', { start: startedAt })
   return {
     name,
@@ -75,7 +75,7 @@ async function copyTemplate(
   name: string,
 ): Promise<void> {
   const copy = `${escapeId(name)} template ${escapeId(template.name)} owner ${escapeId(template.owner.name)}`
-  await admin.query(`create database ${copy} strategy ${COPY_STRATEGY[server.origin]}`)
+  await admin.query(`create database ${copy} strategy ${COPY_STRATEGY[server.source]}`)
   // The embedded server has the same setting.
   await admin.query(`alter database ${escapeId(name)} set synchronous_commit = off`)
   await closeDatabase(admin, name, template.app.name)
@@ -87,7 +87,7 @@ async function copyTemplate(
 /** The contents of an unused copy of each template. */
 const contentsByTemplate = new Map<string, DatabaseContents>()
 
-/** The new names of databases that tests of this worker have returned, by template; undefined for a dropped one. */
+/** By template, the new names of the databases that tests of this worker have returned; undefined for a database that was dropped. */
 const returnedDatabases = new Map<string, readonly Promise<string | undefined>[]>()
 
 /**
@@ -106,8 +106,8 @@ async function reuseReturned(admin: pg.Pool, template: DatabaseSpec, name: strin
 }
 
 /**
- * Restores the template's contents in a database, so that another test can use it. Renames it first, so that work that
- * the test left running no longer finds it.
+ * Restores the template's contents in a database, so that another test can use it. Renames the database first, so that
+ * work that the test left running can no longer connect to it.
  *
  * @returns the new name; undefined if the database cannot be reused
  */
@@ -117,7 +117,7 @@ async function returnDatabase(
   template: DatabaseSpec,
   name: string,
 ): Promise<string | undefined> {
-  const returnedName = nameInRun(server.runId, 'returned', randomBytes(4).toString('hex'))
+  const returnedName = createRunName(server.runId, 'returned', randomBytes(4).toString('hex'))
   try {
     await admin.query(
       `select pg_terminate_backend(pid, ${TERMINATION_MS}) from pg_stat_activity where datname = $1`,
@@ -128,7 +128,7 @@ async function returnDatabase(
     const url = createDatabaseUrl(server.adminUrl, returnedName)
     if (contents && (await withAdmin(url, (db) => restoreContents(db, contents)))) return returnedName
   } catch {
-    // A session that a test left open, or a change to its roles, may prevent this.
+    // A session that the test left open, or a change to the database's roles, may make a statement fail.
   }
   // A database whose drop fails is dropped at the end of the run.
   for (const oldName of [name, returnedName])
@@ -136,10 +136,10 @@ async function returnDatabase(
   return undefined
 }
 
-/** Pools by URL. They are reused, because a test file may need dozens of databases, and connecting takes time. */
+/** Pools by URL. A pool is reused, because a test file may need dozens of databases, and connecting takes time. */
 const adminPools = new Map<string, pg.Pool>()
 
-/** Returns this worker's pool of administrator connections. They do not keep the process alive. */
+/** Returns this worker's pool of administrator connections, which do not keep the process alive. */
 function getAdminPool(adminUrl: string): pg.Pool {
   const existingPool = adminPools.get(adminUrl)
   if (existingPool) return existingPool
@@ -159,7 +159,7 @@ function getAdminPool(adminUrl: string): pg.Pool {
 
 const escapeId = pg.escapeIdentifier
 
-/** Names the template and its roles. Changed migrations, as in watch mode, result in another template. */
+/** Names the template and its roles. If the migrations change, as in watch mode, the name changes too. */
 async function describeTemplate(
   server: TestPostgres,
   { folder, name }: { folder: string; name: string },
@@ -167,19 +167,20 @@ async function describeTemplate(
   const hash = createHash('sha256')
   for (const file of (await readdir(folder)).sort()) hash.update(await readFile(path.join(folder, file)))
   const createRole = (kind: string) => ({
-    name: nameInRun(server.runId, name, kind),
+    name: createRunName(server.runId, name, kind),
     password: server.rolePassword,
   })
   const version = hash.digest('hex').slice(0, 8)
   return {
-    name: nameInRun(server.runId, name, 'template', version),
+    name: createRunName(server.runId, name, 'template', version),
     owner: createRole('owner'),
     app: createRole('app'),
   }
 }
 
 /**
- * Creates the template unless it is finished. A finished one allows no connections: a database in use cannot be copied.
+ * Creates the template unless it is finished. A finished template allows no connections, because PostgreSQL cannot copy a
+ * database that is in use.
  */
 async function ensureTemplate(
   server: TestPostgres,

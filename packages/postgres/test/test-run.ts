@@ -8,8 +8,9 @@ import { keepConnected } from '../src/persistent-connection.ts'
 export interface TestPostgres {
   /** The URL of a role that may create roles and databases. */
   adminUrl: string
-  origin: 'embedded' | 'TEST_POSTGRES_URL'
-  /** The version of PostgreSQL, such as `18.4`. */
+  /** `embedded` if the tests started the server, or the variable that names it. */
+  source: 'embedded' | 'TEST_POSTGRES_URL'
+  /** The version of PostgreSQL, such as `18.4`, or `of unknown version`. */
   version: string
   /** Identifies the run in the names of its databases and roles: 8 hexadecimal digits. */
   runId: string
@@ -25,9 +26,11 @@ declare module 'vitest' {
   }
 }
 
-const PREFIX = 'plainpath_test_'
-const RUN_NAME = /^plainpath_test_([0-9a-f]{8})_/
-const RUN_SESSION = 'plainpath test run '
+const NAME_PREFIX = 'plainpath_test_'
+/** Captures the run id in the name of a database or role. */
+const RUN_NAME_PATTERN = /^plainpath_test_([0-9a-f]{8})_/
+/** The application name of the connection that a run keeps open is this prefix and the run id. */
+const RUN_SESSION_PREFIX = 'plainpath test run '
 const LOCK_SECONDS = 30
 
 /**
@@ -35,9 +38,9 @@ const LOCK_SECONDS = 30
  *
  * @throws {Error} if the name has more than 63 characters, which is PostgreSQL's limit
  */
-export function nameInRun(runId: string, ...parts: string[]): string {
-  const name = [`${PREFIX}${runId}`, ...parts].join('_')
-  if (name.length > 63) throw new Error(`too long for a database name: ${name}`)
+export function createRunName(runId: string, ...parts: string[]): string {
+  const name = [`${NAME_PREFIX}${runId}`, ...parts].join('_')
+  if (name.length > 63) throw new Error(`too long for a PostgreSQL name: ${name}`)
   return name
 }
 
@@ -48,21 +51,21 @@ export function nameInRun(runId: string, ...parts: string[]): string {
  * @param options.isServerTemporary true if the server is deleted after the run: disposing then removes nothing
  */
 export async function beginTestRun(
-  { adminUrl, origin }: Pick<TestPostgres, 'adminUrl' | 'origin'>,
+  { adminUrl, source }: Pick<TestPostgres, 'adminUrl' | 'source'>,
   log: ErrorLog,
   options: { isServerTemporary?: boolean } = {},
 ): Promise<TestPostgres & AsyncDisposable> {
   const runId = randomBytes(4).toString('hex')
   const runSession = await keepConnected({
     url: adminUrl,
-    applicationName: RUN_SESSION + runId,
+    applicationName: RUN_SESSION_PREFIX + runId,
     prepare: async () => {},
     log,
   })
   await removeRuns(adminUrl, (id, liveRunIds) => !liveRunIds.has(id))
   return {
     adminUrl,
-    origin,
+    source,
     runId,
     version: await readServerVersion(adminUrl),
     rolePassword: randomBytes(24).toString('base64url'),
@@ -92,9 +95,10 @@ async function removeRuns(
   const databases = await readNames(admin, 'select datname as name from pg_database')
   const roles = await readNames(admin, 'select rolname as name from pg_roles')
   const sessions = await readNames(admin, 'select application_name as name from pg_stat_activity')
-  const liveRunIds = new Set(sessions.map((name) => name.replace(RUN_SESSION, '')))
+  // The names of other sessions remain in the set, but equal no run id.
+  const liveRunIds = new Set(sessions.map((name) => name.replace(RUN_SESSION_PREFIX, '')))
   const belongsToSelectedRun = (name: string) => {
-    const runId = RUN_NAME.exec(name)?.[1]
+    const runId = RUN_NAME_PATTERN.exec(name)?.[1]
     return runId !== undefined && isSelected(runId, liveRunIds)
   }
   for (const name of databases.filter(belongsToSelectedRun)) {

@@ -7,8 +7,8 @@ const [, , dir = '', settings = '{}'] = process.argv
 try {
   const sigterm = once(process, 'SIGTERM')
   await using server = await useEmbeddedPostgres({ dir, settings: JSON.parse(settings) })
-  const { url, port, started } = server
-  console.log(JSON.stringify({ url, port, started, dir: server.dir }))
+  const { url, port, wasStarted } = server
+  console.log(JSON.stringify({ url, port, wasStarted, dir: server.dir }))
   await sigterm
 } catch (error) {
   if (!(error instanceof EmbeddedPostgresError)) throw error

@@ -10,7 +10,7 @@ import { getServerUser } from '../src/embedded/server-user.ts'
 import { beginTestRun } from './test-run.ts'
 
 const DATA_FOLDER = /^plainpath-test-[0-9a-f]{8}(?:\.new-\w+)?$/
-/** No server takes this long to start, so an older server that is not in use is abandoned. */
+/** No server takes this long to start, so a folder that is older and whose server is not in use is abandoned. */
 const ABANDONED_AFTER_MS = 120_000
 /** The databases exist only during the run, so they need not be durable. Each worker may run several apps. */
 const SETTINGS = {
@@ -34,7 +34,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   resources.defer(() => rm(server.dir, { recursive: true, force: true }))
   resources.use(server)
   const { [Symbol.asyncDispose]: endRun, ...testPostgres } = await beginTestRun(
-    { adminUrl: server.url, origin: 'embedded' },
+    { adminUrl: server.url, source: 'embedded' },
     console,
     { isServerTemporary: true },
   )
@@ -52,7 +52,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 const MEMORY_FOLDER = '/dev/shm'
 const NEEDED_BYTES = 4 * 1024 ** 3
 
-/** Chooses memory if there is enough: a disk that is busy for a second would exceed the apps' time limits. */
+/** Chooses memory if enough is free. On a disk that is busy for a second, statements would exceed the apps' time limits. */
 function chooseDataFolder(): string {
   try {
     const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
@@ -75,10 +75,10 @@ function removeServerSync(dir: string): void {
 async function removeAbandoned(): Promise<void> {
   const user = getServerUser()?.uid ?? process.getuid?.()
   const parentFolders = [...new Set([chooseDataFolder(), tmpdir()])]
-  const entries = await Promise.all(
+  const paths = await Promise.all(
     parentFolders.map(async (parent) => (await readdir(parent)).map((name) => path.join(parent, name))),
   )
-  for (const folder of entries.flat().filter((entry) => DATA_FOLDER.test(path.basename(entry)))) {
+  for (const folder of paths.flat().filter((file) => DATA_FOLDER.test(path.basename(file)))) {
     const stats = statSync(folder, { throwIfNoEntry: false })
     if (!stats || stats.uid !== user || stats.mtimeMs > Date.now() - ABANDONED_AFTER_MS) continue
     if (await stopAbandonedServer(folder)) await rm(folder, { recursive: true, force: true })

@@ -28,7 +28,7 @@ describe('a hash key', () => {
     )
   })
 
-  test('derives the same key for another purpose each time', () => {
+  test('derives the same key for a purpose each time, and another hash key derives a different one', () => {
     const bytes = Buffer.from(keyLine.slice(keyLine.indexOf(':') + 1), 'base64url')
     const expected = Buffer.from(hkdfSync('sha256', bytes, Buffer.alloc(0), 'dpop-nonce', 32))
     expect(key.deriveKey('dpop-nonce')).toEqual(expected)
@@ -40,7 +40,7 @@ describe('a hash key', () => {
     expect(() => key.hash('', 'value')).toThrow(TypeError)
   })
 
-  test('is not contained in its printed form', () => {
+  test('does not appear in its printed form', () => {
     const printed = inspect(key, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(key)
     expect(printed).not.toContain(keyLine.slice(keyLine.indexOf(':') + 1))
   })

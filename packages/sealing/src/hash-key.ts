@@ -1,7 +1,10 @@
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { newKeyLine, parseKeyFile } from './key-file.ts'
+import { generateKeyLine, parseKeyFile } from './key-file.ts'
 
-/** Common labels, each for one purpose. A hash's key is derived from its label. The index of one table has `email-index/<table>`. */
+/**
+ * Common labels, each for one purpose. Under `email-index`, addresses are hashed so that a row can be found by its address. If only
+ * one table uses the hashes, the label is `email-index/<table>`.
+ */
 type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor' | 'mcp-request-state'
 
 export interface HashKey {
@@ -14,7 +17,7 @@ export interface HashKey {
    * @throws {TypeError} for an empty label
    */
   hash(label: HashLabel | (string & Record<never, never>), value: string | Uint8Array): Buffer
-  /** Derives a key of 32 bytes for another purpose, by HKDF-SHA-256 with the label as info. Every instance derives the same key. */
+  /** Derives a key of 32 bytes for a purpose other than hashing: HKDF-SHA-256 with the label as info. It is the same in every instance. */
   deriveKey(label: 'dpop-nonce' | 'cookies'): Buffer
 }
 
@@ -24,14 +27,14 @@ export interface HashKey {
  * @throws {Error} if the file is malformed or does not contain exactly one key. The message never quotes a line
  */
 export function parseHashKey(fileText: string): HashKey {
-  const [line, excessLine] = parseKeyFile('hash', fileText)
-  if (line === undefined || excessLine !== undefined)
+  const [keyLine, excessLine] = parseKeyFile('hash', fileText)
+  if (keyLine === undefined || excessLine !== undefined)
     throw new Error('bad hash file: it holds more than one key')
-  const key = createSecretKey(line.bytes)
+  const key = createSecretKey(keyLine.bytes)
   // Never evicted, because the labels are a few constants of the program.
   const keysByLabel = new Map<string, KeyObject>()
   return {
-    id: line.id,
+    id: keyLine.id,
     hash(label, value) {
       if (label === '') throw new TypeError('a hash needs a label')
       const labelKey = keysByLabel.get(label) ?? deriveLabelKey(key, label)
@@ -46,7 +49,7 @@ const deriveLabelKey = (key: KeyObject, label: string) =>
   createSecretKey(new Uint8Array(hkdfSync('sha256', key, '', label, 32)))
 
 /** Generates a line for a hash key file. */
-export const newHashKey = (): string => newKeyLine('hash')
+export const newHashKey = (): string => generateKeyLine('hash')
 
 /** Computes SHA-256 (32 bytes) of bytes, or of a string as UTF-8. For a secret that could be guessed, use a `HashKey`. */
 export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', value, 'buffer')

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 
-/** One line of a key file: `<kind>-<id>:<base64url of 32 bytes>`. */
-interface KeyLine {
+/** The key in one line of a key file: `<kind>-<id>:<base64url of 32 bytes>`. */
+interface ParsedKey {
   readonly id: string
   readonly bytes: Buffer
 }
 
 const KEY_BYTES = 32
-const ID = '[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?'
+/** An id has at most 32 lower-case letters, digits and hyphens. It neither begins nor ends with a hyphen. */
+const ID_PATTERN = '[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?'
 
 /**
  * Parses the keys of one kind, in the order of the file. Skips blank lines and lines that begin with `#`.
@@ -15,12 +16,12 @@ const ID = '[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?'
  * @throws {Error} if a line is invalid or there is no key. The message lists every invalid line by its number, and never quotes a
  *   line, which may contain a key
  */
-export function parseKeyFile(kind: string, fileText: string): KeyLine[] {
-  const pattern = new RegExp(`^${kind}-(?<id>${ID}):(?<key>[A-Za-z0-9_-]{43})$`)
-  const keys: KeyLine[] = []
+export function parseKeyFile(kind: string, fileText: string): ParsedKey[] {
+  const pattern = new RegExp(`^${kind}-(?<id>${ID_PATTERN}):(?<key>[A-Za-z0-9_-]{43})$`)
+  const keys: ParsedKey[] = []
   const mistakes: string[] = []
-  for (const [index, text] of fileText.split('\n').entries()) {
-    const line = text.trim()
+  for (const [index, untrimmedLine] of fileText.split('\n').entries()) {
+    const line = untrimmedLine.trim()
     if (line === '' || line.startsWith('#')) continue
     const key = parseKeyLine(pattern, line)
     if (key === undefined) mistakes.push(`line ${index + 1} is not ${kind}-<id>:<base64url of 32 bytes>`)
@@ -34,15 +35,15 @@ export function parseKeyFile(kind: string, fileText: string): KeyLine[] {
   return keys
 }
 
-function parseKeyLine(pattern: RegExp, line: string): KeyLine | undefined {
+function parseKeyLine(pattern: RegExp, line: string): ParsedKey | undefined {
   const { id, key } = pattern.exec(line)?.groups ?? {}
   if (id === undefined || key === undefined) return undefined
   const bytes = Buffer.from(key, 'base64url')
-  // The last of 43 characters has two unused bits. Only one spelling of a key is valid.
+  // The last of the 43 characters has two unused bits, so a key has four spellings. Only one of them is valid.
   return bytes.toString('base64url') === key ? { id, bytes } : undefined
 }
 
 /** Generates a line for a key file, with a random id and a random key. */
-export function newKeyLine(kind: string): string {
+export function generateKeyLine(kind: string): string {
   return `${kind}-${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64url')}`
 }

@@ -1,8 +1,8 @@
 import { SealError } from './sealing-keys.ts'
 
 /**
- * Runs `open`, which decrypts a value that the caller can do without. For example, an agent's access can be revoked even if the
- * agent's name in the mail about it cannot be decrypted.
+ * Runs `open`, which decrypts a value that is not essential to the caller. For example, an agent's access can be revoked even if the
+ * agent's name, which the mail about the revocation contains, cannot be decrypted.
  *
  * @returns undefined if the value cannot be decrypted, for example because its key is missing
  */

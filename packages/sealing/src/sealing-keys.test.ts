@@ -67,7 +67,7 @@ describe('an encrypted value', () => {
     )
   })
 
-  test('is refused under another key, even if that has the same id', () => {
+  test('is refused under another key, even under one with the same id', () => {
     fc.assert(
       fc.property(bytes, (plaintext) => {
         const sealed = keys.seal(plaintext, context)
@@ -150,7 +150,7 @@ describe('sealing keys', () => {
     expect(() => keys.open(keys.seal('Atlas', context), invalidContext)).toThrow(TypeError)
   })
 
-  test('are not contained in their printed form', () => {
+  test('do not appear in their printed form', () => {
     const printed =
       inspect(keys, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(keys)
     expect(printed).not.toContain(olderLine.slice(olderLine.indexOf(':') + 1))

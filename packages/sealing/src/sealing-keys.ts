@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto'
 import { drawRandomBytes } from './draw-random-bytes.ts'
-import { newKeyLine, parseKeyFile } from './key-file.ts'
+import { generateKeyLine, parseKeyFile } from './key-file.ts'
 
 /*
  * Envelope encryption of stored values: `seal` encrypts and `open` decrypts with AES-256-GCM, an AEAD. Each value has a new data
@@ -55,7 +55,7 @@ export function parseKeyEncryptionKeys(fileText: string): SealingKeys {
 }
 
 /** Generates a line for a file of key-encryption keys. */
-export const newKeyEncryptionKey = (): string => newKeyLine('kek')
+export const newKeyEncryptionKey = (): string => generateKeyLine('kek')
 
 function createSealingKeys(
   keys: ReadonlyMap<string, KeyObject>,

@@ -1,17 +1,17 @@
 import type { Tracing, TracingOptions } from './tracing.ts'
 
 export {
+  getTraceFields,
+  getTraceHeaders,
   type RespondedRequest,
-  runUnder,
+  runWithSpan,
   type TracedCall,
   type Tracing,
   traceCall,
-  traceFields,
-  traceHeaders,
 } from './tracing.ts'
 
 /**
- * Opens tracing. Without a URL, does not import OpenTelemetry.
+ * Opens tracing. Imports OpenTelemetry only if there is a URL of a collector.
  *
  * @returns undefined without a URL
  */

@@ -25,7 +25,7 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { RequestSpan, RunningSpan, Tracing, TracingOptions } from './tracing.ts'
 
-/** While this many spans wait for their export, new spans are dropped. */
+/** While this many spans wait to be exported, new spans are dropped. */
 const MAX_WAITING_SPANS = 2_048
 const MAX_BATCH_SPANS = 512
 const BATCH_INTERVAL_MS = 1_000
@@ -67,7 +67,7 @@ export function createOtlpTracing(options: TracingOptions): Tracing {
 function startRequestSpan(tracer: Tracer, traceparent: string | undefined): RequestSpan {
   const remoteSpan = parseTraceparent(traceparent)
   const context = remoteSpan ? trace.setSpanContext(ROOT_CONTEXT, remoteSpan) : ROOT_CONTEXT
-  // The sampler sees this name. The route is known only at the end.
+  // A provisional name, which the sampler sees. The route is known only at the end.
   const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, context)
   const request = { isOpen: true, callCount: 0 }
   return {
@@ -136,10 +136,10 @@ function parseTraceparent(traceparent: string | undefined): SpanContext | undefi
 
 /** The time limit for exporting a batch, including retries, and for the final export when the process ends. */
 const EXPORT_TIMEOUT_MS = 2_000
-/** Enough to export the whole queue simultaneously when the process ends: four batches, beside one that may be in flight. */
+/** Enough to export all batches at once when the process ends: the four of a full queue, and one that may be in flight already. */
 const MAX_CONCURRENT_EXPORTS = 8
 
-/** Creates an exporter to the collector. It logs the first failure, and the first success after it. */
+/** Creates an exporter to the collector. It logs the first failure of a series, and the first success after the series. */
 function createBoundedExporter({ url, log }: TracingOptions): SpanExporter {
   const exporter = new OTLPTraceExporter({
     url: `${url}/v1/traces`,

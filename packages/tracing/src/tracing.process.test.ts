@@ -2,7 +2,14 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startCollector } from '../test/collector.ts'
-import { openTracing, runUnder, type Tracing, traceCall, traceFields, traceHeaders } from './index.ts'
+import {
+  getTraceFields,
+  getTraceHeaders,
+  openTracing,
+  runWithSpan,
+  type Tracing,
+  traceCall,
+} from './index.ts'
 import type { TracingLog } from './tracing.ts'
 
 const silentLog = { info: () => undefined, warn: () => undefined }
@@ -24,11 +31,11 @@ test('records calls as children of their request, and none after the response', 
     await using tracing = await open(collector.url)
     const { span, endWithResponse } = tracing.startRequest(undefined)
     let headersInCall = {}
-    await runUnder(span, async () => {
+    await runWithSpan(span, async () => {
       await traceCall(
         () => CALL,
         async () => {
-          headersInCall = traceHeaders()
+          headersInCall = getTraceHeaders()
         },
       )
       await expect(
@@ -37,19 +44,19 @@ test('records calls as children of their request, and none after the response', 
           () => Promise.reject(Object.assign(new Error('secret text'), { code: '23505' })),
         ),
       ).rejects.toThrow('secret text')
-      expect(traceFields()).toEqual({ trace_id: span.traceId })
+      expect(getTraceFields()).toEqual({ trace_id: span.traceId })
       endWithResponse(RESPONSE)
       await traceCall(
         () => CALL,
         async () => undefined,
       )
-      expect([traceHeaders(), traceFields()]).toEqual([{}, {}])
+      expect([getTraceHeaders(), getTraceFields()]).toEqual([{}, {}])
     })
     expect(headersInCall).not.toEqual({ traceparent: span.traceparent })
   }
   const [call, failedCall, request, ...others] = collector.spans()
   expect(others).toEqual([])
-  expect(request).toMatchObject({ name: 'GET /guides/{slug}', parentSpanId: undefined, failed: false })
+  expect(request).toMatchObject({ name: 'GET /guides/{slug}', parentSpanId: undefined, hasFailed: false })
   expect(request?.attributes).toEqual({
     'http.request.method': 'GET',
     'http.route': '/guides/{slug}',
@@ -59,14 +66,14 @@ test('records calls as children of their request, and none after the response', 
     ...CALL,
     service: 'plainpath-test',
     parentSpanId: request?.spanId,
-    failed: false,
+    hasFailed: false,
   })
-  expect(failedCall).toMatchObject({ parentSpanId: request?.spanId, failed: true })
+  expect(failedCall).toMatchObject({ parentSpanId: request?.spanId, hasFailed: true })
   expect(failedCall?.attributes).toEqual({ ...CALL.attributes, 'error.type': '23505' })
   expect(collector.bodies.join()).not.toContain('secret text')
 })
 
-test('runs the work without a span when no request is traced', async () => {
+test('runs the work without a span, and does not describe the call, if no request is traced', async () => {
   expect(
     await traceCall(
       () => {
@@ -75,7 +82,7 @@ test('runs the work without a span when no request is traced', async () => {
       async () => 7,
     ),
   ).toBe(7)
-  expect([traceHeaders(), traceFields()]).toEqual([{}, {}])
+  expect([getTraceHeaders(), getTraceFields()]).toEqual([{}, {}])
 })
 
 test.for([
@@ -86,7 +93,7 @@ test.for([
   ['two values', `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`, undefined],
   ['10 kB of additional text', `00-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`, undefined],
 ] as const)(
-  'continues the trace of a valid traceparent, and otherwise begins one: %s',
+  'continues the trace of a valid traceparent, and otherwise begins a new trace: %s',
   async ([, traceparent, expected]) => {
     await using collector = await startCollector()
     {
@@ -124,7 +131,7 @@ test('exports at most one queue and one batch of spans, and at most 200 calls pe
   {
     await using tracing = await open(otherCollector.url)
     const { span, endWithResponse } = tracing.startRequest(undefined)
-    await runUnder(span, async () => {
+    await runWithSpan(span, async () => {
       for (let n = 0; n < 300; n++)
         await traceCall(
           () => CALL,

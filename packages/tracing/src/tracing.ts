@@ -74,18 +74,22 @@ export interface RunningSpan {
 const currentSpan = new AsyncLocalStorage<RunningSpan>()
 
 /** Runs `work` with `span` as the current span. */
-export const runUnder = <T>(span: RunningSpan, work: () => T): T => currentSpan.run(span, work)
+export const runWithSpan = <T>(span: RunningSpan, work: () => T): T => currentSpan.run(span, work)
 
-/** Runs `work` in a span of its own if the current request is traced and has no response yet. */
-export function traceCall<T>(call: () => TracedCall, work: () => Promise<T>): Promise<T> {
+/**
+ * Runs `work` in a span of its own if the current request is traced and has no response yet.
+ *
+ * @param describeCall called only under this condition
+ */
+export function traceCall<T>(describeCall: () => TracedCall, work: () => Promise<T>): Promise<T> {
   const parent = currentSpan.getStore()
-  const span = parent?.isOpen() ? parent.startCall(call()) : undefined
+  const span = parent?.isOpen() ? parent.startCall(describeCall()) : undefined
   return span ? runInSpan(span, work) : work()
 }
 
 async function runInSpan<T>(span: RunningSpan, work: () => Promise<T>): Promise<T> {
   try {
-    return await runUnder(span, work)
+    return await runWithSpan(span, work)
   } catch (error) {
     span.recordFailure(error)
     throw error
@@ -95,13 +99,13 @@ async function runInSpan<T>(span: RunningSpan, work: () => Promise<T>): Promise<
 }
 
 /** Returns the header that continues the current trace in the called service. Outside a trace, returns no header. */
-export function traceHeaders(): { traceparent?: string } {
+export function getTraceHeaders(): { traceparent?: string } {
   const span = currentSpan.getStore()
   return span?.isOpen() ? { traceparent: span.traceparent } : {}
 }
 
 /** Returns the fields that connect a log line with the current trace. Outside a trace, returns no fields. */
-export function traceFields(): { trace_id?: string } {
+export function getTraceFields(): { trace_id?: string } {
   const span = currentSpan.getStore()
   return span?.isOpen() ? { trace_id: span.traceId } : {}
 }

@@ -9,7 +9,7 @@ export interface CollectedSpan {
   readonly spanId: string
   readonly parentSpanId: string | undefined
   readonly attributes: Readonly<Record<string, unknown>>
-  readonly failed: boolean
+  readonly hasFailed: boolean
 }
 
 /** A trace collector that receives OTLP over HTTP as JSON and stores it in memory. */
@@ -84,7 +84,7 @@ function readSpans(body: string): CollectedSpan[] {
         spanId,
         parentSpanId: parentSpanId || undefined,
         attributes: toAttributeValues(attributes),
-        failed: status.code === 2,
+        hasFailed: status.code === 2,
       })),
     ),
   )

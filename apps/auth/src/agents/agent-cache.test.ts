@@ -27,9 +27,9 @@ function createTestCache() {
     clock,
     rows,
     /** From now on, reads of the store wait until the test releases them. */
-    hold: () => void (isHolding = true),
+    holdReads: () => void (isHolding = true),
     /** Releases the held read that began last. */
-    releaseLatest: () => heldReads.pop()?.(),
+    releaseLatestRead: () => heldReads.pop()?.(),
   }
 }
 
@@ -43,36 +43,36 @@ test('reads the store once for simultaneous loads', async () => {
 })
 
 test('loads separately for a caller that must not wait for another load, and caches the result', async () => {
-  const { agents, sharing, reads, rows, hold, releaseLatest } = createTestCache()
+  const { agents, sharing, reads, rows, holdReads, releaseLatestRead } = createTestCache()
   const record = exampleAgent()
   rows.set(record.agent.id, record)
-  hold()
+  holdReads()
   const earlierLoad = agents.find(record.agent.id)
   sharing.isSkipped = true
   const found = agents.find(record.agent.id)
-  releaseLatest()
+  releaseLatestRead()
   expect(await found).toEqual(record)
   expect(await agents.find(record.agent.id)).toEqual(record)
   expect(reads).toHaveLength(2)
-  releaseLatest()
+  releaseLatestRead()
   await earlierLoad
 })
 
 test('caches an agent for 30 seconds, and a miss for 2 seconds', async () => {
   const { agents, reads, clock, rows } = createTestCache()
-  const [known, unknown] = [exampleAgent(), exampleAgent()]
-  rows.set(known.agent.id, known)
-  const findBoth = async () => [await agents.find(known.agent.id), await agents.find(unknown.agent.id)]
+  const [stored, missing] = [exampleAgent(), exampleAgent()]
+  rows.set(stored.agent.id, stored)
+  const findBoth = async () => [await agents.find(stored.agent.id), await agents.find(missing.agent.id)]
   await findBoth()
   clock.ms += 2_000
   await findBoth()
   expect(reads).toHaveLength(2)
   clock.ms += 1
-  expect(await findBoth()).toEqual([known, undefined])
-  expect(reads).toEqual([known.agent.id, unknown.agent.id, unknown.agent.id])
+  expect(await findBoth()).toEqual([stored, undefined])
+  expect(reads).toEqual([stored.agent.id, missing.agent.id, missing.agent.id])
   clock.ms += 28_000
   await findBoth()
-  expect(reads.filter((id) => id === known.agent.id)).toHaveLength(2)
+  expect(reads.filter((id) => id === stored.agent.id)).toHaveLength(2)
 })
 
 test('reads an agent again after it is invalidated', async () => {
@@ -93,18 +93,18 @@ test.for([
 ] satisfies [string, (agents: ReturnType<typeof createAgentCache>, id: string) => void][])(
   'does not cache or share a read that is in flight when %s is invalidated',
   async ([_scope, invalidate]) => {
-    const { agents, reads, rows, hold, releaseLatest } = createTestCache()
+    const { agents, reads, rows, holdReads, releaseLatestRead } = createTestCache()
     const record = exampleAgent()
     const id = record.agent.id
     rows.set(id, record)
-    hold()
+    holdReads()
     const staleRead = agents.find(id)
     rows.delete(id)
     invalidate(agents, id)
     const freshRead = agents.find(id)
-    releaseLatest()
+    releaseLatestRead()
     expect(await freshRead).toBeUndefined()
-    releaseLatest()
+    releaseLatestRead()
     expect(await staleRead).toEqual(record)
     expect(await agents.find(id)).toBeUndefined()
     expect(reads).toHaveLength(2)
@@ -119,8 +119,8 @@ test('does not cache a load that fails', async () => {
   expect(await agents.find(id)).toBeUndefined()
 })
 
-/** Fills a cache with agents of this name. Returns how many of 12,000 it still has. */
-async function countCached(name: string): Promise<number> {
+/** Caches 12,000 agents with the given name. Returns how many of them are then still cached. */
+async function countCachedAgents(name: string): Promise<number> {
   const { agents, reads, rows } = createTestCache()
   const ids = Array.from(
     { length: 12_000 },
@@ -137,6 +137,6 @@ async function countCached(name: string): Promise<number> {
 }
 
 test('caches about 10,000 agents, and fewer if their names are long', async () => {
-  expect(await countCached('Atlas')).toBeGreaterThanOrEqual(10_000)
-  expect(await countCached('x'.repeat(80))).toBeLessThan(10_000)
+  expect(await countCachedAgents('Atlas')).toBeGreaterThanOrEqual(10_000)
+  expect(await countCachedAgents('x'.repeat(80))).toBeLessThan(10_000)
 })

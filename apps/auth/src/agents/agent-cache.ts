@@ -1,12 +1,13 @@
-import { type AgentId, byteBoundOptions, RULES } from '@plainpath/domain'
+import { type AgentId, createByteBoundOptions, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { AgentRecord, AgentStore } from './agent-store.ts'
 
 /** How long a miss is cached. It is short, because nothing invalidates it when the agent registers at another instance. */
 const MISS_TTL_MS = 2_000
-/** Enough for about 10,000 agents with a secret and a short name (estimated by `byteBoundOptions`). */
+/** Enough for about 10,000 agents with a secret and a short name (estimated by `createByteBoundOptions`). */
 const MAX_CACHED_BYTES = 16_000_000
 
+/** Wraps the record, so that a cached miss differs from an agent that is not cached. */
 type Entry = { readonly record: AgentRecord | undefined }
 
 /** Caches agents in this process. NOTIFY invalidates entries; the TTL is the fallback. */
@@ -29,25 +30,25 @@ export function createAgentCache(
 ): AgentCache {
   const { skipSharedLoads = () => false, clock = performance } = options
   const entries = new LRUCache<string, Entry>({
-    ...byteBoundOptions(MAX_CACHED_BYTES),
+    ...createByteBoundOptions(MAX_CACHED_BYTES),
     perf: clock,
     ttlResolution: 0,
   })
-  const inFlight = new Map<string, Promise<AgentRecord | undefined>>()
+  const loadsInFlight = new Map<string, Promise<AgentRecord | undefined>>()
 
   function load(id: AgentId): Promise<AgentRecord | undefined> {
     const loading: Promise<AgentRecord | undefined> = store
       .find(id)
       .then((record) => {
-        // A notification that arrived while the row was read removed this load: the record may be stale.
-        if (inFlight.get(id) === loading)
+        // If the agent was invalidated while its row was read, this load is not in `loadsInFlight`, and the record may be stale.
+        if (loadsInFlight.get(id) === loading)
           entries.set(id, { record }, { ttl: record ? RULES.agentCachedMs : MISS_TTL_MS })
         return record
       })
       .finally(() => {
-        if (inFlight.get(id) === loading) inFlight.delete(id)
+        if (loadsInFlight.get(id) === loading) loadsInFlight.delete(id)
       })
-    inFlight.set(id, loading)
+    loadsInFlight.set(id, loading)
     return loading
   }
 
@@ -55,15 +56,15 @@ export function createAgentCache(
     async find(id) {
       const cached = entries.get(id)
       if (cached) return cached.record
-      return (skipSharedLoads() ? undefined : inFlight.get(id)) ?? load(id)
+      return (skipSharedLoads() ? undefined : loadsInFlight.get(id)) ?? load(id)
     },
     invalidate(id) {
       entries.delete(id)
-      inFlight.delete(id)
+      loadsInFlight.delete(id)
     },
     invalidateAll() {
       entries.clear()
-      inFlight.clear()
+      loadsInFlight.clear()
     },
   }
 }

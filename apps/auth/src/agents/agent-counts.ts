@@ -7,9 +7,9 @@ export const IDLE_AFTER_MS = 30 * 24 * 3_600_000
 const MAX_COUNTED = 1_000_000
 
 /** The numbers of active agents that never received a token, and of those that received none for `IDLE_AFTER_MS`. */
-const Unused = z.object({ neverUsed: z.int(), idle: z.int() })
+const UnusedCounts = z.object({ neverUsed: z.int(), idle: z.int() })
 /** The number of agents of each kind. An agent can count as several kinds. */
-const Counts = Unused.extend({
+const AgentCounts = UnusedCounts.extend({
   active: z.int(),
   disabled: z.int(),
   deleted: z.int(),
@@ -21,26 +21,26 @@ const Counts = Unused.extend({
   /** Valid e-mail verifications of agents. */
   confirmed: z.int(),
 })
-export type AgentCounts = z.infer<typeof Counts>
+export type AgentCounts = z.infer<typeof AgentCounts>
 
 /** Counts unused agents for the metrics, at most a million of each kind. A connection does not count as never used. */
-export async function countUnused(db: Database, now: Date): Promise<z.infer<typeof Unused>> {
+export async function countUnusedAgents(db: Database, now: Date): Promise<z.infer<typeof UnusedCounts>> {
   const countAtMost = (where: string) =>
     `(select count(*) from (select from agents where status = 'active' and ${where} limit ${MAX_COUNTED}) counted)`
   const { rows } = await db.query(
     `select ${countAtMost('last_used_at is null and app_client_id is null')} as "neverUsed", ${countAtMost('last_used_at <= $1')} as idle`,
     [new Date(now.getTime() - IDLE_AFTER_MS)],
   )
-  return Unused.parse(rows[0])
+  return UnusedCounts.parse(rows[0])
 }
 
-/** Counts all agents for an operator. It reads every row, so metrics must not use it. Connections count too. */
+/** Counts all agents for an operator. A connection can count as every kind except never used. Metrics must not use this function, because it reads every row. */
 export async function countAgents(db: Database, now: Date): Promise<AgentCounts> {
   const { rows } = await db.query(
     `select count(*) filter (where status = 'active') as active,
             count(*) filter (where status = 'disabled') as disabled,
             count(*) filter (where status = 'deleted') as deleted,
-            count(*) filter (where status = 'active' and last_used_at is null) as "neverUsed",
+            count(*) filter (where status = 'active' and last_used_at is null and app_client_id is null) as "neverUsed",
             count(*) filter (where status = 'active' and last_used_at <= $1) as idle,
             count(*) filter (where status <> 'deleted' and jwks is not null) as "withKeys",
             count(*) filter (where status <> 'deleted' and id like 'https://%') as "withDomain",
@@ -49,5 +49,5 @@ export async function countAgents(db: Database, now: Date): Promise<AgentCounts>
      from agents`,
     [new Date(now.getTime() - IDLE_AFTER_MS), now],
   )
-  return Counts.parse(rows[0])
+  return AgentCounts.parse(rows[0])
 }

@@ -5,12 +5,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
 import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
-import { countAgents, countUnused } from './agent-counts.ts'
+import { countAgents, countUnusedAgents } from './agent-counts.ts'
 import { deleteTombstones, expireAgents, findExpiredAgent } from './agent-expiry.ts'
 
 const START = new Date('2026-11-20T09:00:00Z')
 const timeAfter = (ms: number, from = START) => new Date(from.getTime() + ms)
-const MANY = 1_000_000
+/** A limit that no test reaches. */
+const NO_LIMIT = 1_000_000
 
 let authority: Authority
 beforeAll(async () => {
@@ -43,7 +44,7 @@ const createDeps = (invalidate: (id: string) => void = () => undefined) => ({
  *
  * @returns their ids
  */
-async function expire(now: Date, maxNeverUsed = MANY): Promise<string[]> {
+async function expireBatch(now: Date, maxNeverUsed = NO_LIMIT): Promise<string[]> {
   const expiredIds: string[] = []
   const count = await expireAgents(
     createDeps((id) => void expiredIds.push(id)),
@@ -82,8 +83,8 @@ describe('expireAgents', () => {
     'expires %s, and not a millisecond before',
     async ([_case, ms, members]) => {
       const { agent } = await addAgent({ name: 'Canary of the idle', ...members })
-      expect(await expire(timeAfter(ms - 1))).toEqual([])
-      expect(await expire(timeAfter(ms))).toEqual([agent.id])
+      expect(await expireBatch(timeAfter(ms - 1))).toEqual([])
+      expect(await expireBatch(timeAfter(ms))).toEqual([agent.id])
       expect(await authority.agents.find(agent.id)).toBeUndefined()
       expect(await authority.agents.markUsed(agent.id, timeAfter(ms))).toBe(false)
       expect(await dumpTables(authority.db)).not.toContain('Canary of the idle')
@@ -105,8 +106,8 @@ describe('expireAgents', () => {
     )
     await addEndedVerification(finished.agent.id)
     const registered = await addAgent()
-    expect(await expire(timeAfter(HOUR_MS - 1))).toEqual([])
-    expect(await expire(timeAfter(HOUR_MS))).toEqual([agent.id])
+    expect(await expireBatch(timeAfter(HOUR_MS - 1))).toEqual([])
+    expect(await expireBatch(timeAfter(HOUR_MS))).toEqual([agent.id])
     expect(await countTombstones()).toBe(0)
     expect((await listAgentIds()).sort()).toEqual([finished.agent.id, registered.agent.id].sort())
   })
@@ -118,9 +119,9 @@ describe('expireAgents', () => {
       [agent.id, timeAfter(DAY_MS)],
     )
     await addEndedVerification(agent.id)
-    expect(await expire(timeAfter(2 * DAY_MS))).toEqual([])
+    expect(await expireBatch(timeAfter(2 * DAY_MS))).toEqual([])
     await authority.db.query('delete from claims where agent_id = $1', [agent.id])
-    expect(await expire(timeAfter(2 * DAY_MS))).toEqual([agent.id])
+    expect(await expireBatch(timeAfter(2 * DAY_MS))).toEqual([agent.id])
     expect(await countTombstones()).toBe(0)
   })
 
@@ -133,8 +134,9 @@ describe('expireAgents', () => {
         [connection.agent.id],
       )
     }
-    expect(await expire(timeAfter(HOUR_MS + 1), 1)).toEqual([])
+    expect(await expireBatch(timeAfter(HOUR_MS + 1), 1)).toEqual([])
     expect(await listAgentIds()).toContain(agent.id)
+    expect((await countAgents(authority.db, timeAfter(HOUR_MS + 1))).neverUsed).toBe(1)
   })
 
   test('stores accepted secrets or keys in a tombstone, which is valid for 90 days', async () => {
@@ -156,7 +158,7 @@ describe('expireAgents', () => {
     const agentWithKey = await addAgent({ keys: [exampleKey('one')] })
     await authority.db.query('delete from agent_secrets where agent_id = $1', [agentWithKey.agent.id])
     const now = timeAfter(7 * DAY_MS)
-    expect(await expire(now)).toHaveLength(2)
+    expect(await expireBatch(now)).toHaveLength(2)
     const expiry = { cause: 'never-used', expiredAt: now }
     expect(await findTombstone(agent.id, now)).toEqual({
       ...expiry,
@@ -173,23 +175,23 @@ describe('expireAgents', () => {
     const tombstoneExpiry = timeAfter(90 * DAY_MS, now)
     expect(await findTombstone(agent.id, timeAfter(-1, tombstoneExpiry))).toBeDefined()
     expect(await findTombstone(agent.id, tombstoneExpiry)).toBeUndefined()
-    expect(await deleteOldTombstones(timeAfter(-1, tombstoneExpiry), MANY)).toBe(0)
-    expect(await deleteOldTombstones(tombstoneExpiry, MANY)).toBe(2)
+    expect(await deleteOldTombstones(timeAfter(-1, tombstoneExpiry), NO_LIMIT)).toBe(0)
+    expect(await deleteOldTombstones(tombstoneExpiry, NO_LIMIT)).toBe(2)
   })
 
-  test('spares a disabled agent, and counts enabling it as a use', async () => {
+  test('does not expire a disabled agent, and counts enabling it as a use', async () => {
     const { agent } = await addAgent()
     await authority.agents.deactivate(agent.id, 'disabled', doNothing)
-    expect(await expire(timeAfter(1_000 * DAY_MS))).toEqual([])
+    expect(await expireBatch(timeAfter(1_000 * DAY_MS))).toEqual([])
     await authority.agents.enable(agent.id, timeAfter(1_000 * DAY_MS))
-    expect(await expire(timeAfter(1_001 * DAY_MS))).toEqual([])
-    expect(await expire(timeAfter(1_091 * DAY_MS))).toHaveLength(1)
+    expect(await expireBatch(timeAfter(1_001 * DAY_MS))).toEqual([])
+    expect(await expireBatch(timeAfter(1_091 * DAY_MS))).toHaveLength(1)
   })
 
   test('changes nothing if the tokens cannot be revoked', async () => {
     const { agent } = await addAgent()
     const tokens = { revokeTokensOf: () => Promise.reject(new Error('no Redis')) }
-    const expiring = expireAgents({ ...createDeps(), tokens }, timeAfter(7 * DAY_MS), MANY)
+    const expiring = expireAgents({ ...createDeps(), tokens }, timeAfter(7 * DAY_MS), NO_LIMIT)
     await expect(expiring).rejects.toThrow('no Redis')
     expect(await listAgentIds()).toEqual([agent.id])
     expect(await findTombstone(agent.id, START)).toBeUndefined()
@@ -202,8 +204,8 @@ describe('expireAgents', () => {
       Promise.all(
         records.map(({ agent }) => authority.agents.markUsed(agent.id, now).catch(() => undefined)),
       ),
-      expire(now),
-      expire(now),
+      expireBatch(now),
+      expireBatch(now),
     ])
     const remainingIds = new Set(await listAgentIds())
     expect(marked).toHaveLength(remainingIds.size + (await countTombstones()))
@@ -212,9 +214,10 @@ describe('expireAgents', () => {
   })
 })
 
-test('deletes the oldest tombstones when there are too many', async () => {
+test('deletes the oldest tombstones beyond the limit', async () => {
   for (const hours of [0, 1, 2]) await addAgent({ registeredAt: timeAfter(hours * HOUR_MS) })
-  for (const hours of [0, 1, 2]) expect(await expire(timeAfter(7 * DAY_MS + hours * HOUR_MS))).toHaveLength(1)
+  for (const hours of [0, 1, 2])
+    expect(await expireBatch(timeAfter(7 * DAY_MS + hours * HOUR_MS))).toHaveLength(1)
   const now = timeAfter(8 * DAY_MS)
   expect(await deleteOldTombstones(now, 3)).toBe(0)
   expect(await deleteOldTombstones(now, 2)).toBe(1)
@@ -232,38 +235,38 @@ test('expires many agents in batches, also when called simultaneously', async ()
     [START],
   )
   const now = timeAfter(7 * DAY_MS)
-  const batches = await Promise.all([expire(now), expire(now)])
+  const batches = await Promise.all([expireBatch(now), expireBatch(now)])
   for (const batch of batches) expect(batch.length).toBeLessThanOrEqual(200)
   const expiredIds = batches.flat()
   expect(new Set(expiredIds).size).toBe(expiredIds.length)
-  while ((await expire(now)).length > 0);
+  while ((await expireBatch(now)).length > 0);
   expect(await listAgentIds()).toEqual([])
 })
 
-/** An agent in the model. Its times are in milliseconds after the start. */
+/** An agent in the model. Its times are in milliseconds after `START`. */
 interface ModelAgent {
   readonly id: AgentId
-  readonly registered: number
-  used: number | undefined
+  readonly registeredMs: number
+  lastUsedMs: number | undefined
 }
 
 /** Returns the agents that must remain after the others have expired. */
 function predictRemaining(agents: readonly ModelAgent[], now: number, maxNeverUsed: number): ModelAgent[] {
-  const unexpired = agents.filter(({ registered, used }) =>
-    used === undefined ? now - registered < 7 * DAY_MS : now - used < 91 * DAY_MS,
+  const unexpired = agents.filter(({ registeredMs, lastUsedMs }) =>
+    lastUsedMs === undefined ? now - registeredMs < 7 * DAY_MS : now - lastUsedMs < 91 * DAY_MS,
   )
-  const neverUsed = unexpired.filter(({ used }) => used === undefined)
+  const neverUsed = unexpired.filter(({ lastUsedMs }) => lastUsedMs === undefined)
   const excess = neverUsed.slice(0, Math.max(0, neverUsed.length - maxNeverUsed))
-  const removed = new Set(excess.filter(({ registered }) => now - registered >= HOUR_MS))
+  const removed = new Set(excess.filter(({ registeredMs }) => now - registeredMs >= HOUR_MS))
   return unexpired.filter((agent) => !removed.has(agent))
 }
 
-const Step = fc.oneof(
+const steps = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({ do: fc.constant('register' as const), count: fc.integer({ min: 1, max: 4 }) }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('use' as const), which: fc.nat(20) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('use' as const), agentIndex: fc.nat(20) }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -280,35 +283,35 @@ const Step = fc.oneof(
 test('expires the agents that the model predicts, after any registrations, uses, waits and runs', async () => {
   const maxNeverUsed = 3
   await fc.assert(
-    fc.asyncProperty(fc.array(Step, { minLength: 4, maxLength: 25 }), async (steps) => {
+    fc.asyncProperty(fc.array(steps, { minLength: 4, maxLength: 25 }), async (sequence) => {
       await authority.db.query('delete from agent_secrets')
       await deleteAllAgents()
       let model: ModelAgent[] = []
       let now = 0
-      for (const step of steps) {
+      for (const step of sequence) {
         now += 1
         if (step.do === 'wait') now += step.ms
         else if (step.do === 'register')
           for (let count = 0; count < step.count; count += 1) {
             now += 1
             const { agent } = await addAgent({ registeredAt: timeAfter(now) })
-            model.push({ id: agent.id, registered: now, used: undefined })
+            model.push({ id: agent.id, registeredMs: now, lastUsedMs: undefined })
           }
         else if (step.do === 'use') {
-          const agent = model[step.which % Math.max(1, model.length)]
+          const agent = model[step.agentIndex % Math.max(1, model.length)]
           if (!agent) continue
           expect(await authority.agents.markUsed(agent.id, timeAfter(now))).toBe(true)
-          agent.used = now
+          agent.lastUsedMs = now
         } else {
           const at = timeAfter(now)
-          await Promise.all(Array.from({ length: step.times }, () => expire(at, maxNeverUsed)))
-          while ((await expire(at, maxNeverUsed)).length > 0);
+          await Promise.all(Array.from({ length: step.times }, () => expireBatch(at, maxNeverUsed)))
+          while ((await expireBatch(at, maxNeverUsed)).length > 0);
           model = predictRemaining(model, now, maxNeverUsed)
           expect(await listAgentIds()).toEqual(model.map(({ id }) => id).sort())
-          const neverUsed = model.filter(({ used }) => used === undefined)
-          expect((await countUnused(authority.db, at)).neverUsed).toBe(neverUsed.length)
-          const settled = neverUsed.filter(({ registered }) => now - registered >= HOUR_MS)
-          expect(settled.length).toBeLessThanOrEqual(maxNeverUsed)
+          const neverUsed = model.filter(({ lastUsedMs }) => lastUsedMs === undefined)
+          expect((await countUnusedAgents(authority.db, at)).neverUsed).toBe(neverUsed.length)
+          const olderThanAnHour = neverUsed.filter(({ registeredMs }) => now - registeredMs >= HOUR_MS)
+          expect(olderThanAnHour.length).toBeLessThanOrEqual(maxNeverUsed)
         }
       }
     }),
@@ -323,7 +326,7 @@ test('counts the agents of each kind', async () => {
   await authority.agents.deactivate(disabled.agent.id, 'disabled', doNothing)
   const deleted = await addAgent()
   await authority.agents.deactivate(deleted.agent.id, 'deleted', doNothing)
-  await expire(timeAfter(7 * DAY_MS))
+  await expireBatch(timeAfter(7 * DAY_MS))
   await addAgent({ registeredAt: timeAfter(7 * DAY_MS) })
   expect(await countAgents(authority.db, timeAfter(30 * DAY_MS))).toEqual({
     active: 2,
@@ -336,5 +339,5 @@ test('counts the agents of each kind', async () => {
     withDomain: 0,
     confirmed: 0,
   })
-  expect(await countUnused(authority.db, timeAfter(30 * DAY_MS))).toEqual({ neverUsed: 1, idle: 1 })
+  expect(await countUnusedAgents(authority.db, timeAfter(30 * DAY_MS))).toEqual({ neverUsed: 1, idle: 1 })
 })

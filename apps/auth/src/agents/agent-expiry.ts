@@ -18,7 +18,7 @@ export interface ExpiredAgent {
   readonly expiredAt: Date
 }
 
-const BATCH = 200
+const BATCH_SIZE = 200
 
 interface ExpireAgentsDeps extends RevocationDeps {
   readonly db: Pool
@@ -32,13 +32,13 @@ interface ExpiringAgent {
 }
 
 /**
- * Expires a batch of agents with their verifications, in the order in which `deactivateAgent` deletes one: revoke in
+ * Expires a batch of agents with their verifications. The steps are in the order that `deactivateAgent` explains: revoke in
  * the token store before and after the commit, invalidate the cache, publish to the APIs. None of these agents has an
- * unexpired token, so a failed publication need not be repeated. An agent that receives a token meanwhile does not
+ * unexpired token, so a failed publication need not be repeated. An agent that receives a token during this call does not
  * expire. Concurrent processes do not remove more agents than one process would.
  *
- * @param maxNeverUsed how many agents may exist that never received a token. The oldest of any others expire, except those
- *   that registered within the last hour
+ * @param maxNeverUsed how many agents that never received a token may exist. If there are more, the oldest of them expire,
+ *   except those that registered within the last hour
  * @returns the number of expired agents; 0 when none is left
  */
 export async function expireAgents(deps: ExpireAgentsDeps, now: Date, maxNeverUsed: number): Promise<number> {
@@ -54,7 +54,7 @@ export async function expireAgents(deps: ExpireAgentsDeps, now: Date, maxNeverUs
     await tx.query('set local synchronous_commit = on')
     const removedAgents: ExpiringAgent[] = []
     for (const { cause, where, values } of buildExpiryRules(now, maxNeverUsed)) {
-      const expiringAgents = await lockExpiring(tx, where, values, BATCH - removedAgents.length)
+      const expiringAgents = await lockExpiring(tx, where, values, BATCH_SIZE - removedAgents.length)
       if (expiringAgents.length > 0) await replaceWithTombstones(tx, expiringAgents, cause, now)
       removedAgents.push(...expiringAgents)
     }
@@ -130,8 +130,8 @@ async function replaceWithTombstones(
 }
 
 /**
- * Builds SQL that selects the newest row beyond the limit; every older row is beyond it too. Unlike a number of rows to
- * delete, this condition matches the same rows in concurrent processes, so they do not delete twice as many.
+ * Builds SQL that selects the newest row beyond the limit; every older row is beyond it too. Concurrent processes that
+ * compare with this row match the same rows. If each deleted a computed number of rows instead, they would delete too many.
  */
 const selectNewestOverLimit = (table: string, timeColumn: string, limit: string) =>
   `select ${timeColumn}, id from ${table} order by ${timeColumn} desc, id desc offset ${limit} limit 1`
@@ -189,7 +189,7 @@ async function lockExpiring(
 }
 
 /**
- * SQL that inserts tombstones, without expired secrets. URL clients and connections leave none, because they can start over.
+ * SQL that inserts tombstones, without expired secrets. URL clients and connections get none, because they can start over.
  */
 const INSERT_TOMBSTONES = `
   insert into expired_agents (id, cause, secret_hashes, hash_key_ids, jwks, expired_at)

@@ -47,8 +47,8 @@ export interface AgentRouteDeps {
 /**
  * Creates the routes that agents use to manage themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`,
  * `PUT /api/agent/jwks`, `DELETE /api/agent/dpop-required-scopes`, `POST /api/agent/secrets` and
- * `DELETE /api/agent/secrets/{id}`. If a client is disabled or deleted after its authentication, a change of its keys,
- * secrets or required scopes is refused with `invalid-client`, as it would have been before.
+ * `DELETE /api/agent/secrets/{id}`. If a client is disabled or deleted just after its authentication, a change of its keys,
+ * secrets or required scopes is refused with `invalid-client`, as if the authentication had failed.
  */
 export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
   defineRoute({
@@ -121,12 +121,12 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
       const id = requireRegistered(caller)
-      const result = await addSecret({ ...deps.stores, hashKey: deps.hashKey }, id, deps.now())
-      if (!result.ok) {
-        if (result.error === 'ended') throw invalidClient()
-        throw new Problem(result.error === 'has-keys' ? 'client-has-keys' : 'too-many-secrets')
+      const addition = await addSecret({ ...deps.stores, hashKey: deps.hashKey }, id, deps.now())
+      if (!addition.ok) {
+        if (addition.error === 'inactive') throw invalidClient()
+        throw new Problem(addition.error === 'has-keys' ? 'client-has-keys' : 'too-many-secrets')
       }
-      const { secret, added, secrets } = result.value
+      const { secret, added, secrets } = addition.value
       return {
         status: 201,
         body: {
@@ -146,7 +146,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     async handle({ caller, params }) {
       const id = requireRegistered(caller)
       const outcome = await removeSecret(deps.stores, { id, secretId: params.id }, deps.now())
-      if (outcome === 'ended') throw invalidClient()
+      if (outcome === 'inactive') throw invalidClient()
       if (outcome === 'last') throw new Problem('last-secret')
       if (outcome === 'unknown')
         throw new Problem('not-found', {
@@ -168,8 +168,9 @@ function requireRegistered({ clientId }: Caller): AgentId {
   return id
 }
 
-type NamedFault = Exclude<ReplaceKeysRefusal['fault'], 'ended' | `claim-${string}`>
-const PROOF_FAULTS: Readonly<Record<NamedFault, string>> = {
+type ProofFault = Exclude<ReplaceKeysRefusal['fault'], 'inactive' | `claim-${string}`>
+/** What the problem says of each fault of a proof, after the JSON pointer to it. */
+const PROOF_FAULT_DETAILS: Readonly<Record<ProofFault, string>> = {
   'not-a-jwt': 'is not a signed JWT: three parts in base64url, the first two of them JSON objects',
   type: 'must have the header parameter typ jwks-proof+jwt',
   algorithm: `must have one of ${ASSERTION_ALGORITHMS.join(', ')} as the header parameter alg`,
@@ -187,22 +188,22 @@ const PROOF_FAULTS: Readonly<Record<NamedFault, string>> = {
   'proof-missing': 'must contain a proof for each new key of the set, or be left out',
 }
 
-const PROOF_CLAIMS =
+const PROOF_CLAIM_FORMATS =
   'iss, aud and jti are strings, iat and exp are whole seconds, jkts is a list of thumbprints'
 
 const isClaimFault = (fault: string): fault is `claim-${string}` => fault.startsWith('claim-')
 
 /**
- * Creates the problem for a refused key set.
+ * Creates the problem for a refused key set. If the client is no longer active, the problem is `invalid-client`.
  *
  * @param isList true if the request has a list of proofs; the JSON pointer then includes an index
  */
 function createKeysProblem({ fault, index }: ReplaceKeysRefusal, isList: boolean): Problem {
-  if (fault === 'ended') return invalidClient()
+  if (fault === 'inactive') return invalidClient()
   const pointer = isList && index !== undefined ? `#/proof/${index}` : '#/proof'
   const detail = isClaimFault(fault)
-    ? `lacks the claim ${fault.slice('claim-'.length)}, or has it in the wrong form: ${PROOF_CLAIMS}`
-    : PROOF_FAULTS[fault]
+    ? `lacks the claim ${fault.slice('claim-'.length)}, or has it in the wrong form: ${PROOF_CLAIM_FORMATS}`
+    : PROOF_FAULT_DETAILS[fault]
   return new Problem('invalid-key-proof', { detail: `${pointer}: ${detail}.`, errors: [{ pointer, detail }] })
 }
 
@@ -227,6 +228,7 @@ async function nameKeys({ keys }: z.infer<typeof SentJwks>, pointer: string): Pr
   })
 }
 
+/** Builds the response about a client to itself, with its accepted secrets, verification and limits. */
 async function describeRecord(
   { agent, secrets }: AgentRecord,
   { stores, urls, limitsFactor, now }: AgentRouteDeps,

@@ -16,16 +16,19 @@ export interface AgentRecord {
 export const getActiveCredentialVersion = (record: AgentRecord | undefined): number | undefined =>
   record?.agent.status === 'active' ? record.agent.credentialVersion : undefined
 
-/** Why a secret was not added. `ended`: the agent is not active. */
-export type AddSecretRefusal = 'ended' | 'has-keys' | 'too-many'
+/** Why a secret was not added. `inactive`: there is no such agent, or it is disabled or deleted. */
+export type AddSecretRefusal = 'inactive' | 'has-keys' | 'too-many'
 
-/** The outcome of removing a secret. `unknown`: the agent does not have this secret. `ended`: the agent is not active. */
+/**
+ * The outcome of removing a secret. `unknown`: the agent does not have this secret. `last`: it has no other secret, so
+ * nothing was removed. `inactive`: as in `AddSecretRefusal`.
+ */
 export type SecretRemoval =
-  | { readonly outcome: 'gone' | 'unknown'; readonly credentialVersion: number }
-  | { readonly outcome: 'last' | 'ended' }
+  | { readonly outcome: 'removed' | 'unknown'; readonly credentialVersion: number }
+  | { readonly outcome: 'last' | 'inactive' }
 
 /** Why keys were not replaced. `proof-missing`: the request has proofs, but not for each new key. */
-export type ReplaceKeysFault = 'ended' | 'proof-missing' | 'proof-used'
+export type ReplaceKeysFault = 'inactive' | 'proof-missing' | 'proof-used'
 
 export interface ReplacedKeys {
   readonly agent: Agent
@@ -52,7 +55,7 @@ export interface AgentStore {
    */
   list(limit: number): Promise<readonly Agent[]>
   /**
-   * Disables or deletes an agent, and raises its credential version, also if the agent was disabled before. A deletion
+   * Disables or deletes an agent, and raises its credential version, even if the agent was disabled before. A deletion
    * also erases its name, secrets and keys, revokes its e-mail verifications, and queues a mail to each person.
    *
    * @returns the new credential version; undefined if there is no such agent, or it was deleted before
@@ -77,7 +80,8 @@ export interface AgentStore {
   markUsed(id: AgentId, now: Date): Promise<boolean>
   /**
    * Replaces the keys of an active agent, removes its secrets and marks the proofs as used. Raises the credential
-   * version if a key or the secret is removed, since tokens do not record the credential they were issued for.
+   * version, and so revokes all tokens, if a key or the secret is removed: a token does not record which credential it
+   * was issued for.
    */
   replaceKeys(
     id: AgentId,
@@ -95,8 +99,8 @@ export interface AgentStore {
     olderEndsAt: Date,
   ): Promise<Result<readonly AgentSecret[], AddSecretRefusal>>
   /**
-   * Removes a secret, unless it is the last one. The other secret no longer expires. Raises the credential version,
-   * since tokens do not record the secret they were issued for.
+   * Removes a secret, unless it is the last one. The other secret no longer expires. Raises the credential version, and
+   * so revokes all tokens, because a token does not record which secret it was issued for.
    */
   removeSecret(id: AgentId, secretId: string, now: Date, beforeCommit: BeforeCommit): Promise<SecretRemoval>
   /**

@@ -4,7 +4,7 @@ import type { AgentStore } from './agent-store.ts'
 import { deactivateAgent, type RevocationDeps } from './deactivate-agent.ts'
 import type { UrlClientStore } from './url-client-store.ts'
 
-/** The number of concurrent calls of `deactivateAgent`. Each returns only once no API accepts a token of its agent. */
+/** The number of agents that are disabled concurrently. Disabling an agent waits until no API accepts its tokens. */
 const CONCURRENCY = 10
 const BATCH_SIZE = 500
 
@@ -38,7 +38,7 @@ export async function blockDomain(
   return { auditHead, disabledCount }
 }
 
-/** Yields the ids of the agents of a domain and its subdomains in batches, without deleted agents. */
+/** Yields, in batches, the ids of all agents of a domain and its subdomains, except deleted agents. */
 export async function* iterateAgentIdsOfDomain(
   urlClients: Pick<UrlClientStore, 'listByDomain'>,
   domain: string,

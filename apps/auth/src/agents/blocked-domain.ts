@@ -2,9 +2,11 @@ import { type AgentId, err, getVerifiedDomain, ok, type Result } from '@plainpat
 import { z } from 'zod'
 import { Actor } from '../audit/audit-chain.ts'
 
-const HOST = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+/** A host name in lower case, without a trailing dot. A label has at most 63 characters (RFC 1035 §2.3.4). */
+const HOST_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const MAX_HOST_NAME_LENGTH = 253
 
-/** An entry in the audit of blocked domains, in its hashed form. */
+/** An entry in the audit of blocked domains, in the form that is hashed. */
 export const BlockEntry = z.strictObject({
   at: z.iso.datetime(),
   by: Actor,
@@ -14,11 +16,13 @@ export const BlockEntry = z.strictObject({
 })
 export type BlockEntry = z.infer<typeof BlockEntry>
 
-/** Parses a domain that an operator typed. Names in non-Latin scripts are converted as in URLs (UTS #46). */
+/** Parses a domain that an operator typed. Names in non-Latin scripts are converted to ASCII, as in URLs (UTS #46). */
 export function parseDomain(text: string): Result<string, 'no-domain'> {
   const host = URL.parse(`https://${text.trim().replace(/\.$/, '')}/`)
   if (!host || host.href !== `https://${host.hostname}/`) return err('no-domain')
-  return host.hostname.length <= 253 && HOST.test(host.hostname) ? ok(host.hostname) : err('no-domain')
+  return host.hostname.length <= MAX_HOST_NAME_LENGTH && HOST_NAME.test(host.hostname)
+    ? ok(host.hostname)
+    : err('no-domain')
 }
 
 /** Returns the host of a URL client and every domain above it, without a trailing dot; none for a registered agent. */

@@ -5,7 +5,7 @@ import { exampleKey } from '../../test/example-key.ts'
 import { compareKeys } from './compare-keys.ts'
 
 const PAIRS = ['one', 'two', 'three', 'four'].map((name) => exampleKey(name))
-/** Key sets of one to three pairs, each with its number and any `kid`. */
+/** Sets of one to three keys. `pair` is an index of `PAIRS`, and `kid` is any string. */
 const keySets = fc.uniqueArray(fc.record({ pair: fc.nat(PAIRS.length - 1), kid: fc.string() }), {
   minLength: 1,
   maxLength: 3,
@@ -13,7 +13,7 @@ const keySets = fc.uniqueArray(fc.record({ pair: fc.nat(PAIRS.length - 1), kid: 
 })
 type KeySet = readonly { readonly pair: number; readonly kid: string }[]
 const toKeys = (set: KeySet) => set.map(({ pair, kid }): AgentKey => ({ ...PAIRS[pair]!, kid }))
-const hasPair = (set: KeySet, number: number) => set.some(({ pair }) => pair === number)
+const hasPair = (set: KeySet, index: number) => set.some(({ pair }) => pair === index)
 
 test('reports removed keys and new keys without a proof, regardless of their kids', () => {
   fc.assert(

@@ -9,11 +9,11 @@ import type { ContactBindingStore } from './contact-binding-store.ts'
 import type { RevocationDeps } from './deactivate-agent.ts'
 
 /**
- * Sets the lock, before a bound token with `contact:write` is stored. If it sets the lock, no earlier token of the
- * client is accepted after it returns: bearer tokens with the scope must be revoked immediately, and raising the
- * credential version revokes all tokens. `deactivateAgent` explains the order of the steps. If the lock was already
- * set, the revocation is published again, since an earlier call may have failed to publish it. For an inactive client,
- * or one whose credential version was raised after the request was authenticated, it sets no lock.
+ * Sets the lock. Call this before a bound token with `contact:write` is stored. If this call sets the lock, no earlier
+ * token of the client is accepted once it returns: bearer tokens with the scope must be revoked immediately, and the
+ * credential version that is raised for this revokes all tokens. `deactivateAgent` explains the order of the steps. If
+ * the lock was already set, the revocation is published again, since an earlier call may have failed to publish it. No
+ * lock is set for an inactive client, or if the credential version was raised after the request was authenticated.
  *
  * @param credentialVersion the client's credential version when the request was authenticated
  * @returns the credential version under which the token is issued
@@ -31,7 +31,7 @@ export async function bindContact(
     await revokeTokens(binding.credentialVersion)
     deps.agentCache.invalidate(id)
     await deps.revocationPublisher.publish({ kind: 'client', id })
-    // Raising the version to `since` removed no credential, so a request that was authenticated just before that is valid.
+    // Raising the version to `since` removed no credential, so a request that was authenticated just before is still valid.
     return credentialVersion === binding.since - 1 ? binding.since : credentialVersion
   } finally {
     deps.agentCache.invalidate(id)

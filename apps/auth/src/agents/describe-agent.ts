@@ -43,6 +43,7 @@ export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   post_claim_scopes: [...Scope.options],
 })
 
+/** The members of every client with a secret. An expiry of 0 means that the secret does not expire (RFC 7591 §3.2.1). */
 export const SECRET_MEMBERS = {
   client_secret_expires_at: 0 as const,
   token_endpoint_auth_method: 'client_secret_basic' as const,

@@ -40,7 +40,7 @@ test('does not store an agent whose secret cannot be stored', async () => {
   expect(await countRows(authority.db)).toEqual(rowCounts)
 })
 
-test('stores no name in clear', async () => {
+test('stores names only encrypted', async () => {
   const name = `Canary ${exampleAgent().agent.id}`
   await addAgent({ name })
   expect(await dumpTables(authority.db)).not.toContain(name)
@@ -100,12 +100,12 @@ test('enables only a disabled agent, and keeps its credential version', async ()
 
 test('passes the new credential version to beforeCommit before the change is visible', async () => {
   const { agent } = await addAgent()
-  const observed: unknown[] = []
+  const observations: unknown[] = []
   await authority.agents.deactivate(agent.id, 'deleted', async (credentialVersion) => {
     const visible = await authority.agents.find(agent.id)
-    observed.push(credentialVersion, visible?.agent.credentialVersion, visible?.agent.status)
+    observations.push(credentialVersion, visible?.agent.credentialVersion, visible?.agent.status)
   })
-  expect(observed).toEqual([2, 1, 'active'])
+  expect(observations).toEqual([2, 1, 'active'])
 })
 
 test('changes nothing if beforeCommit fails', async () => {
@@ -137,7 +137,7 @@ test('notifies processes when an agent or its secrets are updated or deleted', a
   await using _listening = await listen(
     authority.database.appUrl,
     { agents_changed: (id) => void received.push(id) },
-    { onReconnected: () => undefined, log: console },
+    { onConnected: () => undefined, log: console },
   )
   const { agent } = await addAgent()
   const changes = [

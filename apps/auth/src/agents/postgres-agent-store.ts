@@ -37,8 +37,8 @@ export function createAgentStore(
 ): AgentStore {
   const { sealingKeys, events } = deps
   function toAgent(row: Record<string, unknown>): Agent {
-    const { nameSealed, jwks: keys, generation: credentialVersion, ...rest } = AgentRow.parse(row)
-    const agent = { ...rest, keys, credentialVersion }
+    const { nameSealed, jwks: keys, generation: credentialVersion, ...columns } = AgentRow.parse(row)
+    const agent = { ...columns, keys, credentialVersion }
     return nameSealed ? { ...agent, name: decryptAgentName(sealingKeys, agent.id, nameSealed) } : agent
   }
 
@@ -97,6 +97,7 @@ export function createAgentStore(
     async deactivate(id, status, beforeCommit, reason) {
       const credentialVersion = await db.transaction(async (tx) => {
         await tx.query('set local synchronous_commit = on')
+        // `before` holds the encrypted name for the mails about a deletion, which `returning` alone would give as null.
         const { rows } = await tx.query<DescribedAgent & { credentialVersion: number }>(
           `with before as (select id, name_sealed from agents where id = $1 and status <> 'deleted' for no key update)
            update agents set status = $2, generation = generation + 1, status_reason = coalesce($3, case when $2 = 'disabled' then status_reason end),
@@ -132,6 +133,7 @@ export function createAgentStore(
     },
 
     async markUsed(id, now) {
+      // `set_config` makes the commit of this one statement synchronous, without a transaction of several statements.
       const { rowCount } = await db.query(
         `update agents set last_used_at = greatest(last_used_at, $2) where id = $1 and status = 'active'
            and set_config('synchronous_commit', 'on', true) = 'on'`,
@@ -144,7 +146,7 @@ export function createAgentStore(
       const result = await changeCredentials<Result<ReplacedKeys, ReplaceKeysFault>>(
         id,
         async (tx, agent) => {
-          if (!agent) return err('ended')
+          if (!agent) return err('inactive')
           const { unproven, removes } = compareKeys(agent.keys, keys, proofs)
           if (proofs.length > 0 && unproven.length > 0) return err('proof-missing')
           if (!(await markKeyProofsUsed(tx, id, proofs))) return err('proof-used')
@@ -166,7 +168,7 @@ export function createAgentStore(
       const result = await changeCredentials<Result<readonly AgentSecret[], AddSecretRefusal>>(
         id,
         async (tx, agent) => {
-          if (!agent) return err('ended')
+          if (!agent) return err('inactive')
           if (agent.keys.length > 0) return err('has-keys')
           if ((await findAcceptedSecrets(tx, id, secret.createdAt)).length >= MAX_SECRETS)
             return err('too-many')
@@ -187,7 +189,7 @@ export function createAgentStore(
 
     async removeSecret(id, secretId, now, beforeCommit) {
       const removal = await changeCredentials<SecretRemoval>(id, async (tx, agent) => {
-        if (!agent) return { outcome: 'ended' }
+        if (!agent) return { outcome: 'inactive' }
         const secrets = await findAcceptedSecrets(tx, id, now)
         if (!secrets.some((secret) => secret.id === secretId))
           return { outcome: 'unknown', credentialVersion: agent.credentialVersion }
@@ -200,9 +202,9 @@ export function createAgentStore(
         await tx.query('update agents set generation = generation + 1 where id = $1', [id])
         const credentialVersion = agent.credentialVersion + 1
         await beforeCommit(credentialVersion)
-        return { outcome: 'gone', credentialVersion }
+        return { outcome: 'removed', credentialVersion }
       })
-      if (removal.outcome === 'gone') events.emit('secret-ended', { client_id: id, secret_id: secretId })
+      if (removal.outcome === 'removed') events.emit('secret-ended', { client_id: id, secret_id: secretId })
       return removal
     },
 

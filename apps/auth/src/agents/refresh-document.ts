@@ -6,7 +6,7 @@ import type { RefreshedClient, StoredDocument, UrlClientStore } from './url-clie
 /** Returns true if an agent's id is the URL of its document. */
 export const isUrlClient = (id: AgentId): boolean => getVerifiedDomain(id) !== undefined
 
-/** The result of a fetch. `requestedAt`: when the failed request was sent. */
+/** The result of a fetch. `requestedAt`: when the failed fetch began. */
 export type FetchedDocument =
   | { readonly ok: true; readonly value: StoredDocument }
   | { readonly ok: false; readonly error: DocumentFault; readonly requestedAt: Date }
@@ -24,14 +24,14 @@ export type FetchDocument = (
 ) => Promise<FetchedDocument>
 
 /**
- * Creates the function that fetches a document and records when it was requested. Simultaneous calls share a fetch and its
- * time, so a document does not seem newer than it is.
+ * Creates the function that fetches a document and records when it was requested. Simultaneous calls for the same agent share
+ * one fetch and its time, so a document does not seem newer than it is.
  */
 export function createFetchDocument(
   fetchClientDocument: FetchClientDocument,
   now: () => Date,
 ): FetchDocument {
-  const inFlight = new Map<AgentId, Promise<FetchedDocument>>()
+  const fetchesInFlight = new Map<AgentId, Promise<FetchedDocument>>()
   async function fetchOnce(...[id, address, options]: Parameters<FetchDocument>): Promise<FetchedDocument> {
     const requestedAt = now()
     const document = await fetchClientDocument(id, address, options)
@@ -41,10 +41,10 @@ export function createFetchDocument(
     return { ok: true, value: { keys, dpopBound, fetchedAt: requestedAt, expiresAt } }
   }
   return (id, address, options) => {
-    const pendingFetch = inFlight.get(id)
+    const pendingFetch = fetchesInFlight.get(id)
     if (pendingFetch) return pendingFetch
-    const fetching = fetchOnce(id, address, options).finally(() => inFlight.delete(id))
-    inFlight.set(id, fetching)
+    const fetching = fetchOnce(id, address, options).finally(() => fetchesInFlight.delete(id))
+    fetchesInFlight.set(id, fetching)
     return fetching
   }
 }
@@ -56,8 +56,8 @@ export interface RefreshDocumentDeps extends RevocationDeps {
 /**
  * Applies a fetched document to an existing agent. If the document lacks a stored key, newly requires bound tokens or
  * has an invalid member, this revokes all earlier tokens of the agent; no API accepts them once it returns.
- * `deactivateAgent` explains the order of the steps. If there is no document that names the agent, nothing changes: the
- * tokens expire with the stored document.
+ * `deactivateAgent` explains the order of the steps. If no document that names the agent can be fetched, nothing changes:
+ * the tokens expire with the stored document.
  *
  * @param options.publish true to publish even if nothing was revoked, because an earlier call may have failed to publish
  * @returns the stored row after the change; undefined if the agent is not active, or the document cannot be used
@@ -83,7 +83,7 @@ export async function refreshDocument(
 }
 
 /**
- * Revokes the tokens of a URL client. Its document is fetched again before its next token.
+ * Revokes the tokens of a URL client, and makes its next token request fetch the document again.
  *
  * @param requestedAt when the invalid document was requested; a document that was requested later stays in use
  * @param options see `UrlClientStore.expireDocument`
@@ -110,12 +110,12 @@ async function changeAndRevoke<T extends { readonly credentialVersion: number | 
   const revokeTokens = (credentialVersion: number) =>
     tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
   try {
-    const result = await change(revokeTokens)
-    if (result.credentialVersion === undefined) return result
-    await revokeTokens(result.credentialVersion)
+    const outcome = await change(revokeTokens)
+    if (outcome.credentialVersion === undefined) return outcome
+    await revokeTokens(outcome.credentialVersion)
     agentCache.invalidate(id)
     await revocationPublisher.publish({ kind: 'client', id })
-    return result
+    return outcome
   } finally {
     agentCache.invalidate(id)
   }

@@ -11,8 +11,8 @@ export interface ReplaceKeysRefusal {
 
 /**
  * Replaces an agent's key set and removes its secrets. If this removes a key or a secret, every earlier token of the
- * agent is revoked, since tokens do not record the credential they were issued for. A token that an instance with a
- * stale cache still issues for a removed credential is invalid. A set that only adds keys revokes no token.
+ * agent is revoked, because a token does not record which credential it was issued for. If an instance with a stale cache
+ * still issues a token for a removed credential, that token is invalid. A set that only adds keys revokes no token.
  * `deactivateAgent` explains the order of the steps. A revocation is published even if the set changes nothing, since
  * an earlier call may have failed to publish it.
  *
@@ -34,12 +34,12 @@ export async function replaceKeys(
   const revokeTokens = (credentialVersion: number) =>
     deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
   try {
-    const result = await deps.agents.replaceKeys(id, { keys, proofs: proofs.value }, revokeTokens)
-    if (!result.ok) return err({ fault: result.error })
-    await revokeTokens(result.value.agent.credentialVersion)
+    const replacement = await deps.agents.replaceKeys(id, { keys, proofs: proofs.value }, revokeTokens)
+    if (!replacement.ok) return err({ fault: replacement.error })
+    await revokeTokens(replacement.value.agent.credentialVersion)
     deps.agentCache.invalidate(id)
     await deps.revocationPublisher.publish({ kind: 'client', id })
-    return result
+    return replacement
   } finally {
     deps.agentCache.invalidate(id)
   }

@@ -28,7 +28,7 @@ async function recordSteps(removal: SecretRemoval, failingStep?: 'publish') {
         _now: Date,
         beforeCommit: (credentialVersion: number) => Promise<void>,
       ) {
-        if (removal.outcome === 'gone') await beforeCommit(removal.credentialVersion)
+        if (removal.outcome === 'removed') await beforeCommit(removal.credentialVersion)
         await record('commit')
         return removal
       },
@@ -45,13 +45,13 @@ async function recordSteps(removal: SecretRemoval, failingStep?: 'publish') {
 }
 
 test('revokes tokens before and after the commit, then invalidates the cache, then publishes', async () => {
-  expect(await recordSteps({ outcome: 'gone', credentialVersion: 2 })).toEqual([
-    ...['revoke 2', 'commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'gone'],
+  expect(await recordSteps({ outcome: 'removed', credentialVersion: 2 })).toEqual([
+    ...['revoke 2', 'commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'removed'],
   ])
 })
 
 test('publishes again for a secret that was removed before', async () => {
-  const firstSteps = await recordSteps({ outcome: 'gone', credentialVersion: 2 }, 'publish')
+  const firstSteps = await recordSteps({ outcome: 'removed', credentialVersion: 2 }, 'publish')
   expect(firstSteps.at(-1)).toBe('failed')
   expect(await recordSteps({ outcome: 'unknown', credentialVersion: 2 })).toEqual([
     ...['commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'unknown'],
@@ -59,6 +59,6 @@ test('publishes again for a secret that was removed before', async () => {
 })
 
 test('revokes and publishes nothing for the last secret, or if the agent is not active', async () => {
-  for (const outcome of ['last', 'ended'] as const)
+  for (const outcome of ['last', 'inactive'] as const)
     expect(await recordSteps({ outcome })).toEqual(['commit', 'invalidate', outcome])
 })

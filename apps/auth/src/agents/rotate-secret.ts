@@ -9,12 +9,13 @@ import { generateSecret } from './register-agent.ts'
 interface AddedSecret {
   /** The new secret in plain text, which cannot be read again. */
   readonly secret: string
+  /** The stored form of the new secret. */
   readonly added: AgentSecret
   /** All secrets that are accepted now. */
   readonly secrets: readonly AgentSecret[]
 }
 
-/** Adds a second secret to an agent. The first one expires seven days later. */
+/** Adds a second secret to an agent. The older one expires after `RULES.oldSecretMs`, which is seven days. */
 export async function addSecret(
   deps: {
     agents: Pick<AgentStore, 'addSecret'>
@@ -26,8 +27,8 @@ export async function addSecret(
 ): Promise<Result<AddedSecret, AddSecretRefusal>> {
   const { secret, stored } = generateSecret(deps.hashKey, now)
   try {
-    const result = await deps.agents.addSecret(id, stored, new Date(now.getTime() + RULES.oldSecretMs))
-    return result.ok ? ok({ secret, added: stored, secrets: result.value }) : err(result.error)
+    const addition = await deps.agents.addSecret(id, stored, new Date(now.getTime() + RULES.oldSecretMs))
+    return addition.ok ? ok({ secret, added: stored, secrets: addition.value }) : err(addition.error)
   } finally {
     deps.agentCache.invalidate(id)
   }
@@ -35,9 +36,9 @@ export async function addSecret(
 
 /**
  * Removes a secret and revokes every token of its agent. When it returns, no token that was issued for the secret is
- * accepted, and a token that an instance with a stale cache still issues for it is invalid. `deactivateAgent` explains
- * the order of the steps. For a secret that the agent does not have, a revocation is published too, since an earlier
- * call may have removed the secret and failed to publish it.
+ * accepted. If an instance with a stale cache still issues a token for the secret, that token is invalid. `deactivateAgent`
+ * explains the order of the steps. A revocation is published even if the agent does not have the secret, since an earlier
+ * call may have removed it and then failed to publish.
  */
 export async function removeSecret(
   deps: RevocationDeps & { readonly agents: Pick<AgentStore, 'removeSecret'> },

@@ -41,7 +41,7 @@ export interface RefreshedClient extends StoredDocument {
 /** `used`: the assertion was used before. `refused`: the agent is disabled, its domain is blocked, or its keys have changed. */
 type ActivationRefusal = 'used' | 'refused'
 
-const Row = createRowReader(
+const UrlClientRow = createRowReader(
   z.object({
     jwks: z.array(AgentKey).max(RULES.agentKeys).default([]),
     dpopBound: z.boolean(),
@@ -54,8 +54,8 @@ const Row = createRowReader(
 
 /**
  * Computes the credential version of a URL client that is activated now: the seconds since the start of 2026. If the
- * URL had an earlier row that expired, the new version is higher than any version of that row in PostgreSQL or Redis:
- * an agent exists for at least an hour, and would have to lose a credential every second to reach a higher version.
+ * URL had an earlier row that expired, the new version is higher than any version of that row in PostgreSQL or Redis. To reach
+ * a higher version, the earlier row, which existed for at least an hour, would have had to lose a credential every second.
  */
 const computeFirstVersion = (now: Date) => Math.floor((now.getTime() - Date.UTC(2026, 0)) / 1000)
 
@@ -78,8 +78,8 @@ export interface UrlClientStore {
   ): Promise<Result<number, ActivationRefusal>>
   /**
    * Stores the keys of a document that was fetched again. Raises the credential version if the document lacks a stored
-   * key, or if it newly requires bound tokens, since earlier tokens may be bearer tokens. A document that was requested
-   * before the stored one is ignored: it may contain a key that was removed since. `beforeCommit` runs before the
+   * key, or if it newly requires bound tokens, because earlier tokens may be bearer tokens. A document that was requested
+   * before the stored one is ignored, because it may contain a key that has since been removed. `beforeCommit` runs before the
    * commit if the credential version was raised; if it throws, nothing changes.
    *
    * @returns the stored row after the change; undefined unless the agent is active
@@ -133,7 +133,7 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
         await tx.query('set local synchronous_commit = on')
         await tx.query(`select pg_advisory_xact_lock_shared(${BLOCK_LOCK})`)
         if (await isBlocked(tx, id)) return err('refused')
-        await tx.query('savepoint before')
+        await tx.query('savepoint before_activation')
         const { rows } = await tx.query<{ credentialVersion: number }>(ACTIVATE, [
           ...[id, [...ANONYMOUS_SCOPES], computeFirstVersion(document.fetchedAt), document.fetchedAt],
           ...[JSON.stringify(document.keys), document.expiresAt, document.dpopBound],
@@ -143,10 +143,10 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
         const credentialVersion = addedRow?.credentialVersion ?? (await findActiveVersion(tx, id))
         const outcome = await createUsedJtiStore(tx).markUsed(assertion)
         if (outcome !== 'accepted' || credentialVersion === undefined) {
-          await tx.query('rollback to savepoint before')
+          await tx.query('rollback to savepoint before_activation')
           return err(outcome === 'used' ? 'used' : 'refused')
         }
-        // Redis may have cached the credential version of an earlier row.
+        // Redis may have cached the credential version of an earlier row for the same URL.
         if (addedRow) await beforeCommit(credentialVersion)
         return ok(credentialVersion)
       })
@@ -181,7 +181,7 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
     },
 
     async expireDocument(id, requestedAt, { skipExpired }, beforeCommit) {
-      const newVersion = await db.transaction(async (tx) => {
+      const raisedVersion = await db.transaction(async (tx) => {
         const lockedClient = await lockActive(tx, id)
         if (
           !lockedClient ||
@@ -197,8 +197,8 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
         await beforeCommit(credentialVersion)
         return credentialVersion
       })
-      if (newVersion !== undefined) events.emit('document-changed', { client_id: id })
-      return newVersion
+      if (raisedVersion !== undefined) events.emit('document-changed', { client_id: id })
+      return raisedVersion
     },
 
     isBlocked: (id) => isBlocked(db, id),
@@ -272,7 +272,7 @@ async function findActiveVersion(tx: Database, id: AgentId): Promise<number | un
 async function lockActive(tx: Database, id: AgentId): Promise<RefreshedClient | undefined> {
   await tx.query('set local synchronous_commit = on')
   const { rows } = await tx.query(
-    `select ${Row.columns} from agents where id = $1 and id like 'https://%' and status = 'active' for no key update`,
+    `select ${UrlClientRow.columns} from agents where id = $1 and id like 'https://%' and status = 'active' for no key update`,
     [id],
   )
   if (!rows[0]) return undefined
@@ -282,7 +282,7 @@ async function lockActive(tx: Database, id: AgentId): Promise<RefreshedClient | 
     documentFetchedAt: fetchedAt,
     documentExpiresAt: expiresAt,
     ...row
-  } = Row.parse(rows[0])
+  } = UrlClientRow.parse(rows[0])
   return { ...row, keys, credentialVersion, fetchedAt, expiresAt, isOlder: false }
 }
 

@@ -1,13 +1,13 @@
-import { type AgentId, byteBoundOptions, RULES } from '@plainpath/domain'
+import { type AgentId, createByteBoundOptions, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { AgentCache } from './agent-cache.ts'
 import type { AgentStore } from './agent-store.ts'
 import { computeIdleExpiry } from './describe-agent.ts'
 
-/** Enough for the last uses of about 10,000 registered agents (estimated by `byteBoundOptions`). */
+/** Enough for the last uses of about 10,000 registered agents (estimated by `createByteBoundOptions`). */
 const MAX_REMEMBERED_BYTES = 2_500_000
 
-/** Records when agents were last used, about once a day for each, so issuing a token seldom writes to the database. */
+/** Records when each agent was last used, about once a day, so that issuing a token seldom writes to the database. */
 export interface UsageRecorder {
   /**
    * Records a use. Call this before a token is stored, so that clients with an unexpired token are never expired.
@@ -16,7 +16,7 @@ export interface UsageRecorder {
    *   written
    */
   recordUse(id: AgentId): Promise<boolean>
-  /** Returns when the agent expires if it receives no further token; undefined if this process remembers no use of it. */
+  /** Returns when the agent expires if it receives no further token; undefined if this process remembers no use of the agent. */
   findExpiry(id: string): Date | undefined
 }
 
@@ -25,8 +25,8 @@ export function createUsageRecorder(deps: {
   agents: Pick<AgentStore, 'markUsed'>
   now: () => Date
 }): UsageRecorder {
-  const lastUses = new LRUCache<string, Date>(byteBoundOptions(MAX_REMEMBERED_BYTES))
-  const inFlight = new Map<string, Promise<boolean>>()
+  const lastUses = new LRUCache<string, Date>(createByteBoundOptions(MAX_REMEMBERED_BYTES))
+  const writesInFlight = new Map<string, Promise<boolean>>()
 
   async function markUsed(id: AgentId, now: Date): Promise<boolean> {
     const isActive = await deps.agents.markUsed(id, now)
@@ -43,8 +43,9 @@ export function createUsageRecorder(deps: {
         lastUses.set(id, lastUse)
         return true
       }
-      const pendingWrite = inFlight.get(id) ?? markUsed(id, now).finally(() => inFlight.delete(id))
-      inFlight.set(id, pendingWrite)
+      const pendingWrite =
+        writesInFlight.get(id) ?? markUsed(id, now).finally(() => writesInFlight.delete(id))
+      writesInFlight.set(id, pendingWrite)
       return await pendingWrite
     },
     findExpiry(id) {

@@ -1,6 +1,6 @@
 /*
- * Finds the app that a request names by `client_id`. Decides when the document of an app must be fetched or fetched
- * again, and when the copy in the list of hosts is used instead.
+ * Finds the app that a request names by `client_id`, and decides when the app's document must be fetched (again), and
+ * when the copy in the list of hosts is used instead.
  */
 import { AgentId } from '@plainpath/domain'
 import { type Limiter, Problem, spendLimits } from '@plainpath/http'
@@ -25,15 +25,15 @@ export interface AppClientFinderDeps {
 
 const REGISTERED_ID = /^app_[A-Za-z0-9_-]{22}$/
 
-/** The `Retry-After` while too many documents are being fetched. Each of their requests to a host takes at most this long. */
+/** The `Retry-After` while too many documents are being fetched. A request to the host of a document takes at most this long. */
 const BUSY_RETRY_SECONDS = 2
 
 /**
  * Creates the function that finds an app.
  *
- * If the list of hosts has a copy of an app's document, and the document cannot be fetched, an expired stored document
- * or else the copy is used. Neither replaces a fetched document with an invalid member, and expired keys do not
- * authenticate an app.
+ * If an app's document cannot be fetched and the list of hosts has a copy of it, the stored document is used although it has
+ * expired; without a stored document, the copy is used. Neither is used if a document was fetched but has an invalid
+ * member. Expired keys never authenticate an app.
  */
 export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient {
   const { appClients, urlClients, chatHosts, limiter, now } = deps
@@ -86,17 +86,17 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
     const storedClient = await appClients.find(id)
     if (storedClient && isFresh(storedClient, now())) return toAppClient(id, storedClient, 'document')
     const copy = copies.get(id)
-    const useCopy = () => {
+    const useFallback = () => {
       if (!copy || !storedClient) return copy && toAppClient(id, copy, 'pinned')
       return storedClient.authMethod === 'none' ? toAppClient(id, storedClient, 'document') : undefined
     }
     try {
       const fetched = await fetchDocument(ctx, id, !storedClient && !copy)
       if (fetched.ok) return toAppClient(id, fetched.value.metadata, 'document')
-      return fetched.error.kind === 'member' ? undefined : useCopy()
+      return fetched.error.kind === 'member' ? undefined : useFallback()
     } catch (error) {
       if (!copy || !(error instanceof Problem)) throw error
-      return useCopy()
+      return useFallback()
     }
   }
 
@@ -113,7 +113,7 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
 const isFresh = ({ documentExpiresAt }: StoredAppClient, now: Date) =>
   documentExpiresAt !== undefined && documentExpiresAt > now
 
-/** Reads the copies in the list of hosts, except those of apps with keys: outdated keys must not authenticate an app. */
+/** Reads the copies in the list of hosts, except the copies for apps with keys: outdated keys must not authenticate an app. */
 function readCopies(hosts: ChatHosts): ReadonlyMap<string, AppMetadata> {
   const copies = hosts.flatMap(({ documents }) => documents.map(({ metadata }) => metadata))
   return new Map(

@@ -32,6 +32,7 @@ async function sweepAll(now: Date, maxUnused = 1_000): Promise<number> {
   }
   return deletedCount
 }
+/** Returns, for each id, whether the app is stored. */
 const checkExistence = async (...ids: string[]) =>
   Promise.all(ids.map(async (id) => (await store.find(id)) !== undefined))
 
@@ -45,7 +46,7 @@ test('deletes an unused app after a day, and a used one 91 days after its record
   expect(await checkExistence(unused, used, url)).toEqual([false, true, false])
   expect(await sweepAll(afterNow(RULES.idleMs + RULES.useRecordedMs - 1))).toBe(0)
   expect(await sweepAll(afterNow(RULES.idleMs + RULES.useRecordedMs))).toBe(1)
-  // Longer than any verification lasts, so every connection still has its app.
+  // An idle app is stored for longer than any verification lasts, so every connection still has its app.
   expect(RULES.idleMs).toBeGreaterThan(RULES.claimMs)
 })
 
@@ -63,7 +64,7 @@ test('deletes the oldest of too many unused apps, but none from the last hour an
   expect(await checkExistence(used, ...recentIds)).toEqual([true, true, true, true])
 })
 
-test('records a use at most once a day, and ignores an app without a row', async () => {
+test('records a use at most once a day, and ignores an app that is not stored', async () => {
   const id = await store.add(APP, NOW)
   await store.markUsed(id, NOW)
   await store.markUsed(id, afterNow(DAY_MS - 1))

@@ -12,14 +12,14 @@ import type { AppMetadata } from './app-metadata.ts'
 export interface StoredAppClient extends AppMetadata {
   readonly id: string
   readonly registeredAt: Date
-  /** The time of the last sign-in with the app, at most a day too early. */
+  /** The recorded time of the last sign-in with the app. It may be up to a day too early. */
   readonly usedAt?: Date | undefined
   /** When the app's document was requested; absent for a registered app. */
   readonly documentFetchedAt?: Date | undefined
   readonly documentExpiresAt?: Date | undefined
 }
 
-const Row = createRowReader(
+const AppClientRow = createRowReader(
   z.object({
     id: z.string(),
     redirectUris: z.array(z.string()),
@@ -45,8 +45,8 @@ export interface AppClientStore {
    */
   add(metadata: AppMetadata, now: Date): Promise<string>
   /**
-   * Stores the metadata from the document at `id`. A document that was requested before the stored one is ignored: it
-   * may contain values that were removed since.
+   * Stores the metadata from the document at `id`. A document that was requested before the stored one is ignored,
+   * because it may contain values that have since been removed.
    */
   saveDocument(
     id: string,
@@ -94,9 +94,9 @@ export function createAppClientStore(db: Pool, sealingKeys: SealingKeys): AppCli
     },
 
     async find(id) {
-      const { rows } = await db.query(`select ${Row.columns} from app_clients where id = $1`, [id])
+      const { rows } = await db.query(`select ${AppClientRow.columns} from app_clients where id = $1`, [id])
       if (!rows[0]) return undefined
-      const { nameSealed, jwks: keys, ...row } = Row.parse(rows[0])
+      const { nameSealed, jwks: keys, ...row } = AppClientRow.parse(rows[0])
       if (!nameSealed) return { ...row, keys }
       return {
         ...row,
@@ -142,7 +142,7 @@ const UNUSED = 'used_at is null'
  * Deletes a batch of apps: apps that nobody used within a day of their registration, the oldest unused apps if there
  * are too many, and apps that were last used longer ago than any verification lasts.
  *
- * @param maxUnused how many unused apps may exist. The oldest of any others are deleted, except those from the last hour
+ * @param maxUnused how many unused apps may exist. If there are more, the oldest are deleted, except those from the last hour
  * @returns the number of deleted apps; 0 when none is left
  */
 export function sweepAppClients(db: Database, now: Date, maxUnused: number): Promise<number> {

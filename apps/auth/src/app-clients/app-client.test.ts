@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { isRedirectUriOf } from './app-client.ts'
 
 /*
- * oidc-provider compares the redirect URI of an authorization request too, so a test over HTTP would not notice a
- * mistake here.
+ * These are unit tests, because oidc-provider also compares the redirect URI of an authorization request, so a test over
+ * HTTP would not notice a mistake in our comparison.
  */
 
 const SITE_URI = 'https://claude.ai/api/mcp/auth_callback'
@@ -60,7 +60,7 @@ describe('for the redirect URI of a program', () => {
     expect(isAccepted(PROGRAM_URI, uri)).toBe(false)
   })
 
-  test('refuses another port of a URI that is not on loopback', () => {
+  test('refuses another port for a host that is not loopback', () => {
     expect(isAccepted('http://10.0.0.1:3118/callback', 'http://10.0.0.1:3119/callback')).toBe(false)
   })
 })

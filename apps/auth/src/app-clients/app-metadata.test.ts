@@ -133,7 +133,7 @@ describe('a registration', () => {
     ['no body', undefined, 'invalid-client-metadata', '#'],
     ['a list', [], 'invalid-client-metadata', '#'],
     [
-      'no redirect URI, as agents register',
+      'no redirect URI, like the registration of an agent',
       { client_name: 'Atlas' },
       'invalid-redirect-uri',
       '#/redirect_uris',
@@ -207,7 +207,7 @@ describe('a registration', () => {
     expect(parse({ redirect_uris: uris })).toMatchObject({ ok: true })
   })
 
-  test('that is refused explains where agents register and how to list a site, without quoting the URI', () => {
+  test('that is refused gets an explanation of where agents register and how to list a site, without the URI', () => {
     expect(parse({})).toMatchObject({ error: { detail: expect.stringContaining('/api/agent/register') } })
     const refusal = parse({ redirect_uris: ['https://canary.example/cb'] })
     expect(refusal).toMatchObject({
@@ -242,7 +242,7 @@ describe('a document', () => {
     expect(parseDocument({ redirect_uris })).toMatchObject({ value: { applicationType: 'native' } })
   })
 
-  test('that also names the device grant, as that of VS Code, is accepted', () => {
+  test('that also names the device grant, as VS Code does, is accepted', () => {
     const grant_types = [
       'authorization_code',
       'refresh_token',

@@ -9,7 +9,7 @@ import { type DocumentFault, findKeySet, type KeySetSource } from '../client-doc
 import type { AppClient } from './app-client.ts'
 import { type ChatHosts, judgeRedirectUri } from './chat-hosts.ts'
 
-/** The stored part of an app's metadata. Of the other members, some are checked, and none is stored. */
+/** The stored part of an app's metadata. Some of the other members are checked; none of them is stored. */
 export type AppMetadata = Pick<AppClient, 'redirectUris' | 'name' | 'applicationType' | 'authMethod' | 'keys'>
 
 /** The grant and response types of every app, regardless of its metadata. */
@@ -34,9 +34,9 @@ const REQUIRED_VALUES = [
   ['response_types', 'code'],
 ] as const
 
-const MISSING_URIS =
+const MISSING_URIS_DETAIL =
   'must hold 1 to 10 redirect URIs, since this is for apps that people connect from. Agents with credentials of their own register at /api/agent/register'
-const NOT_LISTED =
+const NOT_LISTED_DETAIL =
   'is no address that apps may connect from. A program uses http on 127.0.0.1, [::1] or localhost, with any port and no query. For the address of a web site, ask the operator of this service to list it'
 
 /** The accepted authentication methods. Each is replaced with `none`, as the response says (RFC 7591 §3.2.1). */
@@ -56,13 +56,14 @@ export function parseRegistration(json: unknown, hosts: ChatHosts): Result<AppMe
   if (!parsed.success) return invalid('#', 'must be a JSON object')
   const members = parsed.data
   const uris = readUris(members['redirect_uris'])
-  if (!uris) return err({ code: 'invalid-redirect-uri', pointer: '#/redirect_uris', detail: MISSING_URIS })
+  if (!uris)
+    return err({ code: 'invalid-redirect-uri', pointer: '#/redirect_uris', detail: MISSING_URIS_DETAIL })
   const refusedIndex = uris.findIndex((uri) => !judgeRedirectUri(uri, hosts).ok)
   if (refusedIndex >= 0)
     return err({
       code: 'invalid-redirect-uri',
       pointer: `#/redirect_uris/${refusedIndex}`,
-      detail: NOT_LISTED,
+      detail: NOT_LISTED_DETAIL,
     })
   for (const [member, value] of REQUIRED_VALUES)
     if (!isAbsentOrIncludes(members[member], value))
@@ -91,7 +92,7 @@ const refuseMember = (member: string, detail: string) => err({ kind: 'member', m
 
 /**
  * Reads the document that was fetched from `url`. Its `client_id` must equal that URL, character by character. Redirect URIs
- * that are not acceptable are ignored, so a host can add one before we know it, but at least one must be acceptable.
+ * that are not acceptable are ignored, so a host can add one before we list it, but at least one must be acceptable.
  *
  * A document that lists `none` among its supported methods belongs to a public client, even if it prefers another
  * method. An app that signs with an algorithm that we do not know can then connect.

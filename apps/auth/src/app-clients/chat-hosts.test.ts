@@ -73,8 +73,8 @@ describe('a redirect URI that resembles a listed one', () => {
     ['another port', 'https://claude.ai:8443/api/mcp/auth_callback'],
     ['http', 'http://claude.ai/api/mcp/auth_callback'],
     ['another scheme', 'claude://claude.ai/mcp-auth-callback/sdk'],
-    ['a user', 'https://claude.ai@evil.example/api/mcp/auth_callback'],
-    ['a user at the host', 'https://x@claude.ai/api/mcp/auth_callback'],
+    ['the host as a user name', 'https://claude.ai@evil.example/api/mcp/auth_callback'],
+    ['a user name before the host', 'https://x@claude.ai/api/mcp/auth_callback'],
     ['a backslash', 'https://evil.example\\@claude.ai/api/mcp/auth_callback'],
     ['a final dot', 'https://claude.ai./api/mcp/auth_callback'],
     ['a final slash', 'https://claude.ai/api/mcp/auth_callback/'],
@@ -103,9 +103,9 @@ describe('a redirect URI that resembles a listed one', () => {
     ['loopback in capitals', 'http://LOCALHOST/callback'],
     ['loopback with a final dot', 'http://localhost./callback'],
     ['loopback as a subdomain', 'http://localhost.evil.example/callback'],
-    ['loopback as a user', 'http://localhost@evil.example/callback'],
-    ['loopback as a user with a port', 'http://localhost:1@evil.example/callback'],
-    ['a user at loopback', 'http://x@localhost/callback'],
+    ['loopback as a user name', 'http://localhost@evil.example/callback'],
+    ['loopback as a user name with a password', 'http://localhost:1@evil.example/callback'],
+    ['a user name before loopback', 'http://x@localhost/callback'],
     ['another loopback address', 'http://127.0.0.2/callback'],
     ['a short address', 'http://127.1/callback'],
     ['a decimal address', 'http://2130706433/callback'],
@@ -123,7 +123,7 @@ describe('a redirect URI that resembles a listed one', () => {
     ['a dot segment on loopback', 'http://127.0.0.1/x/../callback'],
     ['an encoded path on loopback', 'http://127.0.0.1/%63allback'],
     ['a long path on loopback', `http://127.0.0.1/${'x'.repeat(255)}`],
-    ['an empty text', ''],
+    ['an empty string', ''],
     ['a relative reference', 'callback'],
   ])('is refused with %s', ([_case, uri]) => {
     expect(judge(uri as string)).toEqual({ ok: false, error: 'not-listed' })
@@ -185,7 +185,7 @@ describe('the file of hosts', () => {
     ['a label', { ...host, redirectUris: [], redirectUriPrefixes: [], documents: [] }],
     ['a redirect URI', { ...host, label: 'other', redirectUriPrefixes: [], documents: [] }],
     ['a client_id', { ...host, label: 'other', redirectUris: [], redirectUriPrefixes: [] }],
-  ])('is refused with %s twice', ([_case, other]) => {
+  ])('is refused if it contains %s twice', ([_case, other]) => {
     expect(() => parse(host, other as object)).toThrow(/twice$/)
   })
 

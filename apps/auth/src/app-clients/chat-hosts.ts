@@ -12,10 +12,12 @@ const RESERVED_LABELS = new Set(['loopback', 'refused'])
 /** Returns true for a URI that a parser does not change, and that contains none of `#`, `\`, `@` and whitespace. */
 const isCanonical = (uri: string) => URL.parse(uri)?.href === uri && !/[#\\\s@]/.test(uri)
 
+const MAX_URI_LENGTH = 255
+
 /** An https URL, or a URL with the custom scheme of a program. `http` is for loopback, which needs no entry. */
 const RedirectUri = z
   .string()
-  .max(255)
+  .max(MAX_URI_LENGTH)
   .refine(
     (uri) => isCanonical(uri) && !/^(?:http|javascript|data|blob|file|about|vbscript):/.test(uri),
     'must be an https URL or one of a custom scheme, in canonical form',
@@ -23,7 +25,7 @@ const RedirectUri = z
 
 const RedirectUriPrefix = z
   .string()
-  .max(255)
+  .max(MAX_URI_LENGTH)
   .refine(
     (prefix) => isCanonical(prefix) && /^https:\/\/[^/?]+\/[^?]+\/$/.test(prefix),
     'must be an https URL with a path that ends in a slash',
@@ -89,7 +91,7 @@ export function parseChatHosts(text: string): ChatHosts {
   throw new Error(`is not a list of chat hosts: /${issue?.path.join('/')} ${mistake}`)
 }
 
-/** The list of this release, which is used without `AUTH_CHAT_HOSTS_FILE`. */
+/** The list that comes with this release. It is used unless `AUTH_CHAT_HOSTS_FILE` is set. */
 export const DEFAULT_CHAT_HOSTS = parseChatHosts(
   readFileSync(new URL('../../chat-hosts.json', import.meta.url), 'utf8'),
 )
@@ -110,11 +112,11 @@ export type RedirectUriFault = 'not-listed'
  * Matches a loopback URI with or without a port, as RFC 8252 §7.3 requires, and with a path of plain segments. Other
  * forms have several spellings, which a browser might interpret differently from us.
  */
-const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?((?:\/[\w.~-]*)*)$/
+const LOOPBACK_URI = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?((?:\/[\w.~-]*)*)$/
 const MAX_PORT = 65_535
 const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
 /** Matches the part that may follow a prefix: one path segment that does not begin with a dot. */
-const SEGMENT = /^[\w~-][\w.~-]{0,199}$/
+const SEGMENT_AFTER_PREFIX = /^[\w~-][\w.~-]{0,199}$/
 
 /**
  * Decides whether an authorization code may be sent to a redirect URI. On loopback, any port and any path of plain
@@ -122,15 +124,17 @@ const SEGMENT = /^[\w~-][\w.~-]{0,199}$/
  * final dot makes a different address.
  */
 export function judgeRedirectUri(uri: string, hosts: ChatHosts): Result<RedirectTarget, RedirectUriFault> {
-  const [, loopback, port, path = ''] = LOOPBACK.exec(uri) ?? []
+  const [, loopback, port, path = ''] = LOOPBACK_URI.exec(uri) ?? []
   if (loopback !== undefined)
-    return Number(port ?? 1) <= MAX_PORT && !DOT_SEGMENT.test(path) && uri.length <= 255
+    return Number(port ?? 1) <= MAX_PORT && !DOT_SEGMENT.test(path) && uri.length <= MAX_URI_LENGTH
       ? ok({ label: 'loopback', host: loopback, kind: 'loopback' })
       : err('not-listed')
   const matchingHost = hosts.find(
     ({ redirectUris, redirectUriPrefixes }) =>
       redirectUris.includes(uri) ||
-      redirectUriPrefixes.some((prefix) => uri.startsWith(prefix) && SEGMENT.test(uri.slice(prefix.length))),
+      redirectUriPrefixes.some(
+        (prefix) => uri.startsWith(prefix) && SEGMENT_AFTER_PREFIX.test(uri.slice(prefix.length)),
+      ),
   )
   if (!matchingHost) return err('not-listed')
   const { protocol, host } = new URL(uri)
@@ -145,7 +149,7 @@ export const listRedirectLabels = (hosts: ChatHosts): readonly string[] => [
   'loopback',
 ]
 
-/** Finds the label under which metrics count a client: that of its first redirect URI at a host, or else `loopback`. */
+/** Finds the label under which metrics count a client: the label of its first redirect URI at a host, or else `loopback`. */
 export function findClientLabel(redirectUris: readonly string[], hosts: ChatHosts): string {
   const labels = redirectUris.flatMap((uri) => {
     const target = judgeRedirectUri(uri, hosts)

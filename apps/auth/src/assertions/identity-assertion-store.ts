@@ -2,7 +2,7 @@ import { type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { IdentityAssertion } from './identity-assertion.ts'
 
-/** A client normally needs one assertion a day. The others allow for a client that loses its assertions. */
+/** A client normally needs one assertion a day. The limit is higher, for a client that loses its assertions. */
 const MAX_PER_VERIFICATION = 20
 
 /** Stores which identity assertions can be exchanged. E-mail verifications are in the table `claims`. */

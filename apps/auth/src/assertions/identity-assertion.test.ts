@@ -69,7 +69,7 @@ describe('an identity assertion', () => {
     expect((await verify(jwt, secondsLater(86_406))).ok).toBe(false)
   })
 
-  test('that this test signs with unchanged claims is accepted', async () => {
+  test('that the test signs itself, with unchanged claims, is accepted', async () => {
     expect((await verify(await sign({}))).ok).toBe(true)
   })
 

@@ -4,14 +4,14 @@ import { z } from 'zod'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 
 /** Distinguishes an identity assertion from every other JWT signed with the same keys (RFC 8725 §3.11). */
-const TYPE = 'identity-assertion+jwt'
+const JWT_TYPE = 'identity-assertion+jwt'
 const CLOCK_TOLERANCE_SECONDS = 5
 
 /** A statement that the person behind a client controls a mailbox. It does not contain the address. */
 export interface IdentityAssertion {
   readonly jti: string
   readonly verificationId: RegistrationId
-  /** The only client that can exchange it. */
+  /** The only client that can exchange the assertion. */
   readonly clientId: AgentId
   readonly issuedAt: Date
   readonly expiresAt: Date
@@ -39,7 +39,7 @@ export async function signAssertion(
   issuer: string,
 ): Promise<string> {
   return new SignJWT({ client_id: clientId, identity_type: 'verified_email' })
-    .setProtectedHeader({ typ: TYPE, alg: signing.alg, kid: signing.kid })
+    .setProtectedHeader({ typ: JWT_TYPE, alg: signing.alg, kid: signing.kid })
     .setIssuer(issuer)
     .setAudience(issuer)
     .setSubject(verificationId)
@@ -67,7 +67,7 @@ export async function verifyAssertion(
     return findKey(header, input)
   }
   const verified = await jwtVerify(jwt, findNamedKey, {
-    typ: TYPE,
+    typ: JWT_TYPE,
     algorithms: ['ES256', 'EdDSA'],
     issuer: expected.issuer,
     audience: expected.issuer,

@@ -3,8 +3,8 @@ import type { InstanceKeys } from '../keys/signing-key.ts'
 import { verifyAssertion } from './identity-assertion.ts'
 import type { IdentityAssertionStore } from './identity-assertion-store.ts'
 
-/** In characters. No assertion that this server signs is longer. */
-const MAX_LENGTH = 2_000
+/** In characters. Every assertion that this server signs is shorter. */
+const MAX_ASSERTION_LENGTH = 2_000
 
 /**
  * Verifies an identity assertion that a client presents to get a token (RFC 7521 §5.2, RFC 7523 §3). This server must
@@ -27,7 +27,7 @@ export async function verifyPresentedAssertion(
   clientId: AgentId,
   now: Date,
 ): Promise<LiveVerification | undefined> {
-  if (assertion.length > MAX_LENGTH) return undefined
+  if (assertion.length > MAX_ASSERTION_LENGTH) return undefined
   const verified = await verifyAssertion(assertion, keys, { issuer, now })
   if (!verified.ok || verified.value.clientId !== clientId) return undefined
   const expiresAt = await assertions.findVerificationExpiry(verified.value, now)

@@ -16,15 +16,16 @@ const AuditRow = z.object({
   hash: z.instanceof(Buffer),
 })
 export type AuditRow = Readonly<z.infer<typeof AuditRow>>
-const Row = createRowReader(AuditRow)
+const auditRowReader = createRowReader(AuditRow)
 
 const FIRST_PREVIOUS_HASH: Buffer = Buffer.alloc(32)
 
 /** Builds the row that follows `previous`, which is undefined for an empty chain. */
 export function buildNextRow(previous: AuditRow | undefined, entry: object): AuditRow {
   const number = (previous?.number ?? 0) + 1
-  const text = JSON.stringify(entry)
-  return { number, entry: text, hash: computeHash(previous?.hash ?? FIRST_PREVIOUS_HASH, number, text) }
+  const entryText = JSON.stringify(entry)
+  const previousHash = previous?.hash ?? FIRST_PREVIOUS_HASH
+  return { number, entry: entryText, hash: computeHash(previousHash, number, entryText) }
 }
 
 export interface VerifiedRows {
@@ -39,8 +40,8 @@ export interface VerifiedRows {
  * stored elsewhere: it must still occur in the chain.
  *
  * @param rows in the order of their numbers
- * @param head the hash of an earlier last row, base64url
- * @returns the current head; if there is a fault, the first one as a sentence
+ * @param head an audit head that was stored earlier: the hash of a row, base64url
+ * @returns the current head, or the first fault as a sentence
  */
 export function verifyRows(rows: readonly AuditRow[], head?: string): Result<VerifiedRows, string> {
   let previous = FIRST_PREVIOUS_HASH
@@ -66,18 +67,20 @@ export const formatHead = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toS
 const computeHash = (previous: Buffer, number: number, entry: string) =>
   createHash('sha256').update(previous).update(`${number}\n`).update(entry).digest()
 
-/** Opens a table of such rows. A caller of `append` must hold a lock that excludes other writers. */
+/** Creates the functions that read and extend an audit. A caller of `append` must hold a lock that excludes other writers. */
 export function openAuditTable(table: 'key_audit' | 'token_stop_audit' | 'blocked_domain_audit') {
   /** Reads the last row; undefined for an empty table. */
   async function readLastRow(db: Database): Promise<AuditRow | undefined> {
-    const { rows } = await db.query(`select ${Row.columns} from ${table} order by number desc limit 1`)
-    return rows[0] && Row.parse(rows[0])
+    const { rows } = await db.query(
+      `select ${auditRowReader.columns} from ${table} order by number desc limit 1`,
+    )
+    return rows[0] && auditRowReader.parse(rows[0])
   }
   return {
     readLast: readLastRow,
     async readAll(db: Database): Promise<readonly AuditRow[]> {
-      const { rows } = await db.query(`select ${Row.columns} from ${table} order by number`)
-      return rows.map(Row.parse)
+      const { rows } = await db.query(`select ${auditRowReader.columns} from ${table} order by number`)
+      return rows.map(auditRowReader.parse)
     },
     /**
      * Appends an entry.
@@ -86,7 +89,7 @@ export function openAuditTable(table: 'key_audit' | 'token_stop_audit' | 'blocke
      */
     async append(tx: Database, entry: object): Promise<string> {
       const row = buildNextRow(await readLastRow(tx), entry)
-      await tx.query(`insert into ${table} (${Row.columns}) values ($1, $2, $3)`, [
+      await tx.query(`insert into ${table} (${auditRowReader.columns}) values ($1, $2, $3)`, [
         row.number,
         row.entry,
         row.hash,

@@ -13,7 +13,7 @@ import {
 import { z } from 'zod'
 import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 
-/** What this server stores of a Client ID Metadata Document. It checks a few other members, and stores none of them. */
+/** What this server stores of a Client ID Metadata Document. A few other members are checked, but not stored. */
 export interface ClientDocument {
   /** One to three usable public keys. A key without a kid in the document gets its thumbprint as kid. */
   readonly keys: readonly AgentKey[]
@@ -129,7 +129,7 @@ const hasSameOrigin = (uri: URL, url: AgentId) =>
   uri.origin === new URL(url).origin && !uri.username && !uri.password && !uri.href.includes('#')
 
 const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) })
-type ReadKey = z.infer<typeof KeySet>['keys'][number]
+type FetchedKey = z.infer<typeof KeySet>['keys'][number]
 
 const ACCEPTED_KEYS = 'EC P-256 or OKP Ed25519, for signatures'
 
@@ -172,14 +172,14 @@ export async function parseKeySet(
       )
 }
 
-/** Describes a mistake by the member of our schema and its rule, without a value of the key. */
+/** Describes the first mistake in a key by its member and the rule that it breaks, without quoting a value. */
 const describeMistake = ({ issues: [issue] }: z.ZodError): string =>
   `${issue?.path[0]?.toString() ?? 'it'} ${issue?.code === 'custom' || issue?.code === 'invalid_format' ? issue.message : 'has the wrong type'}`
 
-const isSecretKey = (key: ReadKey): boolean =>
+const isSecretKey = (key: FetchedKey): boolean =>
   key.kty === 'oct' || [...PRIVATE_JWK_MEMBERS, 'priv'].some((name) => Object.hasOwn(key, name))
 
-const canSignAssertions = ({ kty, crv, use, key_ops: operations, alg }: ReadKey): boolean =>
+const canSignAssertions = ({ kty, crv, use, key_ops: operations, alg }: FetchedKey): boolean =>
   ((kty === 'EC' && crv === 'P-256') || (kty === 'OKP' && crv === 'Ed25519')) &&
   (use == null || use === 'sig') &&
   (operations == null || (Array.isArray(operations) && operations.includes('verify'))) &&

@@ -30,7 +30,7 @@ let outcomes: DocumentOutcome[]
 let clock: { now(): number }
 let nowMs: number
 let fetcher: ReturnType<typeof createClientDocumentFetcher>
-/** Fetches a document, by default that of a client that is not stored. */
+/** Fetches a document, by default for a client that is not stored. */
 const fetchDocument = (url: AgentId, address: string, { isNew = true } = {}) =>
   fetcher.fetch(url, address, { isNew })
 beforeEach(() => {
@@ -161,7 +161,7 @@ test('shares one fetch between simultaneous calls for one URL', async () => {
   expect([host.requests.length, outcomes]).toEqual([1, ['fetched']])
 })
 
-test('fetches a document again at the next call', async () => {
+test('fetches a document at each call, because it caches none', async () => {
   const url = serveDocument(HOST_A)
   await fetchDocument(url, callerAddress(1))
   expect(await fetchDocument(url, callerAddress(1))).toEqual(accepted)
@@ -192,7 +192,7 @@ test('reports an invalid member again within a minute, without a second fetch', 
   expect(host.requests).toHaveLength(1)
 })
 
-test('remembers the latest 1,000 failures, also of long URLs', async () => {
+test('remembers the latest 1,000 failures, even of long URLs', async () => {
   const createUrl = (index: number) => `https://${HOST_A}:1/${'x'.repeat(220)}-${index}.json` as AgentId
   for (let index = 0; index <= 1_500; index += 1) await fetchDocument(createUrl(index), callerAddress(1))
   outcomes = []

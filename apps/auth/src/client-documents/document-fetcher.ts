@@ -1,4 +1,4 @@
-import { type AgentId, byteBoundOptions, err, ok, type Result, RULES } from '@plainpath/domain'
+import { type AgentId, createByteBoundOptions, err, ok, type Result, RULES } from '@plainpath/domain'
 import { listNetworks } from '@plainpath/http'
 import { LRUCache } from 'lru-cache'
 import {
@@ -21,11 +21,11 @@ const MAX_NEW_IN_PROCESS = 12
 const MAX_NEW_FOR_HOST = 2
 
 /** How long a URL is not fetched again after a failure, unless later failures have evicted it. */
-const FAILURE_MS = RULES.documentFailureMs
-/** Enough for 1,000 failures with the longest URLs (estimated by `byteBoundOptions`). */
+const FAILURE_TTL_MS = RULES.documentFailureMs
+/** Enough for 1,000 failures with the longest URLs (estimated by `createByteBoundOptions`). */
 const MAX_FAILURES_BYTES = 1_000_000
 
-/** The outcomes of a call, which are labels of a metric. `FETCH_FAULTS` names the steps of a fetch that can fail. */
+/** The outcomes of a call. They are labels of a metric. `FETCH_FAULTS` names the steps of a fetch that can fail. */
 export const DOCUMENT_OUTCOMES = [
   'fetched',
   'busy',
@@ -56,7 +56,7 @@ export const createClientDocumentFetcher = (
 export type ReadDocument<Document> = (
   url: AgentId,
   get: (url: URL) => ReturnType<typeof fetchJson>,
-) => Promise<FetchedDocument<Document>>
+) => Promise<ReadDocumentResult<Document>>
 
 /**
  * Creates a fetcher for Client ID Metadata Documents. Any caller can cause a fetch, so fetches are limited.
@@ -68,16 +68,16 @@ export function createDocumentFetcher<Document>(
   options: DocumentFetcherOptions,
 ): { readonly fetch: FetchMetadataDocument<Document> } {
   const { clock = performance, onOutcome = () => {} } = options
-  const inFlight = new Map<AgentId, Promise<Result<Document, DocumentFault>>>()
+  const fetchesInFlight = new Map<AgentId, Promise<Result<Document, DocumentFault>>>()
   const slots = createSlotCounter()
   const failures = new LRUCache<AgentId, DocumentFault>({
-    ...byteBoundOptions(MAX_FAILURES_BYTES),
-    ttl: FAILURE_MS,
+    ...createByteBoundOptions(MAX_FAILURES_BYTES),
+    ttl: FAILURE_TTL_MS,
     perf: clock,
     ttlResolution: 0,
   })
 
-  async function fetchOnce(url: AgentId, release: () => void) {
+  async function fetchOnce(url: AgentId, releaseSlots: () => void) {
     const startedAt = clock.now()
     try {
       const { outcome, result } = await readDocument(url, (uri) => fetchJson(uri, options, options.now))
@@ -85,37 +85,38 @@ export function createDocumentFetcher<Document>(
       onOutcome(outcome, (clock.now() - startedAt) / 1000)
       return result
     } finally {
-      release()
-      inFlight.delete(url)
+      releaseSlots()
+      fetchesInFlight.delete(url)
     }
   }
 
   return {
     async fetch(url, address, { isNew }) {
-      const pendingFetch = inFlight.get(url)
+      const pendingFetch = fetchesInFlight.get(url)
       if (pendingFetch) return pendingFetch
       const failure = failures.get(url)
       if (failure) {
         onOutcome('failed-recently', 0)
         return err(failure)
       }
-      const release = slots.take([
+      const releaseSlots = slots.take([
         { name: 'process', max: isNew ? MAX_NEW_IN_PROCESS : MAX_IN_PROCESS },
         { name: `host ${new URL(url).hostname}`, max: isNew ? MAX_NEW_FOR_HOST : MAX_FOR_HOST },
         { name: `caller ${listNetworks(address)[0]?.network}`, max: MAX_FOR_CALLER },
       ])
-      if (!release) {
+      if (!releaseSlots) {
         onOutcome('busy', 0)
         return err({ kind: 'busy' })
       }
-      const newFetch = fetchOnce(url, release)
-      inFlight.set(url, newFetch)
+      const newFetch = fetchOnce(url, releaseSlots)
+      fetchesInFlight.set(url, newFetch)
       return newFetch
     },
   }
 }
 
-export interface FetchedDocument<Document> {
+/** The document that was read, or the fault, with the outcome for the metric. */
+export interface ReadDocumentResult<Document> {
   readonly outcome: DocumentOutcome
   readonly result: Result<Document, DocumentFault>
 }
@@ -145,7 +146,7 @@ const readClientDocument: ReadDocument<ClientDocument> = async (url, get) => {
 export async function readKeys(
   keySet: KeySetSource,
   get: (url: URL) => ReturnType<typeof fetchJson>,
-): Promise<FetchedDocument<Pick<ClientDocument, 'keys' | 'lifetimeMs'>>> {
+): Promise<ReadDocumentResult<Pick<ClientDocument, 'keys' | 'lifetimeMs'>>> {
   let fetchedKeys: FetchedJson | undefined
   if ('uri' in keySet) {
     const fetched = await get(keySet.uri)
@@ -157,11 +158,12 @@ export async function readKeys(
       ? await parseKeySet(fetchedKeys?.json, 'jwks_uri')
       : await parseKeySet(keySet.jwks, 'jwks')
   if (!keys.ok) return refuseDocument('member', keys.error)
+  // Keys in the document itself have no lifetime of their own.
   const lifetimeMs = fetchedKeys?.lifetimeMs ?? Infinity
   return { outcome: 'fetched', result: ok({ keys: keys.value, lifetimeMs }) }
 }
 
-/** Creates the counter of fetches in flight, each under several names. It forgets a name that has none. */
+/** Creates a counter of fetches in flight. Each fetch counts under several names. A name without fetches is forgotten. */
 function createSlotCounter() {
   const slotCounts = new Map<string, number>()
   return {

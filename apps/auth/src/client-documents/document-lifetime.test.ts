@@ -39,7 +39,7 @@ test.for([
   { headers: { expires: formatTime(2 * HOUR), date: 'yesterday' }, lifetime: 5 * MINUTE },
   { headers: { expires: formatTime(30 * DAY) }, lifetime: DAY },
 ] satisfies { headers: CachingHeaders; lifetime: number }[])(
-  '$headers: $lifetime ms',
+  'computes $lifetime ms for the headers $headers',
   ({ headers, lifetime }) => {
     expect(computeDocumentLifetimeMs(headers, now)).toBe(lifetime)
   },
@@ -57,7 +57,12 @@ const date = fc.oneof(
   fc.date().map((value) => (Number.isNaN(value.getTime()) ? 'x' : value.toUTCString())),
 )
 const headersArbitrary = fc.record(
-  { 'cache-control': fc.array(directive).map((all) => all.join(',')), expires: date, date, age: number },
+  {
+    'cache-control': fc.array(directive).map((directives) => directives.join(',')),
+    expires: date,
+    date,
+    age: number,
+  },
   { requiredKeys: [] },
 )
 

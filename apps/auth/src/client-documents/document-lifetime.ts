@@ -15,16 +15,15 @@ export interface CachingHeaders {
 
 /**
  * Computes how long a document may be cached, in milliseconds from `now`. Its headers decide (RFC 9111 §4.2.1, for a
- * shared cache), between five minutes and a day. If they state no lifetime, the result is an hour. A directive that
- * forbids caching results in the minimum, and so does an unreadable lifetime. Of a repeated directive, the smallest
- * value counts.
+ * shared cache), between five minutes and a day. If they state no lifetime, the result is an hour. If a directive forbids
+ * caching, or the lifetime is unreadable, the result is the minimum. If a directive is repeated, its smallest value counts.
  *
  * @param now when the response arrived
  */
 export function computeDocumentLifetimeMs(headers: CachingHeaders, now: Date): number {
-  const freshMs = readFreshnessMs(headers, now)
-  if (freshMs === undefined) return DEFAULT_MS
-  const remainingMs = freshMs - parseAgeMs(headers.age)
+  const statedMs = readFreshnessMs(headers, now)
+  if (statedMs === undefined) return DEFAULT_MS
+  const remainingMs = statedMs - parseAgeMs(headers.age)
   return Math.min(Math.max(remainingMs, MIN_MS), MAX_MS)
 }
 

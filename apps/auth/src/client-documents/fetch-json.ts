@@ -72,12 +72,12 @@ export async function fetchJson(
 const resolveByDns = createDnsResolver()
 const resolveToLoopback: ResolveHost = () => Promise.resolve(['127.0.0.1'])
 
-/** Matches a domain name of at least two labels. It refuses addresses, and a final dot, which would be a second spelling. */
-const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z](?:[a-z0-9-]*[a-z0-9])?$/
+/** Matches a domain name of at least two labels. IP addresses do not match, nor does a final dot, which would be a second spelling. */
+const DOMAIN_NAME = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z](?:[a-z0-9-]*[a-z0-9])?$/
 
 function isFetchableUrl(url: URL, isTestHost: boolean): boolean {
   if (url.protocol !== 'https:' || url.username || url.password || url.href.includes('#')) return false
-  return isTestHost || (url.port === '' && DOMAIN.test(url.hostname))
+  return isTestHost || (url.port === '' && DOMAIN_NAME.test(url.hostname))
 }
 
 /** Waits for a promise until the signal aborts. Resolves to undefined if that happens first, or if the promise rejects. */

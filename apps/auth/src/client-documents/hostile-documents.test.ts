@@ -309,7 +309,7 @@ describe('refuses a document with the name of the invalid member, for', () => {
     [
       'two keys with one kid',
       'jwks',
-      () => ({ jwks: { keys: [key, ed25519Key].map((each) => ({ ...each, kid: 'Canary' })) } }),
+      () => ({ jwks: { keys: [key, ed25519Key].map((member) => ({ ...member, kid: 'Canary' })) } }),
     ],
     ['a certificate', 'jwks', () => ({ jwks: { keys: [{ ...key, x5u: 'https://canary-7f3.example/' }] } })],
   ]
@@ -326,7 +326,7 @@ describe('refuses a document with the name of the invalid member, for', () => {
     expect(await fetchDocument(url)).toEqual(accepted)
   })
 
-  test('accepts three keys beside those of other services', async () => {
+  test('accepts three keys next to keys of other services', async () => {
     const url = createUrl()
     const keys = [
       { kty: 'RSA', n: 'Canary', e: 'AQAB', kid: 'c'.repeat(200) },

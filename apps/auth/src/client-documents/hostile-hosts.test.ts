@@ -171,12 +171,12 @@ describe('refuses a name that does not resolve:', () => {
 })
 
 describe('refuses a certificate:', () => {
-  const day = (days: number) => new Date(Date.now() + days * DAY_MS)
+  const daysFromNow = (days: number) => new Date(Date.now() + days * DAY_MS)
   test.for([
     ['of another name', () => authority.issue([`www.${NAME}`, 'example.org'])],
     ['for the IP address', () => authority.issue(['127.0.0.1'])],
-    ['that expired', () => authority.issue([NAME], { from: day(-3), until: day(-1) })],
-    ['that is not valid yet', () => authority.issue([NAME], { from: day(1), until: day(3) })],
+    ['that expired', () => authority.issue([NAME], { from: daysFromNow(-3), until: daysFromNow(-1) })],
+    ['that is not valid yet', () => authority.issue([NAME], { from: daysFromNow(1), until: daysFromNow(3) })],
     ['of another authority', async () => (await createCertificateAuthority()).issue([NAME])],
   ] as const)('%s', async ([, issue]) => {
     await using untrustedHost = await startDocumentHost(await issue())
@@ -186,7 +186,7 @@ describe('refuses a certificate:', () => {
     expect(await fetchDocument(serveDocument(trustedHost))).toEqual(accepted)
   })
 
-  test('of the test authority, unless it is passed as an option', async () => {
+  test('of the test authority, unless that authority is passed as an option', async () => {
     expect(await fetchDocument(serveDocument(), { ca: undefined })).toEqual(refusal('connection'))
   })
 

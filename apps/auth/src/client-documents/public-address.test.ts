@@ -14,23 +14,23 @@ const SPECIAL_IPV4 = [
 const specialRanges = new BlockList()
 for (const { address, bits } of SPECIAL_IPV4) specialRanges.addSubnet(address, bits)
 
-const toNumber = (address: string) => Buffer.from(address.split('.').map(Number)).readUInt32BE()
-const toText = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.')
+const parseIpv4 = (address: string) => Buffer.from(address.split('.').map(Number)).readUInt32BE()
+const formatIpv4 = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.')
 const toHexGroups = (address: string) =>
-  toNumber(address).toString(16).padStart(8, '0').replace(/^.{4}/, '$&:')
+  parseIpv4(address).toString(16).padStart(8, '0').replace(/^.{4}/, '$&:')
 
-/** Any address. Addresses in a special range or just outside one are more frequent. */
+/** Generates any address, and more often one in a special range or next to one. */
 const ipv4 = fc.oneof(
-  fc.nat(0xffff_ffff).map(toText),
+  fc.nat(0xffff_ffff).map(formatIpv4),
   fc
     .tuple(fc.constantFrom(...SPECIAL_IPV4), fc.nat(0xffff_ffff), fc.constantFrom(-1, 0, 1))
     .map(([{ address, bits }, offset, side]) => {
       const size = 2 ** (32 - bits)
-      const start = toNumber(address)
+      const start = parseIpv4(address)
       const inside = start + (offset % size)
       const outside = side < 0 ? start - 1 : start + size
       const value = side === 0 ? inside : outside
-      return toText(Math.min(Math.max(value, 0), 0xffff_ffff))
+      return formatIpv4(Math.min(Math.max(value, 0), 0xffff_ffff))
     }),
 )
 const ipv6Groups = fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 })
@@ -70,7 +70,9 @@ describe('IPv4', () => {
     ['8.8.8.8.', false],
     ['', false],
     ['agent.example.org', false],
-  ] as const)('%s: %s', ([address, isPublic]) => expect(isPublicAddress(address)).toBe(isPublic))
+  ] as const)('isPublicAddress(%j) is %s', ([address, isPublic]) =>
+    expect(isPublicAddress(address)).toBe(isPublic),
+  )
 })
 
 describe('IPv6', () => {
@@ -104,7 +106,9 @@ describe('IPv6', () => {
     ['fec0::1', false],
     ['ff02::1', false],
     ['[2606:2800::1]', false],
-  ] as const)('%s: %s', ([address, isPublic]) => expect(isPublicAddress(address)).toBe(isPublic))
+  ] as const)('isPublicAddress(%j) is %s', ([address, isPublic]) =>
+    expect(isPublicAddress(address)).toBe(isPublic),
+  )
 
   test('refuses an address that embeds an IPv4 address', () => {
     const forms = [

@@ -25,9 +25,11 @@ async function startNameServer(findAnswer: (type: number) => Answer) {
     if (answer === undefined) return
     const addresses = answer === NO_SUCH_NAME ? [] : answer
     const header = Buffer.from(query.subarray(0, 12))
+    // A recursive response to a recursive query (QR, RD, RA), with the response code.
     header.writeUInt16BE(0x8180 | (answer === NO_SUCH_NAME ? NO_SUCH_NAME : 0), 2)
     header.writeUInt16BE(addresses.length, 6)
     header.writeUInt32BE(0, 8)
+    // The name of each record is a pointer (0xc0) to the question, which begins at byte 12.
     const records = addresses.map((bytes) =>
       Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, bytes.length, ...bytes]),
     )
@@ -42,7 +44,7 @@ async function startNameServer(findAnswer: (type: number) => Answer) {
   }
 }
 
-const createIdleSignal = () => new AbortController().signal
+const createUnabortedSignal = () => new AbortController().signal
 const IPV4 = [
   [93, 184, 215, 14],
   [10, 0, 0, 1],
@@ -61,7 +63,7 @@ test.for<[title: string, findAnswer: (type: number) => Answer, addresses: string
   ['an empty list for a name that does not exist', () => NO_SUCH_NAME, []],
 ])('returns %s', async ([, findAnswer, addresses]) => {
   using server = await startNameServer(findAnswer)
-  expect(await server.resolve('agent.example.org', createIdleSignal())).toEqual(addresses)
+  expect(await server.resolve('agent.example.org', createUnabortedSignal())).toEqual(addresses)
   expect(new Set(server.questions)).toEqual(new Set(['agent.example.org']))
 })
 
@@ -74,5 +76,5 @@ test('stops when the signal aborts while the name server is silent', async () =>
 
 test('stops by itself if the name server is silent and the signal does not abort', async () => {
   using server = await startNameServer(() => undefined)
-  expect(await server.resolve('agent.example.org', createIdleSignal())).toEqual([])
+  expect(await server.resolve('agent.example.org', createUnabortedSignal())).toEqual([])
 })

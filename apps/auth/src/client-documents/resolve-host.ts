@@ -8,7 +8,7 @@ export type ResolveHost = (host: string, signal: AbortSignal) => Promise<readonl
  * in our own network. Unlike `dns.lookup`, it occupies no thread while a name server is slow, and it stops when the
  * signal aborts.
  *
- * @param servers addresses of name servers, with ports; those of this machine by default
+ * @param servers addresses of name servers, with ports; by default the name servers of this machine
  */
 export const createDnsResolver =
   (servers?: readonly string[]): ResolveHost =>
@@ -18,8 +18,8 @@ export const createDnsResolver =
     const cancel = () => resolver.cancel()
     signal.addEventListener('abort', cancel)
     try {
-      const results = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-      return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+      const lookups = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+      return lookups.flatMap((lookup) => (lookup.status === 'fulfilled' ? lookup.value : []))
     } finally {
       signal.removeEventListener('abort', cancel)
     }

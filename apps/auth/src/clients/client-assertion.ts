@@ -16,7 +16,7 @@ export const MAX_ASSERTION_LENGTH = 4096
 export const MAX_KID_LENGTH = 128
 
 /** The accepted values of `typ` (RFC 7523 §3 and its revision, rfc7523bis). */
-const TYPES = new Set(['jwt', 'client-authentication+jwt'])
+const ACCEPTED_TYPES = new Set(['jwt', 'client-authentication+jwt'])
 
 /**
  * The only permitted header parameters. Others (`jwk`, `jku`, `x5u`, `crit`, `b64`, …) would let the client supply the
@@ -27,7 +27,7 @@ const Header = z.strictObject({
   kid: z.string().max(MAX_KID_LENGTH).optional(),
   typ: z
     .string()
-    .refine((typ) => TYPES.has(typ.toLowerCase()))
+    .refine((typ) => ACCEPTED_TYPES.has(typ.toLowerCase()))
     .optional(),
 })
 

@@ -101,17 +101,17 @@ test('reveals that a client expired only to a caller that presents its secret', 
 })
 
 test.for([
-  ['the only one', [{}], true],
-  ['the older of two', [{}, { digest: Buffer.alloc(32) }], true],
-  ['the newer of two', [{ digest: Buffer.alloc(32) }, {}], true],
-  ['one that expires later', [{ endsAt: new Date(NOW.getTime() + 1) }], true],
-  ['one that expires now', [{ endsAt: NOW }], false],
-  ['one that has expired, beside another', [{ endsAt: new Date(0) }, { digest: Buffer.alloc(32) }], false],
-  ['one under another hash key', [{ keyId: 'another' }], false],
-] satisfies [string, Partial<AgentRecord['secrets'][number]>[], boolean][])(
-  "accepts %s of a client's secrets: %s",
-  async ([_case, secrets, isAccepted]) => {
+  ['accepts', 'the only one', [{}]],
+  ['accepts', 'the older of two', [{}, { digest: Buffer.alloc(32) }]],
+  ['accepts', 'the newer of two', [{ digest: Buffer.alloc(32) }, {}]],
+  ['accepts', 'one that expires later', [{ endsAt: new Date(NOW.getTime() + 1) }]],
+  ['refuses', 'one that expires now', [{ endsAt: NOW }]],
+  ['refuses', 'an expired one of two', [{ endsAt: new Date(0) }, { digest: Buffer.alloc(32) }]],
+  ['refuses', 'one under another hash key', [{ keyId: 'another' }]],
+] satisfies ['accepts' | 'refuses', string, Partial<AgentRecord['secrets'][number]>[]][])(
+  "%s %s of a client's secrets",
+  async ([verb, _case, secrets]) => {
     const client = createRecord('active', secrets)
-    expect((await authenticate(client)).outcome).toBe(isAccepted ? client.agent.id : 'invalid-client')
+    expect((await authenticate(client)).outcome).toBe(verb === 'accepts' ? client.agent.id : 'invalid-client')
   },
 )

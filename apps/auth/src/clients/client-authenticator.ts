@@ -172,7 +172,9 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
       await countFailure(ctx, id)
       const detail = verified.ok ? undefined : describeFault(authentication, verified.error)
       const isSignatureUnverified = !verified.ok && verified.error === 'signature-unverified'
-      throw invalidClient(isSignatureUnverified && !isTokenRequest ? `${detail} ${BEGIN_WITH_TOKEN}` : detail)
+      throw invalidClient(
+        isSignatureUnverified && !isTokenRequest ? `${detail} ${TOKEN_REQUEST_HINT}` : detail,
+      )
     }
     ctx.state[CREDENTIAL_VERSION] = verified.value.credentialVersion ?? client.credentialVersion
     ctx.state[DOCUMENT_EXPIRES_AT] = client.documentExpiresAt
@@ -185,8 +187,8 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
    * @throws {Problem} `rate-limited` over the limit
    */
   async function countFailure(ctx: Context, clientId: string): Promise<void> {
-    const [nearest] = listNetworks(String(ctx.state['address']))
-    spendLimits(ctx, await deps.limiter.take(FAILED_AUTHENTICATION, `${nearest?.network}\n${clientId}`))
+    const [callerNetwork] = listNetworks(String(ctx.state['address']))
+    spendLimits(ctx, await deps.limiter.take(FAILED_AUTHENTICATION, `${callerNetwork?.network}\n${clientId}`))
   }
 
   function describeFault(authentication: ClientAuthentication, fault: CredentialFault) {
@@ -203,24 +205,24 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
 function findUrlMistake(
   authentication: ClientAuthentication,
   clientId: string,
-  isId: boolean,
+  isValidId: boolean,
 ): string | undefined {
   // Basic credentials are split at the first colon, so only the scheme remains of an unencoded URL (RFC 6749 appendix B).
   const isUrl =
     /^https?:/i.test(clientId) || (/^https?$/i.test(clientId) && authentication.method === 'secret')
   if (!isUrl) return undefined
-  if (authentication.method === 'secret') return NO_SECRET
-  return isId ? undefined : NOT_CANONICAL
+  if (authentication.method === 'secret') return NO_SECRET_DETAIL
+  return isValidId ? undefined : NOT_CANONICAL_DETAIL
 }
 
-const NO_SECRET =
+const NO_SECRET_DETAIL =
   'A client known by a URL has no secret. Send a client_assertion, signed with a key of the document at the URL.'
-const NOT_CANONICAL =
+const NOT_CANONICAL_DETAIL =
   'A client_id that is a URL begins with https://, has a path and no fragment, is written as URL parsers write it (lower-case ' +
   'host, no default port, no dot segments), and has at most 255 characters.'
-const BEGIN_WITH_TOKEN = 'A client known by a URL begins with a token request.'
+const TOKEN_REQUEST_HINT = 'A client known by a URL begins with a token request.'
 
-const INVALID_REQUESTS: Partial<Record<AuthenticationFault, string>> = {
+const INVALID_REQUEST_DETAILS: Partial<Record<AuthenticationFault, string>> = {
   several: 'Authenticate in one way only: HTTP Basic, form fields or a client assertion.',
   mismatch: 'The client_id in the body is not the client_id of the credentials.',
   'assertion-type': `Send client_assertion with client_assertion_type=${CLIENT_ASSERTION_TYPE}`,
@@ -230,14 +232,15 @@ const INVALID_REQUESTS: Partial<Record<AuthenticationFault, string>> = {
 
 /** Creates the problem for a request whose credentials cannot be read. */
 function createRequestProblem(fault: AuthenticationFault, { hasForm }: { hasForm: boolean }): Problem {
-  const detail = INVALID_REQUESTS[fault]
+  const detail = INVALID_REQUEST_DETAILS[fault]
   if (detail) return new Problem('invalid-request', { detail })
-  if (fault === 'malformed') return invalidClient(MALFORMED)
-  return invalidClient(hasForm ? NO_CREDENTIALS_IN_FORM : NO_CREDENTIALS)
+  if (fault === 'malformed') return invalidClient(MALFORMED_DETAIL)
+  return invalidClient(hasForm ? NO_CREDENTIALS_IN_FORM_DETAIL : NO_CREDENTIALS_DETAIL)
 }
 
-const MALFORMED = 'The Authorization header is not Basic followed by base64 of client_id:client_secret.'
-const NO_CREDENTIALS_IN_FORM =
+const MALFORMED_DETAIL =
+  'The Authorization header is not Basic followed by base64 of client_id:client_secret.'
+const NO_CREDENTIALS_IN_FORM_DETAIL =
   'Send client_id and client_secret with HTTP Basic or as form fields, or send a client_assertion with its type.'
-const NO_CREDENTIALS =
+const NO_CREDENTIALS_DETAIL =
   'Send client_id and client_secret with HTTP Basic, or a client assertion in the header Client-Assertion.'

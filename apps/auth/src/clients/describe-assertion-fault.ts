@@ -18,7 +18,7 @@ import {
 
 export type AssertionFault = ContentFault | SignatureFault | 'assertion-used'
 
-const LIFETIME = durationIn('minute', RULES.clientAssertionMs)
+const MAX_LIFETIME = durationIn('minute', RULES.clientAssertionMs)
 const NEW_EACH_TIME = 'Make a new assertion for each request.'
 
 const DESCRIPTIONS: Readonly<
@@ -38,7 +38,7 @@ const DESCRIPTIONS: Readonly<
   'claim-nbf': 'The nbf claim must be a number of seconds since 1970. It may be left out.',
   issuer: 'The iss and sub claims must both be your client_id.',
   expired: `The assertion has expired (exp). ${NEW_EACH_TIME} If this one is new, check your clock.`,
-  'lifetime-too-long': `The assertion is valid for too long. The exp claim may be at most ${LIFETIME} from now, and at most ${LIFETIME} after iat.`,
+  'lifetime-too-long': `The assertion is valid for too long. The exp claim may be at most ${MAX_LIFETIME} from now, and at most ${MAX_LIFETIME} after iat.`,
   'not-yet': 'The assertion is not valid yet: iat or nbf is in the future. Check your clock.',
   'kid-mismatch':
     'The signature is valid, but another of your keys made it than the one that kid names. Send the kid of the key that signs.',
@@ -57,8 +57,8 @@ export function describeAssertionFault(
   if (fault === 'audience' || fault === 'claim-aud')
     return `The aud claim must be exactly ${issuer}, as a string. The URL of an endpoint or a list is not accepted.`
   if (fault !== 'signature-unverified') return DESCRIPTIONS[fault]
-  const key = hasKid
+  const otherCauses = hasKid
     ? 'it has no key with this kid, or another key made the signature. Check sub, kid and the signing key.'
     : 'or none of its keys made the signature. Check sub and the signing key.'
-  return `The signature cannot be verified: the client that sub names is unknown, ${key}`
+  return `The signature cannot be verified: the client that sub names is unknown, ${otherCauses}`
 }

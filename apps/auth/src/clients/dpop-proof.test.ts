@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { findProofFault } from './dpop-proof.ts'
 
-/* Cases that cannot be timed exactly over HTTP, and forms of `htu`. `test/dpop.test.ts` has the others. */
+/* These tests cover times that cannot be exact over HTTP, and forms of `htu`. `test/dpop.test.ts` has the other tests of proofs. */
 
 const NOW = 1_795_183_200
 const url = 'https://plainpath.example/oauth/token'
@@ -12,7 +12,7 @@ const createProof = (claims: object) =>
 const findFault = (claims: object) =>
   findProofFault([createProof(claims)], { url, now: new Date(NOW * 1_000) })
 
-describe('accepts a proof that is at most 60 s old or 10 s ahead:', () => {
+describe('accepts a proof only if it is at most 60 s old, or 10 s ahead:', () => {
   test.for([
     ['60 s old', NOW - 60, undefined],
     ['61 s old', NOW - 61, expect.stringContaining('more than 60 seconds old')],
@@ -23,7 +23,7 @@ describe('accepts a proof that is at most 60 s old or 10 s ahead:', () => {
   })
 })
 
-test('refuses a request without a proof, and one with two', () => {
+test('refuses a request without a proof, and a request with two proofs', () => {
   const expected = { url, now: new Date(NOW * 1_000) }
   for (const headers of [[], [createProof({}), createProof({})]])
     expect(findProofFault(headers, expected)).toContain('one DPoP')

@@ -36,7 +36,7 @@ const Claims = z.object({
  *
  * @param headers the values of the headers, one for each DPoP header of the request
  * @param expected.url the URL of the endpoint, from the configured origin
- * @returns the fault, as a text for the client; undefined if there is none
+ * @returns the fault, in sentences for the client; undefined if there is none
  */
 export function findProofFault(
   headers: readonly string[],

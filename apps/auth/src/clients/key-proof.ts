@@ -8,6 +8,7 @@ import {
   RULES,
 } from '@plainpath/domain'
 import { z } from 'zod'
+import { MAX_KID_LENGTH } from './client-assertion.ts'
 import { computeKeyThumbprint } from './key-thumbprint.ts'
 import {
   CLOCK_TOLERANCE_SECONDS,
@@ -26,7 +27,7 @@ const PROOF_TYPE = 'jwks-proof+jwt'
 const Header = z.strictObject({
   typ: z.string().refine((typ) => typ.toLowerCase() === PROOF_TYPE),
   alg: z.enum(ASSERTION_ALGORITHMS),
-  kid: z.string().max(128).optional(),
+  kid: z.string().max(MAX_KID_LENGTH).optional(),
 })
 
 const Claims = z.object({
@@ -54,7 +55,7 @@ export type KeyProofFault =
   | 'not-yet'
   | 'key-set'
 
-interface Expected {
+interface ProofExpectations {
   readonly clientId: AgentId
   /** The URL of the endpoint to which the set is sent. */
   readonly endpoint: string
@@ -87,14 +88,14 @@ export function selectKey(
 }
 
 /**
- * Validates the claims of a proof. This client must have issued it for this endpoint, for at most five minutes, and it
- * must name exactly the keys in the set.
+ * Validates the claims of a proof. The client must have issued the proof for this endpoint, with a lifetime of at most
+ * five minutes, and the proof must name exactly the keys of the set.
  *
  * @returns when the proof expires, including the tolerance
  */
 export function validateKeyProof(
   { iss, aud, iat, exp, jkts }: Omit<Claims, 'jti'>,
-  { clientId, endpoint, thumbprints, now }: Expected,
+  { clientId, endpoint, thumbprints, now }: ProofExpectations,
 ): Result<Date, KeyProofFault> {
   const nowSeconds = now.getTime() / 1000
   if (iss !== clientId) return err('issuer')
@@ -109,7 +110,7 @@ export function validateKeyProof(
 async function verifyKeyProof(
   text: string,
   keys: readonly AgentKey[],
-  expected: Expected,
+  expected: ProofExpectations,
 ): Promise<Result<VerifiedKeyProof, KeyProofFault>> {
   const decoded = decodeUnverifiedJwt(text)
   const header = parseHeader(Header, decoded?.header)
@@ -131,7 +132,7 @@ async function verifyKeyProof(
 export async function verifyKeyProofs(
   proofs: readonly string[],
   keys: readonly AgentKey[],
-  options: Omit<Expected, 'thumbprints'>,
+  options: Omit<ProofExpectations, 'thumbprints'>,
 ): Promise<Result<readonly VerifiedKeyProof[], { readonly fault: KeyProofFault; readonly index: number }>> {
   const expected = { ...options, thumbprints: await Promise.all(keys.map(computeKeyThumbprint)) }
   const verifiedProofs: VerifiedKeyProof[] = []

@@ -5,7 +5,7 @@ import { z } from 'zod'
 /** The tolerated clock skew of clients. */
 export const CLOCK_TOLERANCE_SECONDS = 10
 
-/** A fault in the header. `header`: another member than `typ` and `alg` is missing, malformed or not permitted. */
+/** A fault in the header. `header`: a member other than `typ` and `alg` is missing, malformed or not permitted. */
 type HeaderFault = 'not-a-jwt' | 'type' | 'algorithm' | 'header'
 
 /** A fault in the form of a JWT; `claim-…` names a claim that is missing or malformed. */

@@ -9,7 +9,7 @@ interface ClientCredentials {
 
 /**
  * The reason why there are no usable credentials. `none`: no credentials. `malformed`: an unreadable header. `several`:
- * more than one authentication method. `mismatch`: the `client_id` in the body differs from that of the credentials.
+ * more than one authentication method. `mismatch`: the `client_id` in the body differs from the one in the credentials.
  */
 type CredentialsFault = 'none' | 'malformed' | 'several' | 'mismatch'
 
@@ -37,12 +37,13 @@ export function readCredentials(
   return ok(credentials)
 }
 
-const BASIC = /^basic +(?<encoded>[A-Za-z0-9+/]{4,}={0,2})$/i
+const BASIC_HEADER = /^basic +(?<encoded>[A-Za-z0-9+/]{4,}={0,2})$/i
 const MAX_HEADER_LENGTH = 1024
 
 /** Decodes Basic credentials: base64 of `id:secret` (RFC 7617), whose parts are form-urlencoded (RFC 6749 appendix B). */
 function decodeBasic(header: string): ClientCredentials | undefined {
-  const encoded = header.length > MAX_HEADER_LENGTH ? undefined : BASIC.exec(header)?.groups?.['encoded']
+  const encoded =
+    header.length > MAX_HEADER_LENGTH ? undefined : BASIC_HEADER.exec(header)?.groups?.['encoded']
   const text = encoded && Buffer.from(encoded, 'base64').toString('utf8')
   const colon = text?.indexOf(':') ?? -1
   if (!text || colon < 1) return undefined
@@ -71,8 +72,8 @@ export type ClientAuthentication =
     }
 
 /**
- * `assertion-type`: the type is missing, unknown, or without an assertion. `assertion-place`: the assertion is in a header, but
- * the endpoint takes a form.
+ * The reason why client authentication cannot be read. `assertion-type`: the assertion type is missing or unknown, or there
+ * is no assertion with it. `assertion-place`: the assertion is in a header, but the endpoint takes a form.
  */
 export type AuthenticationFault = CredentialsFault | 'assertion-type' | 'assertion-place'
 

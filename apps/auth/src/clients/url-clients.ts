@@ -39,8 +39,8 @@ export interface UrlClientsDeps extends RefreshDocumentDeps {
  *
  * - `ageing`: the document is still usable, but more than half of its lifetime is over, and a new token would not get its full
  *   lifetime, since a token expires no later than the document.
- * - `expired`: the document has expired, or expires within a second. No token can be issued, since token lifetimes are whole
- *   seconds.
+ * - `expired`: the document has expired, or expires within a second. No token can be issued, because token lifetimes are
+ *   whole seconds.
  */
 type Freshness = 'fresh' | 'ageing' | 'expired'
 
@@ -50,9 +50,9 @@ function assessFreshness(
 ): Freshness {
   const remainingMs = expiresAt.getTime() - now.getTime()
   if (remainingMs < 1_000) return 'expired'
-  const expiresSoon =
+  const isAgeing =
     remainingMs < RULES.tokenMs && remainingMs < (expiresAt.getTime() - fetchedAt.getTime()) / 2
-  return expiresSoon ? 'ageing' : 'fresh'
+  return isAgeing ? 'ageing' : 'fresh'
 }
 
 /**
@@ -205,7 +205,7 @@ function toStoredClient(record: AgentRecord | undefined): StoredClient | undefin
 
 const readCallerAddress = (ctx: Context) => String(ctx.state['address'])
 
-/** The `Retry-After` while too many documents are being fetched. Each of their requests to a host takes at most this long. */
+/** The `Retry-After` while too many documents are being fetched. A request to the host of a document takes at most this long. */
 const BUSY_RETRY_SECONDS = 2
 
 /**

@@ -52,7 +52,7 @@ test('marks nothing as used for a key that is not current, or for a client that 
   expect(await markUsed(id, 'jti-key')).toBe('not-current')
 })
 
-test('stores no jti in clear', async () => {
+test('stores a jti only as a hash', async () => {
   await markUsed(await addAgent(), 'Canary-jti-58b1')
   expect(await dumpTables(authority.db)).not.toContain('Canary-jti')
 })

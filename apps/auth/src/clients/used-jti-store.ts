@@ -4,23 +4,23 @@ import { sha256 } from '@plainpath/sealing'
 import type { VerifiedAssertion } from './client-assertion.ts'
 import type { VerifiedKeyProof } from './key-proof.ts'
 
-/** `used`: the assertion was used before. `not-current`: its key does not belong to an active client, or not any more. */
+/** `used`: the assertion was used before. `not-current`: the client is not active, or the key is not one of its current keys. */
 export type JtiOutcome = 'accepted' | 'used' | 'not-current'
 
 /**
- * Stores a hash of the `jti` of each used client assertion, so each assertion is accepted once. It uses PostgreSQL,
- * because Redis could lose entries.
+ * Stores a hash of the `jti` of each used client assertion, so each assertion is accepted once. The hashes are in
+ * PostgreSQL, because Redis could lose them.
  */
 export interface UsedJtiStore {
   /**
    * Marks an assertion as used, atomically across all instances. The same statement reads the agent's row, so a
-   * process with a stale cache rejects a key that was replaced.
+   * process with a stale cache rejects a key that was replaced. The commit is synchronous (`set_config` in the statement).
    */
   markUsed(assertion: VerifiedAssertion): Promise<JtiOutcome>
   /**
    * Marks an assertion of an app as used. Does not check whether the key is still current.
    *
-   * @returns false if it was used before
+   * @returns false if the assertion was used before
    */
   markUsedByApp(assertion: VerifiedAssertion): Promise<boolean>
 }
@@ -59,7 +59,7 @@ export function createUsedJtiStore(db: Database): UsedJtiStore {
  * Marks all key proofs as used, or none, in the transaction that stores the keys. The caller must have locked the client's
  * row, so no other request uses a proof of this client in the meantime.
  *
- * @returns false if one of them was used before, or two have the same `jti`
+ * @returns false if a proof was used before, or two proofs have the same `jti`
  */
 export async function markKeyProofsUsed(
   tx: Database,

@@ -45,7 +45,7 @@ export function describeUsedProofStore(kind: string, open: () => Promise<OpenedS
       expect((await Promise.all(uses)).filter(Boolean)).toHaveLength(1)
     })
 
-    test('accepts the same jti from two clients, and similar ones from one client', async () => {
+    test('accepts the same jti from two clients, and similar but different ones from one client', async () => {
       const [baseProof, jti] = [createProof({ clientId: 'agt_one' }), randomUUID()]
       const distinctProofs = [
         { ...baseProof, jti },
@@ -58,7 +58,7 @@ export function describeUsedProofStore(kind: string, open: () => Promise<OpenedS
       for (const proof of distinctProofs) expect(await store.proofs.markUsed(proof), proof.jti).toBe(false)
     })
 
-    test('stores no jti in clear', async () => {
+    test('stores a jti only as a hash', async () => {
       await store.proofs.markUsed(createProof({ jti: 'Canary-jti-58b1' }))
       expect(await store.dump()).not.toContain('Canary-jti')
     })

@@ -1,6 +1,6 @@
 /*
- * Stores used DPoP proofs (RFC 9449), so all instances together accept each proof once. They are in Redis if tokens
- * are, and otherwise in PostgreSQL. Decision 37 explains why losing them in Redis does little harm.
+ * Stores used DPoP proofs (RFC 9449), so all instances together accept each proof once. The proofs are in Redis if
+ * the tokens are, and otherwise in PostgreSQL. Decision 37 explains why losing them in Redis does little harm.
  */
 import type { Database } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'

@@ -8,7 +8,7 @@ import { AUDIT_PARAMETERS, buildAuditOutput } from './audit-output.ts'
 import { defineCommand, reason } from './define-command.ts'
 
 /** Stands in for the address of a caller, by which fetches are limited. A command makes only one fetch. */
-const LOOPBACK = '127.0.0.1'
+const COMMAND_ADDRESS = '127.0.0.1'
 
 const url = argument('<url>', 'the client_id of an agent, which is an https URL', (text) => {
   const id = AgentId.safeParse(text)
@@ -35,12 +35,12 @@ export const agentDocumentCommands = [
       'fetch the document of an agent now; if a key was removed from the document, revoke all tokens of the agent',
     parameters: { url },
     opens: 'stores',
-    changes: ({ url: id }) => id,
+    getLockedResource: ({ url: id }) => id,
     async run({ config, stores, args: { url: id }, now }) {
       const agent = (await stores.agents.find(id))?.agent
       if (agent?.status !== 'active') throw new Refusal(`There is no active agent ${id}.`)
       const fetcher = createClientDocumentFetcher({ testHosts: config.clientDocumentTestHosts, now })
-      const fetched = await createFetchDocument(fetcher.fetch, now)(id, LOOPBACK, { isNew: false })
+      const fetched = await createFetchDocument(fetcher.fetch, now)(id, COMMAND_ADDRESS, { isNew: false })
       const refreshed = await refreshDocument(stores, id, fetched, { publish: true })
       if (!fetched.ok) {
         const { error } = fetched
@@ -77,14 +77,15 @@ export const agentDocumentCommands = [
     summary: 'disable the agents of a domain and refuse new ones, at every instance',
     parameters: { domain, reason, dryRun: DRY_RUN },
     opens: 'stores',
-    changes: (args) => args.domain,
+    getLockedResource: (args) => args.domain,
     async run({ stores, args, actor, now }) {
       if (args.dryRun) {
-        let agents = 0
-        for await (const ids of iterateAgentIdsOfDomain(stores.urlClients, args.domain)) agents += ids.length
+        let agentCount = 0
+        for await (const ids of iterateAgentIdsOfDomain(stores.urlClients, args.domain))
+          agentCount += ids.length
         return {
-          json: { ok: true, done: false, domain: args.domain, agents },
-          text: `Would block ${args.domain}, and disable ${formatCount(agents, 'agent')}.`,
+          json: { ok: true, done: false, domain: args.domain, agents: agentCount },
+          text: `Would block ${args.domain}, and disable ${formatCount(agentCount, 'agent')}.`,
         }
       }
       const audit = { by: actor, reason: args.reason }
@@ -106,7 +107,7 @@ export const agentDocumentCommands = [
     summary: 'accept new agents of a domain again; "agents enable" enables those that were disabled',
     parameters: { domain, reason, dryRun: DRY_RUN },
     opens: 'database',
-    changes: (args) => args.domain,
+    getLockedResource: (args) => args.domain,
     async run({ stores, args, actor, now }) {
       const { urlClients } = stores
       const audit = { by: actor, reason: args.reason }
@@ -140,10 +141,10 @@ const REVOCATION_TEXTS = {
   none: 'no key was removed, so no token was revoked',
 }
 
-const describeDisabled = (agents: number) =>
-  agents === 1
+const describeDisabled = (agentCount: number) =>
+  agentCount === 1
     ? '1 agent is disabled, and its tokens are revoked'
-    : `${agents} agents are disabled, and their tokens are revoked`
+    : `${agentCount} agents are disabled, and their tokens are revoked`
 
 const formatHead = (head: string | undefined) => (head ? `\nAudit head: ${head}` : '')
 

@@ -28,15 +28,16 @@ export const agentsCommands = [
     opens: 'database',
     async run({ stores, args, now }) {
       const agents = await stores.agents.list(args.limit)
-      const verified = await stores.verifications.findConfirmed(
+      const verifiedIds = await stores.verifications.findConfirmed(
         agents.map(({ id }) => id),
         now(),
       )
       return {
-        json: await Promise.all(agents.map((agent) => toAgentJson(agent, verified.has(agent.id)))),
+        json: await Promise.all(agents.map((agent) => toAgentJson(agent, verifiedIds.has(agent.id)))),
         text:
-          (await Promise.all(agents.map((agent) => formatAgent(agent, verified.has(agent.id))))).join('\n') ||
-          'No agent has registered yet.',
+          (await Promise.all(agents.map((agent) => formatAgent(agent, verifiedIds.has(agent.id))))).join(
+            '\n',
+          ) || 'No agent has registered yet.',
       }
     },
   }),
@@ -48,15 +49,15 @@ export const agentsCommands = [
     async run({ stores, args: { id }, now }) {
       const agent = (await stores.agents.find(id))?.agent
       if (agent) {
-        const emailVerified = (await stores.verifications.findLive(id, now())) !== undefined
+        const isEmailVerified = (await stores.verifications.findLive(id, now())) !== undefined
         const statusReason = await readStatusReason(stores.db, id)
         return {
           json: {
-            ...(await toAgentJson(agent, emailVerified)),
+            ...(await toAgentJson(agent, isEmailVerified)),
             ...(statusReason !== undefined && { status_reason: statusReason }),
           },
           text:
-            (await formatAgent(agent, emailVerified)) +
+            (await formatAgent(agent, isEmailVerified)) +
             (statusReason === undefined ? '' : `  reason: ${statusReason}`),
         }
       }
@@ -80,7 +81,7 @@ export const agentsCommands = [
     summary: 'allow a disabled agent to get tokens again',
     parameters: { id: clientId, dryRun: DRY_RUN },
     opens: 'database',
-    changes: ({ id }) => id,
+    getLockedResource: ({ id }) => id,
     async run({ stores, args: { id, dryRun }, now }) {
       const isDisabled = async () => (await stores.agents.find(id))?.agent.status === 'disabled'
       if (!(await (dryRun ? isDisabled() : stores.agents.enable(id, now()))))
@@ -103,7 +104,7 @@ function defineDeactivateCommand(
     summary: `${verb} an agent and revoke all its tokens before returning`,
     parameters: { id: clientId, reason: REASON, dryRun: DRY_RUN },
     opens: 'stores',
-    changes: ({ id }) => id,
+    getLockedResource: ({ id }) => id,
     async run({ stores, args: { id, reason, dryRun } }) {
       const currentStatus = dryRun ? (await stores.agents.find(id))?.agent.status : undefined
       const wasFound = dryRun

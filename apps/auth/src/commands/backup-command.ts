@@ -1,4 +1,4 @@
-import { argument, flag, formatCount, option, Refusal, refuseFileError } from '@plainpath/commands'
+import { argument, createFileErrorHandler, flag, formatCount, option, Refusal } from '@plainpath/commands'
 import { readLog, selectLinesSince } from '@plainpath/http'
 import {
   BackupError,
@@ -35,7 +35,7 @@ export const backupCommands = [
         app: 'auth',
         file,
         leaveOut: EXCLUDED_TABLES,
-      }).catch(refuseFileError((code) => `${file} cannot be written (${code}).`))
+      }).catch(createFileErrorHandler((code) => `${file} cannot be written (${code}).`))
       return {
         json: { ok: true, file, rows, bytes, made_at: madeAt },
         text: `Wrote ${formatCount(rows, 'row')}, as of ${madeAt}, to ${file} (${bytes} bytes).\nKeep the key-encryption keys elsewhere: without them, the encrypted values in the backup are lost, and anyone who has both can read them. Other values are not encrypted, so protect the file as well.`,
@@ -68,20 +68,20 @@ export const backupCommands = [
         )
       const url = requireOwnerUrl(config)
       const database = { url, folder: MIGRATIONS }
-      const refuseFile = refuseFileError((code) => `${args.file} cannot be read (${code}).`)
+      const refuseFile = createFileErrorHandler((code) => `${args.file} cannot be read (${code}).`)
       const { made_at: madeAt } = await readBackupHeader(args.file).catch(refuseBackupError).catch(refuseFile)
       const loggedRevocations =
         args.log === undefined
           ? undefined
           : await readLoggedRevocations(selectLinesSince(readLog(args.log), new Date(madeAt))).catch(
-              refuseFileError((code) => `${args.log} cannot be read (${code}).`),
+              createFileErrorHandler((code) => `${args.log} cannot be read (${code}).`),
             )
       const { rows } = await loadBackup({ ...database, app: 'auth', file: args.file }).catch(
         refuseBackupError,
       )
       // Connects as the owner, because the app's role has no rights in the restored database yet. Its URL must lead to
       // the server itself, not to a pooler (docs/scaling.md).
-      const ownerConfig = { ...config, databaseUrl: url, databaseIsPooled: false }
+      const ownerConfig = { ...config, databaseUrl: url, isDatabasePooled: false }
       await using stores = await openStores(ownerConfig, {
         log,
         now,

@@ -16,12 +16,12 @@ beforeAll(async () => {
 })
 afterAll(() => stores[Symbol.asyncDispose]())
 
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 const run = (words: string) => runAuth(words.split(' '), env, () => currentTime)
 const readOutput = async (words: string) => (await run(words)).printed
 
-test('claims list and claims show print no address, and claims revoke ends a claim once', async () => {
-  await using openedStores = await openStores(loadConfig(env), { log: silent, now: () => currentTime })
+test('claims list and claims show print no address, and claims revoke revokes a verification once', async () => {
+  await using openedStores = await openStores(loadConfig(env), { log: silentLog, now: () => currentTime })
   const { agents, verificationAttempts: attempts, verifications } = openedStores
   expect(await readOutput('claims list')).toBe('There are no e-mail verifications.')
   const ids: string[] = []
@@ -38,29 +38,29 @@ test('claims list and claims show print no address, and claims revoke ends a cla
   expect(await readOutput(`claims revoke ${olderId}`)).toBe(
     `Revoked the e-mail verification ${olderId}, and erased its address.`,
   )
-  const again = await run(`claims revoke ${olderId} --json`)
-  expect(again.code).toBe(1)
-  expect(again.errors).toContain('There is no live e-mail verification')
-  expect(JSON.parse(again.printed)).toEqual({ ok: false, reason: again.errors })
-  const listed = await readOutput('claims list --json')
-  expect(JSON.parse(listed)).toMatchObject([
+  const secondRevocation = await run(`claims revoke ${olderId} --json`)
+  expect(secondRevocation.code).toBe(1)
+  expect(secondRevocation.errors).toContain('There is no live e-mail verification')
+  expect(JSON.parse(secondRevocation.printed)).toEqual({ ok: false, reason: secondRevocation.errors })
+  const listOutput = await readOutput('claims list --json')
+  expect(JSON.parse(listOutput)).toMatchObject([
     { registration_id: newerId, status: 'live' },
     { registration_id: olderId, status: 'ended', ended_by: 'operator', ended_at: START.toISOString() },
   ])
-  expect(listed).not.toContain('example.org')
+  expect(listOutput).not.toContain('example.org')
   expect(JSON.parse(await readOutput('claims list --live --limit 1 --json'))).toMatchObject([
     { registration_id: newerId },
   ])
   expect(await readOutput(`claims show ${newerId}`)).toMatch(
     new RegExp(`^cla_[\\w-]{22}  agt_[\\w-]{22}  completed\\n${newerId}  agt_.*  live$`),
   )
-  const shown = await readOutput(`claims show ${olderId} --json`)
-  expect(JSON.parse(shown)).toMatchObject({
+  const showOutput = await readOutput(`claims show ${olderId} --json`)
+  expect(JSON.parse(showOutput)).toMatchObject({
     registration_id: olderId,
     attempt: { state: 'completed' },
     claim: { status: 'ended', ended_by: 'operator' },
   })
-  expect(shown).not.toContain('example.org')
+  expect(showOutput).not.toContain('example.org')
   expect((await run(`claims show clm_${'A'.repeat(22)}`)).errors).toContain(
     'There is no e-mail verification clm_AAA',
   )

@@ -136,6 +136,6 @@ export const formatStatus = (verification: Verification, now: Date) =>
 const formatVerification = (verification: Verification, now: Date) => {
   const status = formatStatus(verification, now)
   const domain = getVerifiedDomain(AgentId.parse(verification.agentId))
-  const checked = domain === undefined ? '' : `  ${domain} ${DOMAIN_CHECKED}`
-  return `${verification.id}  ${verification.agentId}  ${verification.verifiedAt.toISOString()}  ${status}${checked}`
+  const domainText = domain === undefined ? '' : `  ${domain} ${DOMAIN_CHECKED}`
+  return `${verification.id}  ${verification.agentId}  ${verification.verifiedAt.toISOString()}  ${status}${domainText}`
 }

@@ -4,10 +4,10 @@ import {
   type CommandArguments,
   type CommandEntry,
   type CommandParameters,
+  createWholeNumberParser,
   InvalidArgumentError,
   option,
   Refusal,
-  wholeNumber,
 } from '@plainpath/commands'
 import { AgentId } from '@plainpath/domain'
 import type { Log } from '@plainpath/http'
@@ -30,7 +30,7 @@ export interface AuthContext {
   readonly events: AuthEvents
 }
 
-/** Stores that need PostgreSQL only. They revoke no token, since tokens may be in Redis. */
+/** The stores and methods that use only PostgreSQL. None of them revokes a token, because tokens may be in Redis. */
 type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & {
   readonly agents: Pick<Stores['agents'], 'enable' | 'find' | 'list' | 'reencryptNames'>
   readonly urlClients: Pick<
@@ -46,6 +46,7 @@ type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & 
   readonly emergencyRevocations: Pick<Stores['emergencyRevocations'], 'readAudit'>
 }
 
+/** What the handler receives, by what the command opens. `stores` also opens Redis, if its URL is set. */
 interface OpenedStores {
   readonly nothing: object
   readonly database: { readonly config: Config; readonly stores: DatabaseStores }
@@ -54,13 +55,13 @@ interface OpenedStores {
 
 interface AuthCommandEntry<P extends CommandParameters, Opens extends keyof OpenedStores>
   extends CommandEntry<P, AuthContext & OpenedStores[Opens]> {
-  /** Documents that the handler reads the settings itself. A command that opens stores always reads all of them. */
+  /** Set this if the handler reads the settings itself although it opens no stores. Only the help and docs/commands.md use it. */
   readonly settings?: 'all'
   readonly opens?: Opens
   /** True if the command stores encrypted data. The instances must then have the key that it encrypts under. */
   readonly encrypts?: true
   /** Returns the name of the resource to lock, such as an agent; undefined if the arguments need no lock. */
-  readonly changes?: (args: CommandArguments<P>) => string | undefined
+  readonly getLockedResource?: (args: CommandArguments<P>) => string | undefined
 }
 
 /** Longer than in the server: waiting is better than making an operator repeat the command. */
@@ -84,7 +85,7 @@ export function defineCommand<P extends CommandParameters, Opens extends keyof O
       const encrypts = entry.encrypts === true
       await using stores =
         config && (await openStoresFor(opens, config, context, encrypts).catch(refuseUnavailable))
-      const lockedResource = entry.changes?.(args as CommandArguments<P>)
+      const lockedResource = entry.getLockedResource?.(args as CommandArguments<P>)
       await using _lock = config && lockedResource ? await lockResource(config, lockedResource) : undefined
       // `OpenedStores` declares which of these the handler sees.
       const handlerContext: unknown = { ...context, config, stores, args }
@@ -115,7 +116,7 @@ function refuseUnavailable(error: unknown): never {
   if (!isUnavailable(error) && !isRedisUnavailable(error)) throw error
   const { code } = error as NodeJS.ErrnoException
   throw new Refusal(
-    `PostgreSQL or Redis is unavailable${code ? ` (${code})` : ''}. Nothing was stored. Run the same command again.`,
+    `PostgreSQL or Redis is unavailable${code ? ` (${code})` : ''}. Nothing was changed. Run the same command again.`,
   )
 }
 
@@ -138,7 +139,7 @@ export function parseAgentId(text: string): AgentId {
 }
 
 export const limit = option('--limit <number>', 'the maximum number of rows, 1 to 1000', {
-  parse: wholeNumber(1, 1_000),
+  parse: createWholeNumberParser(1, 1_000),
   default: 50,
 })
 

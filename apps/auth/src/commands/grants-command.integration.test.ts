@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => stores[Symbol.asyncDispose]())
 
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 const run = (words: string) => runAuth(words.split(' '), env, () => currentTime)
 const readOutput = async (words: string) => (await run(words)).printed
 const readJson = async (words: string) => JSON.parse(await readOutput(`${words} --json`))
@@ -42,8 +42,8 @@ async function createVerification(
   return attempt.registrationId
 }
 
-test('grants list prints no address, grants revoke ends one grant, revoke-host all at a host', async () => {
-  await using openedStores = await openStores(loadConfig(env), { log: silent, now: () => currentTime })
+test('grants list prints no address, grants revoke revokes one grant, and grants revoke-host all grants at a host', async () => {
+  await using openedStores = await openStores(loadConfig(env), { log: silentLog, now: () => currentTime })
   expect(await readOutput('grants list')).toBe('There are no such grants.')
   const ids: string[] = []
   for (const [index, host] of ['claude.ai', 'claude.ai', 'loopback', 'claude.ai'].entries()) {
@@ -57,14 +57,14 @@ test('grants list prints no address, grants revoke ends one grant, revoke-host a
   const [firstId = '', secondId = '', thirdId = '', fourthId = ''] = ids
   currentTime = at(1_000)
 
-  const listed = await readJson('grants list')
-  expect(listed.map((grant: { registration_id: string }) => grant.registration_id)).toEqual([
+  const listedGrants = await readJson('grants list')
+  expect(listedGrants.map((grant: { registration_id: string }) => grant.registration_id)).toEqual([
     fourthId,
     thirdId,
     secondId,
     firstId,
   ])
-  expect(listed[0]).toEqual({
+  expect(listedGrants[0]).toEqual({
     registration_id: fourthId,
     client_id: expect.stringMatching(/^agt_/),
     app_host: 'claude.ai',
@@ -73,7 +73,7 @@ test('grants list prints no address, grants revoke ends one grant, revoke-host a
     verified_at: at(3).toISOString(),
     expires_at: at(3 + 30 * DAY_MS).toISOString(),
   })
-  expect(JSON.stringify(listed)).not.toContain('example.org')
+  expect(JSON.stringify(listedGrants)).not.toContain('example.org')
   expect(await readOutput('grants list --host loopback')).toMatch(
     new RegExp(`^${thirdId}  agt_[\\w-]{22}  .*  live  loopback  https`),
   )
@@ -83,8 +83,11 @@ test('grants list prints no address, grants revoke ends one grant, revoke-host a
   const revoked = await run(`grants revoke ${firstId}`)
   expect(revoked.printed).toBe(`Revoked the grant ${firstId}, and erased the person's address.`)
   expect(parseSecurityEvents(revoked.errors.split('\n'))).toMatchObject([createEndedEvent(firstId)])
-  const again = await run(`grants revoke ${firstId} --json`)
-  expect([again.code, again.errors]).toEqual([1, expect.stringContaining('There is no live grant')])
+  const secondRevocation = await run(`grants revoke ${firstId} --json`)
+  expect([secondRevocation.code, secondRevocation.errors]).toEqual([
+    1,
+    expect.stringContaining('There is no live grant'),
+  ])
 
   expect(await readJson('grants revoke-host claude.ai --dry-run')).toEqual({
     ok: true,
@@ -93,9 +96,9 @@ test('grants list prints no address, grants revoke ends one grant, revoke-host a
     revoked: 2,
   })
   expect(await readJson('grants list --live')).toHaveLength(3)
-  const ended = await run('grants revoke-host claude.ai --json')
-  expect(JSON.parse(ended.printed)).toEqual({ ok: true, done: true, host: 'claude.ai', revoked: 2 })
-  expect(parseSecurityEvents(ended.errors.split('\n'))).toMatchObject([
+  const hostRevocation = await run('grants revoke-host claude.ai --json')
+  expect(JSON.parse(hostRevocation.printed)).toEqual({ ok: true, done: true, host: 'claude.ai', revoked: 2 })
+  expect(parseSecurityEvents(hostRevocation.errors.split('\n'))).toMatchObject([
     createEndedEvent(fourthId),
     createEndedEvent(secondId),
   ])

@@ -32,7 +32,7 @@ const algorithm = option(
   'the algorithm of the new key (default: that of the signing key)',
   { choices: ['ES256', 'EdDSA'] as const },
 )
-/** The lock that commands hold while they change keys. `keys revoke` does not take it, so no command can block it. */
+/** The lock that commands hold while they change keys. `keys revoke` does not take the lock, so no other command can block it. */
 const KEYS_LOCK = 'the signing keys'
 
 /**
@@ -46,7 +46,7 @@ export const keysCommands = [
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
-    changes: () => KEYS_LOCK,
+    getLockedResource: () => KEYS_LOCK,
     async run({ stores: { keys }, args }) {
       if (args.dryRun) {
         const isSigning = (await keys.view()).ring.keys.some(({ state }) => state === 'signing')
@@ -84,7 +84,7 @@ export const keysCommands = [
     parameters: { algorithm, dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
-    changes: () => KEYS_LOCK,
+    getLockedResource: () => KEYS_LOCK,
     run: (context) =>
       takeStep('generate', context, { algorithm: context.args.algorithm, dryRun: context.args.dryRun }),
   }),
@@ -104,7 +104,7 @@ export const keysCommands = [
     },
     opens: 'database',
     encrypts: true,
-    changes: () => KEYS_LOCK,
+    getLockedResource: () => KEYS_LOCK,
     async run(context) {
       const { now: early, algorithm: chosenAlgorithm, dryRun } = context.args
       const operations = createOperations(context)
@@ -128,20 +128,20 @@ export const keysCommands = [
       const { kid: leakedKid, reason: why, dryRun } = context.args
       const revoked = await operations.revoke(leakedKid, { reason: why, dryRun })
       if (!revoked.ok) throw toRefusal(revoked.error)
-      const appliedChange = 'already' in revoked.value ? undefined : revoked.value
+      const appliedChange = 'unchangedRing' in revoked.value ? undefined : revoked.value
       if (appliedChange && appliedChange.head === undefined)
         return await buildChangeOutput(operations, appliedChange)
       const startedAt = performance.now()
-      const { version } = 'already' in revoked.value ? revoked.value.already : revoked.value.ring
-      const { behind } = await operations.waitForInstances(version)
+      const { version } = 'unchangedRing' in revoked.value ? revoked.value.unchangedRing : revoked.value.ring
+      const { lagging } = await operations.waitForInstances(version)
       // Waits until no API trusts a key set from before the revocation.
       await sleep(context.config.keys.trustMs)
       // Waits until no API caches a response that it verified with such a key set.
       await context.stores.revocationPublisher.publish({ kind: 'everything' })
       const waitedMs = Math.round(performance.now() - startedAt)
-      if (behind.length > 0)
+      if (lagging.length > 0)
         throw new Refusal(
-          `Key ${leakedKid} is revoked, but these instances may still sign with it: ${behind.map(({ host }) => host).join(', ')}. Stop them, then run the same command again.`,
+          `Key ${leakedKid} is revoked, but these instances may still sign with it: ${lagging.map(({ host }) => host).join(', ')}. Stop them, then run the same command again.`,
         )
       const evidence = `After ${waitedMs} ms, no instance signs with the revoked key and no API trusts it.`
       if (!appliedChange)
@@ -158,7 +158,7 @@ export const keysCommands = [
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
-    changes: () => KEYS_LOCK,
+    getLockedResource: () => KEYS_LOCK,
     async run(context) {
       const dryRun = context.args.dryRun
       try {
@@ -226,7 +226,7 @@ function defineStepCommand(name: StepName, summary: string) {
       dryRun: DRY_RUN,
     },
     opens: 'database',
-    changes: () => KEYS_LOCK,
+    getLockedResource: () => KEYS_LOCK,
     run: (context) => takeStep(name, context, { kid: context.args.kid, dryRun: context.args.dryRun }),
   })
 }
@@ -271,8 +271,8 @@ async function buildChangeOutput(
       json: { ok: true, done: false, step: change.step, transitions },
       text: `Would ${change.step}:\n${report.formatTransitions(transitions)}`.trimEnd(),
     }
-  const { live, behind } = await operations.waitForInstances(ring.version)
-  const isAdopted = behind.length === 0
+  const { live, lagging } = await operations.waitForInstances(ring.version)
+  const isAdopted = lagging.length === 0
   return {
     json: {
       ok: isAdopted,

@@ -1,4 +1,4 @@
-import { DRY_RUN, formatCount, option, refuseFileError } from '@plainpath/commands'
+import { createFileErrorHandler, DRY_RUN, formatCount, option } from '@plainpath/commands'
 import { readLog } from '@plainpath/http'
 import {
   type ReplayedRevocations,
@@ -22,7 +22,7 @@ export const replayCommand = defineCommand({
   opens: 'stores',
   async run({ stores, args, now, actor }) {
     const loggedRevocations = await readLoggedRevocations(readLog(args.log)).catch(
-      refuseFileError((code) => `${args.log} cannot be read (${code}).`),
+      createFileErrorHandler((code) => `${args.log} cannot be read (${code}).`),
     )
     const revocationsInLog: ReplayedRevocations = {
       clients: loggedRevocations.clients.size,

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import {
   argument,
+  createFileErrorHandler,
   DRY_RUN,
   flag,
   InvalidArgumentError,
   option,
   Refusal,
-  refuseFileError,
 } from '@plainpath/commands'
 import { holdLock } from '@plainpath/postgres'
 import type { Config } from '../config.ts'
@@ -71,7 +71,7 @@ export const resourceServersCommands = [
           'The client_id must be rs_ followed by 1 to 60 characters of A-Z a-z 0-9 _ -, and the audience must be a URL.',
         )
       await writeFile(args.secretFile, `${secret}\n`, { mode: 0o600, flag: 'wx' }).catch(
-        refuseFileError((code) => `The secret file cannot be written (${code}).`),
+        createFileErrorHandler((code) => `The secret file cannot be written (${code}).`),
       )
       return { text: JSON.stringify([parsed.data], null, 2) }
     },
@@ -139,8 +139,8 @@ export const resourceServersCommands = [
     },
     opens: 'database',
     async run(call) {
-      const { clientId: id, callOff: isCancelled, evenIfUsed, dryRun } = call.args
-      const which = isCancelled ? 'newer' : 'older'
+      const { clientId: id, callOff: removesNewer, evenIfUsed, dryRun } = call.args
+      const which = removesNewer ? 'newer' : 'older'
       const finished = await withChangeLock(call, (operations) =>
         operations.finish(id, { which, evenIfUsed, dryRun }),
       )
@@ -159,14 +159,14 @@ export const resourceServersCommands = [
 const describeInstances = (hosts: readonly string[], label: string) =>
   hosts.length > 0 ? `${label}: ${hosts.join(', ')}` : 'No instance of the server is running.'
 
-interface Call {
+interface CommandCall {
   readonly config: Config
   readonly stores: { readonly resourceServerFollowers: ResourceServerFollowerStore }
   readonly events: AuthEvents
   readonly args: { readonly serversFile?: string | undefined; readonly timeout?: number | undefined }
 }
 
-function createOperations({ config, stores, events, args }: Call): CredentialOperations {
+function createOperations({ config, stores, events, args }: CommandCall): CredentialOperations {
   const isCopy = args.serversFile !== undefined
   return createCredentialOperations({
     servedFile: config.resourceServersFile,
@@ -192,7 +192,7 @@ const FILE_CALLS: ReadonlySet<unknown> = new Set(['open', 'rename', 'write', 'fs
  * @throws {Refusal} if another command has the lock, or if a file cannot be read or written
  */
 async function withChangeLock<T>(
-  call: Call,
+  call: CommandCall,
   change: (operations: CredentialOperations) => Promise<T>,
 ): Promise<T> {
   await using lock = await holdLock(call.config.sessionDatabaseUrl, 'plainpath resource servers')

@@ -55,8 +55,8 @@ export const stopCommands = [
       dryRun: flag('--dry-run', 'print what would be revoked, without revoking it'),
     },
     opens: 'stores',
-    // Only a revocation for one client takes a lock. No other command can cause the refusal of the others.
-    changes: ({ client }) => client,
+    // Only a revocation for one client takes a lock. The other revocations take none, so that no command can block them.
+    getLockedResource: ({ client }) => client,
     async run({ config, stores, args, actor }) {
       const scope = selectScope(args)
       if ((await stores.keyFollowers.findLastTokenStore()) === undefined)
@@ -68,7 +68,7 @@ export const stopCommands = [
       await using canary = args.dryRun
         ? undefined
         : await storeCanary({ db: stores.db, tokens, keys: stores.keys, leaseMs }, scope)
-      const result = await revokeInEmergency(
+      const revocation = await revokeInEmergency(
         { emergencyRevocations, tokens, revocationPublisher, by: actor },
         scope,
         {
@@ -76,10 +76,10 @@ export const stopCommands = [
           dryRun: args.dryRun,
         },
       ).catch(refuseUnconfirmed)
-      if (!result.ok) throw new Refusal(result.error)
+      if (!revocation.ok) throw new Refusal(revocation.error)
       const instances = await canary?.prove()
       const evidence: Evidence = {
-        ...result.value,
+        ...revocation.value,
         scope,
         tokenStore: stores.redis ? 'Redis' : 'PostgreSQL',
         instances,

@@ -21,7 +21,7 @@ const Connection = z.object({
 })
 export type Connection = Readonly<z.infer<typeof Connection>>
 
-const Row = createRowReader(Connection)
+const ConnectionRow = createRowReader(Connection)
 
 /**
  * The credential version of every usable connection. A connection has no credentials to replace, so a higher version means that
@@ -56,8 +56,8 @@ export async function insertConnection(
 
 export interface ConnectionStore {
   /**
-   * Creates the agent of a connection whose person has not proven their address yet. It expires after an hour unless the
-   * sign-in is finished.
+   * Creates the agent of a connection whose person has not proven their address yet. The connection expires after an hour
+   * unless the sign-in is finished.
    */
   begin(app: ConnectedApp, now: Date): Promise<AgentId>
   /**
@@ -67,8 +67,8 @@ export interface ConnectionStore {
    */
   find(agentId: string, now: Date): Promise<Connection | undefined>
   /**
-   * Revokes a connection by revoking its verification, and notifies the person by mail unless it had already ended. When this
-   * returns, no API accepts a token of the connection.
+   * Revokes a connection by revoking its verification, and notifies the person by mail unless the verification had already
+   * ended. When this returns, no API accepts a token of the connection.
    *
    * @param by `agent` if the app gave up the connection, `reused` if a code or refresh token was used twice
    * @returns false if there is no such connection, or it had already ended
@@ -89,14 +89,14 @@ export function createConnectionStore(deps: {
 
     async find(agentId, now) {
       const { rows } = await db.query(
-        `select ${Row.columns} from (
+        `select ${ConnectionRow.columns} from (
            select agents.id as agent_id, app_client_id, app_host, claims.id as verification_id, claims.expires_at
            from agents join claims on claims.agent_id = agents.id and ended_at is null and claims.expires_at > $2
            where agents.id = $1 and status = 'active' and generation = ${CONNECTION_CREDENTIAL_VERSION}
              and app_client_id is not null) connection`,
         [agentId, now],
       )
-      return rows[0] && Row.parse(rows[0])
+      return rows[0] && ConnectionRow.parse(rows[0])
     },
 
     async revoke(agentId, by, now) {

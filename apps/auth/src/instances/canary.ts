@@ -21,7 +21,7 @@ const REQUEST_PATTERN = /^([\w-]{1,40}) ([\w-]{43})$/
  *
  * @param requestId a unique id of 1 to 40 letters, digits, `_` and `-`
  */
-export async function requestCanary(db: Database, requestId: string, hash: Buffer): Promise<void> {
+export async function requestCanaryReports(db: Database, requestId: string, hash: Buffer): Promise<void> {
   await db.query('select pg_notify($1, $2)', [CANARY_CHANNEL, `${requestId} ${hash.toString('base64url')}`])
 }
 
@@ -65,7 +65,7 @@ export function createCanaryListener(
  *
  * @returns undefined if the report is missing, or belongs to another request
  */
-export function readCanary(report: string | undefined, requestId: string): CanaryState | undefined {
+export function readCanaryState(report: string | undefined, requestId: string): CanaryState | undefined {
   const [reportedId, state] = report?.split(' ') ?? []
   if (reportedId !== requestId) return undefined
   return state === 'active' || state === 'inactive' ? state : undefined

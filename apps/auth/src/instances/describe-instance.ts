@@ -8,7 +8,7 @@ import { ensureRedisId, toTokenStoreSettings } from '../tokens/token-store-ident
  * Creates the function that describes this instance in each of its reports. The function reads the Redis id each time, since a
  * Redis that lost its data gets a new id. While Redis is unavailable, it returns the last id.
  *
- * @throws if Redis is unavailable now
+ * @throws if Redis is unavailable when this function is called
  */
 export async function createInstanceDescriber(
   settings: {
@@ -20,12 +20,12 @@ export async function createInstanceDescriber(
 ): Promise<() => Promise<InstanceDescription>> {
   const { origin, redisUrl, sealingKeys } = settings
   const store = toTokenStoreSettings(redisUrl, redisPrefix)
-  const common = { release: API_VERSION, origin, kekIds: [...sealingKeys.ids] }
+  const commonMembers = { release: API_VERSION, origin, kekIds: [...sealingKeys.ids] }
   if (!redis || store.kind === 'postgresql')
-    return async () => ({ ...common, tokenStore: { kind: 'postgresql' } })
+    return async () => ({ ...commonMembers, tokenStore: { kind: 'postgresql' } })
   let redisId = await ensureRedisId(redis, redisPrefix)
   return async () => {
     redisId = await ensureRedisId(redis, redisPrefix).catch(() => redisId)
-    return { ...common, tokenStore: { ...store, id: redisId } }
+    return { ...commonMembers, tokenStore: { ...store, id: redisId } }
   }
 }

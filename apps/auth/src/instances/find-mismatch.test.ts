@@ -25,7 +25,7 @@ const INSTANCE: InstanceReport = {
 /** Commands that match the instances, each by the changes to `TARGET`, the reports, and the last token store. */
 const MATCHES: Record<string, [Partial<CommandTarget>, InstanceReport[], TokenStoreIdentity?]> = {
   'the Redis of the instances, under another address': [{}, [INSTANCE, INSTANCE]],
-  'a service of which no instance has ever run': [{}, []],
+  'a service that has never had an instance': [{}, []],
   'instances of an earlier release, which report nothing': [{}, [{ host: 'auth-1:7' }], REDIS],
   'PostgreSQL, which the instances use too': [
     { tokens: { settings: { kind: 'postgresql' }, redisId: undefined } },
@@ -47,13 +47,13 @@ const MISMATCHES: Record<
   string,
   [Partial<CommandTarget>, InstanceReport[], TokenStoreIdentity | undefined, RegExp]
 > = {
-  'a command with PostgreSQL beside an instance with Redis': [
+  'a command with PostgreSQL and an instance with Redis': [
     { tokens: { settings: { kind: 'postgresql' }, redisId: undefined } },
     [INSTANCE],
     undefined,
     /AUTH_REDIS_URL is not set/,
   ],
-  'a command with Redis beside an instance with PostgreSQL': [
+  'a command with Redis and an instance with PostgreSQL': [
     {},
     [{ ...INSTANCE, tokenStore: { kind: 'postgresql' } }],
     undefined,
@@ -65,7 +65,7 @@ const MISMATCHES: Record<
     undefined,
     /^auth-2:7 .*another Redis/,
   ],
-  'a Redis without an id beside a running instance': [
+  'a Redis without an id while an instance is running': [
     { tokens: { settings: { ...SETTINGS, address: 'redis:6379' }, redisId: undefined } },
     [INSTANCE],
     undefined,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createCanaryReport, readCanary } from './canary.ts'
+import { createCanaryReport, readCanaryState } from './canary.ts'
 import { assessInstance, type InstanceProof, isProven } from './prove-revocation.ts'
 
 const HASH = Buffer.alloc(32, 7)
@@ -39,10 +39,10 @@ test('reports whether the requested token is found, and reads a report only for 
   const find = async (hash: Buffer) => void requestedHashes.push(hash)
   const report = await createCanaryReport(PAYLOAD, find)
   expect(requestedHashes).toEqual([HASH])
-  expect(readCanary(report, 'q1')).toBe('inactive')
-  expect(readCanary(await createCanaryReport(PAYLOAD, async () => ({})), 'q1')).toBe('active')
-  expect(readCanary(report, 'q2')).toBeUndefined()
-  expect(readCanary(undefined, 'q1')).toBeUndefined()
+  expect(readCanaryState(report, 'q1')).toBe('inactive')
+  expect(readCanaryState(await createCanaryReport(PAYLOAD, async () => ({})), 'q1')).toBe('active')
+  expect(readCanaryState(report, 'q2')).toBeUndefined()
+  expect(readCanaryState(undefined, 'q1')).toBeUndefined()
 })
 
 test.for(['', 'q1', 'q1 short', `${PAYLOAD} more`, `q 1 ${PAYLOAD}`])(

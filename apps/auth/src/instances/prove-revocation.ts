@@ -11,7 +11,7 @@ import type { Follower } from '../keys/key-follower-store.ts'
 import type { RingView } from '../keys/key-store.ts'
 import type { RevocationScope } from '../tokens/emergency-revocation-store.ts'
 import { CANARY_AUDIENCE, type TokenCutoff, type TokenStore } from '../tokens/token-store.ts'
-import { type CanaryState, readCanary, requestCanary } from './canary.ts'
+import { type CanaryState, readCanaryState, requestCanaryReports } from './canary.ts'
 
 /** The result for one instance after a revocation. */
 export interface InstanceProof {
@@ -93,7 +93,7 @@ export interface Canary extends AsyncDisposable {
  */
 export async function storeCanary(deps: CanaryDeps, scope: RevocationScope): Promise<Canary | undefined> {
   const { db, tokens, keys, leaseMs } = deps
-  const agent = await findAgent(db, scope)
+  const agent = await findAffectedAgent(db, scope)
   if (!agent) return undefined
   const hash = randomBytes(32)
   const { now } = await keys.view()
@@ -114,17 +114,17 @@ export async function storeCanary(deps: CanaryDeps, scope: RevocationScope): Pro
     for (let requestedAt = Number.NEGATIVE_INFINITY; ; await sleep(POLL_MS)) {
       if (performance.now() - requestedAt >= REPEAT_INTERVAL_MS) {
         requestedAt = performance.now()
-        await requestCanary(db, requestId, hash)
+        await requestCanaryReports(db, requestId, hash)
       }
       const view = await keys.view()
       for (const { instanceId, canary } of view.followers) {
-        const canaryState = readCanary(canary, requestId)
+        const canaryState = readCanaryState(canary, requestId)
         if (canaryState) states.set(instanceId, canaryState)
       }
       const isLive = ({ seenAt }: Follower) => seenAt.getTime() + leaseMs > view.now.getTime()
-      const isMissing = (follower: Follower) =>
+      const isReportMissing = (follower: Follower) =>
         isLive(follower) && follower.release !== undefined && !states.has(follower.instanceId)
-      if (!view.followers.some(isMissing) || performance.now() > deadline)
+      if (!view.followers.some(isReportMissing) || performance.now() > deadline)
         return { states, followers: view.followers, isLive }
     }
   }
@@ -152,29 +152,32 @@ export async function storeCanary(deps: CanaryDeps, scope: RevocationScope): Pro
 
 /**
  * Chooses the canary's time of issue, so that the canary is valid before the revocation and revoked by it. If an earlier
- * revocation already covers the same tokens, no canary can be both. It is then issued now: it stays valid, and proves only that
- * the instances use this store.
+ * revocation already covers the same tokens, no canary can be both. The canary is then issued now, stays valid, and
+ * proves only that the instances use this store.
  */
 function planCanary(
   scope: RevocationScope,
   { issuedBefore }: TokenCutoff,
   now: Date,
 ): { readonly issuedAt: Date; readonly expected: CanaryState } {
-  const wholeSecond = new Date(Math.floor(now.getTime() / 1_000) * 1_000)
-  if (scope.kind !== 'issued-before') return { issuedAt: wholeSecond, expected: 'inactive' }
+  const currentSecond = new Date(Math.floor(now.getTime() / 1_000) * 1_000)
+  if (scope.kind !== 'issued-before') return { issuedAt: currentSecond, expected: 'inactive' }
   const issuedAt = new Date(scope.at.getTime() - 1_000)
   return issuedBefore !== undefined && issuedAt < issuedBefore
-    ? { issuedAt: wholeSecond, expected: 'active' }
+    ? { issuedAt: currentSecond, expected: 'active' }
     : { issuedAt, expected: 'inactive' }
 }
 
-const Agent = z.object({ id: z.custom<AgentId>((id) => typeof id === 'string'), credentialVersion: z.int() })
+const CanaryAgent = z.object({
+  id: z.custom<AgentId>((id) => typeof id === 'string'),
+  credentialVersion: z.int(),
+})
 
 /** Finds an active agent whose tokens the revocation revokes. */
-async function findAgent(db: Database, scope: RevocationScope) {
+async function findAffectedAgent(db: Database, scope: RevocationScope) {
   const { rows } = await db.query(
     `select id, generation as "credentialVersion" from agents where status = 'active' and ($1::text is null or id = $1) limit 1`,
     [scope.kind === 'client' ? scope.clientId : null],
   )
-  return rows[0] && Agent.parse(rows[0])
+  return rows[0] && CanaryAgent.parse(rows[0])
 }

@@ -5,7 +5,7 @@ import { generateKeyPair, SigningAlgorithm } from './signing-key.ts'
 
 /**
  * The number of signatures to verify. An ES256 signature consists of two numbers. One number in 256 is a byte shorter than the
- * others, and one in 65,536 is two bytes shorter. All EdDSA signatures have the same length.
+ * others, so 2,000 signatures contain several short ones. All EdDSA signatures have the same length.
  */
 const SIGNATURE_COUNTS = { ES256: 2_000, EdDSA: 200 }
 /** How many verifications run concurrently, since each waits for a thread. */

@@ -55,7 +55,7 @@ export const signProof = (
   { instanceId, ringVersion }: { instanceId: string; ringVersion: number },
 ): string => createJwsSigner(key, PROOF_TYPE)({ ring_version: ringVersion, sub: instanceId })
 
-/** Verifies that this instance signed the proof with this key, at this version of the ring. */
+/** Verifies that the given instance signed the proof with this key, at this version of the ring. */
 export async function verifyProof(
   proof: string,
   key: PublicJwk,

@@ -12,7 +12,8 @@ const createEntry = (ringVersion: number): KeyAuditEntry => ({
 })
 function createChain(length: number): AuditRow[] {
   const rows: AuditRow[] = []
-  for (let n = 1; n <= length; n += 1) rows.push(buildNextRow(rows.at(-1), createEntry(n)))
+  for (let ringVersion = 1; ringVersion <= length; ringVersion += 1)
+    rows.push(buildNextRow(rows.at(-1), createEntry(ringVersion)))
   return rows
 }
 const encodeHead = (rows: readonly AuditRow[]) => rows.at(-1)?.hash.toString('base64url') ?? ''

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Actor, type AuditRow, type VerifiedRows, verifyRows } from '../audit/audit-chain.ts'
 import { KeyState } from './signing-key.ts'
 
-/** The audit entry for a change of the ring, in its hashed form. */
+/** The audit entry for a change of the ring, in the form that is hashed. */
 export const KeyAuditEntry = z.strictObject({
   at: z.iso.datetime(),
   by: Actor,

@@ -27,13 +27,13 @@ const advance = (state: KeyFollowerState, event: KeyFollowerEvent) =>
   advanceKeyFollower(state, event, LEASE_MS)
 const startPoll = (state: KeyFollowerState, now: number) =>
   advance(state, { kind: 'poll-started', now }).state
-const ringRead = (version: number) => ({ kind: 'ring-read', ring: createRing(version) }) as const
-const ringAdopted = (version: number) =>
+const createRingRead = (version: number) => ({ kind: 'ring-read', ring: createRing(version) }) as const
+const createRingAdopted = (version: number) =>
   ({ kind: 'ring-adopted', ring: createRing(version), proof: `proof ${version}` }) as const
-const pollFailed = (error: unknown) => ({ kind: 'poll-failed', error }) as const
+const createPollFailed = (error: unknown) => ({ kind: 'poll-failed', error }) as const
 const createUnavailableError = () =>
   Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
-const auditRead = (ringVersion: number) =>
+const createAuditRead = (ringVersion: number) =>
   ({
     kind: 'audit-read',
     ringVersion,
@@ -46,9 +46,9 @@ function findPollReport(state: KeyFollowerState, now: number) {
 }
 /** Creates the state of an instance that adopted this version, announced it, and read it again at 0. */
 function createFollowingState(version: number) {
-  const adoptedState = advance(startPoll(INITIAL_STATE, 0), ringAdopted(version)).state
-  const { state } = advance(adoptedState, auditRead(version))
-  return advance(startPoll(state, 0), ringRead(version)).state
+  const adoptedState = advance(startPoll(INITIAL_STATE, 0), createRingAdopted(version)).state
+  const { state } = advance(adoptedState, createAuditRead(version))
+  return advance(startPoll(state, 0), createRingRead(version)).state
 }
 const listEffects = (step: ReturnType<typeof advance>) =>
   step.effects.map((effect) => (effect.kind === 'log' ? effect.message : effect.kind))
@@ -60,9 +60,9 @@ test('begins a poll with a report, and then reads the ring', () => {
 })
 
 test('adopts a new ring first, then reads its audit, then reports it', () => {
-  const readStep = advance(startPoll(createFollowingState(1), 10), ringRead(2))
+  const readStep = advance(startPoll(createFollowingState(1), 10), createRingRead(2))
   expect(readStep.effects).toEqual([{ kind: 'adopt-ring', ring: createRing(2) }])
-  const adoptionStep = advance(readStep.state, ringAdopted(2))
+  const adoptionStep = advance(readStep.state, createRingAdopted(2))
   expect(listEffects(adoptionStep)).toEqual(['read-audit', 'adopted the key ring', 'report'])
   expect(findPollReport(adoptionStep.state, 11)).toEqual({
     ringVersion: 2,
@@ -78,18 +78,18 @@ test.for([
 ] as const)('an instance %s announces that it signs, and signs after the next read', ([, state, effects]) => {
   expect(findPollReport(state, LEASE_MS)).toEqual(SIGNS_NOTHING)
   const pollingState = startPoll(state, LEASE_MS)
-  const firstRead = advance(pollingState, state.ring ? ringRead(1) : ringAdopted(1))
+  const firstRead = advance(pollingState, state.ring ? createRingRead(1) : createRingAdopted(1))
   expect(listEffects(firstRead)).toEqual(effects)
   expect(hasLease(firstRead.state, LEASE_MS)).toBe(false)
   expect(findPollReport(firstRead.state, LEASE_MS)).toMatchObject({ ringVersion: 1, signingKid: getKid(1) })
-  const secondRead = advance(startPoll(firstRead.state, LEASE_MS), ringRead(1))
+  const secondRead = advance(startPoll(firstRead.state, LEASE_MS), createRingRead(1))
   expect(hasLease(secondRead.state, LEASE_MS)).toBe(true)
-  const failedRead = advance(startPoll(firstRead.state, LEASE_MS), pollFailed(createUnavailableError()))
+  const failedRead = advance(startPoll(firstRead.state, LEASE_MS), createPollFailed(createUnavailableError()))
   expect(findPollReport(failedRead.state, LEASE_MS)).toEqual(SIGNS_NOTHING)
 })
 
 test('extends the lease from the start of the poll when it reads the same ring again', () => {
-  const step = advance(startPoll(createFollowingState(1), 60), ringRead(1))
+  const step = advance(startPoll(createFollowingState(1), 60), createRingRead(1))
   expect(listEffects(step)).toEqual([])
   expect([hasLease(step.state, 159), hasLease(step.state, 160)]).toEqual([true, false])
 })
@@ -104,13 +104,13 @@ test('adopts another set of published keys under the same version', () => {
 
 test('only logs when the database is unavailable', () => {
   const state = startPoll(createFollowingState(1), 50)
-  const step = advance(state, pollFailed(createUnavailableError()))
+  const step = advance(state, createPollFailed(createUnavailableError()))
   expect(step.state).toBe(state)
   expect(listEffects(step)).toEqual(['the key ring could not be read'])
 })
 
 test('logs an unreadable row once, and extends the lease', () => {
-  const failure = pollFailed(new UnreadableKey('kid-2', 1))
+  const failure = createPollFailed(new UnreadableKey('kid-2', 1))
   const step = advance(startPoll(createFollowingState(1), 50), failure)
   expect(listEffects(step)).toEqual(['signing keys cannot be read: this instance is not ready'])
   expect(hasLease(step.state, 149)).toBe(true)
@@ -119,34 +119,40 @@ test('logs an unreadable row once, and extends the lease', () => {
 })
 
 test('does not extend the lease when a row of a newer ring is unreadable', () => {
-  const { state } = advance(startPoll(createFollowingState(1), 50), pollFailed(new UnreadableKey('kid-2', 2)))
+  const { state } = advance(
+    startPoll(createFollowingState(1), 50),
+    createPollFailed(new UnreadableKey('kid-2', 2)),
+  )
   expect(hasLease(state, LEASE_MS)).toBe(false)
 })
 
 test('does not show the error of an unusable ring in the status', () => {
-  const step = advance(createFollowingState(1), pollFailed(new Error('value of a secret')))
+  const step = advance(createFollowingState(1), createPollFailed(new Error('value of a secret')))
   expect(listEffects(step)).toEqual(['the key ring cannot be used: this instance is not ready'])
   expect(toStatus(step.state).problem).toBe('the key ring cannot be used')
 })
 
 test('reports the ring again once a problem is solved', () => {
-  const { state } = advance(startPoll(createFollowingState(1), 50), pollFailed(new UnreadableKey('kid-2', 1)))
+  const { state } = advance(
+    startPoll(createFollowingState(1), 50),
+    createPollFailed(new UnreadableKey('kid-2', 1)),
+  )
   expect(findPollReport(state, 60)?.problem).toContain('kid-2')
-  const recovered = advance(startPoll(state, 60), ringRead(1))
+  const recovered = advance(startPoll(state, 60), createRingRead(1))
   expect(listEffects(recovered)).toEqual(['the key ring can be read again', 'report'])
   expect(findPollReport(recovered.state, 61)?.problem).toBeUndefined()
 })
 
 test('reads the last row of the audit again if it could not be read', () => {
-  const { state } = advance(startPoll(createFollowingState(1), 10), ringAdopted(2))
+  const { state } = advance(startPoll(createFollowingState(1), 10), createRingAdopted(2))
   const failedRead = advance(state, { kind: 'audit-read-failed', error: createUnavailableError() })
   expect(toStatus(failedRead.state)).toMatchObject({ audit: { number: 1 }, audit_unread: true })
-  const nextPoll = advance(startPoll(failedRead.state, 20), ringRead(2))
+  const nextPoll = advance(startPoll(failedRead.state, 20), createRingRead(2))
   expect(listEffects(nextPoll)).toEqual(['read-audit'])
-  const auditedState = advance(nextPoll.state, auditRead(2)).state
+  const auditedState = advance(nextPoll.state, createAuditRead(2)).state
   expect(toStatus(auditedState)).toMatchObject({ audit: { number: 2 } })
   expect(toStatus(auditedState)).not.toHaveProperty('audit_unread')
-  expect(listEffects(advance(startPoll(auditedState, 30), ringRead(2)))).toEqual([])
+  expect(listEffects(advance(startPoll(auditedState, 30), createRingRead(2)))).toEqual([])
 })
 
 /** Creates one of several instances of a simulated database. Other instances can run between any two effects of its poll. */
@@ -166,7 +172,7 @@ function createInstance(instanceId: string, world: World) {
       effect.kind === 'read-ring' || (effect.kind === 'report' && !(failure instanceof UnreadableKey))
     if (failure !== undefined && canFail) {
       pendingEffects = []
-      return handle(pollFailed(failure))
+      return handle(createPollFailed(failure))
     }
     if (effect.kind === 'report') {
       const reportedAt = new Date(world.now)
@@ -178,9 +184,9 @@ function createInstance(instanceId: string, world: World) {
         seenAt: reportedAt,
       })
     }
-    if (effect.kind === 'read-ring') handle(ringRead(world.version))
+    if (effect.kind === 'read-ring') handle(createRingRead(world.version))
     if (effect.kind === 'adopt-ring') handle({ kind: 'ring-adopted', ring: effect.ring, proof: 'proof' })
-    if (effect.kind === 'read-audit') handle(auditRead(effect.ringVersion))
+    if (effect.kind === 'read-audit') handle(createAuditRead(effect.ringVersion))
   }
   /** Returns the version of the ring by which this instance signs; undefined if it may not sign. */
   const getSigningVersion = () => (hasLease(state, world.now) ? state.ring?.version : undefined)
@@ -206,7 +212,7 @@ const action = fc.oneof(
 )
 const POLICY = { verifierCacheMs: 0, pollMs: 0, overlapMs: 0, signingPeriodMs: 0, leaseMs: LEASE_MS }
 
-test('no instance signs by an older ring once no follower lags behind, wherever an instance paused', () => {
+test('no instance signs by an older ring once no follower lags behind, wherever an instance pauses', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
       const world: World = { now: 0, version: 1, followers: new Map() }

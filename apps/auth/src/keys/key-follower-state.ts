@@ -116,11 +116,11 @@ export function advanceKeyFollower(
         state.ring?.version === ring.version && isDeepStrictEqual(state.ring.keys, ring.keys)
       if (!isUnchanged) return { state, effects: [{ kind: 'adopt-ring', ring }] }
       const hasRecovered = state.problem !== undefined
-      return afterRead(state, hasRecovered ? 'the key ring can be read again' : undefined, leaseMs)
+      return handleRead(state, hasRecovered ? 'the key ring can be read again' : undefined, leaseMs)
     }
     case 'ring-adopted': {
       const adoptedState = { ...state, ring: { ...event.ring, proof: event.proof } }
-      return afterRead(adoptedState, 'adopted the key ring', leaseMs)
+      return handleRead(adoptedState, 'adopted the key ring', leaseMs)
     }
     case 'audit-read': {
       const auditedState = { ...state, auditedRingVersion: event.ringVersion }
@@ -137,14 +137,14 @@ export function advanceKeyFollower(
         effects: [log('warn', 'the end of the key audit could not be read', { error: event.error })],
       }
     case 'poll-failed':
-      return afterFailure(state, event.error, leaseMs)
+      return handleFailure(state, event.error, leaseMs)
   }
 }
 
 /**
  * Renews the lease after a successful read, if this instance had reported before the read that it signs. A command that changes
- * the ring then waits for this instance, unless this instance has already read the change. Without such a report, as at startup
- * and after a lease has expired, the instance announces that it signs, and polls again.
+ * the ring then waits for this instance, unless this instance has already read the change. If the poll made no such report, as
+ * at startup and after a lease has expired, the instance announces that it signs, and polls again.
  *
  * Reads the last row of the audit after each change of the ring, and at later polls until that succeeds. Its head is then in the
  * log, where the owner of the database cannot alter it. This happens before the report, since an operator may look for the head as
@@ -152,7 +152,7 @@ export function advanceKeyFollower(
  *
  * @param change what has changed since the last poll, as a log message; undefined if nothing has. Every change is also reported
  */
-function afterRead(
+function handleRead(
   state: KeyFollowerState,
   change: 'adopted the key ring' | 'the key ring can be read again' | undefined,
   leaseMs: number,
@@ -177,7 +177,7 @@ const renewLease = ({ lastPoll, leaseExpiresAt }: KeyFollowerState, leaseMs: num
   mustAnnounceSigning: !lastPoll.wasSigningReported,
 })
 
-function afterFailure(state: KeyFollowerState, error: unknown, leaseMs: number): KeyFollowerStep {
+function handleFailure(state: KeyFollowerState, error: unknown, leaseMs: number): KeyFollowerStep {
   if (isUnavailable(error))
     return { state, effects: [log('warn', 'the key ring could not be read', { error })] }
   const isUnreadable = error instanceof UnreadableKey

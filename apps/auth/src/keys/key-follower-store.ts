@@ -31,7 +31,7 @@ export type Follower = Readonly<z.infer<typeof Follower>>
 const FollowerRow = createRowReader(Follower)
 
 /** A report, which each instance writes at each poll. */
-type Report = Omit<Follower, 'followedAt' | 'seenAt' | 'canary' | keyof InstanceDescription> &
+type FollowerReport = Omit<Follower, 'followedAt' | 'seenAt' | 'canary' | keyof InstanceDescription> &
   InstanceDescription
 
 /** Reads the instances that reported within the last hour, sorted by host. */
@@ -44,7 +44,7 @@ export async function readFollowers(db: Database): Promise<Follower[]> {
 
 /** The store in which every instance reports its signing key and describes itself. Times come from the database clock. */
 export interface KeyFollowerStore {
-  report(report: Report): Promise<void>
+  report(report: FollowerReport): Promise<void>
   /** Stores an instance's report on a canary. */
   reportCanary(instanceId: string, canary: string): Promise<void>
   /** Finds the token store that an instance reported last; undefined before the first report. */
@@ -57,16 +57,16 @@ export function createKeyFollowerStore(db: Database): KeyFollowerStore {
   return {
     async report(report) {
       await db.query(
-        `with used as (
+        `with token_store_update as (
            update token_store_in_use set token_store = $9::jsonb, reported_at = clock_timestamp()
            where token_store is distinct from $9::jsonb)
-         insert into key_followers as known
+         insert into key_followers as existing
            (instance_id, host, ring_version, signing_kid, proof, problem, followed_at, seen_at,
             release, origin, token_store, kek_ids)
          values ($1, $2, $3, $4, $5, $6, clock_timestamp(), clock_timestamp(), $7, $8, $9, $10)
          on conflict (instance_id) do update set
            ring_version = $3, signing_kid = $4, proof = $5, problem = $6, seen_at = excluded.seen_at, token_store = $9,
-           followed_at = case when known.ring_version = $3 then known.followed_at else excluded.followed_at end`,
+           followed_at = case when existing.ring_version = $3 then existing.followed_at else excluded.followed_at end`,
         [
           report.instanceId,
           report.host,

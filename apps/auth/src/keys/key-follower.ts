@@ -160,20 +160,23 @@ async function readAudit(store: KeyFollowerDeps['keys'], ringVersion: number): P
  *
  * @returns the function that updates them
  */
-export function createKeyMetrics(metrics: Pick<Metrics, 'gauge'>): (status: KeyFollowerStatus) => void {
-  const setVersion = metrics.gauge('key_ring_version', 'Version of the key ring that this instance follows')
-  const setSigningKey = metrics.gauge('signing_key', 'The key that this instance signs with', ['kid'])
-  const setSigningSince = metrics.gauge(
+export function createKeyMetrics(metrics: Pick<Metrics, 'createGauge'>): (status: KeyFollowerStatus) => void {
+  const setVersion = metrics.createGauge(
+    'key_ring_version',
+    'Version of the key ring that this instance follows',
+  )
+  const setSigningKey = metrics.createGauge('signing_key', 'The key that this instance signs with', ['kid'])
+  const setSigningSince = metrics.createGauge(
     'signing_key_since_seconds',
     'When that key began to sign, in Unix time',
   )
-  const setReadable = metrics.gauge('key_ring_readable', '1 when this instance can read every key')
-  const setAuditNumber = metrics.gauge(
+  const setReadable = metrics.createGauge('key_ring_readable', '1 when this instance can read every key')
+  const setAuditNumber = metrics.createGauge(
     'key_audit_number',
     'Number of the last row of the key audit, and its hash',
     ['head'],
   )
-  const setAuditReadable = metrics.gauge(
+  const setAuditReadable = metrics.createGauge(
     'key_audit_readable',
     '1 when the end of the key audit could be read after the last change',
   )

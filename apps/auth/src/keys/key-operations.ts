@@ -38,8 +38,8 @@ import {
 import { generateKeyPair, type SigningAlgorithm } from './signing-key.ts'
 
 /**
- * Creates the first signing key, unless a key signs already. If several callers do so concurrently, exactly one succeeds. If
- * the ring has keys but still its first version, they are older than the audit, and are added to it.
+ * Creates the first signing key, unless a key already signs. If several callers do so concurrently, exactly one succeeds. If
+ * the ring has keys but is still at version 1, the keys are older than the audit, and are added to it.
  *
  * @returns the kid of the new key; undefined if none was created
  */
@@ -73,7 +73,7 @@ export interface StepOptions {
 interface AdoptionStatus {
   readonly live: readonly Follower[]
   /** The live instances that still sign by an older ring. */
-  readonly behind: readonly Follower[]
+  readonly lagging: readonly Follower[]
 }
 
 const POLL_MS = 50
@@ -97,12 +97,12 @@ export interface KeyOperations {
   /**
    * Revokes a key immediately. If it was signing, its successor or a new key signs.
    *
-   * @returns the change, or in `already` the current ring if the key had been revoked before
+   * @returns the change, or in `unchangedRing` the current ring if the key had been revoked before
    */
   revoke(
     kid: string,
     options: { reason: string; dryRun?: boolean | undefined },
-  ): Promise<Result<AppliedChange | { readonly already: KeyRing }, KeyRefusal>>
+  ): Promise<Result<AppliedChange | { readonly unchangedRing: KeyRing }, KeyRefusal>>
   /**
    * Waits until every signing instance has adopted this version of the ring or a later one. An instance that stops reporting does
    * not count once its lease has expired. After the lease, the poll interval and 5 s, the wait ends in any case.
@@ -148,7 +148,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
     async revoke(kid, options) {
       const { ring } = await keys.view()
       const key = ring.keys.find((candidate) => candidate.kid === kid)
-      if (key?.state === 'revoked') return ok({ already: ring })
+      if (key?.state === 'revoked') return ok({ unchangedRing: ring })
       const successor = generateKeyPair(key?.algorithm ?? 'ES256')
       return keys.update(
         by,
@@ -164,9 +164,9 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
       for (;;) {
         const view = await keys.view()
         const circumstances = toCircumstances(view)
-        const behind = findLaggingInstances({ version }, circumstances)
+        const lagging = findLaggingInstances({ version }, circumstances)
         const live = view.followers.filter((follower) => isLive(follower, circumstances))
-        if (behind.length === 0 || performance.now() > deadline) return { live, behind }
+        if (lagging.length === 0 || performance.now() > deadline) return { live, lagging }
         await sleep(POLL_MS)
       }
     },

@@ -23,7 +23,7 @@ function formatTable(head: readonly string[], rows: readonly (readonly string[])
   return [head, ...rows].map(formatLine).join('\n')
 }
 
-const UNITS = [
+const DURATION_UNITS = [
   [86_400_000, 'd'],
   [3_600_000, 'h'],
   [60_000, 'min'],
@@ -31,7 +31,7 @@ const UNITS = [
 
 /** Formats a duration, such as `3 d`, `2 min`, `0.4 s`. */
 function formatDuration(ms: number): string {
-  const [size, unit] = UNITS.find(([unitMs]) => ms >= 2 * unitMs) ?? [1_000, 's']
+  const [size, unit] = DURATION_UNITS.find(([unitMs]) => ms >= 2 * unitMs) ?? [1_000, 's']
   const count = ms / size
   return `${unit === 's' && count < 10 ? Math.round(count * 10) / 10 : Math.floor(count)} ${unit}`
 }

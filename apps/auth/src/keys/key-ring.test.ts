@@ -26,11 +26,11 @@ const POLICY: KeyPolicy = {
 const START = new Date('2026-11-20T09:00:00Z')
 const addMs = (ms: number, from = START) => new Date(from.getTime() + ms)
 const pairs = Array.from({ length: 40 }, (_, index) => generateKeyPair(index % 2 ? 'EdDSA' : 'ES256'))
-const createKey = (n: number, state: KeyState, stateSince = START): KeyRecord => {
-  const { kid, algorithm, publicJwk } = pairs[n] as (typeof pairs)[number]
+const createKey = (index: number, state: KeyState, stateSince = START): KeyRecord => {
+  const { kid, algorithm, publicJwk } = pairs[index] as (typeof pairs)[number]
   return { kid, algorithm, publicJwk, state, stateSince, createdAt: START }
 }
-const getKid = (n: number) => pairs[n]?.kid ?? ''
+const getKid = (index: number) => pairs[index]?.kid ?? ''
 const createRing = (...keys: KeyRecord[]): KeyRing => ({ version: 7, keys })
 const createCircumstances = (nowMs: number, followers: readonly Follower[] = []): Circumstances => ({
   now: addMs(nowMs),
@@ -105,7 +105,7 @@ test('does not retire a key while its signatures may be in use or an instance si
   expect(retire(ring, getKid(1), createCircumstances(1_030, [signingFollower])).ok).toBe(false)
 })
 
-test('replaces a revoked signing key by its successor or a new key, and revokes a key only once', () => {
+test('replaces a revoked signing key with its successor or a new key, and revokes a key only once', () => {
   const signingKey = createKey(0, 'signing')
   const findNewSigningKid = (...otherKeys: KeyRecord[]) => {
     const revoked = revoke(createRing(signingKey, ...otherKeys), getKid(0), getKid(9))
@@ -142,10 +142,10 @@ test('finds the step that is due first', () => {
   })
 })
 
-/** Any step at any time, or the due step. Most of these are refused. */
+/** Generates any step at any time, or the due step. Most of these steps are refused. */
 const command = fc.record({
   step: fc.constantFrom('generate', 'publish', 'activate', 'retire', 'revoke', 'due' as const),
-  pick: fc.nat(39),
+  keyIndex: fc.nat(39),
   waitMs: fc.oneof(fc.nat(50), fc.nat(1_500)),
 })
 
@@ -158,13 +158,13 @@ test('any sequence of steps leaves one signing key, and activates and retires no
       let ring = applyChange(createRing(), [firstTransition], now, pairs[0])
       const publishedAt = new Map<string, number>()
       const stoppedAt = new Map<string, number>()
-      for (const { step, pick, waitMs } of commands) {
+      for (const { step, keyIndex, waitMs } of commands) {
         now = addMs(waitMs, now)
         const circumstances = { now, policy: POLICY, followers: [] }
         const nextPair = pairs[generatedCount]
         const dueStep = findDueStep(ring, circumstances)
         const name = step === 'due' ? (dueStep?.step ?? 'generate') : step
-        const kid = step === 'due' ? (dueStep?.kid ?? '') : getKid(pick % generatedCount)
+        const kid = step === 'due' ? (dueStep?.kid ?? '') : getKid(keyIndex % generatedCount)
         const result = {
           generate: () => generate(ring, nextPair?.kid ?? ''),
           publish: () => publish(ring, kid),

@@ -67,10 +67,10 @@ export function publish(ring: KeyRing, kid: string): StepResult {
  */
 export function activate(ring: KeyRing, kid: string, circumstances: Circumstances): StepResult {
   return requireState(ring, kid, 'published', (key) => {
-    const behind = findLaggingInstances(ring, circumstances)
-    if (behind.length > 0)
+    const laggingInstances = findLaggingInstances(ring, circumstances)
+    if (laggingInstances.length > 0)
       return refuse(
-        `These instances do not publish the key yet: ${behind.map(({ host }) => host).join(', ')}.`,
+        `These instances do not publish the key yet: ${laggingInstances.map(({ host }) => host).join(', ')}.`,
       )
     const safeFrom = computeActivationTime(key, circumstances)
     if (safeFrom > circumstances.now)

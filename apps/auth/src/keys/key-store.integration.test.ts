@@ -56,7 +56,7 @@ test('stores and reads keys of both algorithms', async () => {
   expect(storedKeys[1]?.privateJwk).toEqual(added.privateJwk)
 })
 
-test('stores no private key in clear text', async () => {
+test('stores private keys only encrypted', async () => {
   const added = await addSuccessor()
   expect(added.privateJwk.d).toHaveLength(43)
   expect(await dumpTables(authority.db)).not.toContain(added.privateJwk.d)
@@ -90,7 +90,7 @@ test('erases the private part of a revoked key, and lets another key sign', asyn
   expect((await keys.read()).keys.filter(({ state }) => state === 'signing')).toHaveLength(1)
 })
 
-test('publishes a key for one of three simultaneous operators, and tells the others its state', async () => {
+test('publishes a key for one of three simultaneous operators, and refuses the others with its state', async () => {
   await initKeys({ keys })
   const { kid } = await addSuccessor()
   const results = await Promise.all([publishKey(kid), publishKey(kid), publishKey(kid)])

@@ -59,7 +59,8 @@ export interface AppliedChange {
 }
 
 const RingRow = z.object({ version: z.int(), now: z.date() })
-type Row = Record<string, unknown>
+/** A row as it was read, before it is parsed. */
+type UnparsedRow = Record<string, unknown>
 const AUDIT = openAuditTable('key_audit')
 
 /** Stores the key ring. Every change locks the single row of `key_ring`. */
@@ -98,12 +99,16 @@ export interface KeyStore {
   readAudit(): Promise<readonly AuditRow[]>
 }
 
-export function createKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents = createEvents()): KeyStore {
+export function createKeyStore(
+  db: Pool,
+  sealingKeys: SealingKeys,
+  events: AuthEvents = createEvents(),
+): KeyStore {
   async function insertKey(tx: Database, change: RingChange, now: Date): Promise<void> {
     const { added: newKey } = change
     const addition = change.transitions.find(({ kid, from }) => kid === newKey?.kid && from === undefined)
     if (!newKey || !addition) return
-    const sealed = keys.seal(JSON.stringify(newKey.privateJwk), toEncryptionContext(newKey.kid))
+    const sealed = sealingKeys.seal(JSON.stringify(newKey.privateJwk), toEncryptionContext(newKey.kid))
     await tx.query(`insert into signing_keys (${SealedKeyRow.columns}) values ($1, $2, $3, $4, $4, $5, $6)`, [
       newKey.kid,
       newKey.algorithm,
@@ -117,13 +122,13 @@ export function createKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents =
   return {
     async read() {
       const { version, rows } = await readRing(db)
-      return { version, keys: rows.map((row) => toSigningKey(row, keys, version)) }
+      return { version, keys: rows.map((row) => toSigningKey(row, sealingKeys, version)) }
     },
     async inspect() {
       const { version, rows } = await readRing(db)
       return rows.map((row) => {
         try {
-          return toSigningKey(row, keys, version)
+          return toSigningKey(row, sealingKeys, version)
         } catch (error) {
           if (error instanceof UnreadableKey) return error
           throw error
@@ -158,9 +163,9 @@ export function createKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents =
         const { rows } = await readRing(tx)
         const resealedKids: string[] = []
         for (const row of rows) {
-          const { kid } = toSigningKey(row, keys, ring.version)
+          const { kid } = toSigningKey(row, sealingKeys, ring.version)
           const sealed = row['private_sealed'] as Buffer | null
-          const resealed = sealed && keys.reseal(sealed, toEncryptionContext(kid))
+          const resealed = sealed && sealingKeys.reseal(sealed, toEncryptionContext(kid))
           if (!resealed) continue
           resealedKids.push(kid)
           if (!options?.dryRun)
@@ -169,7 +174,7 @@ export function createKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents =
         const change = {
           step: 'rewrap',
           transitions: [],
-          reason: `${resealedKids.length} to ${keys.newestId}`,
+          reason: `${resealedKids.length} to ${sealingKeys.newestId}`,
         }
         if (resealedKids.length > 0 && !options?.dryRun)
           await writeAudit(tx, actor, change, { ring: { ...ring, version: ring.version + 1 }, now })
@@ -183,8 +188,8 @@ export function createKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents =
   }
 }
 
-/** Reads the version and the keys in one statement, so they are consistent. The time is that of the database. */
-async function readRing(db: Database): Promise<{ version: number; now: Date; rows: Row[] }> {
+/** Reads the version and the keys in one statement, so they are consistent. The time is the time of the database. */
+async function readRing(db: Database): Promise<{ version: number; now: Date; rows: UnparsedRow[] }> {
   const { rows } = await db.query(
     `select version, clock_timestamp() as now, ${SealedKeyRow.columns} from key_ring left join signing_keys on true
      order by created_at, kid`,
@@ -250,11 +255,11 @@ const toEncryptionContext = (kid: string) => `signing_keys/${kid}`
  *
  * @throws {UnreadableKey} if the row is inconsistent or its private key cannot be decrypted
  */
-function toSigningKey(row: Row, keys: SealingKeys, ringVersion: number): SigningKey {
+function toSigningKey(row: UnparsedRow, sealingKeys: SealingKeys, ringVersion: number): SigningKey {
   const kid = String(row['kid'])
   try {
     const { privateSealed: sealed, ...record } = SealedKeyRow.parse(row)
-    const privateJwk = sealed ? decryptPrivateKey(sealed, kid, keys) : undefined
+    const privateJwk = sealed ? decryptPrivateKey(sealed, kid, sealingKeys) : undefined
     const { publicJwk, algorithm, state } = record
     const hasValidKid =
       publicJwk.kid === kid && publicJwk.alg === algorithm && computeThumbprint(publicJwk) === kid
@@ -267,5 +272,5 @@ function toSigningKey(row: Row, keys: SealingKeys, ringVersion: number): Signing
   }
 }
 
-const decryptPrivateKey = (sealed: Buffer, kid: string, keys: SealingKeys) =>
-  PrivateJwk.parse(JSON.parse(keys.open(sealed, toEncryptionContext(kid)).toString('utf8')))
+const decryptPrivateKey = (sealed: Buffer, kid: string, sealingKeys: SealingKeys) =>
+  PrivateJwk.parse(JSON.parse(sealingKeys.open(sealed, toEncryptionContext(kid)).toString('utf8')))

@@ -65,14 +65,14 @@ async function failAtEachStatement(
   }
 }
 
-test('rotate can be repeated after its connection ended before any statement', {
+test('rotate can be repeated after its connection ended before any one of its statements', {
   timeout: 60_000,
 }, async () => {
   await using authority = await openAuthority()
   const openStore = (db: Pool) => createKeyStore(db, authority.sealingKeys)
   await initKeys({ keys: openStore(authority.db) })
   const steps: string[] = []
-  for (let n = 0; n < 8; n += 1) {
+  for (let rotation = 0; rotation < 8; rotation += 1) {
     const failureCount = await failAtEachStatement(authority, async (db) => {
       const rotated = await createKeyOperations({ keys: openStore(db), settings, by }).rotate()
       if (rotated.ok && 'change' in rotated.value) steps.push(rotated.value.change.step)
@@ -84,7 +84,7 @@ test('rotate can be repeated after its connection ended before any statement', {
   )
 })
 
-test('revoke can be repeated after its connection ended before any statement', {
+test('revoke can be repeated after its connection ended before any one of its statements', {
   timeout: 60_000,
 }, async () => {
   await using authority = await openAuthority()

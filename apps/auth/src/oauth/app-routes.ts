@@ -112,7 +112,7 @@ async function resumeAuthorization(ctx: Context, deps: AppRouteDeps): Promise<vo
 }
 
 /**
- * Responds to a HEAD request, which the router passes to a GET route too. A scanner that sends HEAD must neither begin nor
+ * Responds to a HEAD request. The router passes HEAD requests to GET routes. A scanner that sends HEAD must neither begin nor
  * finish a sign-in.
  *
  * @returns false, without a response, for another method
@@ -138,19 +138,19 @@ async function requireClient(
   const [id, anotherId] = ids
   const [redirectUri, anotherUri] = redirectUris
   if (!id || !redirectUri || anotherId !== undefined || anotherUri !== undefined)
-    throw new Problem('invalid-request', { detail: NO_APP })
+    throw new Problem('invalid-request', { detail: NO_APP_DETAIL })
   const client = await findAppClient(ctx, id)
-  if (!client) throw new Problem('invalid-request', { detail: UNKNOWN_APP })
+  if (!client) throw new Problem('invalid-request', { detail: UNKNOWN_APP_DETAIL })
   if (!isRedirectUriOf(client, redirectUri))
-    throw new Problem('invalid-request', { detail: OTHER_REDIRECT_URI })
+    throw new Problem('invalid-request', { detail: OTHER_REDIRECT_URI_DETAIL })
   return client
 }
 
-const NO_APP =
+const NO_APP_DETAIL =
   'This address is for apps that a person connects. The app must send client_id and redirect_uri, each once. Agents do not need it: they use client_credentials.'
-const UNKNOWN_APP =
+const UNKNOWN_APP_DETAIL =
   'The app that sent you here is not known to us, so we did not go on. Go back to the app and connect again. If that does not help, the app is not supported.'
-const OTHER_REDIRECT_URI =
+const OTHER_REDIRECT_URI_DETAIL =
   'The app asked us to send you to an address that is not one of its own, so we did not go on. Do not try again unless you know the app.'
 
 const isOwnResource = (resource: string, { signedInMcp }: ServiceUrls) =>

@@ -15,11 +15,11 @@ const token: TokenRecord = {
 }
 
 test.for([
-  ['the version of the token', { credentialVersion: 2 }, token],
-  ['an older version, because its cache is stale', { credentialVersion: 1 }, token],
-  ['a newer version, which the cache of the store has lost', { credentialVersion: 3 }, undefined],
-  ['a disabled agent', { credentialVersion: 2, status: 'disabled' as const }, undefined],
-] as const)('when this process knows %s', async ([_known, overrides, found]) => {
+  ['finds the token', 'the version of the token', { credentialVersion: 2 }, token],
+  ['finds the token', 'an older version, because its cache is stale', { credentialVersion: 1 }, token],
+  ['finds nothing', 'a newer version, which the token store has lost', { credentialVersion: 3 }, undefined],
+  ['finds nothing', 'a disabled agent', { credentialVersion: 2, status: 'disabled' as const }, undefined],
+] as const)('%s when this process knows %s', async ([_outcome, _known, overrides, found]) => {
   const findAgent = async () => ({ agent: { ...agent, ...overrides }, secrets: [] })
   const deps = { tokens: { find: async () => token }, findAgent }
   expect(await findActiveToken(deps, Buffer.alloc(32))).toBe(found)

@@ -26,7 +26,7 @@ export interface IntrospectionDeps {
  * Describes a token to a resource server. Does not say why a token is inactive.
  *
  * @param options.withPerson whether to describe the person on whose verification the token depends
- * @returns a JWT for this server
+ * @returns a JWT whose audience is the resource server
  * @throws {Problem} `unavailable` if this instance may no longer use its signing key
  * @throws if a store is unavailable
  */
@@ -37,17 +37,21 @@ export type IntrospectToken = (
 ) => Promise<string>
 
 /**
+ * Creates the function that introspects tokens.
+ *
  * An RFC 9701 response does not name its token, so two responses could be swapped in transit. The claim `token_hash` prevents
- * that. The claim `revocation_mark` permits an API that subscribes to that store to cache the response. The person of a
- * verification is read last and only on request; such a response is not cacheable.
+ * that. The claim `revocation_mark` permits an API whose subscription to revocations has the same mark to cache the response.
+ * The person of a verification is read last and only on request; a response with a person is not cacheable.
  */
 export function createTokenIntrospector(deps: IntrospectionDeps): IntrospectToken {
   const { urls, revocationPublisher, findPerson, now } = deps
   const sign = createResponseSigner(deps.signing)
   return async (presentedToken, server, { withPerson }) => {
     const hash = sha256(presentedToken)
-    const found = ACCESS_TOKEN_PATTERN.test(presentedToken) ? await findActiveToken(deps, hash) : undefined
-    const token = found && mayIntrospect(server, found, urls) ? found : undefined
+    const activeToken = ACCESS_TOKEN_PATTERN.test(presentedToken)
+      ? await findActiveToken(deps, hash)
+      : undefined
+    const token = activeToken && mayIntrospect(server, activeToken, urls) ? activeToken : undefined
     const { storeMark } = revocationPublisher
     const person = withPerson && token?.verificationId ? await findPerson(token.verificationId) : undefined
     return sign({
@@ -61,7 +65,7 @@ export function createTokenIntrospector(deps: IntrospectionDeps): IntrospectToke
   }
 }
 
-/** Returns whether a server may introspect a token: one for its own audience, and the API also one of apps. */
+/** A server may introspect the tokens for its own audience. The API may also introspect the tokens of apps. */
 const mayIntrospect = (
   server: Pick<ResourceServer, 'audience'>,
   { audience }: TokenRecord,
@@ -91,11 +95,12 @@ const describeToken = (
  * key once, because parsing takes longer than a signature.
  */
 function createResponseSigner(signing: IntrospectionDeps['signing']) {
-  let parsed: { key: object; sign: (claims: object) => string } | undefined
+  let currentSigner: { key: object; sign: (claims: object) => string } | undefined
   return (claims: object): string => {
     signing.requireLease()
     const key = signing.keys.signing
-    if (parsed?.key !== key) parsed = { key, sign: createJwsSigner(key, 'token-introspection+jwt') }
-    return parsed.sign(claims)
+    if (currentSigner?.key !== key)
+      currentSigner = { key, sign: createJwsSigner(key, 'token-introspection+jwt') }
+    return currentSigner.sign(claims)
   }
 }

@@ -16,11 +16,11 @@ const { agent } = exampleAgent()
 function openIssuer(
   overrides: { findAgent?: () => AgentRecord; provider?: Provider; now?: AgentTokenDeps['now'] } = {},
 ) {
-  const saved: NewToken[] = []
-  const issue = createAgentTokenIssuer({
+  const savedTokens: NewToken[] = []
+  const issueToken = createAgentTokenIssuer({
     provider: overrides.provider ?? openProvider().provider,
     urls: serviceUrls('https://plainpath.example'),
-    tokens: { save: async (_hash, token) => void saved.push(token) },
+    tokens: { save: async (_hash, token) => void savedTokens.push(token) },
     findAgent: async () => overrides.findAgent?.() ?? { agent, secrets: [] },
     usage: { recordUse: async () => true },
     events: createEvents(),
@@ -30,20 +30,20 @@ function openIssuer(
   })
   const requestToken = (state: Record<string, unknown>, ctx = createContext(OAUTH_PATHS.token)) => {
     Object.assign(ctx.state, state)
-    return issue(ctx, new URLSearchParams({ grant_type: 'client_credentials' }), agent.id)
+    return issueToken(ctx, new URLSearchParams({ grant_type: 'client_credentials' }), agent.id)
   }
-  return { saved, requestToken }
+  return { savedTokens, requestToken }
 }
 
 test('saves a token under the credential version of its request, even if that is outdated', async () => {
-  const { saved, requestToken } = openIssuer({
+  const { savedTokens, requestToken } = openIssuer({
     findAgent: () => ({ agent: { ...agent, credentialVersion: 2 }, secrets: [] }),
   })
   await requestToken({ [CREDENTIAL_VERSION]: 1 })
   await requestToken({ [CREDENTIAL_VERSION]: 2 })
-  expect(saved.map(({ credentialVersion }) => credentialVersion)).toEqual([1, 2])
+  expect(savedTokens.map(({ credentialVersion }) => credentialVersion)).toEqual([1, 2])
   await expect(requestToken({})).rejects.toThrow('was not authenticated')
-  expect(saved).toHaveLength(2)
+  expect(savedTokens).toHaveLength(2)
 })
 
 test('saves no token of an agent that is deactivated while its token is issued', async () => {
@@ -51,10 +51,10 @@ test('saves no token of an agent that is deactivated while its token is issued',
     { agent, secrets: [] },
     { agent: { ...agent, status: 'disabled' }, secrets: [] },
   ]
-  const { saved, requestToken } = openIssuer({ findAgent: () => lookups.shift()! })
+  const { savedTokens, requestToken } = openIssuer({ findAgent: () => lookups.shift()! })
   await expect(requestToken({ [CREDENTIAL_VERSION]: 1 })).rejects.toMatchObject({ code: 'invalid-client' })
   expect(lookups).toEqual([])
-  expect(saved).toEqual([])
+  expect(savedTokens).toEqual([])
 })
 
 test('a bound token never expires after the document of its client, even if marking the proof as used takes long', async () => {
@@ -63,10 +63,13 @@ test('a bound token never expires after the document of its client, even if mark
     clock.now = new Date('2026-11-20T09:01:00Z')
     return true
   })
-  const { saved, requestToken } = openIssuer({ provider: openedProvider.provider, now: () => clock.now })
+  const { savedTokens, requestToken } = openIssuer({
+    provider: openedProvider.provider,
+    now: () => clock.now,
+  })
   const documentExpiresAt = new Date('2026-11-20T09:10:00Z')
   const { ctx, jkt } = await createProofRequest({ nonce: await fetchNonce(openedProvider) })
   await requestToken({ [CREDENTIAL_VERSION]: 1, [DOCUMENT_EXPIRES_AT]: documentExpiresAt }, ctx)
   expect(clock.now).toEqual(new Date('2026-11-20T09:01:00Z'))
-  expect(saved).toMatchObject([{ jkt, expiresAt: documentExpiresAt }])
+  expect(savedTokens).toMatchObject([{ jkt, expiresAt: documentExpiresAt }])
 })

@@ -153,16 +153,16 @@ async function grantForAssertion(
   request: { assertion: string | null; requestedScope: string | undefined; id: AgentId },
 ): Promise<Grant> {
   const { assertion, requestedScope, id } = request
-  if (!assertion) throw new Problem('invalid-request', { detail: MISSING_ASSERTION })
+  if (!assertion) throw new Problem('invalid-request', { detail: MISSING_ASSERTION_DETAIL })
   const verification = await verifyPresentedAssertion(assertion, id)
-  if (!verification) throw new Problem('invalid-grant', { detail: INVALID_ASSERTION })
+  if (!verification) throw new Problem('invalid-grant', { detail: INVALID_ASSERTION_DETAIL })
   const scope = grantScope(requestedScope, Scope.options)
   if (!scope.ok)
     throw new Problem('invalid-scope', {
       detail: `This grant gives these scopes: ${Scope.options.join(' ')}.`,
     })
   const remainingSeconds = Math.floor((verification.expiresAt.getTime() - now().getTime()) / 1000)
-  if (remainingSeconds < 1) throw new Problem('invalid-grant', { detail: INVALID_ASSERTION })
+  if (remainingSeconds < 1) throw new Problem('invalid-grant', { detail: INVALID_ASSERTION_DETAIL })
   return {
     scope: scope.value,
     lifetimeSeconds: Math.min(computeTokenSeconds(ctx, now()), remainingSeconds),
@@ -170,8 +170,8 @@ async function grantForAssertion(
   }
 }
 
-const MISSING_ASSERTION = 'Send the identity assertion as the form field assertion.'
-const INVALID_ASSERTION =
+const MISSING_ASSERTION_DETAIL = 'Send the identity assertion as the form field assertion.'
+const INVALID_ASSERTION_DETAIL =
   'The identity assertion was not issued to this client, has expired, or its confirmation has expired or was revoked. Get another one ' +
   'with POST /api/agent/assertion. If that responds no_claim, do not ask the person again on your own.'
 
@@ -189,7 +189,7 @@ async function mintToken(deps: AgentTokenDeps, token: NewToken): Promise<string>
   const scopes = scope.split(' ')
   const isContact = scopes.includes('contact:write')
   if (isContact && jkt === undefined && agent.contactBoundSince !== undefined)
-    throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND })
+    throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND_DETAIL })
   if (!(await deps.usage.recordUse(clientId))) throw invalidClient()
   const accessToken = generateAccessToken()
   await deps.tokens.save(sha256(accessToken), {
@@ -203,6 +203,6 @@ async function mintToken(deps: AgentTokenDeps, token: NewToken): Promise<string>
   return accessToken
 }
 
-const CONTACT_IS_BOUND =
+const CONTACT_IS_BOUND_DETAIL =
   'This client got a token for contact:write that is bound to a key, so that scope needs a DPoP proof. ' +
   'Send one, request other scopes, or allow it without a proof by DELETE /api/agent/dpop-required-scopes.'

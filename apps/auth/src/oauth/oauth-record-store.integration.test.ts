@@ -30,7 +30,7 @@ const openStore = () => openStoreWith(kek)
 const createId = () => randomBytes(32).toString('base64url')
 const countRecords = async () => (await authority.db.query('select from oauth_records')).rowCount
 
-test('stores no ids or contents in clear text, and finds a record only by its model and id', async () => {
+test('stores ids only as hashes and contents only encrypted, and finds a record only by its model and id', async () => {
   const records = openStore()
   const [id, grantId] = [createId(), createId()]
   const payload = { accountId: 'canary-account', grantId, params: { state: 'canary-state' } }
@@ -102,7 +102,7 @@ test('keeps the newest 100 refresh tokens of each grant', async () => {
     return id
   }
   const otherToken = await addToken(otherGrantId)
-  for (let n = 0; n < 103; n++) tokens.push(await addToken(fullGrantId))
+  for (let count = 0; count < 103; count++) tokens.push(await addToken(fullGrantId))
   expect(await countRecords()).toBe(101)
   const found = await Promise.all(tokens.map((id) => records.find('RefreshToken', id)))
   expect(found.map(Boolean)).toEqual(tokens.map((_id, index) => index >= 3))

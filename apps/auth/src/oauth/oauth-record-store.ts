@@ -23,7 +23,7 @@ interface OAuthRecord {
  */
 const MAX_REFRESH_TOKENS = 100
 
-const Row = createRowReader(
+const OAuthRecordRow = createRowReader(
   z.object({
     payloadSealed: z.instanceof(Buffer),
     epoch: z.int(),
@@ -69,7 +69,7 @@ export function createOAuthRecordStore(
         [storedId, now()],
       )
       if (!rows[0]) return undefined
-      const { payloadSealed, epoch, consumedAt } = Row.parse(rows[0])
+      const { payloadSealed, epoch, consumedAt } = OAuthRecordRow.parse(rows[0])
       const payload = openIfPossible(() => sealingKeys.open(payloadSealed, toEncryptionContext(storedId)))
       if (!payload) return undefined
       return { payload: JSON.parse(payload.toString('utf8')) as AdapterPayload, epoch, consumedAt }
@@ -91,7 +91,7 @@ export function createOAuthRecordStore(
           new Date(savedAt.getTime() + lifetimeSeconds * 1000),
         ],
       )
-      if (model === 'RefreshToken') await db.query(REMOVE_OLDEST, [grantId])
+      if (model === 'RefreshToken') await db.query(DELETE_OLDEST_REFRESH_TOKENS, [grantId])
     },
 
     async consume(model, id) {
@@ -113,7 +113,7 @@ export function createOAuthRecordStore(
 const toStoredId = (model: RecordModel, id: string) => `${model}:${sha256Base64url(id)}`
 const toEncryptionContext = (storedId: string) => `oauth_records/${storedId}`
 
-const REMOVE_OLDEST = `
+const DELETE_OLDEST_REFRESH_TOKENS = `
   delete from oauth_records where grant_id = $1 and id like 'RefreshToken:%' and (created_at, id) <=
     (select created_at, id from oauth_records where grant_id = $1 and id like 'RefreshToken:%'
      order by created_at desc, id desc offset ${MAX_REFRESH_TOKENS} limit 1)`

@@ -36,7 +36,7 @@ import { revokeAccessToken } from './revoke-access-token.ts'
 
 export interface OAuthRouteDeps extends AppRouteDeps {
   authenticate: AuthenticateClient
-  resourceServers: Pick<FollowedResourceServers, 'current' | 'recordUse'>
+  resourceServers: Pick<FollowedResourceServers, 'getServers' | 'recordUse'>
   signing: Pick<KeyFollower, 'keys' | 'requireLease' | 'hasLease'>
   keySettings: Pick<KeySettings, 'trustMs' | 'publicMaxAgeSeconds'>
   usage: Pick<UsageRecorder, 'findExpiry'>
@@ -46,7 +46,7 @@ export interface OAuthRouteDeps extends AppRouteDeps {
 
 const JWT_MEDIA_TYPE = 'application/token-introspection+jwt'
 
-/** Creates the public routes of the OAuth endpoints. `sign-in-routes.ts` creates those of the sign-in pages. */
+/** Creates the public routes of the OAuth endpoints. `sign-in-routes.ts` creates the routes of the sign-in pages. */
 export function createPublicOAuthRoutes(deps: OAuthRouteDeps): RawRoute[] {
   const { address, documents } = LIMITS
   return [
@@ -233,7 +233,7 @@ async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<v
 /** @throws {Problem} `invalid-client` unless the caller is a configured resource server */
 function requireResourceServer(ctx: Context, { resourceServers }: Pick<OAuthRouteDeps, 'resourceServers'>) {
   const credentials = readCredentials(findHeaders(ctx.req, 'authorization'))
-  const verified = credentials.ok && verifyResourceServer(resourceServers.current(), credentials.value)
+  const verified = credentials.ok && verifyResourceServer(resourceServers.getServers(), credentials.value)
   if (!verified) throw createUnknownServerProblem()
   return verified
 }
@@ -251,7 +251,7 @@ async function serveKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   else if (!ctx.get('authorization')) ctx.set('cache-control', cacheControl)
 }
 
-/** Serves the key set to APIs. `trust_seconds` bounds how long they may trust it, and with it a key that is revoked meanwhile. */
+/** Serves the key set to APIs. `trust_seconds` bounds how long they may trust it, and so how long they trust a revoked key in it. */
 async function serveInternalKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   deps.signing.requireLease()
   ctx.body = { keys: deps.signing.keys.published, trust_seconds: deps.keySettings.trustMs / 1000 }

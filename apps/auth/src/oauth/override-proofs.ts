@@ -47,8 +47,8 @@ export async function validateProof(
 ): Promise<DPoPValidationResult | undefined> {
   if (ctx.req.headers['dpop'] === undefined) return undefined
   // The route tells the library which URL the proof must name.
-  const routed = Object.assign(ctx as KoaContextWithOIDC, { _matchedRouteName: 'token' })
-  Object.assign(ctx, { oidc: new provider.OIDCContext(routed) })
+  const routedContext = Object.assign(ctx as KoaContextWithOIDC, { _matchedRouteName: 'token' })
+  Object.assign(ctx, { oidc: new provider.OIDCContext(routedContext) })
   try {
     return await validateDpop(provider, ctx as TokenEndpointGrantContext)
   } catch (error) {
@@ -64,7 +64,7 @@ export async function validateProof(
  * API      internal: `checkDpopReplay`, as `validateDpop`.
  * Test     'validates proofs for the grants of agents, and marks them as used'
  *
- * @throws {Problem} `invalid-dpop-proof` if it was used before
+ * @throws {Problem} `invalid-dpop-proof` if the proof was used before
  */
 export const consumeProof = (
   provider: Provider,

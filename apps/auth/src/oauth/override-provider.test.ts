@@ -78,62 +78,62 @@ test('accepts a client only with the internal secret for that client', async () 
   const openedProvider = openProvider()
   const client = await openedProvider.provider.Client.find(APP.id)
   expect(client?.compareClientSecret(openedProvider.internalClientSecret(APP.id))).toBe(true)
-  for (const presented of [
+  for (const presentedSecret of [
     '',
     'what the library wants',
     APP.id,
     openedProvider.internalClientSecret(`app_${'B'.repeat(22)}`),
     createInternalClientSecret()(APP.id),
   ])
-    expect(client?.compareClientSecret(presented), presented).toBe(false)
+    expect(client?.compareClientSecret(presentedSecret), presentedSecret).toBe(false)
   const withOtherSecret = { ...openProvider(), internalClientSecret: createInternalClientSecret() }
   await expect(fetchToken(withOtherSecret)).rejects.toMatchObject({ code: 'invalid-client' })
 })
 
-/** Opens a Provider that records the proofs that it marks as used, while `isNew` is true. */
+/** Opens a Provider that records each proof that it marks as used, and accepts a proof only while `isNew` is true. */
 function openProofProvider() {
-  const marked = { proofs: [] as unknown[], isNew: true }
+  const markedProofs = { all: [] as unknown[], isNew: true }
   const openedProvider = openProvider({}, async (proof) => {
-    marked.proofs.push(proof)
-    return marked.isNew
+    markedProofs.all.push(proof)
+    return markedProofs.isNew
   })
-  return { openedProvider, marked }
+  return { openedProvider, markedProofs }
 }
 
-const REPLAYED = {
+const REPLAY_PROBLEM = {
   code: 'invalid-dpop-proof',
   options: { detail: expect.stringContaining('used before') as unknown },
 }
 
 test('marks each DPoP proof as used in one step', async () => {
-  const { openedProvider, marked } = openProofProvider()
+  const { openedProvider, markedProofs } = openProofProvider()
   const nonce = await fetchNonce(openedProvider)
-  expect(marked.proofs).toEqual([])
+  expect(markedProofs.all).toEqual([])
   const { ctx, jkt } = await createProofRequest({ nonce })
   expect(await fetchToken(openedProvider, ctx)).toMatchObject({ token_type: 'DPoP' })
-  expect(marked.proofs).toEqual([{ clientId: APP.id, jti: 'jti-1', expiresAt: expect.any(Date) }])
+  expect(markedProofs.all).toEqual([{ clientId: APP.id, jti: 'jti-1', expiresAt: expect.any(Date) }])
   expect([...openedProvider.stored.values()]).toContainEqual(
     expect.objectContaining({ kind: 'AccessToken', jkt }),
   )
-  marked.isNew = false
-  const second = await createProofRequest({ nonce, jti: 'jti-2' })
-  await expect(fetchToken(openedProvider, second.ctx)).rejects.toMatchObject(REPLAYED)
+  markedProofs.isNew = false
+  const secondRequest = await createProofRequest({ nonce, jti: 'jti-2' })
+  await expect(fetchToken(openedProvider, secondRequest.ctx)).rejects.toMatchObject(REPLAY_PROBLEM)
 })
 
 test('validates proofs for the grants of agents, and marks them as used', async () => {
-  const { openedProvider, marked } = openProofProvider()
+  const { openedProvider, markedProofs } = openProofProvider()
   const { provider } = openedProvider
   expect(await validateProof(provider, createContext(OAUTH_PATHS.token))).toBeUndefined()
   const nonce = await fetchNonce(openedProvider)
   const { ctx, jkt } = await createProofRequest({ nonce })
   const proof = await validateProof(provider, ctx)
   expect(proof).toMatchObject({ thumbprint: jkt, jti: 'jti-1' })
-  expect(marked.proofs).toEqual([])
+  expect(markedProofs.all).toEqual([])
   if (!proof) throw new Error('the proof was not validated')
   await consumeProof(provider, ctx, proof, AGENT)
-  expect(marked.proofs).toEqual([{ clientId: AGENT, jti: 'jti-1', expiresAt: expect.any(Date) }])
-  marked.isNew = false
-  await expect(consumeProof(provider, ctx, proof, AGENT)).rejects.toMatchObject(REPLAYED)
+  expect(markedProofs.all).toEqual([{ clientId: AGENT, jti: 'jti-1', expiresAt: expect.any(Date) }])
+  markedProofs.isNew = false
+  await expect(consumeProof(provider, ctx, proof, AGENT)).rejects.toMatchObject(REPLAY_PROBLEM)
   const [header, , signature] = String(ctx.req.headers['dpop']).split('.')
   const claims = {
     jti: 'jti-2',
@@ -152,14 +152,14 @@ test('validates proofs for the grants of agents, and marks them as used', async 
 
 test('rethrows errors from inside the library unchanged', async () => {
   const thrownError = new Error('connect ECONNREFUSED')
-  const failing = async () => {
+  const fail = async () => {
     throw thrownError
   }
-  await expect(fetchToken(openProvider({ AccessToken: { upsert: failing } }))).rejects.toBe(thrownError)
+  await expect(fetchToken(openProvider({ AccessToken: { upsert: fail } }))).rejects.toBe(thrownError)
   const openedProvider = openProvider()
   const form = await createCodeForm(openedProvider)
-  const failed = { ...openedProvider, provider: openProvider({ Client: { find: failing } }).provider }
-  await expect(passForm(failed, createContext(OAUTH_PATHS.token), form)).rejects.toBe(thrownError)
+  const failingProvider = { ...openedProvider, provider: openProvider({ Client: { find: fail } }).provider }
+  await expect(passForm(failingProvider, createContext(OAUTH_PATHS.token), form)).rejects.toBe(thrownError)
 })
 
 test('the library adds no CORS headers of its own', async () => {
@@ -216,7 +216,7 @@ test.for([
   ['invalid_target', 'invalid-target'],
   ['server_error', 'internal-error'],
   ['temporarily_unavailable', 'unavailable'],
-  ['a code of tomorrow', 'invalid-request'],
+  ['a code of a later release', 'invalid-request'],
 ])('converts the library error %s to the problem %s', ([error, code]) => {
   expect(catchFailure(400, { error }).code).toBe(code)
 })

@@ -26,7 +26,7 @@ const PROBLEM_CODES: Readonly<Record<string, ProblemCode>> = {
  * Throws the problem that corresponds to an error response of oidc-provider.
  *
  * Replaces the library's error responses.
- * API      public: their members are those of RFC 6749 §5.2.
+ * API      public: RFC 6749 §5.2 defines their members.
  * Test     'converts the library error %s to the problem %s'
  *
  * @throws {Problem} or any error that was thrown inside the library; nothing if the response is not an error

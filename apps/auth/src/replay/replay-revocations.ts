@@ -63,7 +63,7 @@ export interface LoggedRevocations {
  * logs of several instances.
  */
 export async function readLoggedRevocations(lines: AsyncIterable<object>): Promise<LoggedRevocations> {
-  const states = new Map<AgentId, { changedAt: string; status: 'active' | 'disabled' | 'deleted' }>()
+  const clientStatuses = new Map<AgentId, { changedAt: string; status: 'active' | 'disabled' | 'deleted' }>()
   const claims = new Set<RegistrationId>()
   const secrets = new Map<string, AgentId>()
   const newKeys = new Set<AgentId>()
@@ -71,30 +71,30 @@ export async function readLoggedRevocations(lines: AsyncIterable<object>): Promi
   const documents = new Set<AgentId>()
   const blocks = new Map<string, { changedAt: string; isBlocked: boolean }>()
   for await (const line of lines) {
-    const { data } = RevocationEvent.safeParse(line)
-    if (data?.event === 'claim-ended') claims.add(data.registration_id)
-    if (data?.event === 'secret-ended') secrets.set(data.secret_id, data.client_id)
-    if (data?.event === 'keys-changed') newKeys.add(data.client_id)
-    if (data?.event === 'secret-added') addedSecrets.set(data.secret_id, data.client_id)
-    if (data?.event === 'document-changed') documents.add(data.client_id)
-    if (data?.event === 'domain-blocked' || data?.event === 'domain-unblocked') {
-      const isBlocked = data.event === 'domain-blocked'
-      if ((blocks.get(data.domain)?.changedAt ?? '') <= data.time)
-        blocks.set(data.domain, { changedAt: data.time, isBlocked })
+    const { data: loggedEvent } = RevocationEvent.safeParse(line)
+    if (loggedEvent?.event === 'claim-ended') claims.add(loggedEvent.registration_id)
+    if (loggedEvent?.event === 'secret-ended') secrets.set(loggedEvent.secret_id, loggedEvent.client_id)
+    if (loggedEvent?.event === 'keys-changed') newKeys.add(loggedEvent.client_id)
+    if (loggedEvent?.event === 'secret-added') addedSecrets.set(loggedEvent.secret_id, loggedEvent.client_id)
+    if (loggedEvent?.event === 'document-changed') documents.add(loggedEvent.client_id)
+    if (loggedEvent?.event === 'domain-blocked' || loggedEvent?.event === 'domain-unblocked') {
+      const isBlocked = loggedEvent.event === 'domain-blocked'
+      if ((blocks.get(loggedEvent.domain)?.changedAt ?? '') <= loggedEvent.time)
+        blocks.set(loggedEvent.domain, { changedAt: loggedEvent.time, isBlocked })
     }
-    if (data?.event !== 'client-ended' && data?.event !== 'client-enabled') continue
-    const status = data.event === 'client-ended' ? data.how : 'active'
+    if (loggedEvent?.event !== 'client-ended' && loggedEvent?.event !== 'client-enabled') continue
+    const status = loggedEvent.event === 'client-ended' ? loggedEvent.how : 'active'
     // Deletion is permanent; otherwise the latest event counts.
-    const earlierState = states.get(data.client_id)
+    const earlierStatus = clientStatuses.get(loggedEvent.client_id)
     if (
-      !earlierState ||
+      !earlierStatus ||
       status === 'deleted' ||
-      (earlierState.status !== 'deleted' && earlierState.changedAt <= data.time)
+      (earlierStatus.status !== 'deleted' && earlierStatus.changedAt <= loggedEvent.time)
     )
-      states.set(data.client_id, { changedAt: data.time, status })
+      clientStatuses.set(loggedEvent.client_id, { changedAt: loggedEvent.time, status })
   }
   const clients = new Map<AgentId, 'disabled' | 'deleted'>()
-  for (const [id, { status }] of states) if (status !== 'active') clients.set(id, status)
+  for (const [id, { status }] of clientStatuses) if (status !== 'active') clients.set(id, status)
   const domains = new Set([...blocks].flatMap(([domain, { isBlocked }]) => (isBlocked ? [domain] : [])))
   return { clients, claims, secrets, newKeys, addedSecrets, documents, domains }
 }
@@ -150,7 +150,7 @@ export async function replayRevocations(
   for (const id of logged.claims) if (await revokeVerification(id)) claims += 1
   for (const [secretId, id] of logged.secrets) {
     const outcome = await removeSecret(stores, { id, secretId }, now())
-    if (outcome === 'gone') secrets += 1
+    if (outcome === 'removed') secrets += 1
     // The backup is older than the replacement secret, so the removed secret is the only one in the database.
     if (outcome === 'last') clients += await deactivate(id, 'disabled')
   }

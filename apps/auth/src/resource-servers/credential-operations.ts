@@ -39,7 +39,7 @@ export interface CredentialOperations {
    * therefore present a secret that an instance does not know. Until then, the secret is in `<secretFile>.next`, from which a
    * later call resumes an interrupted rotation.
    *
-   * @returns the fingerprint of the new secret, the running instances, all of which accept it unless this is a dry run, and
+   * @returns the fingerprint of the new secret, the running instances (except in a dry run, they all accept the secret), and
    *   whether this call resumed an interrupted rotation
    */
   rotate(
@@ -96,30 +96,34 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
       if (conflict !== undefined) return err(conflict)
       const servers = await file.read()
       const pendingSecret = await readFileIfExists(pendingFile)
-      const resumed =
+      const isResuming =
         pendingSecret !== undefined && listSecrets(servers, clientId).includes(hashSecret(pendingSecret))
       if (!replace && (await fileExists(secretFile)))
         return err(`${secretFile} already exists. To overwrite it, add --replace. Nothing was changed.`)
-      const secret = resumed ? pendingSecret : createResourceServer(clientId, 'https://none.example').secret
-      const addition = resumed ? ok(servers) : addSecret(servers, clientId, hashSecret(secret))
+      // Only the secret is used, so the audience does not matter.
+      const secret = isResuming
+        ? pendingSecret
+        : createResourceServer(clientId, 'https://none.example').secret
+      const addition = isResuming ? ok(servers) : addSecret(servers, clientId, hashSecret(secret))
       if (!addition.ok) return addition
       const newFingerprint = toFingerprint(hashSecret(secret))
       if (dryRun)
         return ok({
           fingerprint: newFingerprint,
           instances: findLiveFollowers(await view()).map(({ host }) => host),
-          resumed,
+          resumed: isResuming,
         })
-      if (!resumed) {
+      if (!isResuming) {
         await rm(pendingFile, { force: true })
         await writeDurably(pendingFile, `${secret}\n`, secretFile)
         await file.write(addition.value)
         onWritten('added', clientId, newFingerprint)
       }
-      const wait = await waitForInstances(clientId, 'Not every instance accepts the new secret')
-      if (!wait.ok) return err(`${wait.error} The API still uses the old secret. ${file.runAgain}`)
+      const waitResult = await waitForInstances(clientId, 'Not every instance accepts the new secret')
+      if (!waitResult.ok)
+        return err(`${waitResult.error} The API still uses the old secret. ${file.retryInstruction}`)
       await rename(pendingFile, secretFile)
-      return ok({ fingerprint: newFingerprint, instances: wait.value, resumed })
+      return ok({ fingerprint: newFingerprint, instances: waitResult.value, resumed: isResuming })
     },
     async finish(clientId, { dryRun, which, evenIfUsed }) {
       const conflict = await file.findConflict(clientId)
@@ -127,14 +131,14 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
       const currentView = await view()
       const digests = listSecrets(currentView.servers, clientId)
       const isPending = findLateInstances(currentView, clientId).length > 0 || (await file.hasCopy())
-      const resumed = digests.length === 1 && isPending
-      const removal = resumed
+      const isResuming = digests.length === 1 && isPending
+      const removal = isResuming
         ? ok(currentView.servers)
         : removeSecret(currentView, clientId, { which, evenIfUsed })
       if (!removal.ok) return removal
       const [remainingDigest = ''] = listSecrets(removal.value, clientId)
       if (dryRun) return ok({ fingerprint: toFingerprint(remainingDigest), instances: [] })
-      if (!resumed) {
+      if (!isResuming) {
         await file.write(removal.value)
         onWritten(
           'ended',
@@ -142,12 +146,12 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
           toFingerprint(digests.find((digest) => digest !== remainingDigest) ?? ''),
         )
       }
-      const wait = await waitForInstances(
+      const waitResult = await waitForInstances(
         clientId,
         'The secret was removed from the file, but these instances may still accept it',
       )
-      if (!wait.ok) return err(`${wait.error} ${file.runAgain}`)
-      return ok({ fingerprint: toFingerprint(remainingDigest), instances: wait.value })
+      if (!waitResult.ok) return err(`${waitResult.error} ${file.retryInstruction}`)
+      return ok({ fingerprint: toFingerprint(remainingDigest), instances: waitResult.value })
     },
   }
 }
@@ -190,6 +194,6 @@ function openServersFile({
       return `${copyFile} was copied before other changes to ${servedFile}, and would undo them. Remove the copy, and start again.`
     },
     /** The operator's next step when the wait fails. */
-    runAgain: `${copyFile === undefined ? '' : `Put ${copyFile} in place of ${servedFile}. `}Run the same command again.`,
+    retryInstruction: `${copyFile === undefined ? '' : `Put ${copyFile} in place of ${servedFile}. `}Run the same command again.`,
   }
 }

@@ -23,8 +23,8 @@ export const toCredentialsJson = (view: CredentialView) => ({
 
 export function formatCredentials(view: CredentialView): string {
   const report = toCredentialsJson(view)
-  const formatAgo = (event: string, seconds: number | null, never: string) =>
-    seconds === null ? never : `${event} ${seconds} s ago`
+  const formatAgo = (event: string, seconds: number | null, neverText: string) =>
+    seconds === null ? neverText : `${event} ${seconds} s ago`
   const serverLines = report.resource_servers.flatMap(
     ({ client_id: id, audience, secrets, behind: lateHosts }) => [
       `${id}  ${audience}  ${secrets.length === 1 ? '1 secret' : `${secrets.length} secrets`}`,

@@ -7,11 +7,12 @@ import { type ResourceServer, toFingerprint, type VerifiedServer } from './resou
 import { readResourceServers } from './resource-servers-file.ts'
 
 export interface FollowedResourceServers extends AsyncDisposable {
-  current(): readonly ResourceServer[]
+  /** Returns the content of the file that was loaded last. */
+  getServers(): readonly ResourceServer[]
   /** Records the use of a valid credential. */
   recordUse(verified: VerifiedServer): void
   /** Returns the fingerprints of the accepted secrets by resource server, and the error if the file cannot be loaded. */
-  status(): Record<string, unknown>
+  getStatus(): Record<string, unknown>
 }
 
 /** The longest interval at which the file is read. */
@@ -24,13 +25,13 @@ interface FollowDeps {
   readonly followers: Pick<ResourceServerFollowerStore, 'report' | 'remove'>
   /** The interval at which this instance reports the secrets that it accepts. It also reports each change immediately. */
   readonly reportIntervalMs: number
-  readonly metrics: Pick<Metrics, 'gauge'>
+  readonly metrics: Pick<Metrics, 'createGauge'>
   readonly log: Log
 }
 
 /**
- * Keeps the content of AUTH_RESOURCE_SERVERS_FILE current. It polls, because file-change notifications are unreliable for
- * mounted files. Invalid content is logged and otherwise ignored, since one faulty file must not lock out every API.
+ * Keeps the content of AUTH_RESOURCE_SERVERS_FILE current. The file is polled, because notifications of changes are unreliable
+ * for mounted files. Invalid content is logged and otherwise ignored, since one faulty file must not lock out every API.
  * Reports to the database which secrets this instance accepts and when each was last presented, so an operator knows when a
  * secret can be removed.
  */
@@ -42,7 +43,7 @@ export async function followResourceServers({
   metrics,
   log,
 }: FollowDeps): Promise<FollowedResourceServers> {
-  const setReadable = metrics.gauge(
+  const setReadable = metrics.createGauge(
     'resource_servers_readable',
     '1 when AUTH_RESOURCE_SERVERS_FILE could be read the last time',
   )
@@ -108,10 +109,10 @@ export async function followResourceServers({
   const polling = runRepeatedly(follow)
   polling.start(Math.min(READ_INTERVAL_MS, reportIntervalMs))
   return {
-    current: () => servers,
+    getServers: () => servers,
     recordUse: ({ server, digest }) =>
       void lastUses.set(toUseKey(server.client_id, toFingerprint(digest)), performance.now()),
-    status: () => ({
+    getStatus: () => ({
       secrets: Object.fromEntries(
         servers.map(({ client_id: id, secrets }) => [id, secrets.map(toFingerprint)]),
       ),

@@ -24,7 +24,7 @@ const ResourceServerFollower = z.object({
 export type ResourceServerFollower = z.infer<typeof ResourceServerFollower>
 const FollowerRow = createRowReader(ResourceServerFollower)
 
-/** When any instance first accepted a secret, and when the secret was last presented to any. Durations are counted until now. */
+/** When any instance first accepted a secret, and when it was last presented to any instance. Durations are counted until now. */
 const SecretHistory = z.object({
   clientId: z.string(),
   fingerprint: z.string(),
@@ -56,12 +56,12 @@ export function createResourceServerFollowerStore(db: Pool): ResourceServerFollo
            on conflict (instance_id) do update set secrets = $3, problem = $4, seen_at = excluded.seen_at`,
           [instanceId, host, JSON.stringify(acceptedSecrets), problem ?? null],
         )
-        // The secrets are sorted, so two instances cannot deadlock.
-        for (const secret of secrets.toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)))
+        // Every instance updates the rows in the same order, so two reports cannot deadlock.
+        for (const secret of secrets.toSorted((one, other) => (one.fingerprint < other.fingerprint ? -1 : 1)))
           await tx.query(
-            `insert into resource_server_secrets as known (client_id, fingerprint, first_seen_at, used_at)
+            `insert into resource_server_secrets as existing (client_id, fingerprint, first_seen_at, used_at)
              values ($1, $2, clock_timestamp(), clock_timestamp() - $3 * interval '1 millisecond')
-             on conflict (client_id, fingerprint) do update set used_at = greatest(known.used_at, excluded.used_at)`,
+             on conflict (client_id, fingerprint) do update set used_at = greatest(existing.used_at, excluded.used_at)`,
             [secret.clientId, secret.fingerprint, secret.usedMsAgo ?? null],
           )
       }),

@@ -9,7 +9,7 @@ import {
 const AUDIENCE = 'https://plainpath.example/api'
 const { server, secret } = createResourceServer('rs_api', AUDIENCE)
 
-test('authenticates a resource server by its secret, of which only the hash is stored', () => {
+test('authenticates a resource server by its secret, and stores only the hash of the secret', () => {
   expect(secret).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
   expect(JSON.stringify(server)).not.toContain(secret.slice('rss_'.length))
   expect(verifyResourceServer([server], { clientId: 'rs_api', secret })).toEqual({

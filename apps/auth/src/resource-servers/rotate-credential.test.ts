@@ -124,22 +124,22 @@ test('cancelling removes the newer secret unless it was used less than a lease a
 
 const thirdDigest = createResourceServer('rs_api', AUDIENCE).server.secrets[0] ?? ''
 const createApi = (...secrets: string[]): ResourceServer => ({ ...withOlder, secrets })
-const other = createResourceServer('rs_other', AUDIENCE).server
+const otherServer = createResourceServer('rs_other', AUDIENCE).server
 
 test.for<[result: boolean, difference: string, served: ResourceServer[], copy: ResourceServer[]]>([
   [true, 'the served content', [createApi(older)], [createApi(older)]],
-  [true, 'a second secret', [createApi(older), other], [createApi(older, newer), other]],
+  [true, 'a second secret', [createApi(older), otherServer], [createApi(older, newer), otherServer]],
   [true, 'one of two secrets removed', [createApi(older, newer)], [createApi(newer)]],
   [false, 'the secret replaced', [createApi(older)], [createApi(newer)]],
   [false, 'two other secrets', [createApi(thirdDigest)], [createApi(older, newer)]],
   [false, 'one of two secrets replaced', [createApi(older, newer)], [createApi(older, thirdDigest)]],
-  [false, 'another API added', [createApi(older)], [createApi(older), other]],
-  [false, 'another API removed', [createApi(older), other], [createApi(older)]],
+  [false, 'another API added', [createApi(older)], [createApi(older), otherServer]],
+  [false, 'another API removed', [createApi(older), otherServer], [createApi(older)]],
   [
     false,
     'the secret of another API replaced',
-    [createApi(older), other],
-    [createApi(older), { ...other, secrets: [thirdDigest] }],
+    [createApi(older), otherServer],
+    [createApi(older), { ...otherServer, secrets: [thirdDigest] }],
   ],
 ])('differsByAtMostOneSecret returns %s for a copy with %s', ([result, , served, copy]) => {
   expect(differsByAtMostOneSecret({ served, copy }, 'rs_api')).toBe(result)

@@ -83,7 +83,7 @@ export const findLiveFollowers = ({ followers, leaseMs }: CredentialView) =>
  * used, and the other secret has not been presented for a lease. The lease is needed because instances report uses with a
  * delay.
  *
- * @param options.evenIfUsed true to remove a secret that is in use, as a thief may keep using it after a leak
+ * @param options.evenIfUsed true to remove a secret that is in use, because a thief may keep using it after a leak
  * @returns the changed servers, or the reason for a refusal
  */
 export function removeSecret(

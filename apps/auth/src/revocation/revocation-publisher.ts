@@ -82,8 +82,13 @@ export function createRedisRevocationPublisher(
       const published = { mark, sequenceNumber, publishedAt: performance.now() }
       knownMark = updateKnownMark(knownMark, mark, published.publishedAt)
       let lastPoll: PollResult | undefined
-      for (let polls = 0; ; polls += 1) {
-        const step = decideNextStep(published, { knownMark, polls, lastPoll }, performance.now(), intervals)
+      for (let pollCount = 0; ; pollCount += 1) {
+        const step = decideNextStep(
+          published,
+          { knownMark, pollCount, lastPoll },
+          performance.now(),
+          intervals,
+        )
         if (step.kind !== 'poll') {
           const removedCount =
             step.kind === 'respond' ? 0 : await runScript(REMOVE_PENDING, mark, sequenceNumber)

@@ -6,20 +6,20 @@ const published = { mark: 'a', sequenceNumber: 3, publishedAt: 10_000 }
 const knownMark = { mark: 'a', since: 0 }
 /** Decides the next step, by default after one poll and with a mark that has been known for long. */
 const decide = (state: Partial<Parameters<typeof decideNextStep>[1]>, now: number) =>
-  decideNextStep(published, { knownMark, polls: 1, lastPoll: undefined, ...state }, now, INTERVALS)
+  decideNextStep(published, { knownMark, pollCount: 1, lastPoll: undefined, ...state }, now, INTERVALS)
 
-test('finishes as soon as every subscriber has acknowledged', () => {
+test('finishes once every subscriber has acknowledged', () => {
   expect(decide({ lastPoll: { mark: 'a', pending: 0 } }, 10_001)).toEqual({ kind: 'respond' })
   expect(decide({ lastPoll: { mark: 'a', pending: 1 } }, 10_001)).toMatchObject({ kind: 'poll' })
 })
 
 test('polls soon at first, then less often, and never later than a lease and the margin', () => {
-  const pauses = [0, 1, 2, 3, 4, 5, 6, 60].map((polls) => {
-    const next = decide({ polls, lastPoll: { mark: 'a', pending: 1 } }, 10_000)
+  const pauses = [0, 1, 2, 3, 4, 5, 6, 60].map((pollCount) => {
+    const next = decide({ pollCount, lastPoll: { mark: 'a', pending: 1 } }, 10_000)
     return next.kind === 'poll' ? next.at - 10_000 : undefined
   })
   expect(pauses).toEqual([1, 2, 4, 8, 16, 25, 25, 25])
-  expect(decide({ polls: 9 }, 12_240)).toEqual({ kind: 'poll', at: 12_250 })
+  expect(decide({ pollCount: 9 }, 12_240)).toEqual({ kind: 'poll', at: 12_250 })
 })
 
 test('removes the subscribers that have not acknowledged after a lease and the margin', () => {
@@ -40,7 +40,7 @@ test('does not trust a subscriber list whose mark it has not known for a lease a
   })
 })
 
-test('waits a full lease and the margin if the mark changes meanwhile', () => {
+test('waits a full lease and the margin if the mark changes during the wait', () => {
   const pollAtDeadline = { kind: 'poll', at: 12_250 }
   expect(decide({ lastPoll: { mark: 'b', pending: 0 } }, 10_001)).toEqual(pollAtDeadline)
   expect(decide({ lastPoll: { mark: '', pending: 0 } }, 10_001)).toEqual(pollAtDeadline)

@@ -1,6 +1,9 @@
 import type { RevocationIntervals } from '@plainpath/revocation'
 
-/** The store's mark, and when this process first read it. All times here are milliseconds of the monotonic process clock. */
+/**
+ * The mark is the random id of the revocation state in Redis. It changes when Redis may have lost that state. `since` is when this
+ * process first read the mark. All times here are milliseconds of the monotonic process clock.
+ */
 export interface KnownMark {
   readonly mark: string
   readonly since: number
@@ -29,10 +32,10 @@ export type NextStep =
   | { readonly kind: 'poll'; readonly at: number }
   /** No API accepts the revoked tokens any more. */
   | { readonly kind: 'respond' }
-  /** The leases of all subscribers that did not acknowledge have expired. Remove these subscribers first. */
+  /** The leases of all subscribers that have not acknowledged have expired. Remove any such subscribers, then respond. */
   | { readonly kind: 'remove-pending-then-respond' }
 
-const FIRST_POLL_MS = 1
+const FIRST_PAUSE_MS = 1
 const MAX_PAUSE_MS = 25
 
 /** Returns the known mark after the store returned `mark` at `now`. A new mark is trusted later: see `decideNextStep`. */
@@ -40,22 +43,28 @@ export const updateKnownMark = (knownMark: KnownMark | undefined, mark: string, 
   knownMark?.mark === mark ? knownMark : { mark, since: now }
 
 /**
- * Decides what an auth process does next after it has published a revocation. It responds once every subscriber has acknowledged.
- * It trusts the list of subscribers only after it has known the mark for a lease and the margin: by then, the lease of an API that
- * subscribed before the store lost its list has expired. If a subscriber does not acknowledge, or the mark changes, the process
- * waits until a lease and the margin have passed since the publication: an API that has not received the revocation cannot have
- * renewed its lease in that time.
+ * Decides what an auth process does next after it has published a revocation.
  *
- * @param state.polls how often the store was polled
+ * - It trusts the list of subscribers once it has known the mark for a lease and the margin. A new mark means that Redis may have lost
+ *   the list. An API that was on the lost list may use cached responses until its lease expires.
+ * - If it trusts the list, it pollCount until every subscriber has acknowledged, and then responds.
+ * - In any case, it responds when a lease and the margin have passed since the publication. An API that has not received the
+ *   revocation cannot have renewed its lease in that time.
+ *
+ * @param state.pollCount the number of pollCount so far
  * @param state.lastPoll the result of the last poll
  */
 export function decideNextStep(
   published: PublishedRevocation,
-  state: { readonly knownMark: KnownMark; readonly polls: number; readonly lastPoll: PollResult | undefined },
+  state: {
+    readonly knownMark: KnownMark
+    readonly pollCount: number
+    readonly lastPoll: PollResult | undefined
+  },
   now: number,
   intervals: WaitIntervals,
 ): NextStep {
-  const { knownMark, polls, lastPoll } = state
+  const { knownMark, pollCount, lastPoll } = state
   const fullWaitMs = intervals.leaseMs + intervals.marginMs
   const deadline = published.publishedAt + fullWaitMs
   if (now >= deadline) return { kind: 'remove-pending-then-respond' }
@@ -63,6 +72,6 @@ export function decideNextStep(
   if (now < trustedFrom) return { kind: 'poll', at: Math.min(trustedFrom, deadline) }
   if (lastPoll && lastPoll.mark !== published.mark) return { kind: 'poll', at: deadline }
   if (lastPoll?.pending === 0) return { kind: 'respond' }
-  const pause = Math.min(FIRST_POLL_MS * 2 ** polls, MAX_PAUSE_MS)
+  const pause = Math.min(FIRST_PAUSE_MS * 2 ** pollCount, MAX_PAUSE_MS)
   return { kind: 'poll', at: Math.min(now + pause, deadline) }
 }

@@ -29,7 +29,7 @@ export const composeSignInCodeMail = (signIn: {
   about: signIn.id,
   sender: signIn.network,
   // A person is waiting for this mail, so the queue must send it before other mails.
-  askedFor: true,
+  isRequestedByPerson: true,
   to: signIn.email,
   subject: 'Your sign-in code for Plainpath',
   text: renderCodeText({

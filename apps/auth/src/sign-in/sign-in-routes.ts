@@ -72,8 +72,8 @@ export const createSignInRoutes = (deps: SignInRouteDeps): RawRoute[] => [
   },
 ]
 
-// An unknown step counts as `address`, which changes nothing and only shows a page.
-const Step = z.enum(['email', 'code', 'resend', 'address', 'continue', 'deny']).catch('address')
+/** The step that a form submits. An unknown step counts as `address`, which changes nothing and only shows a page. */
+const FormStep = z.enum(['email', 'code', 'resend', 'address', 'continue', 'deny']).catch('address')
 
 /** A request for a page of an interaction that this browser began. */
 interface Visit {
@@ -113,10 +113,10 @@ async function serveSignIn(ctx: Context, deps: SignInRouteDeps): Promise<void> {
 
 async function handleForm(visit: Visit, signIn: StoredSignIn, form: URLSearchParams): Promise<void> {
   const { ctx, deps, pageProps } = visit
-  const step = Step.parse(form.get('step') ?? undefined)
+  const step = FormStep.parse(form.get('step') ?? undefined)
   if (step === 'deny') return denyConnection(visit, signIn)
-  // Already allowed, but the browser has not returned to the app. A stale tab may submit any form, so only `continue`
-  // and `deny` have an effect.
+  // The person has allowed the connection, but the browser has not returned to the app. A stale tab may submit any form,
+  // so only `continue` and `deny` have an effect.
   if (signIn.currentStep.step === 'allowed')
     return step === 'continue' && signIn.agentId
       ? allowConnection(visit, signIn.agentId)
@@ -181,8 +181,8 @@ async function mailCode(
     )
   else if (mailResult.error === 'ended') return renderResponse(ctx, deps, 410, renderNoSignInPage())
   else if (isResend) return showStep(visit, signIn, { isTooSoon: true })
-  // If it is too soon for another code, the code mailed before is still valid, so its page is shown as well.
-  // A redirect, so that reloading the page does not mail another code.
+  // If it is too soon for another code, the code mailed before is still valid, so the page for entering it is shown too.
+  // The response is a redirect, so that reloading the page does not mail another code.
   ctx.status = 303
   ctx.set('location', pageProps.action)
 }
@@ -234,8 +234,8 @@ function showStep(
   if (currentStep.step === 'no-codes-left')
     return renderResponse(ctx, deps, 410, renderNoCodesLeftPage({ ...pageProps, canStillType: false }))
   if (currentStep.step === 'address' || !openAttempt) {
-    const lastCode = currentStep.step === 'address' ? currentStep.lastCode : undefined
-    return renderResponse(ctx, deps, 200, renderSignInPage({ ...pageProps, ...(lastCode && { lastCode }) }))
+    const lastCodeState = currentStep.step === 'address' ? currentStep.lastCodeState : undefined
+    return renderResponse(ctx, deps, 200, renderSignInPage({ ...pageProps, lastCodeState }))
   }
   const body = renderSignInCodePage({
     ...pageProps,

@@ -117,7 +117,7 @@ test('mails no further code once the connection was disabled', async () => {
   expect(await mailCode(createRandomId(), 'other@example.org')).toMatchObject({ ok: true })
 })
 
-test('stores no clear text, and the sweep erases the address once the code has expired', async () => {
+test('stores a sign-in only hashed or encrypted, and the sweep erases the address once the code has expired', async () => {
   const uid = createRandomId()
   const email = 'canary-of-the-address@example.org'
   await mailCode(uid, email)
@@ -127,7 +127,7 @@ test('stores no clear text, and the sweep erases the address once the code has e
   const { rows } = await authority.db.query('select from claim_attempts where email_sealed is not null')
   expect(rows).toHaveLength(0)
   expect(await createSignInStore(createDeps()).find(uid, at(RULES.claimCodeMs))).toMatchObject({
-    currentStep: { step: 'address', lastCode: 'expired' },
+    currentStep: { step: 'address', lastCodeState: 'expired' },
   })
 })
 

@@ -43,7 +43,7 @@ export interface SignInStore {
   find(uid: string, now: Date): Promise<StoredSignIn>
   /**
    * Stores an attempt with a new code and queues its mail. Creates the connection first, if the sign-in has none. The same
-   * statements run for every address, so the response time reveals nothing about it.
+   * statements run for every address, so the response time reveals nothing about the address.
    *
    * @returns the refusal if no code may be mailed
    * @throws {Problem} 429 if too many mails are queued
@@ -62,7 +62,7 @@ export function createSignInStore(deps: {
   addMail: AddMail
 }): SignInStore {
   const { db, sealingKeys, hashKey } = deps
-  const findRow = async (database: Database, uid: string) => {
+  const findSignInRow = async (database: Database, uid: string) => {
     const { rows } = await database.query(
       'select agent_id as "agentId", codes from sign_ins where interaction_hash = $1',
       [sha256(uid)],
@@ -71,7 +71,7 @@ export function createSignInStore(deps: {
   }
   return {
     async find(uid, now) {
-      const row = await findRow(db, uid)
+      const row = await findSignInRow(db, uid)
       if (!row) return { currentStep: { step: 'address' }, codesLeft: RULES.signInCodes }
       const { agentId } = row
       const attempt = await findCurrentAttempt(db, agentId)
@@ -92,7 +92,7 @@ export function createSignInStore(deps: {
         await tx.query(`select pg_advisory_xact_lock(hashtextextended('sign-in ' || encode($1, 'hex'), 0))`, [
           sha256(uid),
         ])
-        const row = await findRow(tx, uid)
+        const row = await findSignInRow(tx, uid)
         const currentAttempt = row && (await findCurrentAttempt(tx, row.agentId))
         const emailHash = hashKey.hash('email-index/claims', attempt.canonicalEmail)
         const decision = decideCodeMail(row?.codes ?? 0, currentAttempt, emailHash, now)

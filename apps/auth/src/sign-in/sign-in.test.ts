@@ -7,7 +7,7 @@ import { buildPageCsp } from './sign-in-routes.ts'
 const START = new Date('2026-11-20T09:00:00Z')
 const addMs = (ms: number) => new Date(START.getTime() + ms)
 /** The hashes of two addresses. */
-const [ana, ben] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+const [anaHash, benHash] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const createAttempt = (state: AttemptState = 'code_shown'): SignInAttempt => ({
   id: 'cla_x',
   registrationId: 'clm_x',
@@ -17,34 +17,34 @@ const createAttempt = (state: AttemptState = 'code_shown'): SignInAttempt => ({
   linkExpiresAt: addMs(RULES.claimCodeMs),
   presses: 1,
   tries: 0,
-  code: { hash: ana, expiresAt: addMs(RULES.claimCodeMs) },
+  code: { hash: anaHash, expiresAt: addMs(RULES.claimCodeMs) },
   createdAt: START,
-  emailHash: ana,
+  emailHash: anaHash,
 })
 const ALLOWED = { ok: true, value: undefined }
 const refuse = (error: string) => ({ ok: false, error })
 
 test.for([
-  ['allows the first code', 0, undefined, ana, 0, ALLOWED],
-  ['refuses a second code immediately', 1, createAttempt(), ana, 0, refuse('too-soon')],
+  ['allows the first code', 0, undefined, anaHash, 0, ALLOWED],
+  ['refuses a second code immediately', 1, createAttempt(), anaHash, 0, refuse('too-soon')],
   [
     'refuses a second code within a minute',
     1,
     createAttempt(),
-    ana,
+    anaHash,
     RULES.signInResendMs - 1,
     refuse('too-soon'),
   ],
-  ['allows a second code after a minute', 1, createAttempt(), ana, RULES.signInResendMs, ALLOWED],
-  ['allows a second code to another address immediately', 1, createAttempt(), ben, 0, ALLOWED],
-  ['allows a second code once the first is locked', 1, { ...createAttempt(), tries: 5 }, ana, 0, ALLOWED],
-  ['allows a third code', 2, createAttempt(), ben, 0, ALLOWED],
-  ['refuses a fourth code', 3, createAttempt(), ben, 0, refuse('no-codes-left')],
+  ['allows a second code after a minute', 1, createAttempt(), anaHash, RULES.signInResendMs, ALLOWED],
+  ['allows a second code to another address immediately', 1, createAttempt(), benHash, 0, ALLOWED],
+  ['allows a second code once the first is locked', 1, { ...createAttempt(), tries: 5 }, anaHash, 0, ALLOWED],
+  ['allows a third code', 2, createAttempt(), benHash, 0, ALLOWED],
+  ['refuses a fourth code', 3, createAttempt(), benHash, 0, refuse('no-codes-left')],
   [
     'refuses a fourth code after the third expired',
     3,
     createAttempt('expired'),
-    ana,
+    anaHash,
     RULES.claimCodeMs,
     refuse('no-codes-left'),
   ],
@@ -56,12 +56,12 @@ test.for([
   [undefined, 3, false, { step: 'address' }],
   ['code_shown', 2, false, { step: 'code' }],
   ['code_shown', 0, false, { step: 'code' }],
-  ['expired', 1, false, { step: 'address', lastCode: 'expired' }],
-  ['locked', 1, false, { step: 'address', lastCode: 'locked' }],
+  ['expired', 1, false, { step: 'address', lastCodeState: 'expired' }],
+  ['locked', 1, false, { step: 'address', lastCodeState: 'locked' }],
   ['superseded', 1, false, { step: 'address' }],
   ['locked', 0, false, { step: 'no-codes-left' }],
   ['completed', 2, true, { step: 'allowed' }],
-  // The connection was revoked meanwhile.
+  // The connection was revoked after the sign-in was completed.
   ['completed', 2, false, { step: 'address' }],
 ] as const satisfies [unknown, number, boolean, object][])(
   'computes the step in the state %s, with %i codes left, allowed: %s',

@@ -41,9 +41,9 @@ export function decideCodeMail(
   return mailedCodes >= RULES.signInCodes ? err('no-codes-left') : ok(undefined)
 }
 
-/** The step that the page of a sign-in shows. `lastCode`: why the last code no longer works. */
+/** The step that the page of a sign-in shows. `lastCodeState` is set if the last code no longer works. */
 export type SignInStep =
-  | { readonly step: 'address'; readonly lastCode?: 'expired' | 'locked' }
+  | { readonly step: 'address'; readonly lastCodeState?: 'expired' | 'locked' }
   | { readonly step: 'code' }
   | { readonly step: 'no-codes-left' }
   | { readonly step: 'allowed' }
@@ -61,6 +61,6 @@ export function computeSignInStep(
   if (state === 'code_shown') return { step: 'code' }
   if (codesLeft === 0) return { step: 'no-codes-left' }
   return state === 'expired' || state === 'locked'
-    ? { step: 'address', lastCode: state }
+    ? { step: 'address', lastCodeState: state }
     : { step: 'address' }
 }

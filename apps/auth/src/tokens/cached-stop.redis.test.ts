@@ -10,7 +10,7 @@ import { createRedisTokenStore } from './redis-token-store.ts'
 import { newToken } from './token-store.contract.ts'
 import type { TokenStore } from './token-store.ts'
 
-const ALL = { kind: 'all-tokens' } as const
+const ALL_TOKENS = { kind: 'all-tokens' } as const
 const by = { user: 'rosa', host: 'desk' }
 
 let authority: Authority
@@ -32,10 +32,10 @@ afterAll(async () => {
 })
 
 const now = () => new Date()
-const openStore = (readCutoff = authority.tokenAuthority(now).readCutoff) =>
+const openStore = (readCutoff = authority.createTokenAuthority(now).readCutoff) =>
   createRedisTokenStore(scratch.redis, {
     prefix: scratch.prefix,
-    authority: { ...authority.tokenAuthority(now), readCutoff },
+    authority: { ...authority.createTokenAuthority(now), readCutoff },
     now,
   })
 async function issue(epoch?: number, store = openStore()) {
@@ -46,7 +46,7 @@ async function issue(epoch?: number, store = openStore()) {
   return hash
 }
 const isActive = async (hash: Buffer) => (await openStore().find(hash)) !== undefined
-const stop = (tokens: Partial<TokenStore> = {}) =>
+const revokeAllTokens = (tokens: Partial<TokenStore> = {}) =>
   revokeInEmergency(
     {
       revocationPublisher: noOpRevocationPublisher,
@@ -54,7 +54,7 @@ const stop = (tokens: Partial<TokenStore> = {}) =>
       tokens: { ...openStore(), ...tokens },
       by,
     },
-    ALL,
+    ALL_TOKENS,
     {
       reason: 'a test',
     },
@@ -66,7 +66,7 @@ test('reads the cutoff from the authority once, then caches it', async () => {
   let readCount = 0
   const countingStore = openStore(() => {
     readCount += 1
-    return authority.tokenAuthority(now).readCutoff()
+    return authority.createTokenAuthority(now).readCutoff()
   })
   const hash = await issue(0)
   await scratch.lose('stop')
@@ -78,7 +78,7 @@ test('reads the cutoff from the authority once, then caches it', async () => {
 
 test('reads a lost cutoff from the authority again, and finds no revoked token', async () => {
   const hash = await issue()
-  await stop()
+  await revokeAllTokens()
   await scratch.lose('stop')
   expect([await isActive(hash), await isActive(await issue())]).toEqual([false, true])
 })
@@ -96,14 +96,14 @@ test('a slow read from the authority does not undo a revocation', async () => {
   await scratch.lose('stop')
   const authorityResponse = Promise.withResolvers<void>()
   const slowStore = openStore(async () => {
-    const cutoff = await authority.tokenAuthority(now).readCutoff()
+    const cutoff = await authority.createTokenAuthority(now).readCutoff()
     await authorityResponse.promise
     return cutoff
   })
   const finding = slowStore.find(hash)
   await expect.poll(readCachedCutoff).toMatch(/^lease /)
-  await stop()
-  const { epoch } = await authority.tokenAuthority(now).readCutoff()
+  await revokeAllTokens()
+  const { epoch } = await authority.createTokenAuthority(now).readCutoff()
   authorityResponse.resolve()
   await finding
   expect(await readCachedCutoff()).toBe(`${epoch} 0`)
@@ -113,13 +113,13 @@ test('a slow read from the authority does not undo a revocation', async () => {
 test('revokes a token whose epoch was read from the authority before the revocation', async () => {
   const authorityResponse = Promise.withResolvers<void>()
   const slowStore = openStore(async () => {
-    const cutoff = await authority.tokenAuthority(now).readCutoff()
+    const cutoff = await authority.createTokenAuthority(now).readCutoff()
     await authorityResponse.promise
     return cutoff
   })
   const issuing = issue(undefined, slowStore)
   await expect.poll(readCachedCutoff).toMatch(/^lease /)
-  await stop()
+  await revokeAllTokens()
   authorityResponse.resolve()
   expect(await isActive(await issuing)).toBe(false)
   expect(await isActive(await issue())).toBe(true)
@@ -128,7 +128,7 @@ test('revokes a token whose epoch was read from the authority before the revocat
 test('raises the cached cutoff again after the commit if Redis has lost it', async () => {
   const hash = await issue()
   let raiseCount = 0
-  await stop({
+  await revokeAllTokens({
     async raiseCutoff(cutoff) {
       await openStore().raiseCutoff(cutoff)
       raiseCount += 1
@@ -150,7 +150,7 @@ test('does not lower the epoch or the time of the cached cutoff', async () => {
   expect(await openStore().readCutoff()).toEqual({ epoch: 5, issuedBefore: laterTime })
 })
 
-test('a repeated revocation also revokes a token issued since the first attempt failed before its commit', async () => {
+test('a repeated revocation also revokes a token that was issued after the first attempt failed before its commit', async () => {
   const earlierToken = await issue()
   let raiseCount = 0
   const raiseCutoff: TokenStore['raiseCutoff'] = async (cutoff) => {
@@ -158,7 +158,7 @@ test('a repeated revocation also revokes a token issued since the first attempt 
     raiseCount += 1
     throw new Error('Command timed out')
   }
-  await expect(stop({ raiseCutoff })).rejects.toMatchObject({
+  await expect(revokeAllTokens({ raiseCutoff })).rejects.toMatchObject({
     progress: 'unchanged',
   } satisfies Partial<UnconfirmedRevocation>)
   expect(raiseCount).toBe(1)
@@ -167,7 +167,7 @@ test('a repeated revocation also revokes a token issued since the first attempt 
   // The authority has not committed the revocation, so without the cached cutoff nothing is revoked.
   await scratch.lose('stop')
   expect([await isActive(earlierToken), await isActive(laterToken)]).toEqual([true, true])
-  await stop()
+  await revokeAllTokens()
   expect([await isActive(earlierToken), await isActive(laterToken)]).toEqual([false, false])
 })
 
@@ -179,14 +179,14 @@ test('reports the progress "written" when Redis fails after the commit, and succ
     raiseCount += 1
     return raiseCount === 1 ? openStore().raiseCutoff(cutoff) : failWithTimeout()
   }
-  await expect(stop({ raiseCutoff })).rejects.toMatchObject({ progress: 'written' })
+  await expect(revokeAllTokens({ raiseCutoff })).rejects.toMatchObject({ progress: 'written' })
   expect(await authority.stops.readAudit()).toHaveLength(rowCount + 1)
-  await stop()
+  await revokeAllTokens()
   expect(await isActive(hash)).toBe(false)
 })
 
 test('caches the cutoff for longer than the lifetime of any token, by at most two hours', async () => {
-  await stop()
+  await revokeAllTokens()
   const seconds = await scratch.redis.ttl(`${scratch.prefix}stop`)
   expect(seconds).toBeGreaterThan(RULES.appTokenMs / 1000)
   expect(seconds).toBeLessThanOrEqual(2 * 3_600 + RULES.appTokenMs / 1000)

@@ -1,6 +1,7 @@
 /*
- * Stores emergency revocations in PostgreSQL, the authority on them. Each gets an audit row. `emergency-revocation.ts` applies them
- * to the token store and the APIs. The tables and the command call an emergency revocation a *stop*.
+ * Stores emergency revocations in PostgreSQL, which is the authority on them. Each revocation gets an audit row.
+ * `emergency-revocation.ts` applies revocations to the token store and the APIs. The tables and the command call an emergency
+ * revocation a *stop*.
  */
 import { type AgentId, err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool } from '@plainpath/postgres'

@@ -16,14 +16,14 @@ export function describeEmergencyRevocation(
   kind: string,
   open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
-  describe(`emergency revocation with the ${kind} token store`, () => {
+  describe(`emergency revocation (${kind} token store)`, () => {
     let store: TokenStoreFixture & AsyncDisposable
     beforeAll(async () => {
       store = await openTokenStoreFixture(open)
     })
     afterAll(() => store[Symbol.asyncDispose]())
 
-    const ALL = { kind: 'all-tokens' } as const
+    const ALL_TOKENS = { kind: 'all-tokens' } as const
     const readWholeSecond = () => new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
     async function register() {
       const record = exampleAgent()
@@ -57,11 +57,11 @@ export function describeEmergencyRevocation(
     test('of all tokens revokes the tokens of two clients, but not a token that is issued later', async () => {
       const [client, otherClient] = [await register(), await register()]
       const revokedTokens = [await issue(client), await issue(otherClient)]
-      const evidence = await expectEvidence(store.revokeInEmergency(ALL))
+      const evidence = await expectEvidence(store.revokeInEmergency(ALL_TOKENS))
       const laterToken = await issue(client)
       expect(await Promise.all([...revokedTokens, laterToken].map(isActive))).toEqual([false, false, true])
       expect(evidence.confirmedCutoff).toEqual(
-        await store.authority.tokenAuthority(() => store.clock.now).readCutoff(),
+        await store.authority.createTokenAuthority(() => store.clock.now).readCutoff(),
       )
       expect(evidence.revoked).toEqual({ tokens: 2, complete: true })
     })
@@ -69,7 +69,7 @@ export function describeEmergencyRevocation(
     test('of all tokens revokes a token that is saved later with the earlier epoch', async () => {
       const id = await register()
       const epoch = await readEpoch()
-      await expectEvidence(store.revokeInEmergency(ALL))
+      await expectEvidence(store.revokeInEmergency(ALL_TOKENS))
       const future = new Date(readWholeSecond().getTime() + 600_000)
       const lateTokens = [await save(id, { epoch }), await save(id, { epoch, issuedAt: future })]
       expect(await Promise.all([...lateTokens, await issue(id)].map(isActive))).toEqual([false, false, true])
@@ -99,14 +99,14 @@ export function describeEmergencyRevocation(
     test('of all tokens revokes a token that got its epoch from the store', async () => {
       const id = await register()
       const firstToken = await save(id, {})
-      await expectEvidence(store.revokeInEmergency(ALL))
+      await expectEvidence(store.revokeInEmergency(ALL_TOKENS))
       const secondToken = await save(id, {})
       expect((await store.tokens.find(secondToken))?.epoch).toBe(await readEpoch())
       const [issuedAt, expiresAt] = [readWholeSecond(), new Date(store.clock.now.getTime() + 3_600_000)]
       const token = { clientId: id, credentialVersion: 1, scope: '', audience: '', issuedAt, expiresAt }
       expect(await store.tokens.save(sha256(newToken()), token)).toEqual(await store.tokens.readCutoff())
       expect(await isActive(firstToken)).toBe(false)
-      await expectEvidence(store.revokeInEmergency(ALL))
+      await expectEvidence(store.revokeInEmergency(ALL_TOKENS))
       expect(await isActive(secondToken)).toBe(false)
     })
 
@@ -151,7 +151,7 @@ export function describeEmergencyRevocation(
         const saves = Array.from({ length: 5 }, () => save(id, {}))
         const epoch = await readEpoch()
         const finds = saves.map(async (hash) => isActive(await hash))
-        await expectEvidence(store.revokeInEmergency(ALL))
+        await expectEvidence(store.revokeInEmergency(ALL_TOKENS))
         const lateToken = await save(id, { epoch })
         await Promise.all(finds)
         return isActive(lateToken)
@@ -163,8 +163,8 @@ export function describeEmergencyRevocation(
       const hash = await issue(await register())
       const rowCount = (await store.authority.stops.readAudit()).length
       await Promise.all([
-        expectEvidence(store.revokeInEmergency(ALL)),
-        expectEvidence(store.revokeInEmergency(ALL)),
+        expectEvidence(store.revokeInEmergency(ALL_TOKENS)),
+        expectEvidence(store.revokeInEmergency(ALL_TOKENS)),
       ])
       expect(await store.authority.stops.readAudit()).toHaveLength(rowCount + 2)
       expect(await isActive(hash)).toBe(false)

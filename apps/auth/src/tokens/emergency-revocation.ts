@@ -18,21 +18,30 @@ export interface RevocationEvidence {
   readonly effect: RevocationEffect
   /** The head of the audit after the revocation; undefined for a dry run. */
   readonly head: string | undefined
-  /** The duration of the revocation, without counting the tokens. */
+  /** How long the revocation took. The time for counting the tokens is not included. */
   readonly elapsedMs: number
   /** The cutoff in the token store after the revocation; undefined for a dry run. */
   readonly confirmedCutoff: TokenCutoff | undefined
   /**
-   * The number of stored tokens that the revocation covers and no earlier one did. It is approximate, because a store may yield a
-   * token twice, or one that has expired. `complete` is false if counting stopped after 10 s.
+   * The number of stored tokens that this revocation covers and no earlier revocation covered. It is approximate, because a store
+   * may yield a token twice, or may yield an expired token. `complete` is false if counting stopped after 10 s.
    */
   readonly revoked: { readonly tokens: number; readonly complete: boolean }
 }
 
-/** The progress of a revocation when a store failed: whether PostgreSQL has committed it. */
+/**
+ * How far a revocation had got when it failed.
+ *
+ * - `unchanged`: PostgreSQL committed nothing, but the token store may have changed.
+ * - `unknown`: PostgreSQL may have committed.
+ * - `written`: PostgreSQL committed.
+ */
 export type RevocationProgress = 'unchanged' | 'unknown' | 'written'
 
-/** The error for a failed store: some of the tokens may still be accepted. Repeating the revocation is safe. */
+/**
+ * The error of a revocation that failed midway: some of the tokens may still be accepted. Repeating the revocation is safe. A failed
+ * dry run throws it too, with `unchanged`.
+ */
 export class UnconfirmedRevocation extends Error {
   override readonly name = 'UnconfirmedRevocation'
   readonly progress: RevocationProgress
@@ -83,6 +92,7 @@ export async function revokeInEmergency(
     if (!dryRun) {
       progress = 'written'
       await applyToTokenStore(tokens, effect)
+      // A notification names a client or everything. So a revocation of tokens issued before a time also publishes everything.
       await revocationPublisher.publish(
         effect.kind === 'cutoff' ? { kind: 'everything' } : { kind: 'client', id: effect.clientId },
       )
@@ -123,6 +133,7 @@ async function countRevoked(
   return { tokens: count, complete: true }
 }
 
+/** Returns true if this revocation covers the token and no earlier one did: tokens of earlier credential versions were revoked before. */
 const isRevokedBy = (token: TokenRecord, { previousCutoff, effect }: AppliedEffect): boolean =>
   token.audience !== CANARY_AUDIENCE &&
   !isBelowCutoff(token, previousCutoff) &&

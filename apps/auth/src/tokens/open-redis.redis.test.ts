@@ -7,7 +7,7 @@ import { isRedisUnavailable, openRedis } from './open-redis.ts'
 const silentLog = createLog({ service: 'test', write: () => undefined })
 type OpenedRedis = Awaited<ReturnType<typeof openRedis>>
 
-/** Four kinds of commands. Each function sends one. */
+/** Functions that each send another kind of command. */
 const COMMANDS = {
   set: (redis: OpenedRedis) => redis.set('plainpath-test', '1', 'EX', 10),
   get: (redis: OpenedRedis) => redis.get('plainpath-test'),
@@ -114,13 +114,13 @@ describe('an error means that Redis is unavailable if it comes from', () => {
 
   test('a Redis that runs a script for too long', () =>
     withServer(async (redis, server) => {
-      await using other = await openRedis(server.url, silentLog, PATIENT_MS)
+      await using otherConnection = await openRedis(server.url, silentLog, PATIENT_MS)
       await redis.config('SET', 'busy-reply-threshold', '20')
-      const loop = catchError(other.eval('while true do end', 0))
+      const endlessScript = catchError(otherConnection.eval('while true do end', 0))
       await expect.poll(async () => (await catchError(redis.get('x')))?.message).toMatch(/^BUSY/)
       expect(isRedisUnavailable(await catchError(redis.get('x')))).toBe(true)
       await redis.script('KILL')
-      await loop
+      await endlessScript
     }))
 })
 

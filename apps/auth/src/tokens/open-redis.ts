@@ -18,6 +18,7 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
     commandTimeout: timeoutMs,
     socketTimeout: 2 * timeoutMs,
     maxRetriesPerRequest: 0,
+    // Waits 100 ms before the first attempt to reconnect, then twice as long each time, up to 1 s.
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1_000),
   })
   let isOutageReported = false

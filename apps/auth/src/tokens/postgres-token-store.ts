@@ -50,7 +50,7 @@ export function createPostgresTokenStore(db: Database, deps: { now: () => Date }
       return rows[0] && TokenRow.parse(rows[0])
     },
     async revoke(hash) {
-      // The commit is always synchronous, because a confirmed revocation must survive a crash.
+      // `set_config` makes this commit synchronous whatever the default is, because a confirmed revocation must survive a crash.
       await db.query(
         `delete from tokens where token_hash = $1 and set_config('synchronous_commit', 'on', true) = 'on'`,
         [hash],

@@ -20,7 +20,7 @@ async function open(authority: Authority, now: () => Date) {
   return {
     tokens: createRedisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
-      authority: authority.tokenAuthority(now),
+      authority: authority.createTokenAuthority(now),
       now,
     }),
     dump: scratch.dump,
@@ -50,14 +50,14 @@ describe('the credential versions that Redis caches', () => {
   })
 
   const now = () => new Date()
-  const findCredentialVersion = (id: AgentId) => authority.tokenAuthority(now).findCredentialVersion(id)
-  const storeWithAuthority = (findVersion: TokenAuthority['findCredentialVersion']) =>
+  const findCredentialVersion = (id: AgentId) => authority.createTokenAuthority(now).findCredentialVersion(id)
+  const openStoreWithAuthority = (findVersion: TokenAuthority['findCredentialVersion']) =>
     createRedisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
-      authority: { ...authority.tokenAuthority(now), findCredentialVersion: findVersion },
+      authority: { ...authority.createTokenAuthority(now), findCredentialVersion: findVersion },
       now,
     })
-  const openStore = () => storeWithAuthority(findCredentialVersion)
+  const openStore = () => openStoreWithAuthority(findCredentialVersion)
   async function register() {
     const record = exampleAgent()
     await authority.agents.add(record)
@@ -93,11 +93,11 @@ describe('the credential versions that Redis caches', () => {
       id,
       status,
     )
-  const readCached = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)
+  const readCachedVersion = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)
 
   test('are read from the authority once, then cached', async () => {
     const readIds: string[] = []
-    const recordingStore = storeWithAuthority((id) => {
+    const recordingStore = openStoreWithAuthority((id) => {
       readIds.push(id)
       return findCredentialVersion(id)
     })
@@ -117,16 +117,16 @@ describe('the credential versions that Redis caches', () => {
 
   test('are read from the authority again if a token has a higher one than the cache', async () => {
     const { id } = exampleAgent().agent
-    const storeWithVersion2 = storeWithAuthority(async () => 2)
+    const storeWithVersion2 = openStoreWithAuthority(async () => 2)
     const [revokedToken, hash] = [await issue(id, 1), await issue(id, 2)]
     await scratch.redis.set(`${scratch.prefix}generation:${id}`, '1')
     expect(await storeWithVersion2.find(hash)).toMatchObject({ clientId: id, credentialVersion: 2 })
-    expect(await readCached(id)).toBe('2')
+    expect(await readCachedVersion(id)).toBe('2')
     expect(await storeWithVersion2.find(revokedToken)).toBeUndefined()
   })
 
   test('are required by find, which throws if the authority is unavailable', async () => {
-    const storeWithoutAuthority = storeWithAuthority(() => Promise.reject(new Error('no database')))
+    const storeWithoutAuthority = openStoreWithAuthority(() => Promise.reject(new Error('no database')))
     const hash = await issue(await register())
     await expect(storeWithoutAuthority.find(hash)).rejects.toThrow('no database')
     expect(await isActive(hash)).toBe(true)
@@ -136,24 +136,24 @@ describe('the credential versions that Redis caches', () => {
     const id = await register()
     await openStore().revokeTokensOf({ kind: 'client', id, credentialVersion: 5 })
     await openStore().revokeTokensOf({ kind: 'client', id, credentialVersion: 3 })
-    expect(await readCached(id)).toBe('5')
+    expect(await readCachedVersion(id)).toBe('5')
   })
 
   test('are not lowered by a slow read from the authority', async () => {
     const id = await register()
     const hash = await issue(id)
     const authorityResponse = Promise.withResolvers<void>()
-    const slowStore = storeWithAuthority(async (clientId) => {
+    const slowStore = openStoreWithAuthority(async (clientId) => {
       const credentialVersion = await findCredentialVersion(clientId)
       await authorityResponse.promise
       return credentialVersion
     })
     const finding = slowStore.find(hash)
-    await expect.poll(() => readCached(id)).toMatch(/^lease /)
+    await expect.poll(() => readCachedVersion(id)).toMatch(/^lease /)
     await deactivate(id, 'deleted')
     authorityResponse.resolve()
     await finding
-    expect(await readCached(id)).toBe('2')
+    expect(await readCachedVersion(id)).toBe('2')
     expect([await isActive(hash), await isActive(await issue(id))]).toEqual([false, false])
   })
 
@@ -161,18 +161,18 @@ describe('the credential versions that Redis caches', () => {
     const id = await register()
     const hash = await issue(id)
     const authorityResponse = Promise.withResolvers<void>()
-    const slowStore = storeWithAuthority(async (clientId) => {
+    const slowStore = openStoreWithAuthority(async (clientId) => {
       const credentialVersion = await findCredentialVersion(clientId)
       await authorityResponse.promise
       return credentialVersion
     })
     const finding = slowStore.find(hash)
-    await expect.poll(() => readCached(id)).toMatch(/^lease /)
+    await expect.poll(() => readCachedVersion(id)).toMatch(/^lease /)
     await deactivate(id, 'deleted')
     await scratch.lose()
     authorityResponse.resolve()
     await finding
-    expect(await readCached(id)).toBeNull()
+    expect(await readCachedVersion(id)).toBeNull()
     expect(await isActive(await issue(id))).toBe(false)
   })
 
@@ -197,14 +197,14 @@ describe('the credential versions that Redis caches', () => {
     await scratch.redis.set(`${scratch.prefix}generation:${id}`, 'lease of a process that died', 'EX', 10)
     expect(await isActive(hash)).toBe(true)
     await deactivate(id, 'disabled')
-    expect(await readCached(id)).toBe('2')
+    expect(await readCachedVersion(id)).toBe('2')
   })
 
   test('have a TTL of at most ten hours, and tokens a TTL of at most their lifetime', async () => {
     const id = await register()
     const hash = await issue(id)
     await isActive(hash)
-    await storeWithAuthority(async () => undefined).find(await issue(exampleAgent().agent.id))
+    await openStoreWithAuthority(async () => undefined).find(await issue(exampleAgent().agent.id))
     const keys = await scratch.keys()
     const seconds = await Promise.all(keys.map((key) => scratch.redis.ttl(key)))
     expect(keys.length).toBeGreaterThan(2)

@@ -132,9 +132,9 @@ export function createRedisTokenStore(
     format: (value: NonNullable<T>) => string,
   ): Promise<T> {
     const lease = `lease ${randomUUID()}`
-    const isLeased = await redis.set(key, lease, 'EX', LEASE_TTL_SECONDS, 'NX')
+    const hasLease = (await redis.set(key, lease, 'EX', LEASE_TTL_SECONDS, 'NX')) === 'OK'
     const value = await load()
-    if (isLeased && value !== undefined && value !== null)
+    if (hasLease && value !== undefined && value !== null)
       await redis.eval(CACHE_IF_LEASED_SCRIPT, 1, key, lease, format(value), CACHED_TTL_SECONDS)
     return value
   }
@@ -158,7 +158,7 @@ export function createRedisTokenStore(
     return current
   }
   const isVerificationLive = async (cached: string | null, id: RegistrationId) => {
-    // Undefined is not cached. A verification that has ended is not in the cache until `revokeTokensOf` caches it as revoked.
+    // `loadFromAuthority` does not cache undefined, so only `revokeTokensOf` caches a verification as revoked.
     const load = async () => ((await authority.isVerificationLive(id)) ? LIVE_VERIFICATION : undefined)
     return (await parseOrLoadNumber(cached, id, load)) === LIVE_VERIFICATION
   }

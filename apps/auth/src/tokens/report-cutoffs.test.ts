@@ -25,14 +25,14 @@ test('emits an event for each advance of the cutoff, but not for the first cutof
     { epoch: 4, issuedBefore: new Date(1_000) },
   ]
   const events = createEvents()
-  let emitted = 0
-  events.on('tokens-stopped', () => void (emitted += 1))
-  const countAfterSave: number[] = []
+  let eventCount = 0
+  events.on('tokens-stopped', () => void (eventCount += 1))
+  const countsAfterEachSave: number[] = []
   const remaining = [...cutoffs]
   const save = reportCutoffs(async () => remaining.shift(), events)
   for (const cutoff of cutoffs) {
     expect(await save(randomBytes(32), token)).toEqual(cutoff)
-    countAfterSave.push(emitted)
+    countsAfterEachSave.push(eventCount)
   }
-  expect(countAfterSave).toEqual([0, 0, 1, 1, 1, 2, 2])
+  expect(countsAfterEachSave).toEqual([0, 0, 1, 1, 1, 2, 2])
 })

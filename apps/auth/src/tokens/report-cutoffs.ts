@@ -2,8 +2,8 @@ import type { AuthEvents } from '../events.ts'
 import type { TokenCutoff, TokenStore } from './token-store.ts'
 
 /**
- * Wraps `save` of a token store. The result also emits `tokens-stopped` if the cutoff is higher than those of all its earlier
- * calls. The first call emits nothing, since its cutoff may be old.
+ * Wraps `save` of a token store. The wrapped function also emits `tokens-stopped` when the epoch or the time of the cutoff is
+ * higher than in all its earlier calls. The first call emits nothing, because its cutoff may be old.
  */
 export function reportCutoffs(save: TokenStore['save'], events: AuthEvents): TokenStore['save'] {
   const toPosition = ({ epoch, issuedBefore }: TokenCutoff) => [epoch, issuedBefore?.getTime() ?? 0] as const

@@ -63,9 +63,9 @@ test('deletes at most 1,000 tokens per sweep, even in two concurrent sweeps', as
 
 test('sweeps until it is disposed, and continues after the database was unavailable', async () => {
   const lines: string[] = []
-  const sweeps: string[] = []
+  const sweptNames: string[] = []
   const events = createEvents()
-  events.on('swept', ({ what }) => sweeps.push(what))
+  events.on('swept', ({ what }) => sweptNames.push(what))
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
   let isUnavailable = true
   const db = {
@@ -82,10 +82,10 @@ test('sweeps until it is disposed, and continues after the database was unavaila
     })
     await saveToken(0)
     await expect.poll(() => lines.join()).toContain('expired tokens were not swept')
-    expect(sweeps, 'the event at the start').toEqual(['expired tokens'])
+    expect(sweptNames, 'the event at the start').toEqual(['expired tokens'])
     isUnavailable = false
     await expect.poll(readStoredHashes).toHaveLength(1)
-    await expect.poll(() => sweeps.length).toBeGreaterThan(1)
+    await expect.poll(() => sweptNames.length).toBeGreaterThan(1)
   }
   await saveToken(0)
   expect(await readStoredHashes()).toHaveLength(2)
@@ -94,9 +94,9 @@ test('sweeps until it is disposed, and continues after the database was unavaila
 test('F-17 sweeps nothing while the clock is not synchronised', async () => {
   const lines: string[] = []
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
-  const sweeps: string[] = []
+  const sweptNames: string[] = []
   const events = createEvents()
-  events.on('swept', ({ what }) => sweeps.push(what))
+  events.on('swept', ({ what }) => sweptNames.push(what))
   let hoursAhead = 1
   const db = {
     query: (text: string, values?: readonly unknown[]) =>
@@ -116,7 +116,7 @@ test('F-17 sweeps nothing while the clock is not synchronised', async () => {
   await expect
     .poll(() => lines.join())
     .toContain('expired tokens were not swept: the clock is not synchronised')
-  expect(sweeps).toEqual(['expired tokens'])
+  expect(sweptNames).toEqual(['expired tokens'])
   expect(await readStoredHashes()).toEqual(hashesBefore)
   hoursAhead = 0
   await expect.poll(readStoredHashes).toHaveLength(1)

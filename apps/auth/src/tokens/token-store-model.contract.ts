@@ -18,7 +18,7 @@ interface Model {
   readonly clients: { id: AgentId; status: 'active' | 'disabled' | 'deleted'; credentialVersion: number }[]
   readonly tokens: {
     hash: Buffer
-    client: number
+    clientIndex: number
     credentialVersion: number
     epoch: number
     issuedAt: number
@@ -30,6 +30,7 @@ interface Model {
   issuedBefore: number
   now: number
 }
+/** The store under test, which runs the same commands as the model. */
 interface Real {
   readonly store: TokenStoreFixture
   /** Deletes the cached values, or the tokens too. Absent for a store that loses nothing. */
@@ -38,7 +39,7 @@ interface Real {
 type Command = fc.AsyncCommand<Model, Real>
 
 const shouldBeActive = (model: Readonly<Model>, token: Model['tokens'][number]) => {
-  const client = model.clients[token.client]
+  const client = model.clients[token.clientIndex]
   return (
     !token.isRevokedOrLost &&
     token.expiresAt > model.now &&
@@ -67,17 +68,17 @@ const register = () =>
  * Issues a token. With `jkt`, the token is bound to that key, which must make no difference.
  *
  * @param versionsBehind the number of credential versions by which the cache of the issuing process is stale
- * @param options.isStopped true to revoke all tokens between reading the epoch and saving the token with it; otherwise the store
- *   assigns the epoch
+ * @param options.stopsBeforeSave true to revoke all tokens between reading the epoch and saving the token with that epoch;
+ *   otherwise the store assigns the epoch
  */
 const issue = (
   clientIndex: number,
   versionsBehind: number,
   lifetimeSeconds: number,
-  { isStopped, jkt }: { isStopped: boolean; jkt?: string | undefined },
+  { stopsBeforeSave, jkt }: { stopsBeforeSave: boolean; jkt?: string | undefined },
 ) =>
   command(
-    `issue(${clientIndex}, ${versionsBehind} behind, ${lifetimeSeconds} s${isStopped ? ', all stopped before saving' : ''}${jkt ? ', bound' : ''})`,
+    `issue(${clientIndex}, ${versionsBehind} behind, ${lifetimeSeconds} s${stopsBeforeSave ? ', all stopped before saving' : ''}${jkt ? ', bound' : ''})`,
     {
       check: (model) => {
         const client = model.clients[clientIndex]
@@ -94,15 +95,15 @@ const issue = (
         const hash = sha256(newToken())
         const issuedAt = toWholeSecond(model.now)
         const expiresAt = model.now + lifetimeSeconds * 1000
-        const { epoch } = isStopped
-          ? await store.authority.tokenAuthority(() => store.clock.now).readCutoff()
+        const { epoch } = stopsBeforeSave
+          ? await store.authority.createTokenAuthority(() => store.clock.now).readCutoff()
           : model
         expect(epoch).toBe(model.epoch)
-        if (isStopped) await stopAll(model, store)
+        if (stopsBeforeSave) await stopAll(model, store)
         await store.tokens.save(hash, {
           clientId: client.id,
           credentialVersion,
-          ...(isStopped && { epoch }),
+          ...(stopsBeforeSave && { epoch }),
           ...(jkt && { jkt }),
           scope: 'guides:read',
           audience: 'https://a.example/api',
@@ -111,7 +112,7 @@ const issue = (
         })
         model.tokens.push({
           hash,
-          client: clientIndex,
+          clientIndex,
           credentialVersion,
           epoch,
           issuedAt,
@@ -158,7 +159,7 @@ const tryStop = async (store: TokenStoreFixture, scope: RevocationScope) =>
 async function stopAll(model: Model, store: TokenStoreFixture): Promise<void> {
   expect(await tryStop(store, { kind: 'all-tokens' })).toBe(true)
   // A failed attempt also reserves an epoch, so the epoch may have risen by more than one.
-  const { epoch } = await store.authority.tokenAuthority(() => store.clock.now).readCutoff()
+  const { epoch } = await store.authority.createTokenAuthority(() => store.clock.now).readCutoff()
   expect(epoch).toBeGreaterThan(model.epoch)
   model.epoch = epoch
 }
@@ -236,7 +237,7 @@ const COMMANDS = [
       anyClient,
       fc.nat({ max: 2 }),
       fc.integer({ min: 5, max: 3600 }),
-      fc.record({ isStopped: fc.boolean(), jkt: fc.constantFrom(undefined, JKT) }),
+      fc.record({ stopsBeforeSave: fc.boolean(), jkt: fc.constantFrom(undefined, JKT) }),
     )
     .map((args) => issue(...args)),
   fc.nat({ max: 9 }).map(revoke),
@@ -279,7 +280,7 @@ export function describeTokenStoreModel(
         fc.asyncModelRun(async () => {
           const now = Date.now()
           const { epoch, issuedBefore } = await store.authority
-            .tokenAuthority(() => store.clock.now)
+            .createTokenAuthority(() => store.clock.now)
             .readCutoff()
           store.clock.now = new Date(now)
           const model: Model = {

@@ -74,7 +74,7 @@ export function describeVerifiedTokens(
     }
     const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
 
-    test('is found with the id of its verification while that is live', async () => {
+    test('is found with the id of its verification while the verification is live', async () => {
       const clientId = await register()
       const verificationId = await verify(clientId)
       expect(await store.tokens.find(await issue(clientId, verificationId))).toMatchObject({
@@ -97,7 +97,7 @@ export function describeVerifiedTokens(
       },
     )
 
-    test('is revoked when a new verification of the client replaces its own', async () => {
+    test('is revoked when a new verification of the client replaces the one it depends on', async () => {
       const clientId = await register()
       const oldToken = await issue(clientId, await verify(clientId))
       expect(await isActive(oldToken)).toBe(true)

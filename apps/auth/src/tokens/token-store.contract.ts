@@ -101,9 +101,7 @@ export function describeTokenStore(
       }
     }
     let issuedCount = 0
-    /**
-     * Saves a token as a process would whose cache holds this credential version. Alternates bearer and bound tokens.
-     */
+    /** Saves a token, as does a process that has cached this credential version. Alternates between bearer and bound tokens. */
     async function issue(clientId: AgentId, credentialVersion = 1) {
       const hash = sha256(newToken())
       const binding = issuedCount++ % 2 ? { jkt: JKT } : {}
@@ -241,7 +239,7 @@ export function describeTokenStore(
       expect((await Promise.all(rounds)).flat()).not.toContain(true)
     })
 
-    test('each of two simultaneous deactivations raises the credential version', async () => {
+    test('finds only tokens of the third credential version after two simultaneous deactivations', async () => {
       const id = await register()
       const hash = await issue(id)
       await Promise.all([store.deactivateAgent(id, 'disabled'), store.deactivateAgent(id, 'disabled')])

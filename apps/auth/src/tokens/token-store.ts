@@ -56,8 +56,8 @@ export interface TokenStore {
    */
   save(hash: Buffer, token: NewToken): Promise<TokenCutoff | undefined>
   /**
-   * Finds a token, unless it has expired or was revoked: by itself, by an emergency revocation, with its verification, or because
-   * its client is inactive or has another credential version.
+   * Finds a token, unless it has expired or was revoked. A token is revoked alone, in an emergency revocation, with its
+   * verification, or because its client is inactive or has another credential version.
    */
   find(hash: Buffer): Promise<TokenRecord | undefined>
   /** Revokes one token. No `find` that begins after this returns can find it. An unknown token is not an error. */

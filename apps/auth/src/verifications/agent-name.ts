@@ -1,6 +1,6 @@
 import type { SealingKeys } from '@plainpath/sealing'
 
-/** Returns the encryption context that binds an encrypted name to its agent. A name in another agent's row cannot be decrypted. */
+/** Returns the encryption context that binds an encrypted name to its agent. A name copied to another agent's row cannot be decrypted. */
 export const toNameEncryptionContext = (id: string) => `agents/${id}/name`
 
 /**

@@ -28,7 +28,7 @@ function recordStatements(db: Pool) {
   const pool: Pool = {
     ...wrap(db),
     transaction: (work) => db.transaction((tx) => work(wrap(tx))),
-    usage: db.usage,
+    getUsage: db.getUsage,
     [Symbol.asyncDispose]: async () => undefined,
   }
   return { pool, statements }

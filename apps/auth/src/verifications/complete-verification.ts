@@ -19,7 +19,7 @@ export type CompletionRefusal =
  *
  * @param request.code six digits
  * @param request.attemptId by default, the agent's open attempt, or else its newest one
- * @param request.purpose a code that was issued for another purpose is wrong
+ * @param request.purpose the purpose of the code; a code that was issued for another purpose is wrong
  */
 export async function completeVerification(
   {

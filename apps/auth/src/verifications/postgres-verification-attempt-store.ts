@@ -11,7 +11,13 @@ import {
   toEmailEncryptionContext,
   toMatchPhraseEncryptionContext,
 } from './attempt-row.ts'
-import { computeState, computeStateAfterMail, countTry, decline, showCode } from './verification-attempt.ts'
+import {
+  computeState,
+  computeStateAfterMail,
+  decideDeclining,
+  decideShowingCode,
+  decideTry,
+} from './verification-attempt.ts'
 import type {
   NewAttempt,
   NewSignInAttempt,
@@ -35,7 +41,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
       const attempt = await findAttempt(tx, 'id = $1', [id], 'for update')
-      // The row is missing if the attempt was deleted: some time after it expired, or with its agent.
+      // An attempt is deleted some time after it has expired, or together with its agent.
       return attempt ? change(tx, attempt) : err('expired')
     })
 
@@ -45,11 +51,11 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
     async findByLink(linkHash, now) {
       const attempt = await findAttempt(db, 'link_hash = $1', [linkHash])
       if (!attempt) return undefined
-      const sealed = attempt.matchPhraseSealed
+      const sealedPhrase = attempt.matchPhraseSealed
       return {
         attempt,
-        matchPhrase: sealed
-          ? sealingKeys.open(sealed, toMatchPhraseEncryptionContext(attempt.id)).toString('utf8')
+        matchPhrase: sealedPhrase
+          ? sealingKeys.open(sealedPhrase, toMatchPhraseEncryptionContext(attempt.id)).toString('utf8')
           : undefined,
         isBlocked: await isBlocked(db, attempt, now),
       }
@@ -59,7 +65,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
 
     showCode: (id, codeHash, now) =>
       withLockedAttempt(id, async (tx, attempt) => {
-        const decision = showCode(attempt, { isBlocked: await isBlocked(tx, attempt, now) }, now)
+        const decision = decideShowingCode(attempt, { isBlocked: await isBlocked(tx, attempt, now) }, now)
         if (!decision.ok) return decision
         const { presses, codeExpiresAt } = decision.value
         await tx.query(
@@ -70,8 +76,8 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
       }),
 
     async decline(id, now) {
-      const result = await withLockedAttempt(id, async (tx, attempt) => {
-        const decision = decline(attempt, now)
+      const declined = await withLockedAttempt(id, async (tx, attempt) => {
+        const decision = decideDeclining(attempt, now)
         if (!decision.ok) return decision
         await tx.query(
           `insert into claim_blocks (mailbox_hash, hash_key_id, until) values ($1, $2, $3)
@@ -83,15 +89,15 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
         ])
         return ok(undefined)
       })
-      if (result.ok) events.emit('claim-declined', { claim_attempt_id: id })
-      return result
+      if (declined.ok) events.emit('claim-declined', { claim_attempt_id: id })
+      return declined
     },
 
     async countTry(target, now) {
-      const result = await db.transaction((tx) => lockAndCountTry(tx, target, now))
-      if (!result.ok && result.error === 'locked')
+      const triedAttempt = await db.transaction((tx) => lockAndCountTry(tx, target, now))
+      if (!triedAttempt.ok && triedAttempt.error === 'locked')
         events.emit('locked-attempt-tried', { client_id: target.agentId })
-      return result
+      return triedAttempt
     },
 
     async lockIfSpent(id) {
@@ -197,7 +203,7 @@ async function lockAndCountTry(
     attempt.state === 'code_shown'
       ? { isBlocked: await isBlocked(tx, attempt, now), tries: await lockAndCountTries(tx, attempt, now) }
       : { isBlocked: false, tries: 0 }
-  const decision = countTry(attempt, mailboxFacts, now)
+  const decision = decideTry(attempt, mailboxFacts, now)
   if (!decision.ok) return decision
   const { tries, remaining, mayMatch } = decision.value
   await tx.query('update claim_attempts set tries = $2 where id = $1', [attempt.id, tries])

@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 afterAll(() => authority[Symbol.asyncDispose]())
 
-const code = Buffer.alloc(32, 7)
+const codeHash = Buffer.alloc(32, 7)
 const refusal = (reason: string) => ({ ok: false, error: reason })
 let mailboxCount = 0
 const newMailbox = () => `ana${mailboxCount++}@example.org`
@@ -55,11 +55,11 @@ async function begin(agentId: string, change: Partial<NewAttempt> = {}): Promise
 /** Begins an attempt and shows its code. */
 async function beginAndShowCode(agentId: string, change: Partial<NewAttempt> = {}): Promise<NewAttempt> {
   const attempt = await begin(agentId, change)
-  expect((await attempts.showCode(attempt.id, code, attempt.createdAt)).ok).toBe(true)
+  expect((await attempts.showCode(attempt.id, codeHash, attempt.createdAt)).ok).toBe(true)
   return attempt
 }
 const redeem = (attempt: NewAttempt, now = START) =>
-  verifications.redeem(exampleRedemption(attempt.id, code, now))
+  verifications.redeem(exampleRedemption(attempt.id, codeHash, now))
 const readRow = async (attempt: NewAttempt) => {
   const { rows } = await authority.db.query('select * from claim_attempts where id = $1', [attempt.id])
   return rows[0]
@@ -183,7 +183,7 @@ describe('declining an attempt', () => {
     expect(await readRow(declined)).toMatchObject({ state: 'declined', email_sealed: null })
     expect(await attempts.countTry({ agentId: unconfirmedAgent }, START)).toEqual(refusal('declined'))
     expect(await redeem(unconfirmedAttempt)).toEqual(refusal('declined'))
-    expect(await attempts.showCode(unconfirmedAttempt.id, code, START)).toEqual(refusal('declined'))
+    expect(await attempts.showCode(unconfirmedAttempt.id, codeHash, START)).toEqual(refusal('declined'))
     expect((await redeem(confirmedAttempt)).ok).toBe(true)
   })
 
@@ -226,12 +226,12 @@ test('stores the outcome of the mail, and erases the personal data of an attempt
 })
 
 /** Reads when and by whom a verification was revoked. */
-async function readEnd(id: string) {
+async function readRevocation(id: string) {
   const verification = (await verifications.list(1_000)).find((each) => each.id === id)
   return verification?.endedAt && { at: verification.endedAt, by: verification.endedBy }
 }
 
-const findEndMails = (id: string) =>
+const findRevocationMails = (id: string) =>
   addedMails.mails.filter(({ kind, about }) => kind === 'claim-ended' && about === id)
 
 describe('a verification', () => {
@@ -246,17 +246,17 @@ describe('a verification', () => {
     expect(revocations.filter(Boolean)).toHaveLength(1)
     expect(await verifications.findLive(agentId, START)).toBeUndefined()
     expect(await verifications.findPerson(id, START)).toBeUndefined()
-    expect(findEndMails(id)).toHaveLength(1)
-    expect((await readEnd(id))?.at).toEqual(START)
+    expect(findRevocationMails(id)).toHaveLength(1)
+    expect((await readRevocation(id))?.at).toEqual(START)
   })
 
-  test('is superseded by the agent’s next one, which expires after thirty days', async () => {
+  test('is superseded by the agent’s next verification, which expires after thirty days', async () => {
     const agentId = await registerAgent()
     const firstAttempt = await beginAndShowCode(agentId)
     await redeem(firstAttempt)
     const secondAttempt = await beginAndShowCode(agentId)
     await redeem(secondAttempt, at(MINUTE_MS))
-    expect((await readEnd(firstAttempt.registrationId))?.by).toBe('superseded')
+    expect((await readRevocation(firstAttempt.registrationId))?.by).toBe('superseded')
     const findLiveAfter = (ms: number) => verifications.findLive(agentId, at(MINUTE_MS + ms))
     expect((await findLiveAfter(30 * DAY_MS - 1))?.id).toBe(secondAttempt.registrationId)
     expect(await findLiveAfter(30 * DAY_MS)).toBeUndefined()
@@ -272,8 +272,8 @@ describe('a verification', () => {
     const deps = { sealingKeys: authority.sealingKeys, addMail: addedMails.add }
     const agent = { id: agentId, nameSealed: null, registeredAt: START, appHost: null }
     await authority.db.transaction((tx) => revokeVerificationsOfAgent(tx, deps, agent, START))
-    expect(findEndMails(attempt.registrationId)).toHaveLength(1)
-    expect((await readEnd(attempt.registrationId))?.by).toBe('agent-deleted')
+    expect(findRevocationMails(attempt.registrationId)).toHaveLength(1)
+    expect((await readRevocation(attempt.registrationId))?.by).toBe('agent-deleted')
     expect(await readRow(openAttempt)).toBeUndefined()
   })
 })
@@ -360,8 +360,8 @@ test('re-encrypts verifications and attempts, so that they can be read without t
   const openAttempt = exampleAttempt(otherAgent.agent.id)
   for (const attempt of [redeemedAttempt, openAttempt])
     await oldStores.attempts.begin(attempt, linkMail(attempt))
-  await oldStores.attempts.showCode(redeemedAttempt.id, code, START)
-  await oldStores.verifications.redeem(exampleRedemption(redeemedAttempt.id, code, START))
+  await oldStores.attempts.showCode(redeemedAttempt.id, codeHash, START)
+  await oldStores.verifications.redeem(exampleRedemption(redeemedAttempt.id, codeHash, START))
 
   const bothKeys = parseKeyEncryptionKeys(`${newKey}\n${oldKey}`)
   expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: true })).toBe(3)
@@ -371,11 +371,13 @@ test('re-encrypts verifications and attempts, so that they can be read without t
   const person = await newStores.verifications.findPerson(redeemedAttempt.registrationId, START)
   expect(person?.email).toBe(redeemedAttempt.email)
   expect((await newStores.attempts.findByLink(openAttempt.linkHash, START))?.matchPhrase).toBe('amber river')
-  await newStores.attempts.showCode(openAttempt.id, code, START)
-  expect((await newStores.verifications.redeem(exampleRedemption(openAttempt.id, code, START))).ok).toBe(true)
+  await newStores.attempts.showCode(openAttempt.id, codeHash, START)
+  expect((await newStores.verifications.redeem(exampleRedemption(openAttempt.id, codeHash, START))).ok).toBe(
+    true,
+  )
 })
 
-test('publishes a revocation again after an earlier attempt failed', async () => {
+test('publishes a revocation again when it is repeated after publishing has failed', async () => {
   const agentId = await registerAgent()
   const attempt = await beginAndShowCode(agentId)
   expect((await redeem(attempt)).ok).toBe(true)

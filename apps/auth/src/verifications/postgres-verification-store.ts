@@ -8,7 +8,7 @@ import { decryptEmail, findPerson } from './confirmed-person.ts'
 import { deriveStoredRevocationSecret } from './revocation-link.ts'
 import { addRevocationMails, revokeVerifications } from './revoke-verifications.ts'
 import { Verification } from './verification.ts'
-import { redeem, type TryRefusal } from './verification-attempt.ts'
+import { decideRedemption, type TryRefusal } from './verification-attempt.ts'
 import type { VerificationStoreBaseDeps } from './verification-attempt-store.ts'
 import type { AppGrant, NewVerification, VerificationStore } from './verification-store.ts'
 
@@ -35,8 +35,8 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
   const { db, tokens, revocationPublisher, events } = deps
   const revokeTokens = (id: string) => tokens.revokeTokensOf({ kind: 'verification', id })
   /**
-   * Runs a change that may revoke verifications. Revokes their tokens before the commit and again after it, and then publishes the
-   * revocations. `emit` runs after the commit.
+   * Runs a change that may revoke verifications. Revokes their tokens before the commit and again after it, because the token store
+   * may have lost the first change in between. Then publishes the revocations. `emit` runs after the commit.
    */
   const changeAndRevoke = async <T>(
     change: (tx: Database) => Promise<ChangeResult<T>>,
@@ -118,6 +118,7 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
           if (result) events.emit('claim-ended', { registration_id: id, by })
         },
       )
+      // If the verification had already been revoked, that revocation is published again, because publishing it may have failed.
       const earlierRevocation = isRevoked ? undefined : await find('id = $1', [id])
       if (earlierRevocation) await publishRevocations([earlierRevocation])
       return isRevoked
@@ -182,23 +183,29 @@ async function redeemLocked(
     agent.rowCount === 0 ? undefined : await findAttempt(tx, 'id = $1', [attemptId], 'for update')
   if (!attempt) return refuse(err('unknown'))
   const enteredCode = { hash: verification.codeHash, isBlocked: await isBlocked(tx, attempt, now) }
-  const redeemed = redeem(attempt, enteredCode, now)
-  if (!redeemed.ok) return refuse(redeemed)
+  const redemption = decideRedemption(attempt, enteredCode, now)
+  if (!redemption.ok) return refuse(redemption)
   const { registrationId: id, agentId, emailSealed, emailHash } = attempt
   if (!emailSealed || !emailHash) throw new Error('an open attempt without an address')
-  const to = decryptEmail(sealingKeys, { id, emailSealed })
+  const email = decryptEmail(sealingKeys, { id, emailSealed })
   const revoked = await revokeVerifications(tx, 'agent_id = $1', [agentId, now], 'superseded')
   // A person who confirmed the agent again needs only the mail that confirms the new verification.
-  const revokedForOthers = revoked.filter(
-    (other) => now < other.expiresAt && !other.emailHash.equals(emailHash),
+  const revokedForOtherAddresses = revoked.filter(
+    (earlier) => now < earlier.expiresAt && !earlier.emailHash.equals(emailHash),
   )
-  await addRevocationMails(tx, deps, revokedForOthers, { by: 'superseded', now })
+  await addRevocationMails(tx, deps, revokedForOtherAddresses, { by: 'superseded', now })
   await tx.query(
     `insert into claims (id, agent_id, email_sealed, email_hash, email_hash_key, end_link_hash, verified_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
-      ...[id, agentId, emailSealed, emailHash, attempt.hashKeyId, verification.revocationLinkHash],
-      ...[now, verification.expiresAt],
+      id,
+      agentId,
+      emailSealed,
+      emailHash,
+      attempt.hashKeyId,
+      verification.revocationLinkHash,
+      now,
+      verification.expiresAt,
     ],
   )
   await tx.query(`update claim_attempts set state = 'completed', ${ERASE_COLUMNS_SQL} where id = $1`, [
@@ -210,14 +217,14 @@ async function redeemLocked(
     [attemptId],
   )
   const newVerification: Verification = { id, agentId, verifiedAt: now, expiresAt: verification.expiresAt }
-  await addMail(tx, verification.composeMail(newVerification, to), now)
+  await addMail(tx, verification.composeMail(newVerification, email), now)
   return { result: ok(newVerification), revoked }
 }
 
 /**
- * Returns whether a verification is live. It is not a method of the store, which is created after the token store that needs it.
+ * Returns whether a verification is live. This is not a method of the store, because the token store needs it and is created first.
  */
-export async function isVerificationLive(db: Database, id: string, now: Date): Promise<boolean> {
+export async function isStoredVerificationLive(db: Database, id: string, now: Date): Promise<boolean> {
   const { rowCount } = await db.query(
     'select from claims where id = $1 and ended_at is null and expires_at > $2',
     [id, now],
@@ -225,7 +232,10 @@ export async function isVerificationLive(db: Database, id: string, now: Date): P
   return rowCount === 1
 }
 
-/** Deletes the verifications and attempts of expired agents. Cascades delete the identity assertions, and tokens in PostgreSQL. */
+/**
+ * Deletes the verifications and attempts of expired agents. Foreign keys cascade the deletion to the identity assertions, and to
+ * the tokens that are in PostgreSQL.
+ */
 export async function deleteVerificationsOfAgents(tx: Database, agentIds: readonly string[]): Promise<void> {
   await tx.query('delete from claim_attempts where agent_id = any($1)', [agentIds])
   await tx.query('delete from claims where agent_id = any($1)', [agentIds])

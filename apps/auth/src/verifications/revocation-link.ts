@@ -10,7 +10,7 @@ export const deriveRevocationSecret = (hashKey: HashKey, verificationId: string)
 /**
  * Derives the secret for a stored verification.
  *
- * @returns undefined if an earlier release or hash key created the link with another secret
+ * @returns undefined if the link has another secret, from an earlier release or an earlier hash key
  */
 export function deriveStoredRevocationSecret(
   hashKey: HashKey,

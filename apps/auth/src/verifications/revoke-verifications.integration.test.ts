@@ -10,7 +10,7 @@ import { sweepVerifications } from './sweep-verifications.ts'
 import type { NewAttempt } from './verification-attempt-store.ts'
 
 const addedMails = mailbag()
-const code = Buffer.alloc(32, 7)
+const codeHash = Buffer.alloc(32, 7)
 const hashKey = exampleHashKey()
 let authority: Authority
 beforeAll(async () => {
@@ -29,36 +29,41 @@ async function registerAgent(): Promise<string> {
   return record.agent.id
 }
 let mailboxCount = 0
-/** Completes an attempt of the agent, which thereby becomes a verification. */
+/** Begins an attempt of the agent and redeems it, so that it becomes a verification. */
 async function verify(agentId: string, email = `ana${mailboxCount++}@example.org`): Promise<NewAttempt> {
   const attempts = createVerificationAttemptStore(deps())
   const attempt = exampleAttempt(agentId, { email })
   await attempts.begin(attempt, linkMail(attempt))
-  await attempts.showCode(attempt.id, code, START)
-  expect((await openVerifications().redeem(exampleRedemption(attempt.id, code, START))).ok).toBe(true)
+  await attempts.showCode(attempt.id, codeHash, START)
+  expect((await openVerifications().redeem(exampleRedemption(attempt.id, codeHash, START))).ok).toBe(true)
   return attempt
 }
-const findEndMails = ({ registrationId: id }: NewAttempt) =>
+const findRevocationMails = ({ registrationId: id }: NewAttempt) =>
   addedMails.mails.filter(({ kind, about }) => kind === 'claim-ended' && about === id)
 const readEndedBy = async ({ registrationId: id }: NewAttempt) =>
   (await openVerifications().find(id))?.endedBy
 
 test('queues no mail for an expiry, or for a revocation with mail: false', async () => {
-  const [silent, expired] = [await verify(await registerAgent()), await verify(await registerAgent())]
+  const [silentlyRevoked, expired] = [
+    await verify(await registerAgent()),
+    await verify(await registerAgent()),
+  ]
   const options = { mail: false }
-  expect(await openVerifications().revoke(silent.registrationId, 'operator', START, options)).toBe(true)
+  expect(await openVerifications().revoke(silentlyRevoked.registrationId, 'operator', START, options)).toBe(
+    true,
+  )
   await sweepVerifications(authority.db, at(30 * DAY_MS))
   expect(await readEndedBy(expired)).toBe('expired')
-  for (const attempt of [silent, expired]) expect(findEndMails(attempt)).toEqual([])
+  for (const attempt of [silentlyRevoked, expired]) expect(findRevocationMails(attempt)).toEqual([])
 })
 
 test('mails the earlier address when another address confirms the agent, and does not reveal the other address', async () => {
   const agentId = await registerAgent()
   const firstAttempt = await verify(agentId)
   const sameAddressAttempt = await verify(agentId, firstAttempt.email)
-  expect(findEndMails(firstAttempt)).toEqual([])
+  expect(findRevocationMails(firstAttempt)).toEqual([])
   const otherAddressAttempt = await verify(agentId)
-  const [mail] = findEndMails(sameAddressAttempt)
+  const [mail] = findRevocationMails(sameAddressAttempt)
   expect(mail?.to).toBe(firstAttempt.email)
   expect(mail?.text).toContain('An AI agent gave up its access')
   expect(mail?.text).not.toContain(otherAddressAttempt.email)
@@ -70,7 +75,7 @@ test('queues one mail for three simultaneous revocations', async () => {
     openVerifications().revoke(attempt.registrationId, by, at(MINUTE_MS)),
   )
   expect((await Promise.all(revocations)).filter(Boolean)).toHaveLength(1)
-  expect(findEndMails(attempt)).toHaveLength(1)
+  expect(findRevocationMails(attempt)).toHaveLength(1)
 })
 
 test('revokes a verification without a mail if its address can no longer be decrypted', async () => {
@@ -79,6 +84,6 @@ test('revokes a verification without a mail if its address can no longer be decr
     sealingKeys: parseKeyEncryptionKeys(newKeyEncryptionKey()),
   })
   expect(await storeWithOtherKeys.revoke(attempt.registrationId, 'person', START)).toBe(true)
-  expect(findEndMails(attempt)).toEqual([])
+  expect(findRevocationMails(attempt)).toEqual([])
   expect(await readEndedBy(attempt)).toBe('person')
 })

@@ -21,7 +21,7 @@ export interface VerificationMail {
   /** The network of the agent, or of the browser, that requested the mail. */
   readonly sender?: string
   /** True if a person is known to have requested the mail, as in `Mail`. */
-  readonly askedFor?: boolean
+  readonly isRequestedByPerson?: boolean
 }
 export type AddMail = (tx: Database, mail: VerificationMail, now: Date) => Promise<unknown>
 

@@ -5,11 +5,11 @@ import {
   CLOSED_STATES,
   computeState,
   computeStateAfterMail,
-  countTry,
-  decline,
+  decideDeclining,
+  decideRedemption,
+  decideShowingCode,
+  decideTry,
   OPEN_STATES,
-  redeem,
-  showCode,
   type VerificationAttempt,
 } from './verification-attempt.ts'
 
@@ -39,27 +39,27 @@ describe.for(CLOSED_STATES.filter((state) => state !== 'failed'))('an attempt th
   const attempt = buildAttempt(state, { code: { hash, expiresAt: after(RULES.claimCodeMs) } })
   test('refuses to show a code, to be declined, tried or redeemed, and ignores its mail', () => {
     expect(computeState(attempt, start)).toBe(state)
-    expect(showCode(attempt, UNBLOCKED, start)).toEqual(refusal(state))
-    expect(decline(attempt, start)).toEqual(refusal(state))
-    expect(countTry(attempt, UNBLOCKED, start)).toEqual(refusal(state))
-    expect(redeem(attempt, { hash, isBlocked: false }, start)).toEqual(refusal(state))
+    expect(decideShowingCode(attempt, UNBLOCKED, start)).toEqual(refusal(state))
+    expect(decideDeclining(attempt, start)).toEqual(refusal(state))
+    expect(decideTry(attempt, UNBLOCKED, start)).toEqual(refusal(state))
+    expect(decideRedemption(attempt, { hash, isBlocked: false }, start)).toEqual(refusal(state))
     for (const outcome of ['sent', 'dropped', 'dead'] as const)
       expect(computeStateAfterMail(state, outcome)).toBeUndefined()
   })
 })
 
-test('once a mailbox had ten wrong codes, every sign-in code is wrong, and the remaining tries do not reveal why', () => {
+test('after ten wrong codes for a mailbox, every sign-in code is wrong, and the number of remaining tries does not reveal why', () => {
   const attempt = buildAttempt('code_shown', { purpose: 'sign-in' })
-  expect(countTry(attempt, { isBlocked: false, tries: 0 }, start)).toEqual({
+  expect(decideTry(attempt, { isBlocked: false, tries: 0 }, start)).toEqual({
     ok: true,
     value: { tries: 1, remaining: 4, mayMatch: true },
   })
   for (const tries of [9, 10, 50])
-    expect(countTry(attempt, { isBlocked: false, tries }, start)).toEqual({
+    expect(decideTry(attempt, { isBlocked: false, tries }, start)).toEqual({
       ok: true,
       value: { tries: 1, remaining: 4, mayMatch: tries < 10 },
     })
-  expect(countTry(buildAttempt('code_shown'), { isBlocked: false, tries: 10 }, start)).toEqual(
+  expect(decideTry(buildAttempt('code_shown'), { isBlocked: false, tries: 10 }, start)).toEqual(
     refusal('locked'),
   )
 })
@@ -69,15 +69,15 @@ test('an attempt whose mail failed is closed for the person, but looks sent to i
   const beforeExpiry = after(RULES.claimLinkMs - 1)
   for (const now of [start, beforeExpiry]) {
     expect(computeState(attempt, now)).toBe('failed')
-    expect(showCode(attempt, UNBLOCKED, now)).toEqual(refusal('failed'))
-    expect(decline(attempt, now)).toEqual(refusal('failed'))
-    expect(countTry(attempt, UNBLOCKED, now)).toEqual(countTry(buildAttempt('sent'), UNBLOCKED, now))
-    expect(countTry(attempt, UNBLOCKED, now)).toEqual(refusal('code-not-shown'))
-    expect(redeem(attempt, { hash, isBlocked: false }, now)).toEqual(refusal('code-not-shown'))
+    expect(decideShowingCode(attempt, UNBLOCKED, now)).toEqual(refusal('failed'))
+    expect(decideDeclining(attempt, now)).toEqual(refusal('failed'))
+    expect(decideTry(attempt, UNBLOCKED, now)).toEqual(decideTry(buildAttempt('sent'), UNBLOCKED, now))
+    expect(decideTry(attempt, UNBLOCKED, now)).toEqual(refusal('code-not-shown'))
+    expect(decideRedemption(attempt, { hash, isBlocked: false }, now)).toEqual(refusal('code-not-shown'))
   }
   const expiresAt = after(RULES.claimLinkMs)
-  expect(countTry(attempt, UNBLOCKED, expiresAt)).toEqual(refusal('expired'))
-  expect(redeem(attempt, { hash, isBlocked: false }, expiresAt)).toEqual(refusal('expired'))
+  expect(decideTry(attempt, UNBLOCKED, expiresAt)).toEqual(refusal('expired'))
+  expect(decideRedemption(attempt, { hash, isBlocked: false }, expiresAt)).toEqual(refusal('expired'))
   for (const outcome of ['sent', 'dropped', 'dead'] as const)
     expect(computeStateAfterMail('failed', outcome)).toBeUndefined()
 })
@@ -86,14 +86,17 @@ describe.for(OPEN_STATES)('an attempt that is %s', (state) => {
   const attempt = buildAttempt(state)
   test('can show a code that is valid for ten minutes', () => {
     const presses = attempt.presses + 1
-    expect(showCode(attempt, UNBLOCKED, start)).toEqual({
+    expect(decideShowingCode(attempt, UNBLOCKED, start)).toEqual({
       ok: true,
       value: { presses, codeExpiresAt: after(10 * MINUTE_MS) },
     })
   })
 
   test('can be declined, which blocks the mailbox for thirty days', () => {
-    expect(decline(attempt, start)).toEqual({ ok: true, value: { blockedUntil: after(30 * 24 * HOUR_MS) } })
+    expect(decideDeclining(attempt, start)).toEqual({
+      ok: true,
+      value: { blockedUntil: after(30 * 24 * HOUR_MS) },
+    })
   })
 
   test.for([
@@ -102,60 +105,62 @@ describe.for(OPEN_STATES)('an attempt that is %s', (state) => {
     [RULES.claimLinkMs + 1, 'expired'],
   ] as const)('has, %i ms after it began, the state %s', ([ms, expectedState]) => {
     expect(computeState(attempt, after(ms))).toBe(expectedState)
-    expect(showCode(attempt, UNBLOCKED, after(ms)).ok).toBe(expectedState === state)
-    expect(decline(attempt, after(ms)).ok).toBe(expectedState === state)
+    expect(decideShowingCode(attempt, UNBLOCKED, after(ms)).ok).toBe(expectedState === state)
+    expect(decideDeclining(attempt, after(ms)).ok).toBe(expectedState === state)
     if (expectedState === 'expired') {
-      expect(countTry(attempt, UNBLOCKED, after(ms))).toEqual(refusal('expired'))
-      expect(redeem(attempt, { hash, isBlocked: false }, after(ms))).toEqual(refusal('expired'))
+      expect(decideTry(attempt, UNBLOCKED, after(ms))).toEqual(refusal('expired'))
+      expect(decideRedemption(attempt, { hash, isBlocked: false }, after(ms))).toEqual(refusal('expired'))
     }
   })
 
   test('is declined if its mailbox is blocked, which its agent learns only after a code was shown', () => {
     const blockedMailbox = { isBlocked: true, tries: 0 }
-    expect(showCode(attempt, blockedMailbox, start)).toEqual(refusal('declined'))
+    expect(decideShowingCode(attempt, blockedMailbox, start)).toEqual(refusal('declined'))
     const reasonForAgent = state === 'code_shown' ? 'declined' : 'code-not-shown'
-    expect(countTry(attempt, blockedMailbox, start)).toEqual(refusal(reasonForAgent))
-    expect(redeem(attempt, { hash, isBlocked: true }, start)).toEqual(refusal('declined'))
+    expect(decideTry(attempt, blockedMailbox, start)).toEqual(refusal(reasonForAgent))
+    expect(decideRedemption(attempt, { hash, isBlocked: true }, start)).toEqual(refusal('declined'))
   })
 
   test('is locked after five tries', () => {
     expect(computeState({ ...attempt, tries: 4 }, start)).toBe(state)
     expect(computeState({ ...attempt, tries: 5 }, start)).toBe('locked')
-    expect(showCode({ ...attempt, tries: 5 }, UNBLOCKED, start)).toEqual(refusal('locked'))
-    expect(countTry({ ...attempt, tries: 5 }, UNBLOCKED, start)).toEqual(refusal('locked'))
+    expect(decideShowingCode({ ...attempt, tries: 5 }, UNBLOCKED, start)).toEqual(refusal('locked'))
+    expect(decideTry({ ...attempt, tries: 5 }, UNBLOCKED, start)).toEqual(refusal('locked'))
   })
 })
 
 test('shows at most three codes, and none is valid for longer than the link', () => {
   const attempt = buildAttempt('code_shown', { presses: 2 })
-  expect(showCode(attempt, UNBLOCKED, start).ok).toBe(true)
-  expect(showCode({ ...attempt, presses: 3 }, UNBLOCKED, start)).toEqual(refusal('no-codes-left'))
+  expect(decideShowingCode(attempt, UNBLOCKED, start).ok).toBe(true)
+  expect(decideShowingCode({ ...attempt, presses: 3 }, UNBLOCKED, start)).toEqual(refusal('no-codes-left'))
   const nearExpiry = after(RULES.claimLinkMs - MINUTE_MS)
-  expect(showCode(attempt, UNBLOCKED, nearExpiry)).toMatchObject({
+  expect(decideShowingCode(attempt, UNBLOCKED, nearExpiry)).toMatchObject({
     value: { codeExpiresAt: attempt.linkExpiresAt },
   })
 })
 
 test.for(['initiated', 'sent'] as const)('refuses a try before a code was shown (%s)', (state) => {
-  expect(countTry(buildAttempt(state), UNBLOCKED, start)).toEqual(refusal('code-not-shown'))
-  expect(redeem(buildAttempt(state), { hash, isBlocked: false }, start)).toEqual(refusal('code-not-shown'))
+  expect(decideTry(buildAttempt(state), UNBLOCKED, start)).toEqual(refusal('code-not-shown'))
+  expect(decideRedemption(buildAttempt(state), { hash, isBlocked: false }, start)).toEqual(
+    refusal('code-not-shown'),
+  )
 })
 
 test.for([
   [10 * MINUTE_MS - 1_000, true],
   [10 * MINUTE_MS, false],
   [10 * MINUTE_MS + 1_000, false],
-] as const)('%i ms after a code was shown, its validity is %s', ([ms, isValid]) => {
+] as const)('a code that was shown %i ms ago is valid: %s', ([ms, isValid]) => {
   const attempt = buildAttempt('code_shown')
   const expected = isValid ? { ok: true } : refusal('code-expired')
-  expect(countTry(attempt, UNBLOCKED, after(ms))).toMatchObject(expected)
-  expect(redeem(attempt, { hash, isBlocked: false }, after(ms))).toMatchObject(expected)
+  expect(decideTry(attempt, UNBLOCKED, after(ms))).toMatchObject(expected)
+  expect(decideRedemption(attempt, { hash, isBlocked: false }, after(ms))).toMatchObject(expected)
 })
 
 test('reports the remaining tries of the attempt or of the mailbox, whichever are fewer', () => {
   const countRemaining = (tries: number, mailboxTries: number) => {
     const mailbox = { isBlocked: false, tries: mailboxTries }
-    const counted = countTry(buildAttempt('code_shown', { tries }), mailbox, start)
+    const counted = decideTry(buildAttempt('code_shown', { tries }), mailbox, start)
     return counted.ok ? counted.value.remaining : counted.error
   }
   expect([0, 1, 2, 3, 4].map((tries) => countRemaining(tries, tries))).toEqual([4, 3, 2, 1, 0])
@@ -164,13 +169,15 @@ test('reports the remaining tries of the attempt or of the mailbox, whichever ar
 
 test('refuses to redeem a code with another hash', () => {
   const otherHash = Buffer.alloc(32, 2)
-  expect(redeem(buildAttempt('code_shown'), { hash: otherHash, isBlocked: false }, start)).toEqual(
+  expect(decideRedemption(buildAttempt('code_shown'), { hash: otherHash, isBlocked: false }, start)).toEqual(
     refusal('code-expired'),
   )
 })
 
 test('redeems the correct code after five tries', () => {
-  expect(redeem(buildAttempt('code_shown', { tries: 5 }), { hash, isBlocked: false }, start).ok).toBe(true)
+  expect(
+    decideRedemption(buildAttempt('code_shown', { tries: 5 }), { hash, isBlocked: false }, start).ok,
+  ).toBe(true)
 })
 
 test.for([

@@ -74,7 +74,7 @@ function findClosedState(
  * Decides whether a new code may be shown. It replaces the previous code, and is valid for 10 minutes, but no longer than the
  * link.
  */
-export function showCode(
+export function decideShowingCode(
   attempt: VerificationAttempt,
   mailbox: Pick<MailboxFacts, 'isBlocked'>,
   now: Date,
@@ -92,7 +92,7 @@ export function showCode(
  * @returns the time until which the mailbox is blocked: no agent can send verification mails to it, except agents that its owner
  *   has confirmed
  */
-export function decline(
+export function decideDeclining(
   attempt: VerificationAttempt,
   now: Date,
 ): Result<{ blockedUntil: Date }, ClosedState> {
@@ -124,7 +124,7 @@ export interface CountedTry {
  * the mailbox is blocked nor whether it exists. The sign-in page reveals nothing about the mailbox either: once too many wrong
  * codes were entered for the mailbox, every code is wrong there.
  */
-export function countTry(
+export function decideTry(
   storedAttempt: VerificationAttempt,
   mailbox: MailboxFacts,
   now: Date,
@@ -147,7 +147,7 @@ export function countTry(
  * Decides from the current row whether an attempt becomes a verification, after the entered code was found correct. The try has
  * already been counted, so the number of tries is not checked again.
  */
-export function redeem(
+export function decideRedemption(
   storedAttempt: VerificationAttempt,
   enteredCode: { hash: Buffer; isBlocked: boolean },
   now: Date,

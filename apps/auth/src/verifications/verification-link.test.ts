@@ -6,7 +6,7 @@ import { findLinkedVerifications, revokeLinkedVerifications } from './verificati
 const START = new Date('2026-11-20T09:00:00Z')
 const failIfCalled = () => Promise.reject(new Error('must not be called'))
 
-test('revokes a verification that has already ended again, since publishing may have failed', async () => {
+test('repeats the revocation of a verification that has already ended, because publishing it may have failed', async () => {
   const endedVerification: Verification = {
     id: 'clm_1',
     agentId: 'agt_1',

@@ -51,7 +51,7 @@ async function findOpenAttempt({ stores, now }: VerificationLinkDeps, codePageSe
   return ok({ id: attempt.id, page: createConfirmationPage(attempt.agentId, matchPhrase, attempt.presses) })
 }
 
-/** Reads the content of the page behind the link. It changes nothing, because mail scanners also open links. */
+/** Reads the content of the page behind the link. This changes nothing, because mail scanners also open links. */
 export async function readConfirmationPage(
   deps: VerificationLinkDeps,
   codePageSecret: string,
@@ -117,8 +117,8 @@ export async function findLinkedVerifications(
 /**
  * Revokes the verification of the link or, with `all`, every verification that `findLinkedVerifications` finds.
  *
- * @returns the secret of a link that revokes a remaining verification; undefined if none remains, or none
- *   whose secret can still be derived
+ * @returns the secret of a link that revokes a remaining verification; undefined if no verification remains, or if no remaining
+ *   one has a secret that can still be derived
  */
 export async function revokeLinkedVerifications(
   deps: VerificationLinkDeps,

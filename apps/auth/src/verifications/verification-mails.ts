@@ -40,8 +40,8 @@ const renderAppRevokedText = readTemplate(
 )
 
 /**
- * Composes the mail that asks a person to confirm an agent. Anybody can register an agent, so the mail contains no text
- * from it, not even its name.
+ * Composes the mail that asks a person to confirm an agent. Anybody can register an agent, so the mail contains no text from the
+ * agent, not even its name.
  */
 export const composeLinkMail = (facts: {
   id: string
@@ -89,7 +89,7 @@ const readOrigin = (url: string) => new URL(url).origin
 /** The causes of a revocation that is mailed to the person. An expiry causes no mail, since an earlier mail contains its date. */
 export type RevocationCause = Exclude<NonNullable<Verification['endedBy']>, 'expired'>
 
-/** Also the text for `superseded`: a person with another address confirmed the agent. The mail must not reveal that. */
+/** Also used for `superseded`: a person with another address confirmed the agent, which the mail must not reveal. */
 const AGENT_GAVE_UP = 'An AI agent gave up its access to Plainpath for you.'
 const AGENT_CAUSES: Readonly<Record<RevocationCause, string>> = {
   person: "You ended an AI agent's access to Plainpath.",
@@ -180,6 +180,6 @@ export const createVerificationMailHandlers = (deps: {
   },
   // No cap applies to the mails about the beginning and the end of access: a person needs them to notice and end
   // unintended access. A verification causes at most one of each. Each follows a mail that did count against the caps.
-  'claim-confirmed': { capped: false },
-  'claim-ended': { capped: false },
+  'claim-confirmed': { isCapped: false },
+  'claim-ended': { isCapped: false },
 })

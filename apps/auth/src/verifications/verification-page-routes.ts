@@ -100,7 +100,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
     return { secret: revocationSecret, agent, ...days }
   }
 
-  /** Renders a page for an open attempt. If its agent was deleted meanwhile, so was the attempt, and the link is unknown. */
+  /** Renders a page for an open attempt. If the agent was deleted meanwhile, the attempt was too, and the link is unknown. */
   async function renderConfirmationPage<T extends ConfirmationPage>(
     page: Result<T, LinkRefusal>,
     title: string,
@@ -164,10 +164,10 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
       }
       if (attempt === undefined || answer === undefined) return renderClosedPage('unknown')
       if (answer === 'no') {
-        const result = await declineVerification(deps, attempt)
-        return result.ok
+        const declined = await declineVerification(deps, attempt)
+        return declined.ok
           ? renderStatusPage(200, getClosedClaimTitle('declined'), renderClosedClaimPage('declined'))
-          : renderClosedPage(result.error)
+          : renderClosedPage(declined.error)
       }
       return renderConfirmationPage(
         await showCode(deps, attempt),

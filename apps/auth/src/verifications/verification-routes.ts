@@ -9,7 +9,7 @@ import { CLIENT_LIMITS, VERIFICATION_ADDRESS, VERIFICATION_MAILS, VERIFICATION_R
 import type { Stores } from '../stores.ts'
 import { beginVerification } from './begin-verification.ts'
 import { type CompletionRefusal, completeVerification } from './complete-verification.ts'
-import { isUnrevoked } from './verification.ts'
+import { wasRevokedByPersonOrOperator } from './verification.ts'
 import { normaliseCode } from './verification-code.ts'
 
 export interface VerificationRouteDeps extends IssueAssertionDeps {
@@ -33,7 +33,7 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
       await request.take(VERIFICATION_RESEND, `${caller.clientId}\n${parseMailbox(email).mailbox}`)
       // A client that a person has confirmed is exempt, so other clients at its network address cannot lock it out.
       const newestVerification = await deps.stores.verifications.findNewest(caller.clientId)
-      if (!newestVerification || !isUnrevoked(newestVerification))
+      if (!newestVerification || wasRevokedByPersonOrOperator(newestVerification))
         await request.takeForAddress(VERIFICATION_ADDRESS)
       await request.take(VERIFICATION_MAILS, caller.clientId)
       const begunAttempt = await beginVerification(deps, {

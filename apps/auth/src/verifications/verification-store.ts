@@ -57,7 +57,7 @@ export interface VerificationStore {
   findConfirmed(agentIds: readonly string[], now: Date): Promise<ReadonlySet<string>>
   /** Finds the person of a live verification. */
   findPerson(id: string, now: Date): Promise<ConfirmedPerson | undefined>
-  /** Lists at most 100 live verifications for the address of a live verification: that one first, then the newest. */
+  /** Lists at most 100 live verifications for the address of a live verification: the given one first, the others newest first. */
   listByAddress(id: string, now: Date): Promise<readonly LinkedVerification[]>
   /**
    * Lists verifications, newest first.

@@ -32,6 +32,5 @@ export interface ConfirmedAgent {
 export const isVerificationLive = (verification: Verification, now: Date): boolean =>
   !verification.endedAt && now < verification.expiresAt
 
-/** Returns whether neither the person nor an operator revoked the verification. */
-export const isUnrevoked = ({ endedBy }: Pick<Verification, 'endedBy'>): boolean =>
-  endedBy !== 'person' && endedBy !== 'operator'
+export const wasRevokedByPersonOrOperator = ({ endedBy }: Pick<Verification, 'endedBy'>): boolean =>
+  endedBy === 'person' || endedBy === 'operator'

@@ -22,7 +22,7 @@ export function createAnswerRoutes({ answers, guides }: AnswerDeps): Route[] {
   const triggersRoute = defineRoute({
     ...listTriggers,
     limits: LIMITS.reads,
-    handle: () => ({ status: 200, prepared: answers.triggers(guides.current()) }),
+    handle: () => ({ status: 200, prepared: answers.getTriggerList(guides.current()) }),
   })
   return [answerRoute, triggersRoute]
 }

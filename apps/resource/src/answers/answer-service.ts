@@ -1,10 +1,10 @@
 import {
   type AnswerOptions,
   answerQuestion,
+  computeTriggerVersion,
   type Knowledge,
   loadTriggers,
   prepareKnowledge,
-  triggerVersion,
 } from '@plainpath/answers'
 import { ALL_HELP, type Answer, type AnswerRequest, type AnswersState, TriggerList } from '@plainpath/domain'
 import { type Log, type PreparedResponse, Problem, prepareOnce, prepareResponse } from '@plainpath/http'
@@ -17,10 +17,10 @@ export interface AnswerService {
   /** Replaces the catalog from which questions are answered. Takes about 0.3 s of processor time. */
   prepare(catalog: GuideCatalog): void
   /**
-   * Returns the status, and what operators turned off. The status is `unavailable` until the database has been read, and while no
-   * guide is published or the guides cannot be prepared.
+   * Returns the status, and what operators turned off. The status is `unavailable` until the operators' switches have been read from
+   * the database, and while no guide is published or the guides cannot be prepared.
    */
-  state(): AnswersState
+  getState(): AnswersState
   /**
    * Answers a question.
    *
@@ -28,13 +28,13 @@ export interface AnswerService {
    */
   answer(request: AnswerRequest, options?: AnswerOptions): Answer
   /** Returns the response of `GET /triggers`, which lists the enabled triggers. */
-  triggers(catalog: GuideCatalog): PreparedResponse
+  getTriggerList(catalog: GuideCatalog): PreparedResponse
 }
 
 /**
  * Creates the service. It is unavailable until `prepare` is called.
  *
- * @param deps.origin the site's address, without a trailing slash
+ * @param deps.origin the origin of the site, without a trailing slash
  */
 export function createAnswerService(deps: {
   origin: string
@@ -46,14 +46,14 @@ export function createAnswerService(deps: {
   let state: AnswersState = { status: 'unavailable', withdrawnSections: [], disabledTriggers: [] }
   let knowledge: Knowledge | undefined
 
-  /** Prepares the knowledge. Returns undefined until the operators' switches are read, without guides, and on failure. */
+  /** Prepares the knowledge. Returns undefined if the operators' switches have not been read, there are no guides, or it fails. */
   function prepareFromCatalog(catalog: GuideCatalog): Knowledge | undefined {
     const { guides, switches } = catalog
     if (switches === undefined || guides.length === 0) return undefined
     try {
-      const prepared = prepareKnowledge({ guides, triggers: loadTriggers(), switches, origin })
-      warmUp(prepared, now())
-      return prepared
+      const newKnowledge = prepareKnowledge({ guides, triggers: loadTriggers(), switches, origin })
+      warmUp(newKnowledge, now())
+      return newKnowledge
     } catch (error) {
       log.error('answers cannot be prepared from the published guides', { error })
       return undefined
@@ -69,14 +69,14 @@ export function createAnswerService(deps: {
       state = { status, withdrawnSections: [...withdrawnSections], disabledTriggers: [...disabledTriggers] }
       metrics.recordState(state)
     },
-    state: () => state,
+    getState: () => state,
     answer(request, options) {
       if (knowledge === undefined || state.status !== 'ok') throw createUnavailableProblem(state.status)
       const answer = answerQuestion(request, knowledge, now(), options)
       metrics.countAnswer(answer)
       return answer
     },
-    triggers: prepareOnce((catalog) =>
+    getTriggerList: prepareOnce((catalog) =>
       prepareResponse(
         JSON_TYPE,
         JSON.stringify(listEnabledTriggers(catalog.switches?.disabledTriggers ?? [])),
@@ -98,6 +98,6 @@ const createUnavailableProblem = (status: AnswersState['status']) =>
 function listEnabledTriggers(disabledIds: readonly string[]): TriggerList {
   const enabled = loadTriggers().filter(({ id }) => !disabledIds.includes(id))
   return TriggerList.parse({
-    triggers: enabled.map((trigger) => ({ ...trigger, version: triggerVersion(trigger) })),
+    triggers: enabled.map((trigger) => ({ ...trigger, version: computeTriggerVersion(trigger) })),
   })
 }

@@ -1,10 +1,15 @@
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 
-const Row = z.object({ trigger: z.string(), version: z.string(), day: z.string(), by: z.string() })
+const TriggerReviewRow = z.object({
+  trigger: z.string(),
+  version: z.string(),
+  day: z.string(),
+  by: z.string(),
+})
 
-/** A named attorney's review of a version of a trigger, with the day (UTC). */
-export type TriggerReview = Readonly<z.infer<typeof Row>>
+/** The review of a version of a trigger by a named attorney, on a day in UTC. */
+export type TriggerReview = Readonly<z.infer<typeof TriggerReviewRow>>
 
 export async function recordTriggerReview(db: Database, review: TriggerReview): Promise<void> {
   const { trigger, version, day, by } = review
@@ -21,5 +26,5 @@ export async function listTriggerReviews(db: Database): Promise<TriggerReview[]>
       to_char(reviewed_on, 'YYYY-MM-DD') as day, reviewed_by as by
     from trigger_reviews order by trigger_id, version, id desc`,
   )
-  return z.array(Row).parse(rows)
+  return z.array(TriggerReviewRow).parse(rows)
 }

@@ -25,16 +25,17 @@ test('sends requests to all instances in turn', async () => {
 })
 
 test('sends fewer requests to a slow instance', async () => {
-  const slow: (() => void)[] = []
-  await using first = await serve((_request, response) => void slow.push(() => response.end('slow')), anyPort)
+  const slowReplies: (() => void)[] = []
+  const replyLater: RequestHandler = (_request, response) => void slowReplies.push(() => response.end('slow'))
+  await using first = await serve(replyLater, anyPort)
   await using second = await startInstance('second')
   const request = createAuthorizationServerClient([first.url, second.url])
   const pendingResponses = [request('/a', { signal: newSignal() }), request('/a', { signal: newSignal() })]
-  await expect.poll(() => [slow.length, second.paths.length]).toEqual([1, 1])
+  await expect.poll(() => [slowReplies.length, second.paths.length]).toEqual([1, 1])
   for (let n = 0; n < 6; n += 1) expect((await request('/b', { signal: newSignal() })).text).toBe('second')
-  slow[0]?.()
+  slowReplies[0]?.()
   const texts = (await Promise.all(pendingResponses)).map(({ text }) => text)
-  expect([texts.toSorted(), slow.length]).toEqual([['second', 'slow'], 1])
+  expect([texts.toSorted(), slowReplies.length]).toEqual([['second', 'slow'], 1])
 })
 
 test('skips an unavailable instance, and uses it again when it is back', async () => {
@@ -154,7 +155,7 @@ test('skips an instance after a 503, and tries it less often while it responds o
   expect(probes).toBe(probesBefore + 1)
 })
 
-test('does not mark an instance as unavailable for time that was used up before its turn', async () => {
+test('does not mark an instance as unavailable if an earlier instance used up the time of the request', async () => {
   const paths: string[] = []
   const handler: RequestHandler = (incoming, response) => {
     paths.push(incoming.url ?? '')
@@ -185,13 +186,13 @@ test('throws the connection error after two tries at each instance when all clos
 })
 
 test('returns 503 after one try at each instance when all respond with 503', async () => {
-  let requests = 0
+  let requestCount = 0
   const refuse: RequestHandler = (_request, response) => {
-    requests += 1
+    requestCount += 1
     response.writeHead(503).end()
   }
   await using one = await serve(refuse, anyPort)
   await using two = await serve(refuse, anyPort)
   const request = createAuthorizationServerClient([one.url, two.url])
-  expect([(await request('/a', { signal: newSignal() })).status, requests]).toEqual([503, 2])
+  expect([(await request('/a', { signal: newSignal() })).status, requestCount]).toEqual([503, 2])
 })

@@ -19,7 +19,7 @@ interface Instance {
   pauseMs: number
 }
 
-/** Probes request this path too: it needs no authentication, and an instance serves it only once it can sign. */
+/** The path of the key set. Probes request it, because it needs no authentication, and an instance serves it only once it can sign. */
 export const KEY_SET_PATH = '/oauth/jwks.json'
 const PROBE_INTERVAL_MS = 250
 const PROBE_TIMEOUT_MS = 1_000
@@ -31,7 +31,7 @@ const MAX_PAUSE_MS = 8_000
  *
  * An instance becomes unavailable when its connection fails, when it responds with 503, or when a request to it times out. After
  * a failed connection or a 503, the client immediately sends the request to another instance, so send only requests that may be
- * repeated. An unavailable instance gets no requests until it responds to a probe, unless no other instance is left to try.
+ * repeated. An unavailable instance gets no requests until it responds to a probe, or until no other instance is left to try.
  *
  * A probe can succeed while the instance cannot reach its store, or while its clock is skewed. If an instance responds only to
  * probes, the pause before its next probe doubles each time, up to 8 s.
@@ -64,7 +64,7 @@ export function createAuthorizationServerClient(
       } catch (error) {
         const { aborted } = request.signal
         if (!aborted && !isConnectionError(error)) throw error
-        // A time-out says nothing about this instance if an earlier one used up the time.
+        // A time-out says nothing about this instance if an earlier instance used up the time.
         if (!aborted || untriedInstances.length === instances.length - 1)
           markUnavailable(instance, clock.now())
         if (aborted || untriedInstances.length === 0) throw error
@@ -82,7 +82,7 @@ function markUnavailable(instance: Instance, now: number): void {
   instance.pauseMs = Math.min(MAX_PAUSE_MS, Math.max(PROBE_INTERVAL_MS, instance.pauseMs * 2))
 }
 
-/** Marks an instance as available. Resets its pause, unless the request was for the key set: that proves no more than a probe. */
+/** Marks an instance as available. Resets its pause, unless the request was for the key set, which proves no more than a probe. */
 function markAvailable(instance: Instance, path: string): void {
   instance.isUnavailable = false
   if (path !== KEY_SET_PATH) instance.pauseMs = 0
@@ -116,5 +116,5 @@ async function probe(instance: Instance, clock: { now(): number }): Promise<void
   else instance.nextProbeAt = clock.now() + PROBE_INTERVAL_MS
 }
 
-/** Node's connection errors have a `code`. */
+/** Returns true for a connection error of Node. Only such errors have a `code`. */
 const isConnectionError = (error: unknown) => error instanceof Error && 'code' in error

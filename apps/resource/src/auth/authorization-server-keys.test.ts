@@ -6,7 +6,7 @@ import { createAuthorizationServerKeys } from './authorization-server-keys.ts'
 
 const resources = new AsyncDisposableStack()
 let now = 0
-let requests = 0
+let requestCount = 0
 let holdUntil: Promise<void> | undefined
 let status = 200
 let body: { keys: unknown[]; trust_seconds?: unknown }
@@ -26,7 +26,7 @@ const expectMissing = (kid: string) => expect(findKey(kid)).rejects.toThrow(/./)
 const server = resources.use(
   await serve(
     (_request, response) => {
-      requests += 1
+      requestCount += 1
       void (holdUntil ?? Promise.resolve()).then(() => response.writeHead(status).end(JSON.stringify(body)))
     },
     { port: 0, host: '127.0.0.1', drainSeconds: 0 },
@@ -34,7 +34,7 @@ const server = resources.use(
 )
 url = server.url
 beforeEach(() => {
-  ;[now, requests, status, holdUntil] = [100_000, 0, 200, undefined]
+  ;[now, requestCount, status, holdUntil] = [100_000, 0, 200, undefined]
   body = { keys: [one], trust_seconds: 5 }
   keys = createAuthorizationServerKeys(createAuthorizationServerClient([url]), { clock: { now: () => now } })
 })
@@ -44,28 +44,28 @@ afterEach(() => {
 
 test('shares one fetch among concurrent callers', async () => {
   await Promise.all(Array.from({ length: 20 }, () => expectFound('one')))
-  expect(requests).toBe(1)
+  expect(requestCount).toBe(1)
 })
 
-test('trusts a set for its trust_seconds, and no longer', async () => {
+test('trusts a key set for its trust_seconds, and no longer', async () => {
   await expectFound('one')
   body = { keys: [two], trust_seconds: 5 }
   now += 2_499
   await expectFound('one')
-  expect(requests).toBe(1)
+  expect(requestCount).toBe(1)
   now = 105_000
   await expectMissing('one')
   await expectFound('two')
 })
 
-test('fetches the set again in the background before its trust ends', async () => {
+test('fetches the key set again in the background before its trust ends', async () => {
   await expectFound('one')
   now += 2_500
   const { promise, resolve } = Promise.withResolvers<void>()
   holdUntil = promise
   await expectFound('one')
   resolve()
-  await expect.poll(() => requests).toBe(2)
+  await expect.poll(() => requestCount).toBe(2)
 })
 
 test('serves cached keys while the endpoint is down, until their trust ends', async () => {
@@ -81,11 +81,11 @@ test('serves cached keys while the endpoint is down, until their trust ends', as
   await expectFound('one')
 })
 
-test('measures the trust from the start of the request', async () => {
+test('measures the time of trust from the start of the request', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   holdUntil = promise
   const slowResult = findKey('one')
-  await expect.poll(() => requests).toBe(1)
+  await expect.poll(() => requestCount).toBe(1)
   now += 5_000
   resolve()
   await expect(slowResult).rejects.toThrow('after its trust had ended')
@@ -96,16 +96,16 @@ test('fetches again for an unknown kid, at most once a second', async () => {
   body = { keys: [one, two], trust_seconds: 5 }
   now += 999
   await expectMissing('two')
-  expect(requests).toBe(1)
+  expect(requestCount).toBe(1)
   now += 1
   await expectFound('two')
-  expect(requests).toBe(2)
+  expect(requestCount).toBe(2)
   for (let n = 0; n < 5; n += 1) await expectMissing('three')
-  expect(requests).toBe(2)
+  expect(requestCount).toBe(2)
 })
 
 test.for([undefined, 'long', 61, -1])(
-  'trusts a set with trust_seconds %s for at most a second',
+  'trusts a key set with trust_seconds %s for at most a second',
   async (trustSeconds) => {
     body = { keys: [one], trust_seconds: trustSeconds }
     await findKey('one').catch(() => undefined)

@@ -23,7 +23,7 @@ interface CachedKeySet {
   readonly kids: ReadonlySet<string>
   readonly find: JWTVerifyGetKey
   readonly requestedAt: number
-  /** After this time, the set is fetched again in the background. */
+  /** From this time on, halfway through the trust, the set is fetched again in the background. */
   readonly staleAt: number
   readonly trustedUntil: number
 }
@@ -33,7 +33,7 @@ interface CachedKeySet {
  * request at a time.
  *
  * A key set is trusted for its `trust_seconds`, measured from the start of the request, even if the authorization server stops
- * responding. A key revocation is confirmed only after that time, when no API trusts the key any more.
+ * responding. The authorization server confirms the revocation of a key only after that time, when no API trusts the key any more.
  *
  * @param options.clock a monotonic clock, in milliseconds
  * @param options.timeoutMs the time limit of one fetch; by default a second
@@ -45,14 +45,14 @@ export function createAuthorizationServerKeys(
     timeoutMs = FETCH_TIMEOUT_MS,
   }: { clock?: { now(): number }; timeoutMs?: number | undefined } = {},
 ): JWTVerifyGetKey {
-  let cached: CachedKeySet | undefined
-  let inFlight: Promise<CachedKeySet> | undefined
+  let cachedSet: CachedKeySet | undefined
+  let pendingFetch: Promise<CachedKeySet> | undefined
   let failedAt = Number.NEGATIVE_INFINITY
 
   function fetchKeys(): Promise<CachedKeySet> {
-    inFlight ??= fetchKeySet(requestServer, { clock, timeoutMs })
+    pendingFetch ??= fetchKeySet(requestServer, { clock, timeoutMs })
       .then((fetchedSet) => {
-        cached = fetchedSet
+        cachedSet = fetchedSet
         return fetchedSet
       })
       .catch((error: unknown) => {
@@ -60,26 +60,26 @@ export function createAuthorizationServerKeys(
         throw error
       })
       .finally(() => {
-        inFlight = undefined
+        pendingFetch = undefined
       })
-    return inFlight
+    return pendingFetch
   }
 
   /** Returns a trusted key set. Throws if the trust ended before the set arrived, as after a slow fetch. */
   async function requireTrustedKeySet(): Promise<CachedKeySet> {
-    if (cached && clock.now() < cached.trustedUntil) return cached
+    if (cachedSet && clock.now() < cachedSet.trustedUntil) return cachedSet
     const fetchedSet = await fetchKeys()
     if (clock.now() < fetchedSet.trustedUntil) return fetchedSet
     throw new AuthorizationServerFailure('the key set arrived after its trust had ended')
   }
 
   return async (header, input) => {
-    let set = await requireTrustedKeySet()
+    let keySet = await requireTrustedKeySet()
     const now = clock.now()
-    if (now >= set.staleAt && now >= failedAt + RETRY_MS) void fetchKeys().catch(() => undefined)
-    if (!set.kids.has(header.kid ?? '') && (inFlight || now >= set.requestedAt + COOLDOWN_MS))
-      set = await fetchKeys()
-    return set.find(header, input)
+    if (now >= keySet.staleAt && now >= failedAt + RETRY_MS) void fetchKeys().catch(() => undefined)
+    const hasKey = keySet.kids.has(header.kid ?? '')
+    if (!hasKey && (pendingFetch || now >= keySet.requestedAt + COOLDOWN_MS)) keySet = await fetchKeys()
+    return keySet.find(header, input)
   }
 }
 

@@ -14,7 +14,7 @@ export const TOKEN_UNKNOWN = 'The token is unknown, expired or revoked.'
 export const NEEDS_DPOP =
   'The token is bound to a key: send it as Authorization: DPoP, with a proof of this request in the header DPoP (RFC 9449).'
 const TOKEN_OPTIONAL = 'This operation works without Authorization.'
-/** Advises clients of routes that need `contact:write`: the person's confirmation may have ended together with the token. */
+/** Advice to clients of routes that need `contact:write`. The person's confirmation may have ended together with the token. */
 const RENEWAL_HINT =
   "If the token was for messages, get an identity assertion with POST /api/agent/assertion first. If that responds no-claim, the person's confirmation has ended: do not ask them again on your own."
 
@@ -56,7 +56,7 @@ export function createBearerRefusals(
     const challenge = { scope, resourceMetadata: getResourceMetadataUrl(urls, path), ...(error && { error }) }
     return new Problem(code, { detail, headers: { 'www-authenticate': formatChallenge(scheme, challenge) } })
   }
-  // An app gets a token after a person has signed in. An agent gets one by itself.
+  // An app gets a token after a person has signed in. An agent gets a token by itself.
   const isForApps = getAudience(urls, path) !== urls.base
   const howToGetToken = isForApps
     ? `The person signs in, in an app that connects to ${urls.signedInMcp}.`

@@ -126,8 +126,8 @@ export function createProofUse(deps: {
 
 /**
  * Creates the function that finds the caller of a public route in the introspection cache. The function returns undefined for a
- * token that is not cached, not valid or bound to a key, and while the clock is not synchronised. Use `createBearerCheck` then.
- * The function checks no scopes, because public routes require none. It expects the API's audience, as every public route does.
+ * token that is not cached, not valid or bound to a key, and while the clock is not synchronised. Then use `createBearerCheck`.
+ * The function checks no scopes, because public routes require none. It expects the audience of the API, like every public route.
  */
 export function createCachedBearerCheck(deps: {
   findCached: (token: string) => ActiveIntrospection | undefined
@@ -147,12 +147,12 @@ export function createCachedBearerCheck(deps: {
   }
 }
 
-const CALLERS = new WeakMap<ActiveIntrospection, Caller>()
+const callersByIntrospection = new WeakMap<ActiveIntrospection, Caller>()
 
 /** Converts an introspection to a caller. Caches the result, because this runs on every request with a token. */
 function toCaller(introspection: ActiveIntrospection): Caller {
-  const cached = CALLERS.get(introspection)
-  if (cached) return cached
+  const cachedCaller = callersByIntrospection.get(introspection)
+  if (cachedCaller) return cachedCaller
   const { clientId, scopes, registrationId, verifiedDomain } = introspection
   const caller: Caller = {
     clientId,
@@ -160,6 +160,6 @@ function toCaller(introspection: ActiveIntrospection): Caller {
     ...(verifiedDomain !== undefined && { verifiedDomain }),
     ...(registrationId !== undefined && { registrationId }),
   }
-  CALLERS.set(introspection, caller)
+  callersByIntrospection.set(introspection, caller)
   return caller
 }

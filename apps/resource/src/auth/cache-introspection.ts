@@ -21,12 +21,12 @@ export function cacheIntrospection(deps: {
   const pendingResults = new WeakMap<InFlightIntrospection, Promise<Introspection>>()
 
   async function introspectAndCache(token: string, address: string, inFlight: InFlightIntrospection) {
-    let result: Introspection | undefined
+    let introspection: Introspection | undefined
     try {
-      result = await introspect(token, address)
-      return result
+      introspection = await introspect(token, address)
+      return introspection
     } finally {
-      subscriber.finishIntrospection(inFlight, result, clock.now())
+      subscriber.finishIntrospection(inFlight, introspection, clock.now())
     }
   }
 

@@ -18,8 +18,10 @@ export function formatChallenge(scheme: TokenScheme, { error, scope, resourceMet
     scope: scope.join(' '),
     resource_metadata: resourceMetadata,
   }
-  const quoted = Object.entries(parameters).map(([name, value]) => `${name}="${toPrintableAscii(value)}"`)
-  return `${scheme} ${quoted.join(', ')}`
+  const quotedParameters = Object.entries(parameters).map(
+    ([name, value]) => `${name}="${toPrintableAscii(value)}"`,
+  )
+  return `${scheme} ${quotedParameters.join(', ')}`
 }
 
 /** Replaces the characters that RFC 6750 §3 does not allow in these values: `"`, `\` and everything but printable ASCII. */

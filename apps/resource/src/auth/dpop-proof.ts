@@ -10,8 +10,8 @@ export const DPOP_ALGORITHMS = ASSERTION_ALGORITHMS
 const MAX_PROOF_BYTES = 4_096
 const MAX_JTI_CHARACTERS = 128
 /** A proof is accepted from 10 s before to 60 s after its `iat`. */
-const PAST_SECONDS = 60
-const FUTURE_SECONDS = 10
+const MAX_PAST_SECONDS = 60
+const MAX_FUTURE_SECONDS = 10
 
 /** The request that a proof must match. */
 interface ProvenRequest {
@@ -19,7 +19,7 @@ interface ProvenRequest {
   readonly token: string
   /** The method as it was sent: `HEAD` is not `GET`. */
   readonly method: string
-  /** The configured origin with the request path. It never contains the `Host` header. */
+  /** The configured origin, never the `Host` header, followed by the request path. */
   readonly url: string
 }
 
@@ -47,8 +47,8 @@ const ProofKey = z
   .refine((jwk) => !PRIVATE_JWK_MEMBERS.some((member) => Object.hasOwn(jwk, member)))
 type ProofKey = z.infer<typeof ProofKey>
 
-const Header = z.object({ typ: z.literal('dpop+jwt'), alg: z.enum(DPOP_ALGORITHMS), jwk: ProofKey })
-const Claims = z.object({
+const ProofHeader = z.object({ typ: z.literal('dpop+jwt'), alg: z.enum(DPOP_ALGORITHMS), jwk: ProofKey })
+const ProofClaims = z.object({
   jti: z.string().min(1).max(MAX_JTI_CHARACTERS),
   htm: z.string(),
   htu: z.string(),
@@ -69,16 +69,16 @@ export function readProof(
   request: ProvenRequest,
   now: Date,
 ): Result<UnverifiedProof, string> {
-  const [jwt, ...more] = headers
+  const [jwt, ...otherHeaders] = headers
   if (jwt === undefined) return err('The DPoP header is missing: send a proof for this request.')
-  if (more.length > 0) return err('Send one DPoP header.')
+  if (otherHeaders.length > 0) return err('Send one DPoP header.')
   if (jwt.length > MAX_PROOF_BYTES) return err(`A proof has at most ${MAX_PROOF_BYTES} characters.`)
   if (!COMPACT_JWS.test(jwt)) return err('The DPoP header is not one signed JWT.')
   const parts = decodeProof(jwt)
   if (!parts) return err('The DPoP header is not one signed JWT.')
-  const header = Header.safeParse(parts.header)
+  const header = ProofHeader.safeParse(parts.header)
   if (!header.success) return err(describeHeaderFault(header.error))
-  const claims = Claims.safeParse(parts.claims)
+  const claims = ProofClaims.safeParse(parts.claims)
   if (!claims.success) return err(describeClaimFault(claims.error))
   const fault = findClaimFault(claims.data, request, now)
   const { jti, iat } = claims.data
@@ -108,7 +108,7 @@ function describeClaimFault({ issues }: z.ZodError): string {
 }
 
 function findClaimFault(
-  claims: z.infer<typeof Claims>,
+  claims: z.infer<typeof ProofClaims>,
   request: ProvenRequest,
   now: Date,
 ): string | undefined {
@@ -118,8 +118,9 @@ function findClaimFault(
   if (target === undefined || target !== normalizeTarget(url))
     return 'The htu claim of the proof is not the URL of this request.'
   const age = now.getTime() / 1_000 - claims.iat
-  if (!(age <= PAST_SECONDS && age >= -FUTURE_SECONDS))
-    return `The iat claim of the proof must be at most ${PAST_SECONDS} seconds in the past and ${FUTURE_SECONDS} in the future: make a new proof for each request, and set the clock.`
+  const isRecent = age <= MAX_PAST_SECONDS && age >= -MAX_FUTURE_SECONDS
+  if (!isRecent)
+    return `The iat claim of the proof must be at most ${MAX_PAST_SECONDS} seconds in the past and ${MAX_FUTURE_SECONDS} in the future: make a new proof for each request, and set the clock.`
   if (claims.ath !== createHash('sha256').update(token).digest('base64url'))
     return 'The ath claim of the proof is not the SHA-256 hash of this access token, in base64url.'
   return undefined
@@ -131,12 +132,13 @@ function findClaimFault(
  * credentials.
  */
 const HTTP_URL = /^https?:\/\/[^\s\\@/]+(?:[/?#]|$)[^\s\\]*$/i
+/** Matches an unreserved character (RFC 3986 §2.3). */
 const UNRESERVED = /^[\w.~-]$/
 
 /**
  * Normalizes a URL as RFC 3986 §6.2.2 and §6.2.3 describe, and removes its query and fragment.
  *
- * @returns undefined for a text that `HTTP_URL` does not match, and for an invalid URL
+ * @returns undefined for a string that `HTTP_URL` does not match, and for an invalid URL
  */
 function normalizeTarget(target: string): string | undefined {
   const url = HTTP_URL.test(target) ? URL.parse(target) : null
@@ -148,8 +150,8 @@ function normalizeTarget(target: string): string | undefined {
   return url.origin + path
 }
 
-/** The maximum number of imported keys in the cache. Importing a key takes longer than verifying a signature. */
-const MAX_KEYS = 1_000
+/** The maximum number of imported keys in the cache. They are cached because importing a key takes longer than verifying a signature. */
+const MAX_CACHED_KEYS = 1_000
 
 /**
  * Creates the function that verifies that a proof was signed with the key of a bound token.
@@ -157,7 +159,7 @@ const MAX_KEYS = 1_000
  * @returns a function that resolves to the reason for a refusal, or to undefined for a valid proof
  */
 export function createProofVerifier() {
-  const keys = new LRUCache<string, CryptoKey>({ max: MAX_KEYS })
+  const keys = new LRUCache<string, CryptoKey>({ max: MAX_CACHED_KEYS })
   return async (proof: UnverifiedProof, jkt: string, now: Date): Promise<string | undefined> => {
     if (computeThumbprint(proof.jwk) !== jkt)
       return 'The proof was signed by another key than the token is bound to.'
@@ -174,7 +176,7 @@ export function createProofVerifier() {
   }
 }
 
-/** Imports a key. Returns undefined for a key that `SentJwk` refuses, such as one under which anybody can forge signatures. */
+/** Imports a key. Returns undefined for a key that `SentJwk` refuses, such as a key for which anybody can forge signatures. */
 async function importKey({ kty, crv, x, y }: ProofKey): Promise<CryptoKey | undefined> {
   const jwk = SentJwk.safeParse({ kty, crv, x, ...(y !== undefined && { y }) })
   if (!jwk.success) return undefined

@@ -31,27 +31,29 @@ interface FollowDeps {
  * timeout does not help here, because it restarts whenever a command is sent.
  */
 const MAX_SILENT_INTERVALS = 3
+/** The pause before the next connection doubles with each failure, between these bounds. */
+const MIN_PAUSE_MS = 50
 const MAX_PAUSE_MS = 1_000
 const UNSUBSCRIBE_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
- * Starts receiving revocations, until the result is disposed of. Notifications and renewals share one connection, so a process
- * that receives no notifications cannot renew its lease either. After a failure, it opens another connection and subscribes
- * again. Until it has a lease, each token is introspected.
+ * Receives revocations until the result is disposed of. Notifications and renewals share one connection, so a process that receives
+ * no notifications cannot renew its lease either. After a failure, it opens another connection and subscribes again. While it has
+ * no lease, each token is introspected.
  */
 export function followRevocations(url: string, deps: FollowDeps): AsyncDisposable {
   const shutdown = new AbortController()
-  let failures = 0
+  let failureCount = 0
 
   function handleSubscribed(): void {
-    if (failures > 0) deps.log.info('the API receives revocations again')
-    failures = 0
+    if (failureCount > 0) deps.log.info('the API receives revocations again')
+    failureCount = 0
   }
   function handleFailure(error: unknown): void {
-    if (failures === 0)
+    if (failureCount === 0)
       deps.log.warn('the API cannot receive revocations, so it introspects each token', { error })
-    failures += 1
+    failureCount += 1
   }
 
   async function receiveUntilShutdown(): Promise<void> {
@@ -60,7 +62,7 @@ export function followRevocations(url: string, deps: FollowDeps): AsyncDisposabl
       await receive(connection, { ...deps, onSubscribed: handleSubscribed, signal: shutdown.signal }).catch(
         handleFailure,
       )
-      const pauseMs = Math.min(50 * 2 ** Math.min(failures, 10), MAX_PAUSE_MS)
+      const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** failureCount, MAX_PAUSE_MS)
       await sleep(pauseMs, undefined, { signal: shutdown.signal }).catch(() => undefined)
     }
   }
@@ -130,7 +132,7 @@ async function receive(
     signal.removeEventListener('abort', stop)
     deps.metrics.setLease(false)
     const id = subscriber.onDisconnected()
-    // Without a lease, this process uses no cached introspection, so revocations need not wait for it any more.
+    // Without a lease, this process uses no cached introspection, so a revocation need not wait for its acknowledgement any more.
     if (id !== undefined)
       await Promise.race([
         connection.unsubscribe(id),

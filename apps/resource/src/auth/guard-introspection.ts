@@ -1,10 +1,10 @@
-import { byteBoundOptions } from '@plainpath/domain'
+import { createByteBoundOptions } from '@plainpath/domain'
 import { createMemoryLimitStore, type LimitPolicy, type LimitState, listNetworks } from '@plainpath/http'
 import { sha256Base64url } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
 import { AuthorizationServerFailure, type Introspect, type IntrospectFor } from './introspection.ts'
 
-/** Limits unknown, expired and revoked tokens for each network of an address. */
+/** Limits unknown, expired and revoked tokens from one network. */
 const FAILED_TOKENS: LimitPolicy = { name: 'failed-tokens', quota: 30, windowSeconds: 60 }
 
 /**
@@ -18,8 +18,9 @@ const UNVERIFIED_IN_FLIGHT_FROM_NETWORK: LimitPolicy = {
   windowSeconds: 1,
 }
 
+/** How long a token counts as recently verified. */
 const VERIFIED_LIFETIME_MS = 10 * 60_000
-/** Enough for the hashes of about 50,000 tokens (estimated by `byteBoundOptions`). */
+/** Enough for the hashes of about 50,000 tokens (estimated by `createByteBoundOptions`). */
 const MAX_VERIFIED_BYTES = 10_000_000
 
 /** Thrown when a limit does not allow an introspection. */
@@ -34,12 +35,12 @@ export class IntrospectionLimited extends Error {
 }
 
 /**
- * Wraps `introspect` with limits by address, so that a caller with invalid tokens cannot use up the service for others. These
- * limits do not apply to a token that this process verified within the last ten minutes. Any other token is refused after 30
- * failed tokens from its network within a minute, and while 16 introspections of such tokens from its network, or 128 in all, are
- * in flight. An address counts in each of its networks, as for every limit.
+ * Wraps `introspect` with limits for each network, so that a caller with invalid tokens cannot use up the service for others. They
+ * do not apply to a token that this process verified within the last ten minutes. Any other token is refused after 30 failed tokens
+ * from its network within a minute, and while 16 introspections of such tokens from its network, or 128 in all, are in flight. As for
+ * every limit, an address counts in each of its networks.
  *
- * @param options.factor multiplies both limits for an address
+ * @param options.factor multiplies the two limits of a network
  */
 export function guardIntrospection(options: {
   introspect: Introspect
@@ -49,7 +50,7 @@ export function guardIntrospection(options: {
   const { introspect, factor, now } = options
   const failedTokens = createMemoryLimitStore(now)
   const recentlyVerified = new LRUCache<string, true>({
-    ...byteBoundOptions(MAX_VERIFIED_BYTES),
+    ...createByteBoundOptions(MAX_VERIFIED_BYTES),
     ttl: VERIFIED_LIFETIME_MS,
     perf: { now: () => now().getTime() },
   })

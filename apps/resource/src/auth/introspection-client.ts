@@ -1,5 +1,5 @@
 import type { Metrics } from '@plainpath/http'
-import { traceCall, traceHeaders } from '@plainpath/tracing'
+import { getTraceHeaders, traceCall } from '@plainpath/tracing'
 import type { JWTVerifyGetKey } from 'jose'
 import type { RequestAuthorizationServer } from './authorization-server-client.ts'
 import {
@@ -22,7 +22,7 @@ export function createIntrospectionClient(options: {
   /** The OAuth issuer: RESOURCE_ORIGIN. */
   readonly issuer: string
   readonly clientId: string
-  readonly clientSecret: Pick<WatchedClientSecret, 'current' | 'alternativeTo'>
+  readonly clientSecret: Pick<WatchedClientSecret, 'current' | 'findAlternative'>
   readonly keys: JWTVerifyGetKey
   readonly now: () => Date
   /** The time limit of one introspection; by default a second. */
@@ -48,7 +48,7 @@ export function createIntrospectionClient(options: {
       accept: INTROSPECTION_TYPE,
       authorization: formatBasicCredentials(clientId, secret),
       'content-type': 'application/x-www-form-urlencoded',
-      ...traceHeaders(),
+      ...getTraceHeaders(),
     }
     const form = {
       token,
@@ -62,7 +62,7 @@ export function createIntrospectionClient(options: {
   async function introspect(token: string, signal: AbortSignal) {
     const secret = clientSecret.current()
     let response = await introspectWith(secret, token, signal)
-    const otherSecret = response.status === 401 ? await clientSecret.alternativeTo(secret) : undefined
+    const otherSecret = response.status === 401 ? await clientSecret.findAlternative(secret) : undefined
     if (otherSecret !== undefined) response = await introspectWith(otherSecret, token, signal)
     const { status, type, text } = response
     if (status !== 200 || type !== INTROSPECTION_TYPE)
@@ -70,13 +70,14 @@ export function createIntrospectionClient(options: {
     return parseSignedIntrospection(text, token, expected)
   }
 
-  let inFlight = 0
+  let inFlightCount = 0
   const changeInFlightCount = (change: 1 | -1) => {
-    inFlight += change
-    metrics.setInFlight(options.claims ?? 'token', inFlight)
+    inFlightCount += change
+    metrics.setInFlight(options.claims ?? 'token', inFlightCount)
   }
   return async (token) => {
-    if (inFlight >= MAX_IN_FLIGHT) throw new AuthorizationServerFailure('too many introspections in flight')
+    if (inFlightCount >= MAX_IN_FLIGHT)
+      throw new AuthorizationServerFailure('too many introspections in flight')
     changeInFlightCount(1)
     metrics.countSent()
     using timeout = createTimeoutSignal(timeoutMs)
@@ -107,7 +108,7 @@ function formatBasicCredentials(clientId: string, clientSecret: string): string 
   return `Basic ${Buffer.from(`${encodePart(clientId)}:${encodePart(clientSecret)}`).toString('base64')}`
 }
 
-/** Rejects when the signal is aborted, because fetching the keys ignores the signal and has its own time-out. */
+/** Rejects when the signal is aborted. Needed because fetching the keys has its own time-out and ignores the signal. */
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -118,7 +119,7 @@ export interface IntrospectionMetrics {
   countSource(source: IntrospectionSource['from']): void
   /** Counts an introspection that was sent to the authorization server. */
   countSent(): void
-  /** Sets the number of introspections in flight, with or without the e-mail address. */
+  /** Sets the number of introspections in flight, without the e-mail address (`token`) or with it (`email`). */
   setInFlight(kind: 'token' | 'email', total: number): void
   setLease(isValid: boolean): void
   /** Counts an introspection without a valid response. */
@@ -127,21 +128,30 @@ export interface IntrospectionMetrics {
 
 /** Registers the introspection metrics. */
 export function createIntrospectionMetrics(
-  metrics: Pick<Metrics, 'counter' | 'gauge' | 'sampled'>,
+  metrics: Pick<Metrics, 'createCounter' | 'createGauge' | 'createSampledGauge'>,
 ): IntrospectionMetrics {
   const countBySource: Record<IntrospectionSource['from'], () => void> = {
-    cache: metrics.counter('introspection_cache_hits_total', 'Tokens whose introspection was cached'),
-    shared: metrics.counter('introspection_cache_shared_total', 'Tokens whose introspection was in flight'),
-    new: metrics.counter('introspection_cache_misses_total', 'Tokens that were introspected under a lease'),
-    uncached: metrics.counter(
+    cache: metrics.createCounter('introspection_cache_hits_total', 'Tokens whose introspection was cached'),
+    shared: metrics.createCounter(
+      'introspection_cache_shared_total',
+      'Tokens whose introspection was in flight',
+    ),
+    new: metrics.createCounter(
+      'introspection_cache_misses_total',
+      'Tokens that were introspected under a lease',
+    ),
+    uncached: metrics.createCounter(
       'introspection_cache_bypassed_total',
       'Tokens that were introspected because no lease was valid',
     ),
   }
-  const setLeaseGauge = metrics.gauge('revocation_lease_valid', '1 when cached introspections may be used')
+  const setLeaseGauge = metrics.createGauge(
+    'revocation_lease_valid',
+    '1 when cached introspections may be used',
+  )
   setLeaseGauge(0)
   const inFlight = { token: 0, email: 0 }
-  metrics.sampled(
+  metrics.createSampledGauge(
     'introspections_under_way',
     `Introspections in flight, of a token and of its e-mail address; ${MAX_IN_FLIGHT} of each at most`,
     'about',
@@ -149,7 +159,7 @@ export function createIntrospectionMetrics(
   )
   return {
     countSource: (source) => countBySource[source](),
-    countSent: metrics.counter(
+    countSent: metrics.createCounter(
       'introspections_total',
       'Introspections that were sent to the authorization server',
     ),
@@ -157,7 +167,7 @@ export function createIntrospectionMetrics(
       inFlight[kind] = total
     },
     setLease: (isValid) => setLeaseGauge(isValid ? 1 : 0),
-    countFailure: metrics.counter(
+    countFailure: metrics.createCounter(
       'authorization_server_failures_total',
       'Introspections without a valid response',
     ),

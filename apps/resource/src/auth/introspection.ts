@@ -19,11 +19,11 @@ export type Introspection =
       /** The thumbprint of the key to which the token is bound (RFC 9449 §6.2); absent for a bearer token. */
       readonly jkt?: string
       readonly registrationId?: string
-      /** Present only when it was requested and the person verified it. */
+      /** The person's e-mail address. Present only if it was requested and the person verified it. */
       readonly email?: string
       /** The agent that the person confirmed. Requested with `email`. Earlier authorization servers leave it out. */
       readonly agent?: ConfirmedAgent
-      /** The mark of the revocation store that publishes this token's revocation; undefined when no store does. */
+      /** The mark of the store that publishes a revocation of this token; absent if no store does. */
       readonly revocationMark?: string
     }
 
@@ -61,7 +61,7 @@ export type IntrospectFor = (token: string, address: string) => Promise<Introspe
 
 /**
  * Thrown when the authorization server sends no valid response, or when too many introspections are in flight. The API then
- * responds 503, because it cannot judge the token.
+ * responds with 503, because it cannot tell whether the token is active.
  */
 export class AuthorizationServerFailure extends Error {
   override readonly name = 'AuthorizationServerFailure'
@@ -216,7 +216,7 @@ async function verifyPayload(jwt: string, expected: ExpectedResponse): Promise<u
   }
 }
 
-/** Returns why an active token is not acceptable for this audience now; undefined for an acceptable token. */
+/** Returns the reason why an active token is not accepted for this audience at `now`; undefined if it is accepted. */
 export function findIntrospectionFault(
   introspection: ActiveIntrospection,
   audience: string,

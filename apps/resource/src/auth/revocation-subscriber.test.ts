@@ -53,7 +53,7 @@ const cacheResult = (subscriber: Subscriber, hash: string, now: number, result =
 const getSource = (subscriber: Subscriber, hash: string, now: number) =>
   subscriber.beginIntrospection(hash, now).from
 
-test('uses cached introspections under a lease, which starts when its command is sent', () => {
+test('uses cached introspections under a lease, whose time begins when the subscribe command is sent', () => {
   const subscriber = createRevocationSubscriber({
     name: 'api',
     leaseMs: LEASE_MS,
@@ -91,13 +91,13 @@ test('shares introspections in flight only under a lease', () => {
 test.for<[string, (subscriber: Subscriber) => unknown, Record<string, string>]>([
   [
     'that revokes a token',
-    (s) => s.onNotification(newTokenRevocation(8, 'a'), 20),
+    (subscriber) => subscriber.onNotification(newTokenRevocation(8, 'a'), 20),
     { a: 'new', b: 'cache', c: 'shared' },
   ],
   [
     'that revokes a client',
-    (s) =>
-      s.onNotification(
+    (subscriber) =>
+      subscriber.onNotification(
         { mark: MARK, number: 8, revoked: { kind: 'client', id: newIntrospection().clientId } },
         20,
       ),
@@ -105,17 +105,17 @@ test.for<[string, (subscriber: Subscriber) => unknown, Record<string, string>]>(
   ],
   [
     'that revokes everything',
-    (s) => s.onNotification({ mark: MARK, number: 8, revoked: { kind: 'everything' } }, 20),
+    (subscriber) => subscriber.onNotification({ mark: MARK, number: 8, revoked: { kind: 'everything' } }, 20),
     { a: 'new', b: 'new', c: 'new' },
   ],
   [
     'with a gap before its number',
-    (s) => s.onNotification(newTokenRevocation(9, 'z'), 20),
+    (subscriber) => subscriber.onNotification(newTokenRevocation(9, 'z'), 20),
     { a: 'new', b: 'new', c: 'new' },
   ],
   [
     'with a number that was already received',
-    (s) => s.onNotification(newTokenRevocation(7, 'a'), 20),
+    (subscriber) => subscriber.onNotification(newTokenRevocation(7, 'a'), 20),
     { a: 'cache', b: 'cache', c: 'shared' },
   ],
 ])('removes the revoked introspections after a notification %s', ([, notify, expected]) => {
@@ -139,7 +139,7 @@ test('does not cache an introspection whose token was revoked while it was in fl
   expect(getSource(subscriber, 'a', 1_501)).toBe('new')
 })
 
-test('acknowledges a notification once, and repeats its number with each renewal', () => {
+test('acknowledges a notification once, and repeats its number in each renewal', () => {
   const subscriber = createSubscribed()
   expect(subscriber.onNotification(newTokenRevocation(8, 'a'), 10)).toMatchObject([{ lastSeen: 8 }])
   expect(subscriber.onNotification(newTokenRevocation(8, 'a'), 11)).toEqual([])
@@ -147,17 +147,29 @@ test('acknowledges a notification once, and repeats its number with each renewal
 })
 
 test.for<[string, (subscriber: Subscriber) => unknown]>([
-  ['the connection is lost', (s) => s.onDisconnected()],
-  ['the store does not know the subscription', (s) => s.onAcknowledged(createRenewal(s), undefined, 20)],
-  ['the store has a number that was never received', (s) => s.onAcknowledged(createRenewal(s), 9, 20)],
-  ['the number of the store went back', (s) => s.onAcknowledged(createRenewal(s), 6, 20)],
-  ['a notification has another mark', (s) => s.onNotification(newTokenRevocation(8, 'z', 'mark-2'), 20)],
-  ['a notification cannot be parsed', (s) => s.onNotification(undefined, 20)],
-])('drops the lease when %s, and uses no earlier introspection under the next one', ([, fail]) => {
+  ['the connection is lost', (subscriber) => subscriber.onDisconnected()],
+  [
+    'the store does not know the subscription',
+    (subscriber) => subscriber.onAcknowledged(createRenewal(subscriber), undefined, 20),
+  ],
+  [
+    'the store has a number that was never received',
+    (subscriber) => subscriber.onAcknowledged(createRenewal(subscriber), 9, 20),
+  ],
+  [
+    'the number of the store went back',
+    (subscriber) => subscriber.onAcknowledged(createRenewal(subscriber), 6, 20),
+  ],
+  [
+    'a notification has another mark',
+    (subscriber) => subscriber.onNotification(newTokenRevocation(8, 'z', 'mark-2'), 20),
+  ],
+  ['a notification cannot be parsed', (subscriber) => subscriber.onNotification(undefined, 20)],
+])('drops the lease when %s, and uses no earlier introspection under the next lease', ([, loseLease]) => {
   const subscriber = createSubscribed()
   cacheResult(subscriber, 'a', 10)
   const slow = beginNew(subscriber, 'b', 10)
-  fail(subscriber)
+  loseLease(subscriber)
   expect([subscriber.isValid(21), getSource(subscriber, 'a', 21), getSource(subscriber, 'b', 21)]).toEqual([
     false,
     'uncached',
@@ -176,7 +188,7 @@ const createRenewal = (subscriber: Subscriber) => {
   return renewal
 }
 
-test('renews the lease only if the acknowledged number is the store’s last', () => {
+test('renews the lease only if the acknowledged number is the last number of the store', () => {
   const subscriber = createSubscribed()
   const earlyRenewal = createRenewal(subscriber)
   const [acknowledgement] = subscriber.onNotification(newTokenRevocation(8, 'a'), 16)
@@ -186,7 +198,7 @@ test('renews the lease only if the acknowledged number is the store’s last', (
   expect(subscriber.isValid(LEASE_MS)).toBe(true)
 })
 
-test('acknowledges a notification that arrives before the subscription, once it is granted', () => {
+test('acknowledges a notification that arrives before the subscription is granted, once it is granted', () => {
   const subscriber = createSubscribed()
   subscriber.onDisconnected()
   const [command] = subscriber.onConnected(30) as [Subscribe]

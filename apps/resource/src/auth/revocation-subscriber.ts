@@ -7,7 +7,7 @@ export interface Subscribe {
   readonly do: 'subscribe'
   /** The id of the new subscription, used only once. */
   readonly id: string
-  /** The id of the subscription that this one replaces. The store ignores an id that it does not know. */
+  /** The id of the earlier subscription that the new one replaces. The store ignores an id that it does not know. */
   readonly previous: string
   readonly sentAt: number
 }
@@ -52,9 +52,9 @@ export interface RevocationSubscriber {
   isValid(now: number): boolean
   /** The number of cached introspections. */
   readonly size: number
-  /** Subscribes. Call it as soon as notifications can arrive. */
+  /** Subscribes. Call it once notifications can arrive. */
   onConnected(now: number): Command[]
-  /** Drops the lease, because notifications can no longer arrive. Returns the id of the ended subscription, if there was one. */
+  /** Drops the lease, because notifications can no longer arrive. Returns the id of the subscription that ended; undefined without one. */
   onDisconnected(): string | undefined
   /** Starts the lease. `grant` is undefined if the store refused the subscription. */
   onSubscribed(
@@ -63,15 +63,15 @@ export interface RevocationSubscriber {
     now: number,
   ): Command[]
   /**
-   * Extends the lease if the store has published nothing since. Subscribes again if a notification was lost or the store does not
-   * know the subscription.
+   * Extends the lease if the store has published nothing after the acknowledged notification. Subscribes again if a notification was
+   * lost or the store does not know the subscription.
    *
    * @param number the number of the store's last notification; undefined if the store does not know this subscription
    */
   onAcknowledged(command: Acknowledge, number: number | undefined, now: number): Command[]
   /**
-   * Removes the introspections that a notification revokes, and acknowledges it. Removes all introspections if its number shows
-   * that an earlier notification was lost. Subscribes again if it has another mark or cannot be parsed.
+   * Removes the introspections that a notification revokes, and acknowledges the notification. Removes all introspections if the
+   * number shows that an earlier notification was lost. Subscribes again if the notification has another mark or cannot be parsed.
    *
    * @param notification undefined for a notification that cannot be parsed
    */
@@ -103,6 +103,7 @@ export interface RevocationSubscriberOptions {
   readonly estimateEntryBytes: (hash: string, introspection: ActiveIntrospection) => number
 }
 
+/** Creates a subscriber. It has no subscription and no lease until it is connected. */
 export function createRevocationSubscriber(options: RevocationSubscriberOptions): RevocationSubscriber {
   const cache = createIntrospectionCache(options)
   const inFlightByHash = new Map<string, InFlightIntrospection>()

@@ -12,7 +12,7 @@ afterEach(async () => {
 /**
  * Starts a server that calls `respond` with each connection's socket and number when the connection's first data arrives.
  *
- * @returns its URL
+ * @returns the server's URL
  */
 async function startServer(respond: (socket: Socket, connectionNumber: number) => void): Promise<string> {
   let connectionCount = 0
@@ -73,17 +73,17 @@ test.for(INCOMPLETE_RESPONSES)('rejects when aborted after the server sent %s', 
 })
 
 test('sends nothing when the signal is already aborted', async () => {
-  let isReached = false
+  let hasReceivedData = false
   const url = await startServer(() => {
-    isReached = true
+    hasReceivedData = true
   })
   await expect(
     sendBoundedRequest(url, { signal: AbortSignal.abort(new RangeError('over')) }),
   ).rejects.toThrow('over')
-  expect(isReached).toBe(false)
+  expect(hasReceivedData).toBe(false)
 })
 
-test('accepts an upper-case scheme', async () => {
+test('accepts a URL with an upper-case scheme', async () => {
   const url = await startServer((socket) => socket.end(OK))
   expect((await sendBoundedRequest(url.replace('http:', 'HTTP:'), { signal: newSignal() })).text).toBe('ok')
   await expect(sendBoundedRequest(url.replace('http:', 'HTTPS:'), { signal: newSignal() })).rejects.toThrow(

@@ -17,19 +17,19 @@ export interface BoundedResponse {
 
 const MAX_RESPONSE_BYTES = 64 * 1024
 
-/** Node's error codes for a lost connection, such as an idle one that the server closed just as a request was written to it. */
+/** Node's error codes for a lost connection, such as an idle connection that the server closes while a request is written to it. */
 const LOST_CONNECTION_CODES = new Set(['ECONNRESET', 'EPIPE'])
 
-/** Auth closes idle connections after 5 s. Closing them earlier keeps requests off closing connections. */
+/** Auth closes idle connections after 5 s. We close them earlier, so that no request is sent on a connection that auth is closing. */
 const AGENT_OPTIONS = { keepAlive: true, timeout: 4_000 }
 
-/** Uses Node's client instead of `fetch`, whose streams, headers and abort handling took a tenth of the API's time under load. */
+/** Node's client, not `fetch`, whose streams, headers and abort handling took a tenth of the API's processor time under load. */
 const HTTP = { request: http.request, agent: new http.Agent(AGENT_OPTIONS) }
 const HTTPS = { request: https.request, agent: new https.Agent(AGENT_OPTIONS) }
 
 /**
- * Sends a request and accepts a response of at most 64 KiB. It follows no redirects, and always ends when `signal` is aborted. If
- * the connection is lost, it repeats the request once, so send only requests that may be repeated.
+ * Sends a request and accepts a response of at most 64 KiB. Follows no redirects, and always ends when `signal` is aborted. Repeats
+ * the request once if its connection is lost, so send only requests that may be repeated.
  *
  * @throws the reason of `signal`; Node's connection error, which has a `code`; a RangeError for a longer response; a TypeError
  *   for a response with a content encoding or a protocol upgrade

@@ -10,6 +10,7 @@ export const newProof = (change: Partial<VerifiedProof> = {}): VerifiedProof => 
   ...change,
 })
 
+/** An empty store of used proofs, as two instances of the API open it. */
 export interface UsedProofsUnderTest extends AsyncDisposable {
   /** Two instances of the store, which share their proofs. */
   readonly stores: readonly [UsedProofs, UsedProofs]

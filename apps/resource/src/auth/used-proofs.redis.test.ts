@@ -52,10 +52,10 @@ describeUsedProofs('Redis', async () => {
   }
 })
 
-test('stores a proof with the TTL of three minutes', async () => {
+test('stores a proof with a TTL of three minutes', async () => {
   await using opened = await openStore()
   await withAdmin((admin) => admin.flushAll())
-  // The proof is dated ahead, because an emptied Redis refuses proofs that were made before its first use.
+  // The proof is dated into the future, because an emptied Redis refuses proofs that were made before its first use.
   await opened.store.use(newProof({ iat: secondsFromNow(10) }))
   await withAdmin(async (admin) => {
     const [proof = ''] = await admin.keys('resource:proof:*')
@@ -66,7 +66,7 @@ test('stores a proof with the TTL of three minutes', async () => {
   })
 })
 
-test('throws while Redis is down, and after a restart for proofs that were made before it', async () => {
+test('throws while Redis is down, and after a restart for proofs that were made before the restart', async () => {
   await using opened = await openStore()
   const proof = newProof({ iat: secondsFromNow(-30) })
   await server.kill()

@@ -5,8 +5,8 @@ import { type Redis, withReplyTimeout } from '../open-redis.ts'
 import type { VerifiedProof } from './dpop-proof.ts'
 
 /**
- * Remembers used proofs, so all instances together accept each proof only once. A proof is accepted for 70 s. It is remembered
- * for three minutes, which is longer than that plus twice the tolerated clock skew of 30 s.
+ * Remembers used proofs, so that all instances together accept each proof only once. A proof is accepted for 70 s. It is remembered
+ * for three minutes, which is longer than these 70 s plus twice the tolerated clock skew of 30 s.
  */
 export interface UsedProofs {
   /**
@@ -18,7 +18,7 @@ export interface UsedProofs {
   use(proof: VerifiedProof): Promise<boolean>
 }
 
-/** Thrown when Redis cannot tell whether a proof was used. The request then gets 503. */
+/** Thrown when Redis cannot tell whether a proof was used. The API then responds with 503. */
 export class UsedProofsUnavailable extends Error {
   override readonly name = 'UsedProofsUnavailable'
 }
@@ -26,7 +26,7 @@ export class UsedProofsUnavailable extends Error {
 /** Hashes the key's thumbprint together with the `jti`, because clients with different keys may use the same `jti`. */
 const hashProof = ({ jkt, jti }: VerifiedProof) => sha256(`${jkt}\n${jti}`)
 
-/** Creates the store of used proofs in PostgreSQL. `sweepUsedProofs` deletes old ones. */
+/** Creates the store of used proofs in PostgreSQL. `sweepUsedProofs` deletes the expired proofs. */
 export const createPostgresUsedProofs = (db: Database, now: () => Date): UsedProofs => ({
   async use(proof) {
     const expiresAt = new Date(now().getTime() + RULES.usedProofMs)
@@ -46,7 +46,7 @@ export const sweepUsedProofs = (db: Database, now: Date): Promise<number> =>
     [now],
   )
 
-/** The Redis key of the replication ID and the Unix time when it was first seen. */
+/** The Redis key for the replication ID and the Unix time when that ID was first seen. */
 const REPLICATION_KEY = 'resource:proofs-since'
 
 /**
@@ -71,7 +71,7 @@ return redis.call('SET', KEYS[2], '', 'NX', 'EX', ARGV[2]) and 'accepted' or 'us
 export function createRedisUsedProofs(redis: Redis): UsedProofs {
   const runUseScript = (keys: string[], args: string[]) =>
     withReplyTimeout(redis.eval(USE_SCRIPT, [REPLICATION_KEY, ...keys], args))
-  // Setting the key on connect makes its time earlier than those of later proofs. If this fails, the first use sets the key.
+  // Sets `REPLICATION_KEY` on connect, so that its time is before all later proofs. If this fails, the first use sets the key.
   redis.onReady(() => void runUseScript([], []).catch(() => undefined))
   return {
     async use(proof) {

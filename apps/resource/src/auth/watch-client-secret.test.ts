@@ -33,33 +33,35 @@ test('reads the file at the interval, and does not log the secret', async () => 
 
 test('reads the file immediately, and only once, for concurrent rejections of a secret', async () => {
   fileContent = 'secret-two'
-  const alternatives = await Promise.all(Array.from({ length: 20 }, () => secret.alternativeTo('secret-one')))
+  const alternatives = await Promise.all(
+    Array.from({ length: 20 }, () => secret.findAlternative('secret-one')),
+  )
   expect(new Set(alternatives)).toEqual(new Set(['secret-two']))
   expect(readCount).toBe(1)
   expect(secret.current()).toBe('secret-two')
 })
 
-test('returns the newer secret without a read when an older one was rejected', async () => {
+test('returns the newer secret, without reading the file, when an older secret was rejected', async () => {
   fileContent = 'secret-two'
-  await secret.alternativeTo('secret-one')
-  expect(await secret.alternativeTo('secret-one')).toBe('secret-two')
+  await secret.findAlternative('secret-one')
+  expect(await secret.findAlternative('secret-one')).toBe('secret-two')
   expect(readCount).toBe(1)
 })
 
-test('returns the previous secret when the new one is not accepted yet', async () => {
+test('returns the previous secret when the new secret is not accepted yet', async () => {
   fileContent = 'secret-two'
-  await secret.alternativeTo('secret-one')
-  expect(await secret.alternativeTo('secret-two')).toBe('secret-one')
+  await secret.findAlternative('secret-one')
+  expect(await secret.findAlternative('secret-two')).toBe('secret-one')
 })
 
 test('returns undefined when the file did not change and there is no previous secret', async () => {
-  expect(await secret.alternativeTo('secret-one')).toBeUndefined()
+  expect(await secret.findAlternative('secret-one')).toBeUndefined()
 })
 
 test('keeps the secret when the file cannot be read, and logs the reason once', async () => {
   fileContent = Object.assign(new Error('secret-of-a-path'), { code: 'ENOENT' })
-  expect(await secret.alternativeTo('secret-one')).toBeUndefined()
-  expect(await secret.alternativeTo('secret-one')).toBeUndefined()
+  expect(await secret.findAlternative('secret-one')).toBeUndefined()
+  expect(await secret.findAlternative('secret-one')).toBeUndefined()
   expect(secret.current()).toBe('secret-one')
   expect(logLines).toHaveLength(1)
   expect(logLines[0]).toContain('ENOENT')

@@ -6,18 +6,18 @@ const READ_INTERVAL_MS = 1_000
 export interface WatchedClientSecret extends AsyncDisposable {
   current(): string
   /**
-   * Returns a secret other than the rejected one. If the current secret was rejected, reads the file immediately. If the file has
+   * Returns a secret other than the rejected secret. If the current secret was rejected, reads the file immediately. If the file has
    * not changed, returns the previous secret.
    *
    * @returns undefined if there is no other secret
    */
-  alternativeTo(rejectedSecret: string): Promise<string | undefined>
+  findAlternative(rejectedSecret: string): Promise<string | undefined>
 }
 
 /**
- * Reads RESOURCE_CLIENT_SECRET_FILE every second, and immediately after the authorization server rejects the current secret.
+ * Watches RESOURCE_CLIENT_SECRET_FILE: reads it every second, and immediately after auth has rejected the current secret.
  * Concurrent rejections share one read. If the file cannot be read, the secret does not change. The previous secret remains
- * available, because some authorization server instances may not accept the new secret yet.
+ * available, because some instances of auth may not accept the new secret yet.
  */
 export function watchClientSecret(deps: {
   /** The file's content at startup. */
@@ -31,24 +31,24 @@ export function watchClientSecret(deps: {
   const { log } = deps
   let currentSecret = deps.initial
   let previousSecret: string | undefined
-  let lastReadFailed = false
+  let hasLastReadFailed = false
   let pendingRead: Promise<void> | undefined
 
   async function readOnce(): Promise<void> {
     try {
       const content = await deps.read()
-      if (lastReadFailed) log.info('the client secret file can be read again')
-      lastReadFailed = false
+      if (hasLastReadFailed) log.info('the client secret file can be read again')
+      hasLastReadFailed = false
       if (content === currentSecret) return
       previousSecret = currentSecret
       currentSecret = content
       log.info('a new client secret is in use')
     } catch (error) {
-      if (!lastReadFailed)
+      if (!hasLastReadFailed)
         log.error('the client secret file cannot be read; the current secret remains in use', {
           reason: (error as NodeJS.ErrnoException).code ?? 'the content is not a valid secret',
         })
-      lastReadFailed = true
+      hasLastReadFailed = true
     }
   }
   const read = () => {
@@ -60,7 +60,7 @@ export function watchClientSecret(deps: {
   const timer = setInterval(() => void read(), deps.intervalMs ?? READ_INTERVAL_MS)
   return {
     current: () => currentSecret,
-    async alternativeTo(rejectedSecret) {
+    async findAlternative(rejectedSecret) {
       if (currentSecret !== rejectedSecret) return currentSecret
       await read()
       return currentSecret === rejectedSecret ? previousSecret : currentSecret

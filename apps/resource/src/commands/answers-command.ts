@@ -1,4 +1,4 @@
-import { loadTriggers, type TriggerFile, triggerVersion } from '@plainpath/answers'
+import { computeTriggerVersion, loadTriggers, type TriggerFile } from '@plainpath/answers'
 import { argument, option, Refusal } from '@plainpath/commands'
 import { listGuideSections, loadGuides } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
@@ -71,7 +71,7 @@ export const answersCommands = [
       )
       const reviews = await listTriggerReviews(db)
       const triggers = loadTriggers().map((trigger) => {
-        const version = triggerVersion(trigger)
+        const version = computeTriggerVersion(trigger)
         const review = reviews.find((each) => each.trigger === trigger.id && each.version === version)
         return {
           id: trigger.id,
@@ -91,7 +91,7 @@ export const answersCommands = [
     parameters: { id: triggerArgument, by: reviewerOption },
     opens: 'database',
     async run({ db, args: { id, by }, now }) {
-      const version = triggerVersion(requireTrigger(id))
+      const version = computeTriggerVersion(requireTrigger(id))
       const review: TriggerReview = { trigger: id, version, day: now().toISOString().slice(0, 10), by }
       await recordTriggerReview(db, review)
       return {

@@ -1,4 +1,4 @@
-import { argument, flag, formatCount, option, Refusal, refuseFileError } from '@plainpath/commands'
+import { argument, createFileErrorHandler, flag, formatCount, option, Refusal } from '@plainpath/commands'
 import { readLog, selectLinesSince } from '@plainpath/http'
 import {
   BackupError,
@@ -31,7 +31,7 @@ export const backupCommands = [
         app: 'resource',
         file,
         leaveOut: EXCLUDED_TABLES,
-      }).catch(refuseFileError((code) => `${file} cannot be written (${code}).`))
+      }).catch(createFileErrorHandler((code) => `${file} cannot be written (${code}).`))
       return {
         json: { ok: true, file, rows, bytes, made_at: madeAt },
         text: `Wrote ${formatCount(rows, 'row')}, as of ${madeAt}, to ${file} (${bytes} bytes).\nKeep the key-encryption keys elsewhere: without them, the encrypted values in the backup are lost, and anyone who has both can read them. Other values are not encrypted, so protect the file as well.`,
@@ -62,7 +62,7 @@ export const backupCommands = [
           { exitCode: 2 },
         )
       const database = { url: requireOwnerUrl(settings), folder: MIGRATIONS }
-      const refuseFile = refuseFileError(
+      const refuseFile = createFileErrorHandler(
         (code) => `${args.file} cannot be read (${code}). Nothing was changed.`,
       )
       const { made_at: madeAt } = await readBackupHeader(args.file).catch(refuseBackupError).catch(refuseFile)
@@ -70,12 +70,12 @@ export const backupCommands = [
         args.log === undefined
           ? undefined
           : await readErasures(selectLinesSince(readLog(args.log), new Date(madeAt))).catch(
-              refuseFileError((code) => `${args.log} cannot be read (${code}). Nothing was changed.`),
+              createFileErrorHandler((code) => `${args.log} cannot be read (${code}). Nothing was changed.`),
             )
       const { rows } = await loadBackup({ ...database, app: 'resource', file: args.file }).catch(
         refuseBackupError,
       )
-      // Connects as the owner, because the app's role has no rights yet.
+      // Connects as the owner, because the app's role has no privileges yet.
       await using db = openPool(database.url, { max: 1, applicationName: 'plainpath resource command' })
       const audit = { actor: operator.user, now: now() }
       const erased = erasures ? await replayErasures(db, erasures, audit) : await eraseEverything(db, audit)

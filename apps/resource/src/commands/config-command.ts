@@ -13,10 +13,10 @@ export const configCommands = [
     run({ env }) {
       loadConfig(env)
       const settings = Object.entries<Setting>(SETTINGS).flatMap(([name, setting]) => {
-        const value = env[name] || setting.default
-        if (value === undefined) return []
+        const settingValue = env[name] || setting.default
+        if (settingValue === undefined) return []
         const from = env[name] ? 'environment' : 'default'
-        return [{ name, value: setting.secret ? HIDDEN : value, from }]
+        return [{ name, value: setting.secret ? HIDDEN : settingValue, from }]
       })
       const lines = settings.map(({ name, value, from }) => `${name}=${value}  (${from})`)
       return { json: { ok: true, settings }, text: lines.join('\n') }

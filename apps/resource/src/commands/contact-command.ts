@@ -126,9 +126,9 @@ const MAX_NOTE_CHARACTERS = 2_000
 const Note = createPlainText(MAX_NOTE_CHARACTERS)
 
 async function readNote(file: string): Promise<string> {
-  const result = Note.safeParse(await readShortText(file, '--note-file', MAX_NOTE_CHARACTERS))
-  if (!result.success) throw new Refusal(`The note ${result.error.issues[0]?.message}.`)
-  return result.data
+  const note = Note.safeParse(await readShortText(file, '--note-file', MAX_NOTE_CHARACTERS))
+  if (!note.success) throw new Refusal(`The note ${note.error.issues[0]?.message}.`)
+  return note.data
 }
 
 async function recordStep(
@@ -136,17 +136,17 @@ async function recordStep(
   step: StaffStep,
   { id, operator, now }: Pick<ResourceContext, 'operator' | 'now'> & { readonly id: string },
 ): Promise<CommandOutput> {
-  const state = await recordStaffStep(db, step, { id, actor: operator.user, now: now() })
-  if (state === undefined)
+  const staffState = await recordStaffStep(db, step, { id, actor: operator.user, now: now() })
+  if (staffState === undefined)
     throw new Refusal(
       'There is no open, delivered message with this id. To see the states of recent messages, run "contact list".',
     )
   return {
-    json: { id, staffState: state },
+    json: { id, staffState },
     text:
       step.kind === 'assign'
-        ? `Assigned message ${id} to ${step.owner}. Its state is: ${state}.`
-        : `Message ${id} is now ${state}.`,
+        ? `Assigned message ${id} to ${step.owner}. Its state is: ${staffState}.`
+        : `Message ${id} is now ${staffState}.`,
   }
 }
 
@@ -156,7 +156,7 @@ const describeErasedMessage = ({ id, topic, createdAt, erasedAt }: ErasedMessage
 const describeListedMessage = ({
   id,
   topic,
-  staffState: state,
+  staffState,
   owner,
   createdAt,
   ageMinutes,
@@ -167,7 +167,7 @@ const describeListedMessage = ({
     id,
     createdAt.toISOString(),
     describeAge(ageMinutes),
-    `${topic}, ${state}${owner === null ? '' : `, assigned to ${owner}`}`,
+    `${topic}, ${staffState}${owner === null ? '' : `, assigned to ${owner}`}`,
     ...(urgency === null ? [] : [`${urgency}: ${triggers.join(', ')}`]),
   ].join('  ')
 

@@ -3,9 +3,9 @@ import {
   type CommandArguments,
   type CommandEntry,
   type CommandParameters,
+  createWholeNumberParser,
   option,
   Refusal,
-  wholeNumber,
 } from '@plainpath/commands'
 import type { Log } from '@plainpath/http'
 import { findDatabaseMistake, openPool, type Pool } from '@plainpath/postgres'
@@ -47,15 +47,15 @@ export function defineCommand<
   Opens extends keyof OpenedResources = 'nothing',
 >(entry: ResourceEntry<P, Name, Opens>): Command<ResourceContext> {
   const opensDatabase = entry.opens === 'database'
-  const ownSettings = entry.settings === 'all' ? [] : (entry.settings ?? [])
-  const names: readonly SettingName[] = opensDatabase
-    ? ['RESOURCE_DATABASE_URL', ...ownSettings]
-    : ownSettings
+  const entrySettings = entry.settings === 'all' ? [] : (entry.settings ?? [])
+  const settingNames: readonly SettingName[] = opensDatabase
+    ? ['RESOURCE_DATABASE_URL', ...entrySettings]
+    : entrySettings
   return {
     ...entry,
-    settings: entry.settings === 'all' ? 'all' : names,
+    settings: entry.settings === 'all' ? 'all' : settingNames,
     async run(args, context) {
-      const settings = names.length > 0 ? readSettings(context.env, names) : undefined
+      const settings = settingNames.length > 0 ? readSettings(context.env, settingNames) : undefined
       await using db = opensDatabase ? openCommandPool(context.env) : undefined
       const mistake = db && (await findDatabaseMistake(db, DATABASE))
       if (mistake !== undefined) throw new Refusal(`${mistake} Nothing was changed.`)
@@ -68,7 +68,7 @@ export function defineCommand<
   }
 }
 
-/** Commands wait longer for the database than the server does. Otherwise, operators would have to repeat them. */
+/** A command waits longer for the database than the server does. Otherwise, operators would have to repeat commands. */
 const DATABASE_PATIENCE = 4
 const DATABASE = {
   app: 'resource',
@@ -86,6 +86,6 @@ const openCommandPool = (env: Environment) =>
   })
 
 export const limitOption = option('--limit <number>', 'the maximum number of rows to list, 1 to 10,000', {
-  parse: wholeNumber(1, 10_000),
+  parse: createWholeNumberParser(1, 10_000),
   default: 100,
 })

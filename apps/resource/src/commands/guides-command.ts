@@ -1,5 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { argument, DRY_RUN, flag, formatCount, option, Refusal, wholeNumber } from '@plainpath/commands'
+import {
+  argument,
+  createWholeNumberParser,
+  DRY_RUN,
+  flag,
+  formatCount,
+  option,
+  Refusal,
+} from '@plainpath/commands'
 import {
   checkGuides,
   describeStatus,
@@ -64,7 +72,7 @@ export const guidesCommands = [
       yes: flag('--yes', 'write the dates, and raise the version of each changed guide'),
     },
     run({ args: { file, yes }, now }) {
-      const readings = parseReadings(readReadings(file))
+      const readings = parseReadings(readReadingsFile(file))
       if (!readings.ok)
         throw new Refusal([`${file} has mistakes. Nothing was changed.`, ...readings.error].join('\n'))
       const plan = planRecheck(loadGuides(), readings.value, now())
@@ -133,7 +141,7 @@ export const guidesCommands = [
       slug: argument('<slug>', 'the slug of a published guide'),
       by: reviewerOption,
       version: option('--version <number>', 'the version (default: the published one)', {
-        parse: wholeNumber(1, 999_999_999),
+        parse: createWholeNumberParser(1, 999_999_999),
       }),
     },
     opens: 'database',
@@ -170,7 +178,7 @@ function parseAttorneyName(text: string): string {
   return name
 }
 
-function readReadings(file: string): string {
+function readReadingsFile(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {
@@ -178,14 +186,14 @@ function readReadings(file: string): string {
   }
 }
 
-/** Formats the changes of each changed source, one line per unchanged source, and a summary. */
-function describeRecheck({ changes, left }: RecheckPlan, writtenSlugs: readonly string[]): string {
+/** Formats the changes of each changed source, a line for each unchanged source, and a summary. */
+function describeRecheck({ changes, skipped }: RecheckPlan, writtenSlugs: readonly string[]): string {
   const changedSources = formatCount(changes.length, 'source')
   const isWritten = writtenSlugs.length > 0
-  const summary = `${changedSources} ${isWritten ? 'got' : 'would get'} a new check date. Unchanged: ${left.length}.`
+  const summary = `${changedSources} ${isWritten ? 'got' : 'would get'} a new check date. Unchanged: ${skipped.length}.`
   return [
     ...changes.map(describeRecheckedSource),
-    ...left.map(({ guide, source, why }) => `  ${guide}  ${source}  unchanged: ${why}`),
+    ...skipped.map(({ guide, source, why }) => `  ${guide}  ${source}  unchanged: ${why}`),
     isWritten ? `${summary} Wrote ${formatCount(writtenSlugs.length, 'guide file')}.` : summary,
   ].join('\n')
 }

@@ -1,4 +1,4 @@
-import { DRY_RUN, formatCount, option, refuseFileError } from '@plainpath/commands'
+import { createFileErrorHandler, DRY_RUN, formatCount, option } from '@plainpath/commands'
 import { readLog } from '@plainpath/http'
 import { readErasures, replayErasures } from '../erasure-log.ts'
 import { reencryptDataKeys } from '../reencrypt-data-keys.ts'
@@ -39,7 +39,7 @@ export const restoreCommands = [
     opens: 'database',
     async run({ db, args, operator, now }) {
       const erasures = await readErasures(readLog(args.log)).catch(
-        refuseFileError((code) => `${args.log} cannot be read (${code}).`),
+        createFileErrorHandler((code) => `${args.log} cannot be read (${code}).`),
       )
       const erasuresInLog = { entries: erasures.entries.size, messages: erasures.messages.size }
       if (args.dryRun)

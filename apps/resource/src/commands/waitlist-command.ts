@@ -1,5 +1,5 @@
 import { open, rm } from 'node:fs/promises'
-import { formatCount, option, Refusal, refuseFileError } from '@plainpath/commands'
+import { createFileErrorHandler, formatCount, option, Refusal } from '@plainpath/commands'
 import { canonicalEmail } from '@plainpath/domain'
 import { createErasureLogger } from '../erasure-log.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import { defineCommand, limitOption } from './define-command.ts'
 import { readShortText } from './read-short-text.ts'
 
-/** Bounds how much is read of a file that should contain one address. */
+/** The longest text that is read from a file that should contain one address. */
 const MAX_ADDRESS_CHARACTERS = 1_000
 
 export const waitlistCommands = [
@@ -38,8 +38,8 @@ export const waitlistCommands = [
             .map((week) => `  week of ${week.week}  ${week.joined} joined, ${week.confirmed} confirmed`),
           ...(referrers.length > 0 ? ['Referred the most:'] : []),
           ...referrers.map(
-            ({ referrer, referred: invited, credited: joined }) =>
-              `  ${referrer}  ${invited} referred, ${joined} confirmed`,
+            ({ referrer, referred: referredCount, credited: confirmedCount }) =>
+              `  ${referrer}  ${referredCount} referred, ${confirmedCount} confirmed`,
           ),
         ].join('\n'),
       }
@@ -124,13 +124,15 @@ const BARS = [...'▁▂▃▄▅▆▇█']
 
 /** Draws a bar for each count, relative to the highest count. A count of zero gets the lowest bar. */
 function drawSparkline(counts: readonly number[]): string {
-  const highest = Math.max(1, ...counts)
-  return counts.map((count) => BARS[Math.ceil((count / highest) * (BARS.length - 1))]).join('')
+  const highestCount = Math.max(1, ...counts)
+  return counts.map((count) => BARS[Math.ceil((count / highestCount) * (BARS.length - 1))]).join('')
 }
 
 const createFile = (path: string) =>
   open(path, 'wx', 0o600).catch(
-    refuseFileError((code) => `${path} cannot be created (${code}). Choose a path that does not exist yet.`),
+    createFileErrorHandler(
+      (code) => `${path} cannot be created (${code}). Choose a path that does not exist yet.`,
+    ),
   )
 
 const describeEntry = ({ id, joinedAt, confirmedAt, referred }: ListedEntry) =>

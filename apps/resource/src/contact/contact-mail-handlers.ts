@@ -4,24 +4,26 @@ import { CONTACT_MAIL } from './contact-mails.ts'
 import type { ContactStore } from './contact-store.ts'
 
 /**
- * Creates the handlers of mails about messages. The mails of an erased message are dropped, except the one that says that it was
- * withdrawn. Once the staff mail is sent, its message is marked as delivered.
+ * Creates the mail handlers for contact messages, one for each kind of mail. `isWanted` drops a mail whose message was erased. The
+ * mail about a withdrawal has no such check: it is sent because its message was erased.
  */
 export const createContactMailHandlers = (contact: ContactStore): Record<string, MailHandler> => ({
+  // Mails to our own staff are not capped.
   [CONTACT_MAIL.staff]: {
-    capped: false,
+    isCapped: false,
     isWanted: (id) => contact.hasState(id, ['received']),
     onSettled: async (tx, id, outcome, now) => {
       if (outcome === 'sent') await contact.markDelivered(tx, id, now)
     },
   },
-  // The receipt has no cap. Strangers could use up a cap, and an agent could then write without the person noticing.
+  // Receipts are not capped. If they were, strangers could use up the cap, and people would not get the receipt that tells them
+  // that an agent wrote to staff.
   [CONTACT_MAIL.receipt]: {
-    capped: false,
+    isCapped: false,
     isWanted: (id) => contact.hasState(id, ['received', 'delivered']),
   },
-  // This mail needs no cap, because there is at most one for each receipt.
-  [CONTACT_MAIL.withdrawn]: { capped: false },
+  // Not capped either, because a message has at most one receipt and one mail about its withdrawal.
+  [CONTACT_MAIL.withdrawn]: { isCapped: false },
   [CONTACT_MAIL.confirm]: {
     isWanted: (id) => contact.hasState(id, ['unconfirmed']),
     maxWaitMs: RULES.dayMailWaitsMs,

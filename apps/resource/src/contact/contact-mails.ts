@@ -53,14 +53,14 @@ export const CONTACT_MAIL = {
   confirm: 'contact-confirm',
 } as const
 
-/** Wraps a text at the line length of the templates. Longer words are not broken. */
+/** Wraps a text at 86 characters, the line length of the templates. Longer words are not broken. */
 function wrapLines(text: string): string {
   return text.replaceAll(/(.{1,86})(?: |$)/g, '$1\n').trimEnd()
 }
 
 /**
- * The author of a message: an agent that acts for a person, or the person, who used the contact form. `agent` is undefined if an
- * authorization server of an earlier release introspected the token.
+ * The author of a message: an agent that acts for a person, or a person who used the contact form. `agent` is undefined if auth of
+ * an earlier release introspected the token.
  */
 export type Writer = { readonly agent: ConfirmedAgent | undefined } | 'person'
 
@@ -71,8 +71,8 @@ const describeWriterForStaff = (writer: Writer) =>
     : `${referToAgentInMail(writer.agent)} wrote this for a person who confirmed it by e-mail.`
 
 /**
- * Composes the staff mail. If the person needs an attorney, it begins with the reasons. Each line of the person's text is marked,
- * because staff must not mistake it for our own text.
+ * Composes the staff mail. If the person needs an attorney, the mail begins with the reasons. Each line of the person's text is
+ * marked, so that staff do not mistake it for our own text.
  */
 export const composeStaffMail = (staffInbox: string, message: NewMessage, writer: Writer): MailContent => ({
   to: staffInbox,
@@ -104,18 +104,17 @@ const formatReceiptIntroduction = (writer: Writer) =>
     ? 'We received your message. This is a copy of it.'
     : `${referToAgentInMail(writer.agent)} sent us this message for you.`
 
-/** Tells the person that staff learn why they need an attorney. Does not name the reasons, because others may read the mailbox. */
+/** Informs the person that staff learn why they need an attorney. Names no reasons, because others may read the person's mailbox. */
 const HAND_OFF_NOTICE =
   'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n'
 
 /**
- * Composes the receipt, which is due as soon as the message is received. Each line of the message is marked, as in the staff
- * mail.
+ * Composes the receipt, which is due when the message is received. As in the staff mail, each line of the message is marked.
  */
 export const composeReceiptMail = (
   urls: ServiceUrls,
   message: Pick<NewMessage, 'id' | 'topic' | 'text' | 'triggers' | 'replyTo'> & {
-    /** The time at which the message was sent or confirmed. */
+    /** The time at which an agent sent the message, or the person confirmed it. */
     receivedAt: Date
     heldUntil: Date
     secret: string

@@ -45,7 +45,7 @@ export function describeStaffState(state: string, { answeredAt, closedAt }: Omit
 /**
  * Returns the time at which a message's hold ends and its staff mail is due.
  *
- * @param receivedAt the time at which the message was sent or confirmed
+ * @param receivedAt the time at which an agent sent the message, or the person confirmed it
  * @param holdMs the usual hold; a message with an urgent trigger is held for a minute at most
  */
 export function findHoldEnd(receivedAt: Date, triggers: readonly string[], holdMs: number): Date {
@@ -53,7 +53,7 @@ export function findHoldEnd(receivedAt: Date, triggers: readonly string[], holdM
   return new Date(receivedAt.getTime() + Math.min(holdMs, maxHoldMs))
 }
 
-/** SQL like `ERASE_CONTENT`, for a withdrawn message. Retains the withdrawal link, whose page then says that it was withdrawn. */
+/** SQL like `ERASE_CONTENT`, for a withdrawn message. Keeps the withdrawal link, whose page then says that the message was withdrawn. */
 export const ERASE_WITHDRAWN = `state = 'erased', message_sealed = null, reply_sealed = null, hand_off_sealed = null,
   agent_domain_sealed = null, note_sealed = null, link_hash = null, content_hash = null`
 
@@ -95,7 +95,7 @@ export const decryptTriggers = (keys: SealingKeys, id: string, sealed: Buffer | 
 export const decryptAgentDomain = (keys: SealingKeys, id: string, sealed: Buffer | null): string | null =>
   sealed === null ? null : keys.open(sealed, getMessageContext(id, 'agent-domain')).toString('utf8')
 
-const Row = z.object({
+const MessageRow = z.object({
   id: z.uuid(),
   topic: ContactTopic,
   guide_slug: z.string().nullable(),
@@ -119,7 +119,7 @@ const Row = z.object({
  * @throws {SealError} for a value that cannot be decrypted
  */
 export function decryptMessage(keys: SealingKeys, storedRow: object): DecryptedMessage {
-  const row = Row.parse(storedRow)
+  const row = MessageRow.parse(storedRow)
   return {
     id: row.id,
     topic: row.topic,

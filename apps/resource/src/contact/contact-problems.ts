@@ -13,5 +13,6 @@ export const createDuplicateMessageProblem = (earlierId: string): Problem =>
     extensions: { first: earlierId },
   })
 
+/** Creates the problem for a message that cannot be withdrawn, because staff received it or are about to. */
 export const createNotWithdrawnProblem = (refusal: Exclude<WithdrawRefusal, 'not-found'>): Problem =>
   new Problem(refusal === 'delivered' ? 'already-delivered' : 'message-being-delivered')

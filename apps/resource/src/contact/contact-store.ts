@@ -45,8 +45,8 @@ const LINK_STARTED_AT = 'coalesce(link_renewed_at, created_at)'
 const MessageStatus = z.object({ status: ContactStatus, heldUntil: z.date() })
 
 /**
- * Stores messages to staff in PostgreSQL, with their mails. Texts, addresses and triggers are encrypted. Idempotency keys are
- * stored only as keyed hashes. Repeated contents are recognised by keyed hashes, too.
+ * Stores messages to staff in PostgreSQL, with their mails. Texts, addresses, triggers and domains of agents are encrypted. Repeated
+ * requests and repeated contents are recognised by keyed hashes.
  */
 export interface ContactStore {
   /**
@@ -66,17 +66,17 @@ export interface ContactStore {
     mail: MailContent & { sender: string },
   ): Promise<void>
   /**
-   * Restarts the lifetime of the link at `now`, because its mail is sent late. The lifetime starts at the latest a day after the
-   * message was created.
+   * Restarts the lifetime of the confirmation link at `now`, because its mail is sent late. However, the lifetime starts at the latest
+   * a day after the message was created.
    */
   renewLink(id: string, now: Date): Promise<void>
   /** Confirms a message from the contact form. Its hold begins at `now`. */
   confirm(linkHash: Buffer, now: Date): Promise<Result<ReceivedMessage, 'not-found' | Duplicate>>
   /** Finds the status of a registration's message. */
   findStatus(id: string, registrationId: string): Promise<z.infer<typeof MessageStatus> | undefined>
-  /** Finds the status of a withdrawal link's message. Returns undefined if there is none, or if it was erased after delivery. */
+  /** Finds the status of the message of a withdrawal link. Returns undefined without a message, or if it was erased after delivery. */
   findByWithdrawLink(linkHash: Buffer): Promise<ContactStatus | undefined>
-  /** Erases an undelivered message and its mails. Withdrawing it again succeeds. */
+  /** Erases an undelivered message and its mails. Succeeds for a message that is already withdrawn. */
   withdraw(target: WithdrawTarget, now: Date): Promise<Result<void, WithdrawRefusal>>
   /** Returns whether a message has one of these states. */
   hasState(id: string, states: readonly string[]): Promise<boolean>
@@ -94,7 +94,7 @@ export function createContactStore(deps: {
   urls: ServiceUrls
   /** The mailbox of staff. */
   staffInbox: string
-  /** The time for which a message is held before it is delivered to staff. Until then, it can be withdrawn. */
+  /** The time, in milliseconds, for which a message is held before it is sent to staff. Until then, it can be withdrawn. */
   holdMs: number
   logErasure: LogErasure
 }): ContactStore {
@@ -139,7 +139,12 @@ export function createContactStore(deps: {
         const contentHash = hashContent(hashKey, author, message)
         const extraColumns = { state: 'unconfirmed', link_hash: link.secretHash, content_hash: contentHash }
         await insertMessage(tx, sealingKeys, message, extraColumns)
-        const confirmMail = { kind: CONTACT_MAIL.confirm, about: message.id, askedFor: true, ...mail }
+        const confirmMail = {
+          kind: CONTACT_MAIL.confirm,
+          about: message.id,
+          isRequestedByPerson: true,
+          ...mail,
+        }
         await mails.add(tx, confirmMail, message.createdAt)
       }),
 
@@ -274,8 +279,8 @@ async function eraseOldMessages(db: Database, now: Date): Promise<number> {
        where id in ${selectBatch(`state in ('received', 'delivered') and coalesce(delivered_at, created_at) <= $1`)}`,
       [timeAgo(RULES.deliveredMessageMs), now],
     ),
-    // Instances of the previous release do not know the newer columns, so they leave them behind. This statement erases these
-    // columns, and the hash of the withdrawal link, which a withdrawn message retains for 90 days.
+    // When an instance of the previous release erases a message, it leaves the columns that it does not know. This statement erases
+    // them. It also erases the hash of the withdrawal link, which a withdrawn message keeps for 90 days.
     await db.query(
       `update contact_messages set ${ERASE_CONTENT}
        where id in ${selectBatch(`state = 'erased' and (num_nonnulls(hand_off_sealed, agent_domain_sealed, content_hash) > 0 or withdraw_hash is not null and erased_at <= $1)`)}`,

@@ -22,11 +22,11 @@ export const hashIdempotencyKey = (
   request_hash: hashKey.hash('idempotency-request/contact', serializeContent(message)),
 })
 
-/** Hashes a message's content and author. A repeated message has the same hash. */
+/** Hashes the content and the author of a message. A repeated message has the same hash. */
 export const hashContent = (hashKey: HashKey, author: Author, message: NewMessage): Buffer =>
   hashKey.hash('content/contact', JSON.stringify([author, serializeContent(message)]))
 
-/** Serialises the content. Without triggers, the result equals that of the previous release, whose hashes are still compared. */
+/** Serialises the content. Without triggers, the result is the same as in the previous release, whose hashes are still compared. */
 const serializeContent = ({ topic, text, guideSlug, triggers }: NewMessage) =>
   JSON.stringify([topic, text, guideSlug, ...(triggers.length > 0 ? [triggers] : [])])
 
@@ -36,7 +36,7 @@ export interface ReceivedMessage {
   readonly heldUntil: Date
 }
 
-const EarlierRow = z.object({
+const EarlierMessageRow = z.object({
   id: z.uuid(),
   held_until: z.date(),
   request_hash: z.instanceof(Buffer),
@@ -56,11 +56,11 @@ export async function findByIdempotencyKey(
   { idempotency_hash: hash, request_hash: requestHash }: IdempotencyColumns,
   now: Date,
 ): Promise<Result<ReceivedMessage, IdempotencyRefusal> | undefined> {
-  const { rows: locks } = await tx.query<{ held: boolean }>(
-    'select pg_try_advisory_xact_lock($1::bigint) as held',
+  const { rows: lockRows } = await tx.query<{ is_locked: boolean }>(
+    'select pg_try_advisory_xact_lock($1::bigint) as is_locked',
     [toLockKey(hash)],
   )
-  if (locks[0]?.held !== true) return err('in-progress')
+  if (lockRows[0]?.is_locked !== true) return err('in-progress')
   await tx.query(
     `update contact_messages set idempotency_hash = null, request_hash = null
      where idempotency_hash = $1 and created_at <= $2`,
@@ -72,7 +72,7 @@ export async function findByIdempotencyKey(
     [hash],
   )
   if (!rows[0]) return undefined
-  const { id, held_until: heldUntil, request_hash: earlierHash, state } = EarlierRow.parse(rows[0])
+  const { id, held_until: heldUntil, request_hash: earlierHash, state } = EarlierMessageRow.parse(rows[0])
   if (!earlierHash.equals(requestHash)) return err('other-request')
   return state === 'erased' ? err('withdrawn') : ok({ id, heldUntil })
 }
@@ -94,4 +94,5 @@ export async function findDuplicate(tx: Database, hash: Buffer, now: Date): Prom
   return rows[0]?.id
 }
 
+/** Converts a hash to the key of an advisory lock, which has 64 bits. */
 const toLockKey = (hash: Buffer) => hash.readBigInt64BE().toString()

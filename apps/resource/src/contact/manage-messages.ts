@@ -13,7 +13,7 @@ import {
   getMessageContext,
 } from './contact-message.ts'
 
-const ListedRow = z.object({
+const ListedMessageRow = z.object({
   id: z.uuid(),
   topic: ContactTopic,
   state: z.string(),
@@ -24,7 +24,7 @@ const ListedRow = z.object({
   closedAt: z.date().nullable(),
   handOff: z.instanceof(Buffer).nullable(),
 })
-export interface ListedMessage extends Omit<z.infer<typeof ListedRow>, 'handOff'> {
+export interface ListedMessage extends Omit<z.infer<typeof ListedMessageRow>, 'handOff'> {
   /** The state that staff see, which is more detailed than the state in the public API. */
   readonly staffState: string
   readonly ageMinutes: number
@@ -46,15 +46,14 @@ export const listMessages = (
       [limit],
     )
     const messages = z
-      .array(ListedRow)
+      .array(ListedMessageRow)
       .parse(rows)
       .map(({ handOff, ...message }) => {
         const triggers = decryptTriggers(sealingKeys, message.id, handOff)
         const ageMinutes = Math.floor((now.getTime() - message.createdAt.getTime()) / MINUTE_MS)
-        const state = describeStaffState(message.state, message)
         return {
           ...message,
-          staffState: state,
+          staffState: describeStaffState(message.state, message),
           ageMinutes,
           triggers,
           urgency: findHighestUrgency(triggers) ?? null,
@@ -81,7 +80,12 @@ export interface ErasedMessage {
   readonly createdAt: Date
   readonly erasedAt: Date
 }
-const ErasedRow = z.object({ id: z.uuid(), topic: ContactTopic, created_at: z.date(), erased_at: z.date() })
+const ErasedMessageRow = z.object({
+  id: z.uuid(),
+  topic: ContactTopic,
+  created_at: z.date(),
+  erased_at: z.date(),
+})
 
 /**
  * Decrypts a message and records this in the audit. Nothing is recorded for an erased message, which has nothing to decrypt.
@@ -96,7 +100,7 @@ export const showMessage = (
     const { rows } = await tx.query('select * from contact_messages where id = $1', [id])
     if (!rows[0]) return undefined
     if (rows[0]['state'] === 'erased') {
-      const { topic, created_at: createdAt, erased_at: erasedAt } = ErasedRow.parse(rows[0])
+      const { topic, created_at: createdAt, erased_at: erasedAt } = ErasedMessageRow.parse(rows[0])
       return { id, topic, state: 'erased', createdAt, erasedAt }
     }
     await recordStaffAct(tx, { actor, action: 'contact show', about: id }, now)

@@ -8,7 +8,7 @@ import type { ConfirmedAgent } from '../auth/introspection.ts'
 import { CONTACT_MAIL, composeWithdrawnMail } from './contact-mails.ts'
 import { decryptAgentDomain, ERASE_WITHDRAWN, getMessageContext } from './contact-message.ts'
 
-/** Identifies the message to withdraw: its id and registration, with the agent if known; or the hash of a mailed link. */
+/** Identifies the message to withdraw: by its id and registration (with the agent, if it is known), or by the hash of a mailed link. */
 export type WithdrawTarget =
   | { readonly id: string; readonly registrationId: string; readonly agent: ConfirmedAgent | undefined }
   | { readonly linkHash: Buffer }
@@ -78,7 +78,7 @@ export async function withdrawMessage(
   return ok(id)
 }
 
-/** Decrypts the person's address. Returns undefined if its key is lost: the message is then withdrawn without a mail. */
+/** Decrypts the person's address. Returns undefined if the key is lost. The message is then withdrawn without a mail. */
 const decryptAddress = (keys: SealingKeys, id: string, sealed: Buffer | null) =>
   openIfPossible(() =>
     sealed === null ? undefined : keys.open(sealed, getMessageContext(id, 'reply')).toString('utf8'),

@@ -5,14 +5,15 @@ import { recordStaffAct, type StaffAct } from '../staff-audit.ts'
 import type { AnswerSwitches } from './guide-catalog.ts'
 import { notifyGuidesChanged } from './read-published-guides.ts'
 
-const Row = z.object({
+const TurnedOffPartRow = z.object({
   kind: z.enum(['answers', 'section', 'trigger']),
   target: z.string(),
   reason: z.string().nullable(),
   since: z.date(),
 })
 /** A part of the answers that operators turned off: all answers, a section, or a trigger. */
-export type TurnedOffPart = z.infer<typeof Row>
+export type TurnedOffPart = z.infer<typeof TurnedOffPartRow>
+/** Identifies a part of the answers that operators can turn off. */
 export type Switch = Pick<TurnedOffPart, 'kind' | 'target'>
 
 /** The switch that pauses all answers. */
@@ -23,7 +24,7 @@ export async function listTurnedOffParts(db: Database): Promise<TurnedOffPart[]>
   const { rows } = await db.query(
     'select kind, target, reason, since from answer_switches order by kind, target',
   )
-  return z.array(Row).parse(rows)
+  return z.array(TurnedOffPartRow).parse(rows)
 }
 
 /** Reads the parts of answers that operators turned off. */

@@ -13,27 +13,27 @@ const releaseGuides = loadGuides()
 const [guide] = releaseGuides
 if (!guide) throw new Error('there are no guides')
 /** Creates the guides of a later release, in which the first guide has another title. */
-const changeTitle = (title: string, addedVersions = 1) => [
+const createLaterRelease = (title: string, addedVersions = 1) => [
   { ...guide, title, version: guide.version + addedVersions },
   ...releaseGuides.slice(1),
 ]
 const POLL_OPTIONS = { interval: 10 }
 
-/** Follows the guides of a database that a test can take down. Polls it every 20 ms, and receives no notifications. */
+/** Follows the guides of a database that a test can take down. Polls the database every 20 ms, and receives no notifications. */
 async function startFollowing(options: { isDown?: boolean } = {}) {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
   const pool = opening.use(openPool(database.appUrl, { max: 2 }))
-  const state = { isDown: options.isDown ?? false, reads: 0 }
+  const state = { isDown: options.isDown ?? false, readCount: 0 }
   const db: Database = {
     async query(text, values) {
-      state.reads += 1
+      state.readCount += 1
       if (state.isDown) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
       return pool.query(text, values)
     },
   }
-  const lines: string[] = []
-  const log = createLog({ service: 'test', write: (line) => lines.push(line) })
+  const logLines: string[] = []
+  const log = createLog({ service: 'test', write: (line) => logLines.push(line) })
   const guides = opening.use(
     await followGuides({ db, url: UNREACHABLE_URL, releaseGuides, now: () => NOW, log, pollMs: 20 }),
   )
@@ -42,46 +42,46 @@ async function startFollowing(options: { isDown?: boolean } = {}) {
     pool,
     guides,
     state,
-    lines,
-    title: () => guides.current().find(guide?.slug ?? '')?.title,
+    logLines,
+    readTitle: () => guides.current().find(guide?.slug ?? '')?.title,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-test('finds a change by polling when no notification arrives', async () => {
+test('finds a change of the guides by polling when no notification arrives', async () => {
   await using followed = await startFollowing()
-  expect(followed.title()).toBe(guide.title)
-  await publishGuides(followed.pool, changeTitle('Found'), NOW)
-  await expect.poll(followed.title, POLL_OPTIONS).toBe('Found')
+  expect(followed.readTitle()).toBe(guide.title)
+  await publishGuides(followed.pool, createLaterRelease('Found'), NOW)
+  await expect.poll(followed.readTitle, POLL_OPTIONS).toBe('Found')
 })
 
 test('serves the guides in memory while the database is down, and logs that once', async () => {
   await using followed = await startFollowing()
-  await publishGuides(followed.pool, changeTitle('Before'), NOW)
-  await expect.poll(followed.title, POLL_OPTIONS).toBe('Before')
+  await publishGuides(followed.pool, createLaterRelease('Before'), NOW)
+  await expect.poll(followed.readTitle, POLL_OPTIONS).toBe('Before')
   followed.state.isDown = true
-  await publishGuides(followed.pool, changeTitle('Meanwhile', 2), NOW)
-  const reads = followed.state.reads
-  await expect.poll(() => followed.state.reads, POLL_OPTIONS).toBeGreaterThan(reads + 3)
-  expect(followed.title()).toBe('Before')
-  expect(followed.lines.filter((line) => line.includes('those in memory are served'))).toHaveLength(1)
+  await publishGuides(followed.pool, createLaterRelease('Meanwhile', 2), NOW)
+  const { readCount } = followed.state
+  await expect.poll(() => followed.state.readCount, POLL_OPTIONS).toBeGreaterThan(readCount + 3)
+  expect(followed.readTitle()).toBe('Before')
+  expect(followed.logLines.filter((line) => line.includes('those in memory are served'))).toHaveLength(1)
   followed.state.isDown = false
-  await expect.poll(followed.title, POLL_OPTIONS).toBe('Meanwhile')
+  await expect.poll(followed.readTitle, POLL_OPTIONS).toBe('Meanwhile')
 })
 
-test('polls a database that is down at the start until it responds', async () => {
+test('polls a database that is down at startup until it responds', async () => {
   await using followed = await startFollowing({ isDown: true })
   expect(followed.guides.current().size).toBe(releaseGuides.length)
-  await publishGuides(followed.pool, changeTitle('Later'), NOW)
+  await publishGuides(followed.pool, createLaterRelease('Later'), NOW)
   followed.state.isDown = false
-  await expect.poll(followed.title, POLL_OPTIONS).toBe('Later')
+  await expect.poll(followed.readTitle, POLL_OPTIONS).toBe('Later')
 })
 
 test('reuses the objects of guides that did not change', async () => {
   await using followed = await startFollowing()
   const otherSlug = releaseGuides[1]?.slug ?? ''
   const before = followed.guides.current().find(otherSlug)
-  await publishGuides(followed.pool, changeTitle('Changed'), NOW)
-  await expect.poll(followed.title, POLL_OPTIONS).toBe('Changed')
+  await publishGuides(followed.pool, createLaterRelease('Changed'), NOW)
+  await expect.poll(followed.readTitle, POLL_OPTIONS).toBe('Changed')
   expect(followed.guides.current().find(otherSlug)).toBe(before)
 })

@@ -39,8 +39,8 @@ export interface FollowOptions {
 }
 
 /**
- * Keeps a catalog of the published guides and the operators' switches in memory. A notification or the next poll reveals a
- * change. The whole catalog is then replaced in one step. While the database is unavailable, the last catalog is served.
+ * Keeps a catalog of the published guides and the operators' switches in memory. A notification or the next poll reveals that they
+ * changed, and then the whole catalog is replaced in one step. While the database is unavailable, the last catalog is served.
  */
 export async function followGuides(options: FollowOptions): Promise<FollowedGuides> {
   const { db, url, releaseGuides, now, log, onChange = () => undefined, pollMs = 1_000 } = options
@@ -76,7 +76,7 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
   const ensureListening = async () => {
     try {
       const refreshNow = () => void refresh()
-      listener ??= await listen(url, { [GUIDES_CHANNEL]: refreshNow }, { onReconnected: refreshNow, log })
+      listener ??= await listen(url, { [GUIDES_CHANNEL]: refreshNow }, { onConnected: refreshNow, log })
     } catch {
       // The database is unavailable. `refresh` logs that, and the next poll tries again.
     }
@@ -100,7 +100,7 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
       shutdown.abort()
       await pollLoop
       await listener?.[Symbol.asyncDispose]()
-      await refresh.settled()
+      await refresh.waitUntilIdle()
     },
   }
 }
@@ -127,21 +127,21 @@ function reuseUnchanged(stored: PublishedGuides, previous: PublishedGuides): Pub
   return { ...stored, guides }
 }
 
-/** Wraps `work` so that it never runs twice at the same time. All calls during a run share one further run after it. */
-function runOneAtATime(work: () => Promise<void>): { (): Promise<void>; settled(): Promise<void> } {
+/** Wraps `work` so that it never runs twice at the same time. All calls during a run share one further run, which follows it. */
+function runOneAtATime(work: () => Promise<void>): { (): Promise<void>; waitUntilIdle(): Promise<void> } {
   let currentRun: Promise<void> | undefined
-  let runAgain = false
+  let mustRunAgain = false
   const run = async () => {
     do {
-      runAgain = false
+      mustRunAgain = false
       await work()
-    } while (runAgain)
+    } while (mustRunAgain)
     currentRun = undefined
   }
   const requestRun = () => {
-    if (currentRun) runAgain = true
+    if (currentRun) mustRunAgain = true
     currentRun ??= run()
     return currentRun
   }
-  return Object.assign(requestRun, { settled: async () => currentRun })
+  return Object.assign(requestRun, { waitUntilIdle: async () => currentRun })
 }

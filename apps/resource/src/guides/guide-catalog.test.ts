@@ -31,7 +31,7 @@ describe('createGuideCatalog', () => {
     expect(catalog.find('a')).toMatchObject({ slug: 'a' })
   })
 
-  test('lists guides by slug, and says whether more follow', () => {
+  test('lists guides by slug, and returns the last listed slug if more guides follow', () => {
     expect(listSlugs(catalog.list({ limit: 3 }))).toEqual(['a', 'b', 'c'])
     expect(catalog.list({ limit: 3 }).next).toBeUndefined()
     expect(catalog.list({ limit: 2 }).next).toBe('b')
@@ -48,7 +48,7 @@ describe('createGuideCatalog', () => {
   })
 
   test('returns the successor of a retired guide', () => {
-    const retired = createGuideCatalog(
+    const catalogWithRetiredGuide = createGuideCatalog(
       {
         guides: [newGuide('a')],
         alteredSlugs: [],
@@ -59,9 +59,9 @@ describe('createGuideCatalog', () => {
       now,
     )
     expect([
-      retired.findSuccessor('b'),
-      retired.findSuccessor('a'),
-      retired.findSuccessor('__proto__'),
+      catalogWithRetiredGuide.findSuccessor('b'),
+      catalogWithRetiredGuide.findSuccessor('a'),
+      catalogWithRetiredGuide.findSuccessor('__proto__'),
     ]).toEqual(['a', undefined, undefined])
   })
 
@@ -74,7 +74,7 @@ describe('createGuideCatalog', () => {
     expect(releaseCatalog.search('zzzzzz', 3)).toEqual([])
   })
 
-  test('determines at each call whether a guide is stale', () => {
+  test('determines at each call how many statements of a guide are stale', () => {
     let today = new Date('2026-11-20T00:00:00Z')
     const newSource = (id: string, day: string) =>
       ({ ...sample.sources[0], id, checked: day, kind: 'contact' }) as PackagedGuide['sources'][number]

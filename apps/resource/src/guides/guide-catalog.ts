@@ -47,7 +47,7 @@ export interface GuideChange {
 /**
  * Describes the publication of a version.
  *
- * @param previousVersion the version that was published before it; 0 for none
+ * @param previousVersion the version that was published before this one; 0 if none was
  */
 export function createGuideChange(
   guide: PackagedGuide,
@@ -90,16 +90,17 @@ export interface GuideCatalog {
   }
   /** Searches guides, best match first. Each match has the best-matching part of the guide as plain text. */
   search(text: string, limit: number): GuideMatch[]
-  /** Suggests words of the guides that resemble those of a text, for a search without results. */
+  /** For a search without results, suggests words of the guides that resemble the words of `text`. */
   suggestWords(text: string, limit: number): readonly string[]
 }
 
+/** Creates a catalog. Each call of its methods determines anew which statements are stale. */
 export function createGuideCatalog(published: PublishedGuides, now: () => Date): GuideCatalog {
   const guides = published.guides.toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
-  const bySlug = new Map(guides.map((guide) => [guide.slug, guide]))
+  const guidesBySlug = new Map(guides.map((guide) => [guide.slug, guide]))
   let index: GuideIndex | undefined
   const find = (slug: string): DatedGuide | undefined => {
-    const guide = bySlug.get(slug)
+    const guide = guidesBySlug.get(slug)
     return guide && dateGuide(guide, now())
   }
   return {
@@ -138,16 +139,16 @@ interface GuideMatch {
 }
 
 /** Caches one object per guide and freshness state, because responses are prepared once per object. */
-const DATED_GUIDES = new WeakMap<
+const datedGuideCache = new WeakMap<
   PackagedGuide,
   { readonly datedGuide: DatedGuide; readonly after: number; readonly until: number }
 >()
 
 function dateGuide(guide: PackagedGuide, now: Date): DatedGuide {
-  const cached = DATED_GUIDES.get(guide)
+  const cached = datedGuideCache.get(guide)
   const time = now.getTime()
   if (cached && cached.after < time && time <= cached.until) return cached.datedGuide
   const datedGuide = toDatedGuide(guide, now)
-  DATED_GUIDES.set(guide, { datedGuide, ...findFreshnessPeriod(guide.sources, now) })
+  datedGuideCache.set(guide, { datedGuide, ...findFreshnessPeriod(guide.sources, now) })
   return datedGuide
 }

@@ -7,7 +7,7 @@ const cursors = createGuideCursors(parseHashKey(newHashKey()))
 const slug = fc.stringMatching(/^[a-z0-9]{1,20}(-[a-z0-9]{1,9}){0,3}$/)
 const INVALID = { ok: false, error: 'invalid-cursor' }
 
-test('reads the slug back from a cursor, which is safe in a URL', () => {
+test('writes a cursor that is safe in a URL, and reads the slug back from it', () => {
   fc.assert(
     fc.property(slug, (name) => {
       const cursor = cursors.write(name)
@@ -17,14 +17,14 @@ test('reads the slug back from a cursor, which is safe in a URL', () => {
   )
 })
 
-test('rejects altered cursors, other texts, and cursors of another key', () => {
+test('rejects altered cursors, other strings, and cursors of another key', () => {
   const otherCursors = createGuideCursors(parseHashKey(newHashKey()))
   fc.assert(
     fc.property(slug, fc.string(), fc.nat(), (name, text, position) => {
       const cursor = cursors.write(name)
       const index = position % cursor.length
-      const altered = `${cursor.slice(0, index)}${text}${cursor.slice(index + 1)}`
-      if (altered !== cursor) expect(cursors.read(altered)).toEqual(INVALID)
+      const alteredCursor = `${cursor.slice(0, index)}${text}${cursor.slice(index + 1)}`
+      if (alteredCursor !== cursor) expect(cursors.read(alteredCursor)).toEqual(INVALID)
       expect(cursors.read(text)).toEqual(INVALID)
       expect(cursors.read(otherCursors.write(name))).toEqual(INVALID)
     }),

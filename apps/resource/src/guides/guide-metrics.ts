@@ -2,8 +2,8 @@ import { Gauge, type Registry } from 'prom-client'
 import type { GuideCatalog } from './guide-catalog.ts'
 
 /**
- * Registers the gauges that count stale and altered guides. `guides list` shows which guides are stale; the log names the altered
- * ones.
+ * Registers the gauges that count stale and altered guides. `guides list` shows which guides are stale, and the log names the
+ * altered guides.
  */
 export function registerGuideMetrics(registry: Registry, guides: { current(): GuideCatalog }): void {
   const registerGauge = (name: string, help: string, countGuides: (catalog: GuideCatalog) => number) =>

@@ -58,7 +58,7 @@ export interface GuideResponses {
   prepareJson(guide: DatedGuide): PreparedResponse
   prepareMarkdown(guide: DatedGuide): PreparedResponse
   /**
-   * Finds the function that prepares the accepted format, if `Accept` is empty, any type or exactly one of our types.
+   * Finds the function that prepares the accepted format, if `Accept` is empty, accepts any type, or names exactly one of our types.
    *
    * @returns undefined if the format has to be negotiated
    */
@@ -79,20 +79,20 @@ export function createGuideResponses(urls: ServiceUrls): GuideResponses {
   const prepareMarkdown = prepareOnce<DatedGuide>((guide) =>
     prepareResponse(MARKDOWN_TYPE, formatGuideAsMarkdown(guide, urls)),
   )
-  const byType: Readonly<Record<string, (guide: DatedGuide) => PreparedResponse>> = {
+  const preparersByType: Readonly<Record<string, (guide: DatedGuide) => PreparedResponse>> = {
     'application/json': prepareJson,
     'text/markdown': prepareMarkdown,
   }
-  const types = Object.keys(byType)
+  const types = Object.keys(preparersByType)
   return {
     prepareJson,
     prepareMarkdown,
     findFormatWithoutNegotiation(accept) {
       if (accept === '' || accept === '*/*') return prepareJson
-      return Object.hasOwn(byType, accept) ? byType[accept] : undefined
+      return Object.hasOwn(preparersByType, accept) ? preparersByType[accept] : undefined
     },
     negotiate(guide, accepts) {
-      const prepare = byType[accepts(...types) ?? '']
+      const prepare = preparersByType[accepts(...types) ?? '']
       if (!prepare) throw new Problem('not-acceptable', { detail: `A guide comes as ${types.join(' or ')}.` })
       return prepare(guide)
     },
@@ -136,7 +136,7 @@ export function requirePublishedGuide(
 export type ReadEarlierGuide = (slug: string, version: number) => Promise<DatedGuide | undefined>
 
 /**
- * Finds the requested version of a guide, by default the published one.
+ * Finds the requested version of a guide; by default the published version.
  *
  * @throws {Problem} 410 for a retired guide, 404 for an unknown guide or version. Also rethrows store errors
  */
@@ -155,8 +155,8 @@ export async function requireGuideVersion(
 }
 
 /**
- * Creates the function that reads earlier versions. They are not cached, because they are rarely requested. A request for one
- * gets 503 while the database is unavailable. A withdrawn section is withdrawn from all versions.
+ * Creates the function that reads earlier versions. They are not cached, because they are rarely requested. While the database is
+ * unavailable, a request for an earlier version gets 503. A withdrawn section is withdrawn from all versions.
  */
 export function createEarlierGuideReader(
   db: Database,

@@ -43,7 +43,7 @@ export function createGuideRoutes(deps: GuideDeps): {
 const LIST_OPERATION = { ...operations.listGuides, limits: LIMITS.reads }
 const GUIDE_OPERATION = { ...operations.getGuide, limits: LIMITS.reads }
 
-/** Creates the function that finds the response for a published guide or the full list. It equals the response of the route. */
+/** Creates the function that finds the response for a published guide or the full list. The route would return the same response. */
 function createFastPathFinder(
   { guides, guideResponses }: Pick<GuideDeps, 'guides' | 'guideResponses'>,
   prepareFullList: PrepareFullList,

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { createPublishingPlan, type PlannedGuide, type StoredState } from './publishing-plan.ts'
 import { notifyGuidesChanged } from './read-published-guides.ts'
 
-const StoredRow = z.object({ content: StoredGuide, retired: z.boolean() })
+const StoredRow = z.object({ content: StoredGuide, isRetired: z.boolean() })
 
 /** Compares the guides of a release with the store. Changes nothing. */
 export async function planPublishing(
@@ -53,7 +53,7 @@ export async function publishFirstGuides(databaseUrl: string, now: Date): Promis
   return publication.ok ? publication.value.filter(({ step }) => step === 'add').length : 0
 }
 
-/** Retires a guide permanently. Requests for it, and for guides that it succeeded, are referred to `successor`. */
+/** Retires a guide permanently. Requests for it, and for guides whose successor it was, are referred to `successor`. */
 export async function retireGuide(
   pool: Pool,
   guide: { slug: string; successor: string; dryRun?: boolean },
@@ -62,15 +62,14 @@ export async function retireGuide(
   const { slug, successor, dryRun = false } = guide
   return pool.transaction(async (tx) => {
     await lockGuides(tx)
-    const { rows } = await tx.query<{ slug: string; retired: boolean }>(
-      'select slug, retired_at is not null as retired from guides where slug = any($1)',
+    const { rows } = await tx.query<{ slug: string; isRetired: boolean }>(
+      'select slug, retired_at is not null as "isRetired" from guides where slug = any($1)',
       [[slug, successor]],
     )
-    const findState = (name: string) => rows.find((row) => row.slug === name)
-    const guideState = findState(slug)
-    if (!guideState) return err('not-published')
-    if (guideState.retired) return err('already-retired')
-    if (successor === slug || findState(successor)?.retired !== false) return err('successor-not-published')
+    const [guideRow, successorRow] = [slug, successor].map((name) => rows.find((row) => row.slug === name))
+    if (!guideRow) return err('not-published')
+    if (guideRow.isRetired) return err('already-retired')
+    if (successor === slug || !successorRow || successorRow.isRetired) return err('successor-not-published')
     if (dryRun) return ok(undefined)
     await tx.query('update guides set retired_at = $2, successor = $3 where slug = $1', [
       slug,
@@ -118,14 +117,14 @@ export async function reviewGuide(
   })
 }
 
-/** Locks the guides: only one transaction at a time can change them. Readers do not wait. */
+/** Locks the guides, so that only one transaction at a time can change them. Readers do not wait. */
 async function lockGuides(tx: Database): Promise<void> {
   await tx.query('lock table guides in share row exclusive mode')
 }
 
 async function readStoredGuides(db: Database): Promise<ReadonlyMap<string, StoredState>> {
   const { rows } = await db.query(
-    `select v.content, g.retired_at is not null as retired
+    `select v.content, g.retired_at is not null as "isRetired"
     from guides g join guide_versions v on v.slug = g.slug and v.version = g.version`,
   )
   return new Map(

@@ -10,9 +10,9 @@ const newGuide = (change: Partial<PackagedGuide> = {}): PackagedGuide => ({
   version: 2,
   ...change,
 })
-const newStored = (change: Partial<PackagedGuide> = {}, retired = false): StoredState => ({
+const newStored = (change: Partial<PackagedGuide> = {}, isRetired = false): StoredState => ({
   content: newGuide(change),
-  retired,
+  isRetired,
 })
 
 test.for([
@@ -43,11 +43,11 @@ test.for([
 })
 
 test('includes published guides that are not in the release, and sorts all guides by slug', () => {
-  const state = new Map([
+  const stored = new Map([
     ['b', newStored({ slug: 'b' })],
     ['0', newStored({ slug: '0' }, true)],
   ])
-  expect(createPublishingPlan([newGuide()], state).map(({ slug, step }) => [slug, step])).toEqual([
+  expect(createPublishingPlan([newGuide()], stored).map(({ slug, step }) => [slug, step])).toEqual([
     ['0', 'retired'],
     ['a', 'add'],
     ['b', 'not-in-release'],

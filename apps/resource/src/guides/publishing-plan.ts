@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PackagedGuide } from '@plainpath/guides'
 
-/** The effect of publishing on a guide, or the reason why there is none. */
+/** What publishing does with a guide, or the reason why it does nothing. */
 export type PublishingStep =
   | 'add'
   | 'change'
   | 'same'
-  /** The file's version is older than the served one. */
+  /** The version in the file is older than the served version. */
   | 'older'
   | 'draft'
   | 'retired'
@@ -20,7 +20,7 @@ export interface PlannedGuide {
   readonly step: PublishingStep
   /** The served version. */
   readonly from?: number
-  /** The file's version. */
+  /** The version in the file of this release. */
   readonly to?: number
   /** The members of the guide that differ. */
   readonly differs: readonly string[]
@@ -29,7 +29,7 @@ export interface PlannedGuide {
 /** The served version of a guide in the store. */
 export interface StoredState {
   readonly content: PackagedGuide
-  readonly retired: boolean
+  readonly isRetired: boolean
 }
 
 /** Compares the files of a release with the served guides. `stored` is keyed by slug. */
@@ -41,8 +41,8 @@ export function createPublishingPlan(
   const releaseSlugs = new Set(releaseGuides.map(({ slug }) => slug))
   const otherPlans = [...stored]
     .filter(([slug]) => !releaseSlugs.has(slug))
-    .map(([slug, { content, retired }]): PlannedGuide => {
-      const step = retired ? 'retired' : 'not-in-release'
+    .map(([slug, { content, isRetired }]): PlannedGuide => {
+      const step = isRetired ? 'retired' : 'not-in-release'
       return { slug, step, from: content.version, differs: [] }
     })
   return [...releasePlans, ...otherPlans].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
@@ -57,7 +57,7 @@ function planGuide(guide: PackagedGuide, stored: StoredState | undefined): Plann
 }
 
 function chooseStep(guide: PackagedGuide, stored: StoredState, differs: readonly string[]): PublishingStep {
-  if (stored.retired) return 'retired'
+  if (stored.isRetired) return 'retired'
   if (guide.status === 'draft') return 'draft'
   if (differs.length === 0) return 'same'
   if (guide.version < stored.content.version) return 'older'

@@ -12,15 +12,17 @@ export async function notifyGuidesChanged(tx: Database): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [GUIDES_CHANNEL, ''])
 }
 
+/** The number of publications to list as changes. */
 const MAX_CHANGES = 50
 
-const Row = z.object({
+const PublishedVersionRow = z.object({
   slug: z.string(),
   version: z.int(),
   content: StoredGuide,
   publishedAt: z.date(),
-  before: z.int(),
-  served: z.boolean(),
+  /** The version that was published before this one; 0 if none was. */
+  previousVersion: z.int(),
+  isServed: z.boolean(),
   successor: z.string().nullable(),
   reviewedOn: z.string().nullable(),
   reviewedBy: z.string().nullable(),
@@ -33,8 +35,8 @@ const JOIN_LATEST_REVIEW = `left join lateral (
   ) r on true`
 
 const SELECT_VERSIONS = `
-  select v.slug, v.version, v.content, v.published_at as "publishedAt", v.version = g.version as served,
-    (select coalesce(max(version), 0) from guide_versions where slug = v.slug and version < v.version) as before,
+  select v.slug, v.version, v.content, v.published_at as "publishedAt", v.version = g.version as "isServed",
+    (select coalesce(max(version), 0) from guide_versions where slug = v.slug and version < v.version) as "previousVersion",
     g.successor, r.reviewed_on as "reviewedOn", r.reviewed_by as "reviewedBy"
   from guide_versions v
   join guides g on g.slug = v.slug
@@ -57,20 +59,22 @@ export async function readPublishedGuides(
     order by v.published_at desc, v.slug`,
     [MAX_CHANGES],
   )
-  const storedVersions = z.array(Row).parse(rows)
+  const storedVersions = z.array(PublishedVersionRow).parse(rows)
   if (storedVersions.length === 0) return undefined
   const versions = storedVersions.map((row) => ({ ...row, content: findReleaseText(row) ?? row.content }))
   return {
-    guides: versions.filter(({ served, successor }) => served && successor === null).map(addReview),
+    guides: versions.filter(({ isServed, successor }) => isServed && successor === null).map(addReview),
     successors: new Map(
-      versions.flatMap(({ slug, served, successor }) =>
-        served && successor !== null ? [[slug, successor] as const] : [],
+      versions.flatMap(({ slug, isServed, successor }) =>
+        isServed && successor !== null ? [[slug, successor] as const] : [],
       ),
     ),
     changes: versions
       .slice(0, MAX_CHANGES)
-      .map(({ content, publishedAt, before }) => createGuideChange(content, publishedAt, before)),
-    alteredSlugs: storedVersions.flatMap((row) => (row.served && findReleaseText(row) ? row.slug : [])),
+      .map(({ content, publishedAt, previousVersion }) =>
+        createGuideChange(content, publishedAt, previousVersion),
+      ),
+    alteredSlugs: storedVersions.flatMap((row) => (row.isServed && findReleaseText(row) ? row.slug : [])),
   }
 }
 
@@ -84,7 +88,7 @@ export async function readGuideVersion(
     `${SELECT_VERSIONS} where v.slug = $1 and v.version = $2 and g.successor is null`,
     [slug, version],
   )
-  const [row] = z.array(Row).parse(rows)
+  const [row] = z.array(PublishedVersionRow).parse(rows)
   return row && addReview(row)
 }
 
@@ -99,7 +103,11 @@ export async function readGuidesFingerprint(db: Database): Promise<string> {
   return rows[0]?.fingerprint ?? ''
 }
 
-const addReview = ({ content, reviewedOn, reviewedBy }: z.infer<typeof Row>): PackagedGuide =>
+const addReview = ({
+  content,
+  reviewedOn,
+  reviewedBy,
+}: z.infer<typeof PublishedVersionRow>): PackagedGuide =>
   reviewedOn === null ? content : { ...content, reviewed: reviewedOn, reviewedBy }
 
 interface StoredVersion {
@@ -108,24 +116,24 @@ interface StoredVersion {
   readonly content: PackagedGuide
 }
 
-/** Returns this release's text of a guide if the stored text of the same version differs from it. */
+/** Returns this release's text of a guide version if the stored text differs from it; otherwise undefined. */
 type FindReleaseText = (stored: StoredVersion) => PackagedGuide | undefined
 
 /**
- * Creates the function that compares stored texts with the release. Only the release's files were reviewed, so a different text
- * under one of their versions is not served. Versions from an earlier or a later release are served as stored.
+ * Creates the function that compares stored texts with the release. Only the texts in the release's files were reviewed, so a
+ * different text under the same version is not served. Versions of an earlier or later release are served as they are stored.
  */
 export function createReleaseTextFinder(releaseGuides: readonly PackagedGuide[]): FindReleaseText {
-  const bySlug = new Map(releaseGuides.map((guide) => [guide.slug, guide]))
+  const guidesBySlug = new Map(releaseGuides.map((guide) => [guide.slug, guide]))
   return ({ slug, version, content }) => {
-    const packagedGuide = bySlug.get(slug)
+    const packagedGuide = guidesBySlug.get(slug)
     return packagedGuide?.version === version && !isDeepStrictEqual(packagedGuide, content)
       ? packagedGuide
       : undefined
   }
 }
 
-const ListedRow = z.object({
+const ListedGuideRow = z.object({
   content: StoredGuide,
   successor: z.string().nullable(),
   reviewedOn: z.string().nullable(),
@@ -155,7 +163,7 @@ export async function listGuides(db: Database, now: Date): Promise<ListedGuide[]
     order by g.slug`,
   )
   return z
-    .array(ListedRow)
+    .array(ListedGuideRow)
     .parse(rows)
     .map(({ content, successor, reviewedOn, reviewedBy }) => {
       const { slug, title, version, updated, reviewed, stale } = toDatedGuide(content, now)

@@ -9,7 +9,7 @@ const listRelatedSlugs = (slug: string, guides: ReturnType<typeof newGuide>[]) =
   )
 
 describe('chooseRelatedGuides', () => {
-  test('chooses the guides that the text links to, in its order, and then those that link to it', () => {
+  test('chooses first the guides to which the text links, in the order of its links, and then the guides that link to it', () => {
     const guides = [
       newGuide('a', formatLink('d') + formatLink('b')),
       newGuide('b'),
@@ -20,7 +20,7 @@ describe('chooseRelatedGuides', () => {
     expect(listRelatedSlugs('a', guides)).toEqual(['d', 'b', 'c'])
   })
 
-  test('chooses at most four guides, each once, without the guide itself and unpublished guides', () => {
+  test('chooses at most four guides, each once, but neither the guide itself nor unpublished guides', () => {
     const guides = ['b', 'c', 'd', 'e', 'f'].map((slug) => newGuide(slug, formatLink('a')))
     const a = newGuide('a', formatLink('a') + formatLink('gone') + formatLink('b') + formatLink('b'))
     expect(listRelatedSlugs('a', [a, ...guides])).toEqual(['b', 'c', 'd', 'e'])

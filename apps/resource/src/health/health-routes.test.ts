@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { createSharedCheck } from './health-routes.ts'
 
-test('runs once for all requests within a second, and again for a later request', async () => {
+test('runCount once for all requests within a second, and again for a later request', async () => {
   let nowMs = 0
-  let runs = 0
+  let runCount = 0
   let isFailing = false
   const check = createSharedCheck(
     async () => {
-      runs += 1
+      runCount += 1
       if (isFailing) throw new Error('down')
     },
     () => new Date(nowMs),
@@ -16,10 +16,10 @@ test('runs once for all requests within a second, and again for a later request'
   isFailing = true
   nowMs = 999
   expect(await check()).toBe('ok')
-  expect(runs).toBe(1)
+  expect(runCount).toBe(1)
   nowMs = 1_000
   expect(await check()).toBe('failed')
-  expect(runs).toBe(2)
+  expect(runCount).toBe(2)
   isFailing = false
   nowMs = -5_000
   expect(await check()).toBe('ok')
@@ -27,10 +27,10 @@ test('runs once for all requests within a second, and again for a later request'
 
 test('counts a hanging run as failed for waiting requests, and does not start another', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let runs = 0
+  let runCount = 0
   const check = createSharedCheck(
     () => {
-      runs += 1
+      runCount += 1
       return promise
     },
     () => new Date(0),
@@ -39,5 +39,5 @@ test('counts a hanging run as failed for waiting requests, and does not start an
   const lateResult = check()
   resolve()
   expect(await lateResult).toBe('ok')
-  expect(runs).toBe(1)
+  expect(runCount).toBe(1)
 })

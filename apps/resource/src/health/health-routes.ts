@@ -6,17 +6,18 @@ import { LIMITS } from '../limits.ts'
 interface HealthDeps {
   readonly countPublishedGuides: () => number
   readonly checks: Readonly<Record<'database' | 'auth', () => Promise<CheckResult>>>
-  readonly answers: () => AnswersState
+  readonly getAnswersState: () => AnswersState
 }
 
-export function createHealthRoutes({ countPublishedGuides, checks, answers }: HealthDeps): Route[] {
+export function createHealthRoutes({ countPublishedGuides, checks, getAnswersState }: HealthDeps): Route[] {
   const healthRoute = defineRoute({
     ...operations.getHealth,
     limits: LIMITS.pages,
     async handle() {
+      // Without a published guide, the service has nothing to serve. A failed check only degrades it, with status 200.
       if (countPublishedGuides() === 0) throw new Problem('unhealthy')
       const [database, auth] = await Promise.all([checks.database(), checks.auth()])
-      const answersState = answers()
+      const answersState = getAnswersState()
       const status = [database, auth, answersState.status].every((state) => state === 'ok')
         ? 'ok'
         : 'degraded'
@@ -38,30 +39,32 @@ const RESULT_LIFETIME_MS = 1_000
 const TIMEOUT_MS = 1_000
 
 /**
- * Creates a check that runs at most once at a time. All requests share a result for a second. A request that has waited a second
- * for a result counts the check as failed.
+ * Wraps a check so that it never runs twice at the same time. All requests share a result for a second. A request that has waited a
+ * second for a result counts the check as failed.
  *
- * @param check resolves when the store or server is available
+ * @param check resolves if the store or server is available, and rejects if it is not
  */
 export function createSharedCheck(
   check: () => Promise<unknown>,
   now: () => Date,
 ): () => Promise<CheckResult> {
   let currentRun: Promise<CheckResult> | undefined
-  let latest: { result: CheckResult; finishedAt: number } | undefined
+  let latestRun: { result: CheckResult; finishedAt: number } | undefined
 
   async function run(): Promise<CheckResult> {
     const result = await check().then(
       () => 'ok' as const,
       () => 'failed' as const,
     )
-    latest = { result, finishedAt: now().getTime() }
+    latestRun = { result, finishedAt: now().getTime() }
     currentRun = undefined
     return result
   }
 
   return async () => {
-    if (latest && Math.abs(now().getTime() - latest.finishedAt) < RESULT_LIFETIME_MS) return latest.result
+    // The age is negative if the clock was set back.
+    if (latestRun && Math.abs(now().getTime() - latestRun.finishedAt) < RESULT_LIFETIME_MS)
+      return latestRun.result
     currentRun ??= run()
     return withTimeout(currentRun)
   }

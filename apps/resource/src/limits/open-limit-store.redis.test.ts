@@ -61,8 +61,8 @@ test('two stores share the daily key', async () => {
   await using two = openStore(getRedisUrl())
   const day = `test-${randomBytes(4).toString('hex')}`
   const keys = [
-    await retryUntilSuccess(() => one.dailyKey(day)),
-    await retryUntilSuccess(() => two.dailyKey(day)),
+    await retryUntilSuccess(() => one.getDailyKey(day)),
+    await retryUntilSuccess(() => two.getDailyKey(day)),
   ]
   expect(keys[0]).toHaveLength(32)
   expect(keys[1]).toEqual(keys[0])

@@ -20,13 +20,16 @@ test('creates a form with the first three questions that a form may ask, in orde
     ASK_PAGE,
   )
   expect(form?.askedTriggers).toEqual(['public-charge', 'long-absence', 'denial-or-appeal'])
-  const question = (trigger: string) => ({
+  const createExpectedProperty = (trigger: string) => ({
     type: 'string',
     title: `About ${trigger}?`,
     enum: ['Yes', 'No', 'I do not know'],
   })
   expect(Object.entries(form?.params.requestedSchema.properties ?? {})).toEqual(
-    ['public-charge', 'long-absence', 'denial-or-appeal'].map((trigger) => [trigger, question(trigger)]),
+    ['public-charge', 'long-absence', 'denial-or-appeal'].map((trigger) => [
+      trigger,
+      createExpectedProperty(trigger),
+    ]),
   )
   expect(form?.params.message).toContain(ASK_PAGE)
   expect(form?.params.requestedSchema).not.toHaveProperty('required')

@@ -4,10 +4,10 @@ import { z } from 'zod'
 
 type CheckQuestion = Answer['check'][number]
 
-/** The choices for each question, in the form's order. Only `Yes` and `No` state a fact. */
+/** The choices of each question, in the order in which the form shows them. Only `Yes` and `No` state a fact. */
 const CHOICES = ['Yes', 'No', 'I do not know'] as const
 
-/** A form with an answer's check questions, for a client to show. */
+/** A form with check questions of an answer, which the client shows to the person. */
 export interface CheckForm {
   readonly params: Pick<ElicitRequestFormParams, 'message' | 'requestedSchema'>
   /** The triggers in the questions of the form. */
@@ -15,7 +15,7 @@ export interface CheckForm {
 }
 
 /**
- * Creates a form with the answer's first check questions, without those about crime, abuse, fear and status.
+ * Creates a form with the answer's first check questions. Leaves out questions about crime, abuse, fear and status.
  *
  * @param askPageUrl the URL where the person can ask without an app
  * @returns undefined if the answer has no question for a form

@@ -8,7 +8,7 @@ import type { ToolRequest } from './tools.ts'
 
 /*
  * The routes of the Model Context Protocol servers: stateless streamable HTTP with one message per request. A method other than
- * POST gets 405, because there is neither a session nor a stream to open. The signed-in address checks the token first.
+ * POST gets 405, because there is no session and no stream to open. At the signed-in address, the token is checked first.
  */
 
 const MESSAGE_ROUTE = {
@@ -40,8 +40,8 @@ export function createMcpRoute(deps: McpDeps & { allowedOrigins: readonly string
 }
 
 /**
- * Creates the route at the public MCP address, which ignores `Authorization`. Scripts of any origin may call it, because it reads
- * only public data, and because the `Host` check prevents DNS rebinding.
+ * Creates the route at the public MCP address. It ignores `Authorization`. Scripts of any origin may call it, because it reads only
+ * public data, and because the check of `Host` prevents DNS rebinding.
  */
 export const createPublicMcpRoute = (deps: McpDeps): Route =>
   defineRoute({

@@ -49,7 +49,7 @@ export async function handleMessage(
     return server
   }
   const handler = createMcpHandler(createServer, {
-    // Nothing that clients could subscribe to ever changes.
+    // No subscriptions, because everything to which clients could subscribe changes only with a release.
     maxSubscriptions: 0,
     keepAliveMs: 0,
   })

@@ -13,7 +13,7 @@ import type { ToolCall, ToolOutput, ToolRequest, Tools } from './tools.ts'
 /** Registers the tools with the server that responds to a request. */
 export type RegisterTools = (server: McpServer, message: ToolMessage) => void
 
-/** The request that the server responds to. */
+/** The request to which the server responds. */
 interface ToolMessage extends ToolRequest {
   /** Makes the HTTP response report `cause` instead of the tool's result. */
   fail(cause: unknown): void
@@ -45,7 +45,7 @@ interface ToolResult {
 export const createToolRegistrar =
   (tools: Tools, names: readonly McpToolName[], urls: ServiceUrls): RegisterTools =>
   (server, message) => {
-    const run = async (
+    const callTool = async (
       name: McpToolName,
       args: never,
       { mcpReq }: ServerContext,
@@ -67,7 +67,7 @@ export const createToolRegistrar =
     }
     for (const name of names) {
       const tool: McpTool = MCP_TOOLS[name]
-      server.registerTool(name, tool, (args, context) => run(name, args as never, context))
+      server.registerTool(name, tool, (args, context) => callTool(name, args as never, context))
     }
   }
 
@@ -95,7 +95,7 @@ function createToolResult(tool: McpTool, { value, text }: ToolOutput): ToolResul
   return { content: [{ type: 'text', text: text ?? JSON.stringify(structuredContent) }], structuredContent }
 }
 
-/** The statuses to which a model can react, by other arguments or by informing the person. All others become HTTP responses. */
+/** The statuses to which a model can react: with other arguments, or by informing the person. All others become HTTP responses. */
 const MODEL_STATUSES = new Set([400, 404, 409, 410])
 
 /**

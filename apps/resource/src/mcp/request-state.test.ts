@@ -16,15 +16,16 @@ const CALL: FormCall = {
 const ASKED_TRIGGERS = ['long-absence', 'public-charge']
 const STATE = createStates(START).write(ASKED_TRIGGERS, CALL)
 const [BODY = '', MAC = ''] = STATE.split('.')
-const withBody = (body: object) => `${Buffer.from(JSON.stringify(body)).toString('base64url')}.${MAC}`
+/** Creates a state with another body and the MAC of `STATE`. */
+const replaceBody = (body: object) => `${Buffer.from(JSON.stringify(body)).toString('base64url')}.${MAC}`
 
 test('reads a state for ten minutes, on any instance and with arguments in any order', () => {
-  const reordered = {
+  const reorderedCall = {
     ...CALL,
     arguments: { facts: { 'long-absence': false, smuggling: false }, question: 'When do I renew?' },
   }
   for (const now of [START, secondsAfterStart(599)])
-    expect(createStates(now).read(STATE, reordered)).toEqual(ASKED_TRIGGERS)
+    expect(createStates(now).read(STATE, reorderedCall)).toEqual(ASKED_TRIGGERS)
   expect(() => createStates(secondsAfterStart(600)).read(STATE, CALL)).toThrow('expired')
 })
 
@@ -48,8 +49,8 @@ test.for<[string, string]>([
   ['a third part', `${STATE}.`],
   ['another MAC', `${BODY}.${'A'.repeat(43)}`],
   ['padding', `${STATE}=`],
-  ['more time', withBody({ expires: 4_102_444_800, asked: ASKED_TRIGGERS })],
-  ['other questions', withBody({ expires: START.getTime() / 1000 + 600, asked: ['abuse-victim'] })],
+  ['more time', replaceBody({ expires: 4_102_444_800, asked: ASKED_TRIGGERS })],
+  ['other questions', replaceBody({ expires: START.getTime() / 1000 + 600, asked: ['abuse-victim'] })],
 ])('rejects a state with %s', ([, state]) => {
   expect(() => createStates(START).read(state, CALL)).toThrow('not authentic')
 })

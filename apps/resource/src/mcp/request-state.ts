@@ -4,8 +4,8 @@ import { equalBytes, type HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /*
- * The Model Context Protocol lets a client send a `requestState` back with a form. Because the value comes from the client, it is
- * authenticated and bound to its call. Nothing is stored, and each instance can read the states that others wrote.
+ * The Model Context Protocol lets a client send a `requestState` back with a form. Because the state comes from the client, it is
+ * authenticated and bound to its call. Nothing is stored, so each instance can read the states that other instances wrote.
  */
 
 /** The tool call to which a form belongs. */

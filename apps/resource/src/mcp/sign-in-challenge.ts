@@ -33,7 +33,7 @@ const HOST_CHALLENGES: readonly HostChallenge[] = [
   },
 ]
 
-const findHostChallenge = (userAgent: string): HostChallenge['toolCall'] =>
+const findChallengeForm = (userAgent: string): HostChallenge['toolCall'] =>
   HOST_CHALLENGES.find((row) => row.userAgent.test(userAgent))?.toolCall ?? 'status'
 
 const ToolCall = z.looseObject({
@@ -53,18 +53,18 @@ export async function convertChallengeToResult(
   { request, readBody }: { request: Pick<RequestFacts, 'header'>; readBody: () => Promise<unknown> },
 ): Promise<RouteReply | undefined> {
   if (!(refusal instanceof Problem) || !SIGN_IN_CODES.has(refusal.code)) return undefined
-  if (findHostChallenge(request.header('user-agent')) === 'status') return undefined
+  if (findChallengeForm(request.header('user-agent')) === 'status') return undefined
   const call = ToolCall.safeParse(await readBody().catch(() => undefined))
   const challenge = refusal.options.headers?.['www-authenticate']
   if (!call.success || challenge === undefined) return undefined
-  const result = {
+  const toolResult = {
     // The revisions of 2025 do not have this member.
     ...(request.header('mcp-protocol-version') === MCP_VERSIONS[0] && { resultType: 'complete' }),
     content: [{ type: 'text', text: SIGN_IN }],
     isError: true,
     _meta: { 'mcp/www_authenticate': [addErrorParameters(challenge)] },
   }
-  const content = JSON.stringify({ jsonrpc: '2.0', id: call.data.id, result })
+  const content = JSON.stringify({ jsonrpc: '2.0', id: call.data.id, result: toolResult })
   return { status: 200, text: { type: 'application/json', content } }
 }
 

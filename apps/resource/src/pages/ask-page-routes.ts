@@ -15,8 +15,8 @@ import { createFormResponse, FormText, PAGE } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
 /**
- * The fields of both forms of the page. A check question adds a field with the name of its trigger, with `yes` or `no`. The button
- * “None of these applies” sends the ids of the triggers that are shown, with spaces between them, as `none`.
+ * The fields of both forms of the page. Each check question adds a field that has the name of its trigger and the value `yes` or
+ * `no`. The button “None of these applies” sends, as `none`, the ids of the triggers that are shown, separated by spaces.
  */
 const AskForm = z.looseObject({ question: FormText, none: FormText })
 
@@ -73,16 +73,19 @@ export function createAskPageRoutes({
     request: { body: AskForm },
     responses: { 200: z.string(), 400: z.string(), 503: z.string() },
     handle({ body: { question: typedQuestion, none, ...fields } }) {
-      // A title can reveal the person's situation, so the window and the history show a neutral one.
+      // A title can reveal the person's situation, so the window and the browser history show a neutral title.
       const respond = <Status extends number>(
         status: Status,
         content: Pick<Parameters<typeof createAskPageResponse>[2], 'title' | 'body'>,
       ) => createAskPageResponse(urls, status, { noindex: true, neutralTitle: TITLE, ...content })
-      if (answers.state().status !== 'ok') {
+      if (answers.getState().status !== 'ok') {
         const body = renderNoAnswersPage(ALL_HELP)
         return respond(503, { title: 'We cannot answer questions right now', body })
       }
-      const parsed = AnswerRequest.safeParse({ question: typedQuestion, facts: readFormFacts(fields, none) })
+      const parsed = AnswerRequest.safeParse({
+        question: typedQuestion,
+        facts: readStatedFacts(fields, none),
+      })
       if (!parsed.success) {
         const body = renderAskPage({ question: typedQuestion, mistake: describeMistake(typedQuestion) })
         return createAskPageResponse(urls, 400, { noindex: true, title: 'Error: Ask a question', body })
@@ -100,7 +103,7 @@ export function createAskPageRoutes({
  * Reads the facts that a person stated. Ignores fields that are not trigger ids. A `yes` counts even if the person then pressed
  * the button that denies all triggers.
  */
-function readFormFacts(fields: Readonly<Record<string, unknown>>, none: string): Record<string, boolean> {
+function readStatedFacts(fields: Readonly<Record<string, unknown>>, none: string): Record<string, boolean> {
   const deniedFacts = none.split(' ').map((trigger): [string, boolean] => [trigger, false])
   const chosenFacts = Object.entries(fields).map(([trigger, value]): [string, boolean] => [
     trigger,

@@ -192,7 +192,8 @@ export function createContactPageRoutes(deps: {
         otherwise: 'If you do nothing, the message goes to our staff at the time stated in the e-mail.',
       },
       success: { title: 'Your message is erased', text: 'It did not go to our staff.' },
-      findClosed: async (linkHash) => CLOSED_LINKS[(await contact.findByWithdrawLink(linkHash)) ?? 'unknown'],
+      findClosedLink: async (linkHash) =>
+        CLOSED_LINKS[(await contact.findByWithdrawLink(linkHash)) ?? 'unknown'],
       async act(linkHash) {
         const withdrawal = await contact.withdraw({ linkHash }, now())
         if (withdrawal.ok) return true

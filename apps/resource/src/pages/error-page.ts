@@ -3,7 +3,7 @@ import { html, renderNotFoundPage, renderPage, renderProblemPage } from '@plainp
 import { z } from 'zod'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 
-/** The `successor` member of a problem: the guide that replaced a retired one. */
+/** The `successor` member of a problem: the guide that replaced a retired guide. */
 const Successor = z.object({ url: z.string() })
 
 /** Renders the page that a person sees instead of a problem document. */

@@ -76,11 +76,12 @@ export function createGuidePageRoutes({
 
 /** Creates a cache of page preparers by catalog, because a page links to other guides of its catalog. */
 function createPagePreparerCache(urls: ServiceUrls) {
-  const byCatalog = new WeakMap<GuideCatalog, (guide: DatedGuide) => PreparedResponse>()
+  const preparersByCatalog = new WeakMap<GuideCatalog, (guide: DatedGuide) => PreparedResponse>()
   return (catalog: GuideCatalog) => {
-    const prepare = byCatalog.get(catalog) ?? prepareOnce((guide) => prepareGuidePage(guide, catalog, urls))
-    byCatalog.set(catalog, prepare)
-    return prepare
+    const preparer =
+      preparersByCatalog.get(catalog) ?? prepareOnce((guide) => prepareGuidePage(guide, catalog, urls))
+    preparersByCatalog.set(catalog, preparer)
+    return preparer
   }
 }
 
@@ -107,7 +108,7 @@ function prepareGuidePage(guide: DatedGuide, catalog: GuideCatalog, urls: Servic
   )
 }
 
-/** Renders a guide: the sections with source marks, and in a separate box the last section, which is about attorneys. */
+/** Renders a guide: the sections with source marks, and the last section, which is about attorneys, in a separate box. */
 function renderGuideArticle(
   guide: DatedGuide,
   links: Pick<Parameters<typeof renderGuidePage>[1], 'related' | 'url' | 'apiUrl' | 'markdownUrl'>,
@@ -145,7 +146,7 @@ function renderGuideArticle(
 /** The ids that the page uses outside the guide's text. */
 const PAGE_IDS = ['main', 'contents', 'attorney', 'related', 'history', 'sources', 'machines']
 
-/** Creates the function that returns a unique id for each heading inside a section, with a number if the anchor is taken. */
+/** Creates the function that returns a unique id for each heading inside a section. If its anchor is taken, the id ends in a number. */
 function createUniqueIds(sectionIds: readonly string[]) {
   const ids = new Set([...PAGE_IDS, ...sectionIds])
   return (heading: string): string => {

@@ -10,7 +10,7 @@ import {
 } from '@plainpath/pages'
 import { FORM_HEADERS, PAGE, preparePage } from './page.ts'
 
-const HEADERS = { ...FORM_HEADERS, ...LEAVE_HEADERS }
+const HELP_PAGE_HEADERS = { ...FORM_HEADERS, ...LEAVE_HEADERS }
 
 /**
  * Creates the routes for the help pages in English and Spanish: urgent phone lines, how to find a lawyer and, only in English, the
@@ -25,7 +25,7 @@ export function createHelpPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
       path: head.path,
       operationId,
       summary: head.title,
-      handle: () => ({ status: 200, headers: HEADERS, prepared }),
+      handle: () => ({ status: 200, headers: HELP_PAGE_HEADERS, prepared }),
     })
   }
   return [

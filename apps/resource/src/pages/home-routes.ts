@@ -70,7 +70,7 @@ export function createHomeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   return [homeRoute, markdownRoute]
 }
 
-/** Lists the links for agents, developer documentation first. Leaves out the policies, which the footer links to. */
+/** Lists the links for agents, developer documentation first. Leaves out the policies, to which the footer links. */
 const listLinksForAgents = (urls: ServiceUrls) => [
   ...listDocumentLinks(urls)
     .filter(({ rel }) => !['privacy-policy', 'terms-of-service'].includes(rel))

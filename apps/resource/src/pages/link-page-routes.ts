@@ -23,7 +23,7 @@ export const UNKNOWN_LINK: ClosedLink = {
 
 interface LinkPageSpec {
   readonly path: `/${string}`
-  /** The page's operation ID. The button's has the suffix `ByForm`. */
+  /** The operation ID of the page. The operation ID of its button has the suffix `ByForm`. */
   readonly operationId: string
   /** The page with the button. */
   readonly question: {
@@ -34,8 +34,8 @@ interface LinkPageSpec {
   }
   /** The page after the button was pressed. */
   readonly success: { readonly title: string; readonly text: string; readonly more?: Html }
-  /** Finds the page to show instead of the button if the link no longer works. If absent, only pressing the button reveals that. */
-  findClosed?(secretHash: Buffer): Promise<ClosedLink | undefined>
+  /** Finds the page to show if the link no longer works. Without this function, the person learns that only by pressing the button. */
+  findClosedLink?(secretHash: Buffer): Promise<ClosedLink | undefined>
   /**
    * Performs the action of the button.
    *
@@ -48,8 +48,8 @@ interface LinkPageSpec {
 const LinkInput = z.object({ link: LinkSecret.catch('') })
 
 /**
- * Creates the routes for a page that a mailed link opens, and for its button. Opening the page changes nothing, because mail
- * scanners open links, too.
+ * Creates the routes for a page that a mailed link opens, and for the button on it. Opening the page changes nothing, because mail
+ * scanners also open links.
  */
 export function createLinkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Route[] {
   const respond = <Status extends number>(status: Status, title: string, body: Html) =>
@@ -59,7 +59,8 @@ export function createLinkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Rou
     status === 404
       ? respond(404, content.title, renderLinkDonePage(content))
       : respond(410, content.title, renderLinkDonePage(content))
-  const findClosed = async (link: string) => (link === '' ? UNKNOWN_LINK : spec.findClosed?.(sha256(link)))
+  const findClosedLink = async (link: string) =>
+    link === '' ? UNKNOWN_LINK : spec.findClosedLink?.(sha256(link))
   const responses = { 200: z.string(), 404: z.string(), 410: z.string() }
   const pageRoute = defineRoute({
     ...PAGE,
@@ -69,7 +70,7 @@ export function createLinkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Rou
     request: { query: LinkInput },
     responses,
     async handle({ query: { link } }) {
-      const closedLink = await findClosed(link)
+      const closedLink = await findClosedLink(link)
       if (closedLink) return respondClosed(closedLink)
       return respond(200, spec.question.title, renderLinkPage({ ...spec.question, action: spec.path, link }))
     },
@@ -85,7 +86,7 @@ export function createLinkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Rou
     request: { body: LinkInput },
     responses,
     async handle({ body: { link } }) {
-      const closedLink = await findClosed(link)
+      const closedLink = await findClosedLink(link)
       if (closedLink) return respondClosed(closedLink)
       if (!(await spec.act(sha256(link)))) return respondClosed(UNKNOWN_LINK)
       return respond(200, spec.success.title, renderLinkDonePage(spec.success))

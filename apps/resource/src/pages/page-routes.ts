@@ -20,7 +20,7 @@ import { createScriptRoutes } from './script-routes.ts'
 import { createSearchRoute } from './search-route.ts'
 import { createWaitlistPageRoutes } from './waitlist-page-routes.ts'
 
-/** Creates the routes for images, scripts, the stylesheet, and all pages except `/contact` and those behind mailed links. */
+/** Creates the routes for images, scripts, the stylesheet, and all pages except `/contact` and the pages that mailed links open. */
 export function createPageRoutes(deps: {
   guides: { current(): GuideCatalog }
   lister: GuideLister

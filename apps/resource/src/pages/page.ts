@@ -20,12 +20,12 @@ export const PAGE = {
 export const PUBLIC_PAGE = { ...PAGE, cache: 'public' } as const
 
 /**
- * The headers of a page with a form that changes something. With a stricter policy, older browsers would not send the form's
- * origin, and the form would be refused.
+ * The headers of a page with a form that changes something. With a stricter referrer policy, older browsers would not send the
+ * origin of the form, and the form would be refused.
  */
 export const FORM_HEADERS: Record<string, string> = { 'referrer-policy': 'same-origin' }
 
-/** Creates the response for a page with a form that changes something, or for the page after that form. */
+/** Creates the response for a page with a form that changes something, or for the page that follows such a form. */
 export const createFormResponse = <Status extends number>(
   urls: ServiceUrls,
   status: Status,

@@ -4,8 +4,8 @@ import { renderProblemPage, renderProblemsPage } from '@plainpath/pages'
 import { z } from 'zod'
 import { PUBLIC_PAGE, preparePage, renderPageText } from './page.ts'
 
-const DEVELOPERS = { href: '/docs', text: 'For developers' }
-const ERRORS = { href: '/problems', text: 'Errors' }
+const DEVELOPERS_LINK = { href: '/docs', text: 'For developers' }
+const ERRORS_LINK = { href: '/problems', text: 'Errors' }
 
 /** Creates the routes for the error list, and for the page that each error's `type` refers to. */
 export function createProblemPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
@@ -14,7 +14,7 @@ export function createProblemPageRoutes({ urls }: { urls: ServiceUrls }): Route[
     description: 'Every error of the Plainpath API by its HTTP status, with a page on what to do next.',
     path: '/problems',
     place: 'developers',
-    breadcrumbs: [DEVELOPERS],
+    breadcrumbs: [DEVELOPERS_LINK],
     body: renderProblemsPage(PROBLEM_CODES.map((code) => ({ code, ...getProblemKind(code) }))),
   })
   const listRoute = defineRoute({
@@ -37,7 +37,7 @@ export function createProblemPageRoutes({ urls }: { urls: ServiceUrls }): Route[
         title,
         path: `/problems/${code}`,
         place: 'developers',
-        breadcrumbs: [DEVELOPERS, ERRORS],
+        breadcrumbs: [DEVELOPERS_LINK, ERRORS_LINK],
         body: renderProblemPage({ origin: urls.origin, code, ...kind, title }),
       })
       return { status: 200, text }

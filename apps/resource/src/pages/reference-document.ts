@@ -48,6 +48,7 @@ export interface LocatedOperation {
   readonly address: string
 }
 
+/** Lists the operations of a document, each with its method and address. */
 export const locateOperations = ({ paths, servers }: ApiDocument): LocatedOperation[] =>
   Object.entries(paths).flatMap(([path, pathItem]) =>
     METHODS.flatMap((method) => {
@@ -57,5 +58,6 @@ export const locateOperations = ({ paths, servers }: ApiDocument): LocatedOperat
     }),
   )
 
+/** Lists the scopes that a token needs for an operation. */
 export const listRequiredScopes = ({ security }: ApiOperation) =>
   security.flatMap((scheme) => scheme['oauth2'] ?? [])

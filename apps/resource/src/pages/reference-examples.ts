@@ -2,10 +2,10 @@ import { type LocatedOperation, listRequiredScopes } from './reference-document.
 
 /** An id as an earlier response would contain it. */
 const EXAMPLE_ID = '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10'
-const BEARER = '-H "Authorization: Bearer $token"'
-const FORM = 'application/x-www-form-urlencoded'
+const BEARER_OPTION = '-H "Authorization: Bearer $token"'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-/** The query parameters that an operation's form is filled in with, by operation ID. */
+/** The query parameters with which the form of an operation is filled in, by operation ID. */
 const EXAMPLE_QUERIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   listGuides: { q: 'work permit' },
 }
@@ -21,8 +21,8 @@ export function findAnonymousRead(
 }
 
 /**
- * Formats commands for a POSIX shell: one per example body, or one for an operation without a body. Each command is a list of
- * options, because a line may break between two options. The reader sets `$id`, `$secret` and `$token`.
+ * Formats commands for a POSIX shell: a command for each example body, or one command for an operation without a body. Each command
+ * is a list of options, because a line may break between two options. The reader sets `$id`, `$secret` and `$token`.
  */
 export function formatCurlCommands(
   { operation, method, address }: LocatedOperation,
@@ -34,15 +34,15 @@ export function formatCurlCommands(
   const firstOptions = [
     'curl -sS',
     ...(needsClient ? ['-u "$id:$secret"'] : []),
-    ...(needsToken ? [BEARER] : []),
+    ...(needsToken ? [BEARER_OPTION] : []),
   ]
-  const [body] = Object.entries(operation.requestBody?.content ?? {})
+  const [firstContent] = Object.entries(operation.requestBody?.content ?? {})
   // curl sends GET by default, and POST if there is a body.
-  const methodOption = method === (body ? 'POST' : 'GET') ? [] : [`-X ${method}`]
-  if (!body) return [[...firstOptions, ...methodOption, url]]
-  const [type, { examples = {} }] = body
+  const methodOption = method === (firstContent ? 'POST' : 'GET') ? [] : [`-X ${method}`]
+  if (!firstContent) return [[...firstOptions, ...methodOption, url]]
+  const [type, { examples = {} }] = firstContent
   const formatData =
-    type === FORM
+    type === FORM_TYPE
       ? formatFormData
       : (value: unknown) => [`-H 'Content-Type: ${type}'`, `-d ${quoteJson(value)}`]
   return Object.values(examples).map(({ value }) => [
@@ -53,6 +53,7 @@ export function formatCurlCommands(
   ])
 }
 
+/** Formats the fields of a form as options. An example token becomes the reader's `$token`. */
 const formatFormData = (value: unknown): string[] =>
   Object.entries(value as Record<string, string>).map(([name, text]) =>
     text.startsWith('ppt_') ? `-d "${name}=$token"` : `--data-urlencode ${quoteIfNeeded(`${name}=${text}`)}`,
@@ -60,7 +61,7 @@ const formatFormData = (value: unknown): string[] =>
 
 const quoteJson = (value: unknown) => quote(JSON.stringify(value))
 
-/** Quotes a text for a shell if it contains a character that may have a special meaning. */
+/** Quotes a string for a shell if it contains a character that may have a special meaning. */
 const quoteIfNeeded = (text: string) => (/^[\w.:/=@-]+$/.test(text) ? text : quote(text))
 
 const quote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`

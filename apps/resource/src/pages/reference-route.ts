@@ -24,7 +24,7 @@ import {
 import { findAnonymousRead, formatCurlCommands } from './reference-examples.ts'
 import { renderInline, renderMarkdown } from './render-markdown.ts'
 
-/** The search text in the first command. */
+/** The search text in the command that the page shows first. */
 const FIRST_SEARCH = 'lost green card'
 
 /** Creates the route for the API reference, which is rendered from the description at `/openapi.json`. */
@@ -87,7 +87,7 @@ ${renderMarkdown(linkOwnDocuments(description, urls))}
 ${groups.map(
   (group) => html`<h3>${group.name}</h3>
 <ul>
-${group.operations.map((entry) => html`<li><a href="#${entry.operation.operationId}"><code>${entry.method} ${getPath(entry)}</code> ${keepTogether(entry.operation.summary)}</a></li>\n`)}</ul>
+${group.operations.map((located) => html`<li><a href="#${located.operation.operationId}"><code>${located.method} ${getPath(located)}</code> ${keepTogether(located.operation.summary)}</a></li>\n`)}</ul>
 `,
 )}</nav>
 ${groups.map(

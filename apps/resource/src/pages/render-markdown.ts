@@ -3,7 +3,7 @@ import MarkdownIt, { type Token } from 'markdown-it'
 
 /** The additions that a page makes to the text. */
 export interface MarkdownOptions {
-  /** Returns a heading's `id`. Without this option, headings have none. */
+  /** Returns the `id` of a heading. Without this option, headings have no `id`. */
   readonly getHeadingId?: ((heading: string) => string) | undefined
   /** Renders the mark behind a paragraph that links to `#source-n`. Without this option, the link stays in the text. */
   readonly renderSourceMark?: ((number: number) => Html) | undefined
@@ -24,7 +24,7 @@ const isInLink = (precedingTokens: readonly Token[]): boolean =>
 
 const PHONE = /\b(1-\d{3}-\d{3}-\d{4})\b/
 
-/** Turns phone numbers into links. */
+/** Turns phone numbers into links. Splitting by `PHONE`, which has one group, returns a phone number at each odd index. */
 const linkPhones = (text: string): Html =>
   html`${text.split(PHONE).map((part, index) => (index % 2 === 1 ? html`<a class="tel" href="${`tel:${part}`}">${part}</a>` : keepTogether(part)))}`
 
@@ -65,19 +65,21 @@ const parseSourceNumber = (token: Token | undefined): number | undefined => {
   return number === undefined ? undefined : Number(number)
 }
 
-/** Finds the numbers of the sources that a text links to, in order. */
+/** Finds the numbers of the sources to which a text links, in order. */
 const findSourceNumbers = (text: Token | undefined): number[] =>
   (text?.children ?? []).flatMap((child) => parseSourceNumber(child) ?? [])
 
-/** Removes source links, each of which is three tokens, and trailing spaces. */
+/** Removes trailing spaces, and source links, which consist of three tokens each. */
 function removeSourceLinks(children: readonly Token[]): Token[] {
-  const remaining = children.filter((_, index) =>
+  const remainingChildren = children.filter((_, index) =>
     [index, index - 1, index - 2].every((position) => parseSourceNumber(children[position]) === undefined),
   )
-  const end = remaining.findLastIndex(({ type, content }) => type !== 'text' || content.trim() !== '')
-  const lastChild = remaining[end]
+  const lastIndex = remainingChildren.findLastIndex(
+    ({ type, content }) => type !== 'text' || content.trim() !== '',
+  )
+  const lastChild = remainingChildren[lastIndex]
   if (lastChild?.type === 'text') lastChild.content = lastChild.content.trimEnd()
-  return remaining.slice(0, end + 1)
+  return remainingChildren.slice(0, lastIndex + 1)
 }
 
 /** Renders Markdown without raw HTML and images. Only https links and links within our site become links. */

@@ -7,7 +7,7 @@ import { FormText, type GuidePagesDeps, PAGE, renderPageText } from './page.ts'
 const MAX_RESULTS = 10
 const MAX_NEAR_WORDS = 5
 
-/** Accepts any text: a long text is truncated, and an empty one is allowed. */
+/** Accepts any text, including an empty one. A long text is truncated. */
 const SearchQuery = z.object({
   q: FormText.transform((text) => text.trim().slice(0, MAX_SEARCH_CHARACTERS)),
 })
@@ -26,7 +26,7 @@ export function createSearchRoute({ guides, urls }: GuidePagesDeps): Route {
       const body = renderSearchPage({
         text: q,
         results: results.map(({ guide, ...match }) => ({ ...guide, ...match })),
-        near: results.length === 0 ? catalog.suggestWords(q, MAX_NEAR_WORDS) : [],
+        similarWords: results.length === 0 ? catalog.suggestWords(q, MAX_NEAR_WORDS) : [],
         guides: catalog.list().guides,
       })
       const page = {

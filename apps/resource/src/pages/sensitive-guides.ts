@@ -1,6 +1,6 @@
 /**
- * The guides on abuse, crime victims, detention and related subjects. Being seen with one can harm a person, so their pages have
- * the quick exit and a neutral title, and browsers must not store them.
+ * The guides on abuse, crime victims, detention and related subjects. A person may be harmed if somebody sees that they read such a
+ * guide. Therefore, its page has the quick exit and a neutral title, and browsers must not store the page.
  */
 const SENSITIVE_GUIDES: ReadonlySet<string> = new Set([
   'asylum-basics',

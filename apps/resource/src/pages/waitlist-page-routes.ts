@@ -44,12 +44,12 @@ export function createWaitlistPageRoutes(deps: { joinWaitlist: JoinWaitlist; url
     responses: { 200: z.string(), 201: z.string(), 400: z.string() },
     async handle({ body: { email, referredBySlug: typedSlug }, request }) {
       const referredBySlug = ReferralSlug.safeParse(typedSlug).data
-      const entry = JoinWaitlistRequest.safeParse({ email, referredBySlug })
-      if (!entry.success) {
+      const person = JoinWaitlistRequest.safeParse({ email, referredBySlug })
+      if (!person.success) {
         const form = renderWaitlistPage({ email, referredBySlug, mistake: describeMistake(email) })
         return respond(400, 'Error: Join the waitlist', form)
       }
-      const addition = await deps.joinWaitlist(entry.data, request)
+      const addition = await deps.joinWaitlist(person.data, request)
       if (!addition.ok) return respond(200, 'Already on the waitlist', renderAlreadyJoinedPage())
       const referralUrl = deps.urls.referral(addition.value.referralSlug)
       return respond(201, 'You are on the waitlist', renderJoinedPage({ referralUrl }))

@@ -3,28 +3,28 @@ import type { Log, Metrics } from '@plainpath/http'
 /** Erases a batch of rows that are past their retention. Returns the number of erased rows, which is 0 when none are left. */
 type Erase = (now: Date) => Promise<number>
 
-/** The job that enforces the retention until it is disposed of. */
+/** The recurring job that erases data past its retention, until it is disposed of. */
 export interface Retention extends AsyncDisposable {
-  /** Erases everything that is past its retention now, without checking the clock. */
+  /** Erases at once everything that is past its retention. Does not check the clock. */
   enforce(): Promise<void>
 }
 
 /** The label of this job in `retention_last_success_timestamp_seconds`. */
 const SWEEP_LABEL = 'links and messages'
 const INTERVAL_MS = 600_000
-/** A full batch has at least a thousand rows, so this many are enough even after hours of abuse. */
+/** A full batch has at least a thousand rows, so this many batches are enough even after hours of abuse. */
 const MAX_BATCHES = 1_000
 
 /**
- * Erases data that is past its retention (`docs/retention.md`) every ten minutes. Several instances may do so at the same time,
- * because every statement erases its rows atomically.
+ * Erases data that is past its retention (`docs/retention.md`), every ten minutes. Several instances may do this at the same time,
+ * because each statement erases its rows atomically.
  */
 export function startRetention(
   erasers: readonly Erase[],
   deps: {
     now: () => Date
     log: Log
-    /** Returns whether this machine's clock agrees with the database's. With a skewed clock, too much could be erased. */
+    /** Returns whether the clocks of this machine and the database agree. With a skewed clock, too much could be erased. */
     isClockSynchronised: () => Promise<boolean>
     metrics: Pick<Metrics, 'recordSweep'>
   },
@@ -33,14 +33,14 @@ export function startRetention(
     for (const erase of erasers) await eraseAll(erase, deps.now())
     deps.metrics.recordSweep(SWEEP_LABEL)
   }
-  async function enforceIfClockAgrees(): Promise<void> {
+  async function enforceIfClockIsSynchronised(): Promise<void> {
     if (await deps.isClockSynchronised()) await enforce()
     else deps.log.error('nothing was erased, because the clock is skewed')
   }
   deps.metrics.recordSweep(SWEEP_LABEL)
   let currentRun: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
-    currentRun = enforceIfClockAgrees().catch((error: unknown) =>
+    currentRun = enforceIfClockIsSynchronised().catch((error: unknown) =>
       deps.log.error('erasing stopped before everything due was erased', { error }),
     )
   }, INTERVAL_MS)

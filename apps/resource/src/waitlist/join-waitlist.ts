@@ -20,10 +20,9 @@ import type { WaitlistStore } from './waitlist-store.ts'
  * Adds a person to the waitlist, once per mailbox, and queues a mail to them. If the mailbox is already on the list but its mail
  * was dropped or failed permanently, queues the mail again with new links.
  *
- * @returns the slug of the new entry. If the mailbox is already on the list, returns only the error `already-joined`, and nothing
- *   about its entry
- * @throws {Problem} 429 after too many requests for this mailbox, or when too many mails wait. Also rethrows store errors: the
- *   entry may then be stored or not, and joining again is safe
+ * @returns the slug of the new entry; or the error `already-joined`, which says nothing else about the entry of the mailbox
+ * @throws {Problem} 429 after too many requests for this mailbox, or when too many mails wait. Also rethrows store errors. After a
+ *   store error, the entry may have been stored, and joining again is safe
  */
 export type JoinWaitlist = (
   /** `referredBySlug` may be any text. It is ignored unless it is the slug of an entry. */
@@ -54,7 +53,7 @@ export const createJoinWaitlist =
         sender: request.network(),
       },
     })
-    const added = await deps.waitlist.add({
+    const addition = await deps.waitlist.add({
       id: randomUUID(),
       email,
       referralSlug,
@@ -62,18 +61,18 @@ export const createJoinWaitlist =
       joinedAt: deps.now(),
       ...composeMailAndLinks(referralSlug),
     })
-    if (added.ok) return ok({ referralSlug })
+    if (addition.ok) return ok({ referralSlug })
     const unsentSlug = await deps.waitlist.findSlugOfUnsentMail(mailbox)
     if (unsentSlug !== undefined) await deps.waitlist.requeueMail(composeMailAndLinks(unsentSlug), deps.now())
-    return added
+    return addition
   }
 
 /** Creates the function that the route and the MCP tool call to add a person to the waitlist. It resolves to the response body. */
 export function createJoinByApi(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }) {
   return async (...[person, request]: Parameters<JoinWaitlist>) => {
-    const result = await deps.joinWaitlist(person, request)
-    if (!result.ok) return { status: 'already_joined' } as const
-    const { referralSlug } = result.value
+    const addition = await deps.joinWaitlist(person, request)
+    if (!addition.ok) return { status: 'already_joined' } as const
+    const { referralSlug } = addition.value
     return { status: 'joined', referralSlug, referralUrl: deps.urls.referral(referralSlug) } as const
   }
 }

@@ -13,7 +13,7 @@ const Statistics = z.object({
   credited: Count,
 })
 
-/** Counts all entries. It decrypts nothing, so it needs no key. */
+/** Counts all entries. Decrypts nothing, so it needs no key. */
 export async function countEntries(db: Database): Promise<z.infer<typeof Statistics>> {
   const { rows } = await db.query(
     `select count(*) as entries, count(confirmed_at) as confirmed, count(referred_by) as referred,
@@ -39,7 +39,7 @@ const Referrer = z.object({ referrer: z.uuid(), referred: Count, credited: Count
 const STATISTICS_WEEKS = 12
 const STATISTICS_REFERRERS = 10
 
-/** Counts the entries that joined in each of the last 12 weeks, including this one, oldest first. Weeks begin on Monday (UTC). */
+/** Counts the entries that joined in each of the last 12 weeks, including this week, oldest first. Weeks begin on Monday (UTC). */
 export async function countEntriesByWeek(db: Database, now: Date): Promise<z.infer<typeof Week>[]> {
   const { rows } = await db.query(
     `select to_char(week, 'YYYY-MM-DD') as week, count(id) as joined, count(confirmed_at) as confirmed
@@ -53,7 +53,7 @@ export async function countEntriesByWeek(db: Database, now: Date): Promise<z.inf
   return z.array(Week).parse(rows)
 }
 
-/** Lists the ten entries that referred the most others. */
+/** Lists the ten entries that referred the most other entries. */
 export async function listReferrers(db: Database): Promise<z.infer<typeof Referrer>[]> {
   const { rows } = await db.query(
     `select referred_by as referrer, count(*) as referred, count(confirmed_at) as credited
@@ -74,6 +74,7 @@ export async function listEntries(db: Database, limit: number): Promise<ListedEn
 }
 
 const SealedEntry = ListedEntryRow.extend({ referralSlug: z.string(), email_sealed: z.instanceof(Buffer) })
+/** The number of entries that are read at a time. */
 const PAGE_SIZE = 500
 
 /** Yields every entry with its address, ordered by id. First records the export in the audit. */
@@ -102,7 +103,7 @@ export async function* exportEntries(
   }
 }
 
-/** Deletes a mailbox's entry and links, and records this in the audit. Returns the entry's id; undefined if there is no entry. */
+/** Deletes the entry and the links of a mailbox. Records this in the audit. Returns the id of the entry; undefined without an entry. */
 export const forgetEntry = (
   db: Pool,
   {

@@ -17,8 +17,10 @@ export function createWaitlistRoutes(deps: {
     ...operations.joinWaitlist,
     limits: LIMITS.waitlist,
     async handle({ body, request }) {
-      const result = await joinByApi(body, request)
-      return result.status === 'joined' ? { status: 201, body: result } : { status: 200, body: result }
+      const responseBody = await joinByApi(body, request)
+      return responseBody.status === 'joined'
+        ? { status: 201, body: responseBody }
+        : { status: 200, body: responseBody }
     },
   })
   /**

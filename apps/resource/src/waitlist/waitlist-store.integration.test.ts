@@ -60,7 +60,7 @@ const newEntry = (email: string, change: Partial<NewWaitlistEntry> = {}): NewWai
 const ADDED = { ok: true, value: undefined }
 const ALREADY_JOINED = { ok: false, error: 'already-joined' }
 
-test('adds a mailbox once, in any spelling', async () => {
+test('adds a mailbox only once, however its address is spelled', async () => {
   await using store = await openStore()
   expect(await store.add(newEntry('Ana@example.org'))).toEqual(ADDED)
   expect(await store.add(newEntry('ANA@example.org'))).toEqual(ALREADY_JOINED)
@@ -69,7 +69,7 @@ test('adds a mailbox once, in any spelling', async () => {
 
 test('adds exactly one of many simultaneous entries for one mailbox', async () => {
   await using store = await openStore()
-  // The pool queues this many requests even while no query completes. Of more, it could refuse some on a busy machine.
+  // The pool queues 25 requests even while no query completes. On a busy machine, it could refuse some of a larger number.
   const results = await Promise.all(Array.from({ length: 25 }, () => store.add(newEntry('ana@example.org'))))
   expect(results.filter(({ ok }) => ok)).toHaveLength(1)
   expect((await store.countEntries()).entries).toBe(1)
@@ -115,13 +115,13 @@ test('confirms and removes an entry only by its own links, and credits its refer
 
 test('adds a new entry for a removed mailbox, whose old links and slug no longer work', async () => {
   await using store = await openStore()
-  const before = newEntry('ana@example.org')
-  await store.add(before)
-  await store.remove(before.removeLink.secretHash)
+  const removedEntry = newEntry('ana@example.org')
+  await store.add(removedEntry)
+  await store.remove(removedEntry.removeLink.secretHash)
   expect(await store.add(newEntry('ana@example.org'))).toEqual(ADDED)
-  expect(await store.confirm(before.confirmLink.secretHash, before.joinedAt)).toBe(false)
-  expect(await store.remove(before.removeLink.secretHash)).toBe(false)
-  await store.add(newEntry('ben@example.org', { referredBySlug: before.referralSlug }))
+  expect(await store.confirm(removedEntry.confirmLink.secretHash, removedEntry.joinedAt)).toBe(false)
+  expect(await store.remove(removedEntry.removeLink.secretHash)).toBe(false)
+  await store.add(newEntry('ben@example.org', { referredBySlug: removedEntry.referralSlug }))
   expect(await store.countEntries()).toMatchObject({ entries: 2, referred: 0 })
 })
 
@@ -135,20 +135,20 @@ test('keeps a removal link for 7 days, and removes only a mailbox on the list', 
     await store.requestRemoval({ canonicalEmail, link, mail, requestedAt })
     return link
   }
-  const listed = await requestRemoval('ana@example.org')
-  const unlisted = await requestRemoval('ben@example.org')
-  expect(await store.hasEntryForLink(listed.id)).toBe(true)
-  expect(await store.hasEntryForLink(unlisted.id)).toBe(false)
-  expect(await store.remove(unlisted.secretHash)).toBe(false)
+  const listedLink = await requestRemoval('ana@example.org')
+  const unlistedLink = await requestRemoval('ben@example.org')
+  expect(await store.hasEntryForLink(listedLink.id)).toBe(true)
+  expect(await store.hasEntryForLink(unlistedLink.id)).toBe(false)
+  expect(await store.remove(unlistedLink.secretHash)).toBe(false)
   await store.eraseOldLinks(new Date('2026-11-27T11:59:59Z'))
-  expect(await store.hasEntryForLink(listed.id)).toBe(true)
+  expect(await store.hasEntryForLink(listedLink.id)).toBe(true)
   await store.eraseOldLinks(new Date('2026-11-27T12:00:00Z'))
-  expect(await store.hasEntryForLink(listed.id)).toBe(false)
-  expect(await store.remove(listed.secretHash)).toBe(false)
+  expect(await store.hasEntryForLink(listedLink.id)).toBe(false)
+  expect(await store.remove(listedLink.secretHash)).toBe(false)
   expect((await store.countEntries()).entries).toBe(1)
 })
 
-test('encrypts an address as typed, so that it can be decrypted only in its own row', async () => {
+test('encrypts the address as it was typed, and decrypts it only in its own row', async () => {
   await using store = await openStore()
   const entry = newEntry('Ana+Tag@B\u00fccher.example')
   await store.add(entry)

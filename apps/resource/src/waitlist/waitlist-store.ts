@@ -101,9 +101,9 @@ export interface WaitlistStore {
   remove(secretHash: Buffer): Promise<boolean>
   /** Restarts the lifetime of a removal link at `now`, because its mail is sent late. */
   renewForgetLink(linkId: string, now: Date): Promise<void>
-  /** Returns whether the entry of a link is on the list. */
+  /** Returns whether the mailbox of a link is on the list. */
   hasEntryForLink(linkId: string): Promise<boolean>
-  /** Deletes a batch of removal links that are at least 7 days old, and returns the number of deleted links. */
+  /** Deletes up to 1,000 removal links that are at least 7 days old, and returns the number of deleted links. */
   eraseOldLinks(now: Date): Promise<number>
 }
 
@@ -178,7 +178,7 @@ export function createWaitlistStore(deps: {
            values ($1, $2, 'forget', $3, $4)`,
           [link.id, link.secretHash, hashMailbox(canonicalEmail), requestedAt],
         )
-        const forgetMail = { kind: WAITLIST_MAIL.forget, about: link.id, askedFor: true, ...mail }
+        const forgetMail = { kind: WAITLIST_MAIL.forget, about: link.id, isRequestedByPerson: true, ...mail }
         await mails.add(tx, forgetMail, requestedAt)
       }),
 

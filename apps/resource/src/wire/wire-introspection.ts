@@ -15,7 +15,7 @@ const MAX_CACHE_AGE_MS = 30_000
 /** Enough for about 10,000 introspections (estimated by `estimateEntryBytes`). */
 const MAX_CACHED_BYTES = 10_000_000
 
-/** Creates the introspection cache. It stays unused until `followRevocations` has subscribed it. */
+/** Creates the subscriber to revocations, which holds the introspection cache. It caches nothing until `followRevocations` has subscribed it. */
 export const createSubscriber = ({ intervals }: RevocationOptions): RevocationSubscriber =>
   createRevocationSubscriber({
     name: randomUUID(),

@@ -13,7 +13,7 @@ export interface Clause {
 export interface Place {
   readonly clause: number
   readonly sentence: number
-  /** The number of words up to this one. The beginning of a clause counts as `WORDS_BETWEEN_CLAUSES` more words. */
+  /** The number of words up to and including this token. The beginning of a clause counts as `WORDS_BETWEEN_CLAUSES` more words. */
   readonly position: number
 }
 

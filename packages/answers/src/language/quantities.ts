@@ -216,6 +216,7 @@ function readDate(words: readonly string[], index: number, today: Date, add: Add
     add('ago', UNIT_DAYS.get(nextWord) ?? 0, index, index + 2)
   else if (/^(?:next|this)$/.test(word) && UNIT_DAYS.has(nextWord))
     add('in', (UNIT_DAYS.get(nextWord) ?? 0) * (word === 'next' ? 1 : 0.5), index, index + 2)
+  // On average, the last day of that name was four days ago.
   else if (/^(?:last|past)$/.test(word) && WEEKDAYS.includes(nextWord)) add('ago', 4, index, index + 2)
   else if (WEEKDAYS.includes(word)) {
     const daysAhead = (WEEKDAYS.indexOf(word) - today.getUTCDay() + 7) % 7

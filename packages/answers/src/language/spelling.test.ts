@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSpelling } from './spelling.ts'
+import { createOneMistakeCorrector } from './spelling.ts'
 
 test.each([
   ['pettition', 'petition'],
@@ -11,6 +11,9 @@ test.each([
   ['perm', 'perm'],
   ['zzzzzz', 'zzzzzz'],
 ])('corrects %s to %s', (word, corrected) => {
-  const correctSpelling = createSpelling(['petition', 'partition', 'status', 'states', 'permit'], new Set())
+  const correctSpelling = createOneMistakeCorrector(
+    ['petition', 'partition', 'status', 'states', 'permit'],
+    new Set(),
+  )
   expect(correctSpelling(word)).toBe(corrected)
 })

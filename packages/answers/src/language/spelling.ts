@@ -1,4 +1,4 @@
-import type { Spelling } from './tokens.ts'
+import type { CorrectSpelling } from './tokens.ts'
 
 const MIN_LENGTH = 5
 
@@ -9,18 +9,21 @@ const MIN_LENGTH = 5
  * @param vocabulary the possible corrections
  * @param otherWords further correct words. They stay unchanged, and no word is corrected to them.
  */
-export function createSpelling(vocabulary: Iterable<string>, otherWords: ReadonlySet<string>): Spelling {
+export function createOneMistakeCorrector(
+  vocabulary: Iterable<string>,
+  otherWords: ReadonlySet<string>,
+): CorrectSpelling {
   const corrections = new Set(vocabulary)
   /**
-   * The corrections by each text that `listDeletions` returns for them: mostly one, otherwise several with spaces between. Arrays
-   * would take 5 MB more.
+   * Maps each string that `listDeletions` returns for a correction to that correction. If several corrections have the string, the
+   * value joins them with spaces, because arrays would take 5 MB more.
    */
   const byDeletion = new Map<string, string>()
   for (const word of corrections) {
     if (word.length < MIN_LENGTH || /\d/.test(word)) continue
     for (const deletion of listDeletions(word)) {
-      const others = byDeletion.get(deletion)
-      byDeletion.set(deletion, others === undefined ? word : `${others} ${word}`)
+      const otherCorrections = byDeletion.get(deletion)
+      byDeletion.set(deletion, otherCorrections === undefined ? word : `${otherCorrections} ${word}`)
     }
   }
   return (word) => {

@@ -14,9 +14,9 @@ export interface Token {
 }
 
 /** Corrects a misspelled word; returns any other word unchanged. */
-export type Spelling = (word: string) => string
+export type CorrectSpelling = (word: string) => string
 
-const keepSpelling: Spelling = (word) => word
+const keepSpelling: CorrectSpelling = (word) => word
 
 // The alternatives match `2026-11-23` | `11/23` | `I-751` and `h1b` | `4` | `don't` | any sign. Each reads a character once.
 const QUESTION_PART =
@@ -46,7 +46,10 @@ const SUBJECTS = new Set(
 )
 
 /** Splits a question into words. Takes time linear in the question's length. */
-export function readTokens(question: string, spelling: Spelling = keepSpelling): readonly Token[] {
+export function readTokens(
+  question: string,
+  correctSpelling: CorrectSpelling = keepSpelling,
+): readonly Token[] {
   const tokens: Token[] = []
   const wordsByText = new Map<string, readonly Pick<Token, 'word' | 'keys'>[]>()
   let pendingBreak: 0 | 1 | 2 = 0
@@ -58,7 +61,7 @@ export function readTokens(question: string, spelling: Spelling = keepSpelling):
     if (/[\p{L}\p{N}]/u.test(raw)) {
       const words =
         wordsByText.get(raw) ??
-        normalizeWords(raw, spelling).map((word) => ({ word, keys: listPatternKeys(word) }))
+        normalizeWords(raw, correctSpelling).map((word) => ({ word, keys: listPatternKeys(word) }))
       wordsByText.set(raw, words)
       for (const word of words) {
         tokens.push({ ...word, start, end, breakBefore: pendingBreak })
@@ -78,14 +81,14 @@ function findBreakBefore(tokens: readonly Token[], index: number): 0 | 1 | 2 {
   return JOINING_WORDS.has(word) && SUBJECTS.has(tokens[index + 1]?.word ?? '') ? 1 : 0
 }
 
-function normalizeWords(raw: string, spelling: Spelling): readonly string[] {
+function normalizeWords(raw: string, correctSpelling: CorrectSpelling): readonly string[] {
   if (/^\d+[-/]\d/.test(raw)) return [raw]
   const plain = raw
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/['’´`-]/g, '')
-  const word = EVERYDAY_WORDS.has(plain) ? plain : spelling(plain)
+  const word = EVERYDAY_WORDS.has(plain) ? plain : correctSpelling(plain)
   return (EVERYDAY_WORDS.get(word) ?? word).split(' ')
 }
 

@@ -29,7 +29,7 @@ const ScopeFile = z.strictObject({
   ),
 })
 
-/** A file with more phrases for groups, more rules, and phrases that exempt questions from a rule of any file. */
+/** A file in `scope`: more phrases for groups, more rules, and phrases that exempt questions from a rule of any file. */
 const ScopePart = z.strictObject({
   groups: ScopeFile.shape.groups.default({}),
   rules: ScopeFile.shape.rules.default([]),

@@ -5,7 +5,7 @@ interface AskMatch {
   /** The share of the ask's information that is in the question, from 0 to 1. */
   readonly share: number
   /** True if the section answers the ask; false if the ask is only near the section's subject. */
-  readonly answered: boolean
+  readonly isAnswered: boolean
 }
 
 export interface AskIndex {
@@ -15,7 +15,7 @@ export interface AskIndex {
 
 interface IndexedAsk {
   readonly section: string
-  readonly answered: boolean
+  readonly isAnswered: boolean
   readonly terms: ReadonlySet<string>
 }
 
@@ -40,25 +40,25 @@ export function createAskIndex(asks: readonly IndexedAsk[], getWeight: (term: st
   return {
     match(terms) {
       const sharedWeights = new Float64Array(asks.length)
-      const found: number[] = []
+      const matchingIndexes: number[] = []
       for (const term of new Set(terms)) {
         const posting = postings.get(term)
         if (posting === undefined) continue
         for (const index of posting.asks) {
           const sharedWeight = sharedWeights[index] ?? 0
-          if (sharedWeight === 0) found.push(index)
+          if (sharedWeight === 0) matchingIndexes.push(index)
           sharedWeights[index] = sharedWeight + posting.weight
         }
       }
       const bestMatches = new Map<string, AskMatch>()
-      for (const index of found) {
-        const { section, answered } = asks[index] ?? { section: '', answered: false }
+      for (const index of matchingIndexes) {
+        const { section, isAnswered } = asks[index] ?? { section: '', isAnswered: false }
         const sharedWeight = sharedWeights[index] ?? 0
         const askWeight = askWeights[index] ?? 1
         const score = sharedWeight / Math.sqrt(askWeight)
         const bestMatch = bestMatches.get(section)
         if (bestMatch === undefined || score > bestMatch.score)
-          bestMatches.set(section, { score, share: sharedWeight / askWeight, answered })
+          bestMatches.set(section, { score, share: sharedWeight / askWeight, isAnswered })
       }
       return bestMatches
     },

@@ -1,4 +1,4 @@
-import { byteBoundOptions } from '@plainpath/domain'
+import { createByteBoundOptions } from '@plainpath/domain'
 import {
   createTextSearch,
   type GuideAsks,
@@ -16,7 +16,7 @@ import {
   toSearchTerms,
 } from '@plainpath/guides'
 import { LRUCache } from 'lru-cache'
-import { createSpelling } from '../language/spelling.ts'
+import { createOneMistakeCorrector } from '../language/spelling.ts'
 import { createAskIndex } from './ask-index.ts'
 import { removeDenials } from './denials.ts'
 import { findGuideWords } from './everyday-names.ts'
@@ -66,9 +66,9 @@ export interface SectionIndex {
   /**
    * Finds the sections that match a question.
    *
-   * @param likely the result of the models; without it, only words count
+   * @param likelySubjects what the question is about according to the models; without it, only words count
    */
-  find(question: string, likely?: LikelySubjects): SectionReading
+  find(question: string, likelySubjects?: LikelySubjects): SectionReading
   /** Returns whether guides or asks use a lower-case word. */
   isKnownWord(word: string): boolean
   /**
@@ -95,10 +95,10 @@ const OTHER_SUBJECT_FACTOR = 0.8
 const INTRO_FACTOR = 0.7
 const MAX_WORDS = 200
 
-/** Twice the memory of the terms of all guides (estimated by `byteBoundOptions`). */
+/** Twice the memory of the terms of all guides (estimated by `createByteBoundOptions`). */
 const MAX_TERMS_BYTES = 8_000_000
 /** Caches the terms of texts, because most texts do not change when a guide or a switch changes. */
-const termsByText = new LRUCache<string, readonly string[]>(byteBoundOptions(MAX_TERMS_BYTES))
+const termsByText = new LRUCache<string, readonly string[]>(createByteBoundOptions(MAX_TERMS_BYTES))
 
 const parseTerms = (text: string) => toSearchTerms(splitWords(text))
 
@@ -124,7 +124,7 @@ export function createSectionIndex(
   }[] = []
   const guideTexts: SearchableText<keyof typeof GUIDE_FIELD_WEIGHTS>[] = []
   const vocabulary: string[] = [...SYNONYM_WORDS]
-  const indexedAsks: { section: string; answered: boolean; terms: ReadonlySet<string> }[] = []
+  const indexedAsks: { section: string; isAnswered: boolean; terms: ReadonlySet<string> }[] = []
   const sectionCounts = new Map<string, number>()
   /** The section ids by `guide#anchor` of their level-3 headings. */
   const sectionIdsByHeading = new Map<string, string>()
@@ -160,7 +160,7 @@ export function createSectionIndex(
       for (const ask of asks)
         indexedAsks.push({
           section: section.id,
-          answered: !nearAsks.includes(ask),
+          isAnswered: !nearAsks.includes(ask),
           terms: new Set(parseCachedTerms(ask)),
         })
     }
@@ -183,13 +183,13 @@ export function createSectionIndex(
   const findExcludedGuides = createPhraseFinder(
     guideAskFiles.flatMap((asks) => asks.notFor.map((phrase) => [phrase, asks.guide] as const)),
   )
-  const correctSpelling = createSpelling(vocabulary, new Set())
+  const correctSpelling = createOneMistakeCorrector(vocabulary, new Set())
   const knownWords = new Set(vocabulary)
   return {
     isKnownWord: (word) => knownWords.has(word),
     get: (id) => sections.get(id) ?? sections.get(sectionIdsByHeading.get(id) ?? ''),
-    find(question, likely) {
-      const maxSimilarity = Math.max(0, ...(likely?.sections.values() ?? []))
+    find(question, likelySubjects) {
+      const maxSimilarity = Math.max(0, ...(likelySubjects?.sections.values() ?? []))
       const words = splitWords(removeDenials(question)).slice(0, MAX_WORDS).map(correctSpelling)
       const stems = words.map(stemWord)
       const questionTerms = toQuestionTerms(words)
@@ -206,7 +206,7 @@ export function createSectionIndex(
       const hits = findSections(queryTerms).map(({ index, score }): SectionHit => {
         const section = searchedSections[index]?.section
         if (section === undefined) throw new Error(`no section ${index}`)
-        const relativeSimilarity = (likely?.sections.get(section.modelId) ?? 0) / (maxSimilarity || 1)
+        const relativeSimilarity = (likelySubjects?.sections.get(section.modelId) ?? 0) / (maxSimilarity || 1)
         const ask = askMatches.get(section.id)
         const scoreParts = {
           section: score / termCount,
@@ -223,12 +223,12 @@ export function createSectionIndex(
           score:
             weightedSum *
             (typeMatches ? 1 + WEIGHTS.type : 1) *
-            (1 + LIKELY_GUIDE_GAIN * (likely?.guides.get(section.guide) ?? 0)) *
+            (1 + LIKELY_GUIDE_GAIN * (likelySubjects?.guides.get(section.guide) ?? 0)) *
             (1 + LIKELY_SECTION_GAIN * relativeSimilarity ** 2) *
             (excludedGuides.has(section.guide) ? OTHER_SUBJECT_FACTOR : 1) *
             (section.key === INTRO ? INTRO_FACTOR : 1),
           scoreParts,
-          answersAsk: ask?.answered ?? false,
+          answersAsk: ask?.isAnswered ?? false,
           askShare: ask?.share ?? 0,
           typeMatches,
         }

@@ -74,10 +74,10 @@ const weightsByFeature = new Map<string, number[]>()
 for (const [index, id] of sectionIds.entries()) {
   const centroid = [...(centroids.get(id) ?? [])]
   const length = Math.hypot(...centroid.map(([, weight]) => weight)) || 1
-  const strongest = centroid
+  const strongestFeatures = centroid
     .toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
     .slice(0, MAX_FEATURES_PER_SECTION)
-  for (const [name, weight] of strongest) {
+  for (const [name, weight] of strongestFeatures) {
     const rounded = Math.round((weight / length) * THOUSANDTHS)
     if (rounded === 0) continue
     const weights = weightsByFeature.get(name) ?? []

@@ -1,6 +1,6 @@
 import { loadGuides } from '@plainpath/guides'
-import { createSpelling } from '../language/spelling.ts'
-import type { Spelling } from '../language/tokens.ts'
+import { createOneMistakeCorrector } from '../language/spelling.ts'
+import type { CorrectSpelling } from '../language/tokens.ts'
 import { createPhraseTable, type PhraseTable } from './phrase-table.ts'
 import { type GeneralDefuser, loadSharedWords } from './shared-words.ts'
 import type { TriggerFile } from './trigger-file.ts'
@@ -26,18 +26,22 @@ export interface CompiledEvent {
 
 export interface CompiledDefuser {
   readonly id: string
+  /** The symbol of the words that defuse an event. */
   readonly words: number
   readonly within: GeneralDefuser['within']
+  /** The symbol of the words that disable the defuser. */
   readonly unless?: number
-  /** The score that remains. */
+  /** The score that remains to a defused event. */
   readonly leaves: number
 }
 
 export interface CompiledTriggers {
   readonly table: PhraseTable
-  readonly spelling: Spelling
+  readonly correctSpelling: CorrectSpelling
   readonly events: readonly CompiledEvent[]
+  /** The symbol of the phrases that negate the words after them. */
   readonly negators: number
+  /** The symbol of the phrases whose words do not negate, although they contain a negator. */
   readonly notNegators: number
 }
 
@@ -53,11 +57,11 @@ const compiledByList = new WeakMap<readonly TriggerFile[], CompiledTriggers>()
  * @throws {Error} if an expression is invalid
  */
 export function compileTriggers(triggers: readonly TriggerFile[]): CompiledTriggers {
-  const cached = compiledByList.get(triggers)
-  if (cached) return cached
-  const result = compile(triggers)
-  compiledByList.set(triggers, result)
-  return result
+  const cachedTriggers = compiledByList.get(triggers)
+  if (cachedTriggers) return cachedTriggers
+  const compiledTriggers = compile(triggers)
+  compiledByList.set(triggers, compiledTriggers)
+  return compiledTriggers
 }
 
 function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
@@ -117,8 +121,14 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
       defusers: [],
     })),
   ])
-  const spelling = createSpelling(table.vocabulary, listGuideWords())
-  return { table, spelling, events, negators: getSymbol(NEGATORS), notNegators: getSymbol(NOT_NEGATORS) }
+  const correctSpelling = createOneMistakeCorrector(table.vocabulary, listGuideWords())
+  return {
+    table,
+    correctSpelling,
+    events,
+    negators: getSymbol(NEGATORS),
+    notNegators: getSymbol(NOT_NEGATORS),
+  }
 }
 
 /** Lists the words of the guides, which are correct even if no pattern uses them. */

@@ -32,7 +32,7 @@ test('reads any text with the same result twice, and quotes only the person’s 
         for (const clause of clauses) expect(reading.clauses[clause]).toBeDefined()
       }
       for (const { text, start, end } of reading.clauses) expect(text).toHaveLength(end - start)
-      const checks = reading.weak.map(({ trigger }) => trigger)
+      const checks = reading.suggestedChecks.map(({ trigger }) => trigger)
       expect(new Set([...checks, ...reading.matches.map(({ trigger }) => trigger)]).size).toBe(
         checks.length + reading.matches.length,
       )
@@ -47,7 +47,7 @@ test.for([
 ] as const)('does not repeat the numbers in: %s', ([question, trigger]) => {
   const reading = read(question)
   expect(reading.matches.map((match) => match.trigger)).toContain(trigger)
-  const signs = reading.weak.map(({ patterns }) => patterns)
+  const signs = reading.suggestedChecks.map(({ patterns }) => patterns)
   expect(JSON.stringify([reading.matches, signs])).not.toMatch(/\d{3}/)
 })
 
@@ -100,7 +100,7 @@ test('recognises a stated danger', () => {
 })
 
 test('suggests a check for a trigger that is likely but not certain', () => {
-  const { matches, weak } = read('What if somebody is arrested while the form is pending?')
+  const { matches, suggestedChecks } = read('What if somebody is arrested while the form is pending?')
   expect(matches).toEqual([])
-  expect(weak[0]?.trigger).toBe('criminal-history')
+  expect(suggestedChecks[0]?.trigger).toBe('criminal-history')
 })

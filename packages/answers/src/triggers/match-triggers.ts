@@ -35,7 +35,7 @@ export interface TriggerReading {
   /** The stated triggers, in the order of their precedence. */
   readonly matches: readonly TriggerMatch[]
   /** The likeliest first. */
-  readonly weak: readonly SuggestedCheck[]
+  readonly suggestedChecks: readonly SuggestedCheck[]
   readonly clauses: readonly Clause[]
   /** The guides and sections that the question is likely about. */
   readonly likelySubjects: LikelySubjects
@@ -97,7 +97,7 @@ export function readTriggers(
   const isHandOff = hasEvidenceForHandOff(triggers, statedEvents, likelyTriggers, classification.otherSubject)
   const minProbabilityAlone = Math.min(MIN_PROBABILITY_ALONE, likelyTriggers[0]?.probability ?? 0)
   const matches: TriggerMatch[] = []
-  const weak: SuggestedCheck[] = []
+  const suggestedChecks: SuggestedCheck[] = []
   for (const { id, urgency } of triggers) {
     const events = statedEvents.get(id)
     const guess = likelyTriggers.find(({ trigger }) => trigger === id)
@@ -109,13 +109,13 @@ export function readTriggers(
       matches.push(buildGuessedMatch(guess, reading))
     else {
       const check = buildCheck(id, events ?? signs.get(id), guess)
-      if (check.score >= MIN_CHECK_SCORE) weak.push(check)
+      if (check.score >= MIN_CHECK_SCORE) suggestedChecks.push(check)
     }
   }
   const dangerIds = new Set(triggers.filter(({ danger }) => danger).map(({ id }) => id))
   return {
     matches,
-    weak: weak.toSorted((a, b) => b.score - a.score),
+    suggestedChecks: suggestedChecks.toSorted((a, b) => b.score - a.score),
     clauses: splitClauses(reading.text, reading.tokens, reading.places),
     likelySubjects: {
       guides: classification.guides,
@@ -169,7 +169,7 @@ const sumProbabilities = (triggers: readonly LikelyTrigger[]): number =>
 /** Reads the words, quantities and phrases of a question. Replaces long numbers with `#` first. */
 export function parseQuestion(question: string, compiled: CompiledTriggers, today: Date): Reading {
   const text = question.replace(LONG_NUMBER, (digits) => '#'.repeat(digits.length))
-  const tokens = readTokens(text, compiled.spelling)
+  const tokens = readTokens(text, compiled.correctSpelling)
   const quantities = readQuantities(tokens, today)
   const hits = findPhrases(compiled.table, tokens, quantities)
   return { compiled, text, tokens, quantities, places: locateTokens(tokens), hits }

@@ -1,5 +1,5 @@
 /**
- * The parsed expression of a slot. `README.md` describes the notation:
+ * The parsed expression of a slot. `packages/guides/triggers/README.md` describes the notation:
  *
  * - `court`: that word. `arrest*`: words that begin so. `take~`: any form of a verb or noun.
  * - `{family}`: a class of the lexicon. `a|b c`: one of these. `(a|b) c`: the same inside a phrase. `word?`: optional.
@@ -46,13 +46,13 @@ export function parseExpression(text: string): Expression {
 function readAlternatives(parts: readonly RegExpExecArray[], start: number): [Expression, number] {
   /** The sequences of the current alternative. Each optional part doubles them. */
   let sequences: Sequence[] = [[]]
-  const finished: Sequence[] = []
+  const finishedSequences: Sequence[] = []
   let index = start
   for (; index < parts.length; index += 1) {
     const { word, name, gap, of, least, unit, dash, most, unit2, sign } = parts[index]?.groups ?? {}
     if (sign === ')') break
     if (sign === '|') {
-      finished.push(...sequences)
+      finishedSequences.push(...sequences)
       sequences = [[]]
       continue
     }
@@ -76,7 +76,7 @@ function readAlternatives(parts: readonly RegExpExecArray[], start: number): [Ex
     const extendedSequences = sequences.map((sequence) => [...sequence, atom])
     sequences = isOptional ? [...sequences, ...extendedSequences] : extendedSequences
   }
-  finished.push(...sequences)
-  if (finished.some((sequence) => sequence.length === 0)) throw new Error('an alternative is empty')
-  return [finished, index]
+  finishedSequences.push(...sequences)
+  if (finishedSequences.some((sequence) => sequence.length === 0)) throw new Error('an alternative is empty')
+  return [finishedSequences, index]
 }

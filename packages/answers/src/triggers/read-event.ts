@@ -152,7 +152,7 @@ function isNegated(
   return false
 }
 
-const NO = new Set(['no', 'none', 'never', 'nothing'])
+const NEGATIVE_ANSWERS = new Set(['no', 'none', 'never', 'nothing'])
 /** The maximum number of words of an item in a list of answers: "arrests or citations no", "police contact: none". */
 const MAX_ITEM_LENGTH = 6
 
@@ -162,10 +162,10 @@ function isAnsweredNo({ start, end }: Hit, { places, tokens, text }: Reading): b
   let after = end
   while (after < start + MAX_ITEM_LENGTH && places[after]?.clause === clause) after += 1
   if (places[after]?.clause === clause) return false
-  const isLastNo = after - 1 >= end && NO.has(tokens[after - 1]?.word ?? '')
+  const isLastNo = after - 1 >= end && NEGATIVE_ANSWERS.has(tokens[after - 1]?.word ?? '')
   if (isLastNo) return !/^(?:or|if|say|said|yes)$/.test(tokens[after - 2]?.word ?? '')
   const [last, next] = [tokens[after - 1], tokens[after]]
-  return NO.has(next?.word ?? '') && text.slice(last?.end, next?.start).includes(':')
+  return NEGATIVE_ANSWERS.has(next?.word ?? '') && text.slice(last?.end, next?.start).includes(':')
 }
 
 /** Returns whether a defuser's words are near an event, and no words in the event's clauses disable the defuser. */

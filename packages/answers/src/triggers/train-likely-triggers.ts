@@ -16,7 +16,7 @@ import { loadTriggers } from './trigger-file.ts'
  * Usage: `npm run train:triggers -- packages/answers/examples/*.jsonl [--out FILE] [--without LETTERS] [--today DATE]`
  */
 
-/** The L2 penalty keeps the weights small. It and the numbers below were chosen on questions of held-out authors. */
+/** The L2 penalty keeps the weights small. This number and those below were chosen on questions of held-out authors. */
 const L2_PENALTY = 2e-6
 const MAX_ITERATIONS = 60
 /** A weight with a smaller absolute value is left out of the file. */

@@ -106,7 +106,7 @@ export type TriggerFile = Readonly<z.infer<typeof TriggerFile>>
 const replaceRegExp = (_name: string, value: unknown) => (value instanceof RegExp ? value.source : value)
 
 /** Computes the version of a trigger, which changes with every change to it. */
-export const triggerVersion = (trigger: TriggerFile): string =>
+export const computeTriggerVersion = (trigger: TriggerFile): string =>
   createHash('sha256').update(JSON.stringify(trigger, replaceRegExp)).digest('base64url').slice(0, 16)
 
 let packagedTriggers: readonly TriggerFile[] | undefined

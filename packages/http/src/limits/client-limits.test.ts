@@ -6,11 +6,11 @@ import { type Caller, type RouteLimits } from '../routing/route.ts'
 import { createMemoryLimitStore, type LimitPolicy } from './limit-store.ts'
 import { createLimiter, createTakeLocally } from './limiter.ts'
 
-const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
+const createPolicy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
 const LIMITS: RouteLimits = {
-  client: [policy('client', 2)],
-  verified: [policy('verified', 4)],
-  domain: [policy('domain', 6)],
+  client: [createPolicy('client', 2)],
+  verified: [createPolicy('verified', 4)],
+  domain: [createPolicy('domain', 6)],
 }
 const createUrlClient = (host: string, path = '/agent'): Caller => ({
   clientId: `https://${host}${path}`,
@@ -19,9 +19,7 @@ const createUrlClient = (host: string, path = '/agent'): Caller => ({
 })
 const createRegisteredClient = (clientId: string): Caller => ({ clientId, scopes: new Set() })
 
-/**
- * Counts a request. Returns each policy's name and remaining quota, or one text that says that the request was refused.
- */
+/** Counts a request. Returns each policy's name and remaining quota, or a single string that says that the request was refused. */
 type Take = (caller: Caller) => Promise<string[]>
 const now = () => new Date(Date.UTC(2026, 10, 22, 12))
 
@@ -62,11 +60,11 @@ async function startRoute(): Promise<{ take: Take } & AsyncDisposable> {
   }
 }
 
-async function startLocal(): Promise<{ take: Take } & AsyncDisposable> {
-  const take = createTakeLocally({ store: createMemoryLimitStore(now), factor: 1, now })
+async function startTakingLocally(): Promise<{ take: Take } & AsyncDisposable> {
+  const takeLocally = createTakeLocally({ store: createMemoryLimitStore(now), factor: 1, now })
   return {
     async take(caller) {
-      const states = take(LIMITS, '203.0.113.7', caller)
+      const states = takeLocally(LIMITS, '203.0.113.7', caller)
       return states?.map(({ policy: { name }, remaining }) => `${name} ${remaining}`) ?? ['left to the app']
     },
     async [Symbol.asyncDispose]() {},
@@ -75,7 +73,7 @@ async function startLocal(): Promise<{ take: Take } & AsyncDisposable> {
 
 describe.for([
   ['by the route', startRoute, 'refused by'],
-  ['by takeLocally', startLocal, 'left to the app'],
+  ['by takeLocally', startTakingLocally, 'left to the app'],
 ] as const)('client limits counted %s', ([_where, start, refusal]) => {
   test('give a registered client its own limit, even if its id is a URL', async () => {
     await using limits = await start()
@@ -123,9 +121,9 @@ describe.for([
 })
 
 test('takeLocally counts the clients of one domain together, from different addresses', async () => {
-  const local = createTakeLocally({ store: createMemoryLimitStore(now), factor: 1, now })
-  const shared: RouteLimits = { verified: [policy('verified', 9)], domain: [policy('domain', 2)] }
-  expect(local(shared, '203.0.113.7', createUrlClient('a.example.org'))).toHaveLength(2)
-  expect(local(shared, '198.51.100.9', createUrlClient('b.example.org'))).toHaveLength(2)
-  expect(local(shared, '192.0.2.1', createUrlClient('c.example.org'))).toBeUndefined()
+  const takeLocally = createTakeLocally({ store: createMemoryLimitStore(now), factor: 1, now })
+  const limits: RouteLimits = { verified: [createPolicy('verified', 9)], domain: [createPolicy('domain', 2)] }
+  expect(takeLocally(limits, '203.0.113.7', createUrlClient('a.example.org'))).toHaveLength(2)
+  expect(takeLocally(limits, '198.51.100.9', createUrlClient('b.example.org'))).toHaveLength(2)
+  expect(takeLocally(limits, '192.0.2.1', createUrlClient('c.example.org'))).toBeUndefined()
 })

@@ -104,7 +104,7 @@ export function describeLimitStore(name: string, open: () => Promise<LimitStoreU
       await fc.assert(property, { numRuns: 25, seed: 148 })
     })
 
-    test('includes the requests under the key of yesterday, and adds none to it', async () => {
+    test('includes the requests under yesterday’s key, and counts no request under that key', async () => {
       await using limits = await open()
       for (const _ of times(2)) await limits.store.take('yesterday', policy)
       await limits.advance(30)
@@ -140,13 +140,13 @@ export function describeLimitStore(name: string, open: () => Promise<LimitStoreU
       expect((await limits.store.take('key', policy)).allowed).toBe(true)
     })
 
-    test('returns the same key to all processes on one day, and another on the next', async () => {
+    test('returns the same daily key to all processes, and another key for the next day', async () => {
       await using limits = await open()
-      const key = await limits.store.dailyKey('2026-01-01')
+      const key = await limits.store.getDailyKey('2026-01-01')
       expect(key).toHaveLength(32)
-      expect(await limits.store.dailyKey('2026-01-01')).toEqual(key)
-      expect(await (limits.sameStore ?? limits.store).dailyKey('2026-01-01')).toEqual(key)
-      expect(await limits.store.dailyKey('2026-01-02')).not.toEqual(key)
+      expect(await limits.store.getDailyKey('2026-01-01')).toEqual(key)
+      expect(await (limits.sameStore ?? limits.store).getDailyKey('2026-01-01')).toEqual(key)
+      expect(await limits.store.getDailyKey('2026-01-02')).not.toEqual(key)
     })
   })
 }

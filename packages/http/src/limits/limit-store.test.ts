@@ -3,11 +3,11 @@ import { describeLimitStore } from './limit-store.contract.ts'
 import { createMemoryLimitStore } from './limit-store.ts'
 
 describeLimitStore('memory', async () => {
-  let at = Date.UTC(2026, 0, 1)
+  let nowMs = Date.UTC(2026, 0, 1)
   return {
-    store: createMemoryLimitStore(() => new Date(at)),
+    store: createMemoryLimitStore(() => new Date(nowMs)),
     async advance(seconds) {
-      at += seconds * 1000
+      nowMs += seconds * 1000
     },
     async [Symbol.asyncDispose]() {},
   }
@@ -16,7 +16,7 @@ describeLimitStore('memory', async () => {
 const policy = (name: string) => ({ name, quota: 1, windowSeconds: 60 })
 const MAX_KEYS = 50_000
 
-test('evicts the least recently used key of a policy beyond 50 000', async () => {
+test('evicts the least recently used key of a policy beyond 50,000', async () => {
   const store = createMemoryLimitStore(() => new Date(0))
   const singleUse = policy('once')
   await store.take('first', singleUse)

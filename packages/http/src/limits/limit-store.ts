@@ -7,8 +7,8 @@ export interface LimitPolicy {
   readonly name: string
   readonly quota: number
   readonly windowSeconds: number
-  /** True where an uncounted request could do harm. Without the store, such requests are refused (503). */
-  readonly closed?: boolean
+  /** True where an uncounted request could do harm. While the store is unavailable, such requests are refused (503). */
+  readonly failsClosed?: boolean
   /**
    * The most requests that a process prefetches from a shared store at a time. Set it only where an error of this size
    * for each process is harmless.
@@ -41,13 +41,13 @@ export interface LimitStore {
    */
   take(key: string, policy: LimitPolicy, yesterdaysKey?: string): Promise<LimitCount>
   /** Returns 32 random bytes that all processes of the store share for `day`. They must not be written to disk. */
-  dailyKey(day: string): Promise<Buffer>
+  getDailyKey(day: string): Promise<Buffer>
 }
 
 /** Counts requests in this process alone, synchronously. */
 interface LocalLimits {
   /** Returns the daily key if it is in memory. */
-  cachedDailyKey(day: string): Buffer | undefined
+  getCachedDailyKey(day: string): Buffer | undefined
   /**
    * Returns a function that counts a request whose window began today. Call it in the same tick.
    *
@@ -89,7 +89,7 @@ export function createMemoryLimitStore(now: () => Date): LimitStore & { readonly
       save: () => partsByKey.set(key, parts),
     }
   }
-  function dailyKey(day: string): Buffer {
+  function getDailyKey(day: string): Buffer {
     const key = dailyKeys.get(day) ?? randomBytes(32)
     dailyKeys.set(day, key)
     return key
@@ -100,9 +100,9 @@ export function createMemoryLimitStore(now: () => Date): LimitStore & { readonly
       save()
       return count
     },
-    dailyKey: async (day) => dailyKey(day),
+    getDailyKey: async (day) => getDailyKey(day),
     local: {
-      cachedDailyKey: dailyKey,
+      getCachedDailyKey: getDailyKey,
       offer(key, policy) {
         const { count, save } = prepareTake(key, policy)
         if (!count.allowed) return undefined

@@ -4,7 +4,7 @@ import { createMemoryLimitStore, type LimitPolicy, type LimitStore } from './lim
 import { createLimiter } from './limiter.ts'
 
 const policy: LimitPolicy = { name: 'reads', quota: 4, windowSeconds: 60 }
-const closedPolicy: LimitPolicy = { name: 'mail', quota: 4, windowSeconds: 60, closed: true }
+const closedPolicy: LimitPolicy = { name: 'mail', quota: 4, windowSeconds: 60, failsClosed: true }
 const STORE_ERROR = new Error('the store is unavailable')
 
 /** Creates a limiter with a clock and a store that can fail. Records its log lines and its decisions. */
@@ -22,7 +22,7 @@ function setUp(options: { factor?: number } = {}) {
       state.keys.push(key)
       return replyOrFail(memory.take(key, ...rest))
     },
-    dailyKey: (day) => replyOrFail(memory.dailyKey(day)),
+    getDailyKey: (day) => replyOrFail(memory.getDailyKey(day)),
   }
   const logLines: string[] = []
   const decisions: string[] = []
@@ -151,13 +151,13 @@ describe('a limiter', () => {
 })
 
 describe('while the store fails', () => {
-  test('counts policies that are not closed in this process, against the same quota', async () => {
+  test('counts policies that do not fail closed in this process, against the same quota', async () => {
     const { limiter, state } = setUp()
     state.isBroken = true
     expect(await countAllowed(10, () => limiter.take(policy, 's'))).toBe(4)
   })
 
-  test('throws unavailable for closed policies, and tries the store each time', async () => {
+  test('throws unavailable for policies that fail closed, and tries the store each time', async () => {
     const { limiter, state } = setUp()
     state.isBroken = true
     for (const calls of [1, 2, 3]) {

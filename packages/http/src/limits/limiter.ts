@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import { byteBoundOptions, DAY_MS } from '@plainpath/domain'
+import { createByteBoundOptions, DAY_MS } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
@@ -46,15 +46,15 @@ interface LimiterOptions {
   onDecision?(policy: string, decision: 'allowed' | 'refused' | 'uncounted'): void
 }
 
-/** For this time after a store failure, policies that are not `closed` are counted in this process. */
+/** For this time after a store failure, policies without `failsClosed` are counted in this process. */
 const STORE_PAUSE_MS = 1_000
 const REPORT_EVERY_MS = 10_000
 
 /**
  * Creates a limiter that counts by keyed hashes. The random key changes daily, so a window that began yesterday counts
  * under both keys. A window must not be longer than a day. After the store has failed, policies are counted in this
- * process for a second before the store is tried again. A policy marked `closed` is never counted in this process: it
- * throws `unavailable`.
+ * process for a second before the store is tried again. A policy with `failsClosed` is never counted in this process: when the
+ * store fails, `take` throws `unavailable`.
  */
 export function createLimiter({ store, factor, now, log, onDecision }: LimiterOptions): Limiter {
   /** Created on first use, because it reserves memory for its keys. */
@@ -71,11 +71,11 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
     log.warn('the store of the rate limits failed, so limits are counted in this process only', { error })
   }
 
-  async function count(policy: LimitPolicy, subject: string): Promise<LimitCount> {
+  async function countRequest(policy: LimitPolicy, subject: string): Promise<LimitCount> {
     const requestedAt = now()
     const takeFrom = async (countingStore: LimitStore) => {
       const hashForDay = async (day: string) => {
-        const dailyKey = countingStore.local?.cachedDailyKey(day) ?? (await countingStore.dailyKey(day))
+        const dailyKey = countingStore.local?.getCachedDailyKey(day) ?? (await countingStore.getDailyKey(day))
         return hashSubject(dailyKey, policy, subject)
       }
       const [today, yesterday] = listWindowDays(policy, requestedAt)
@@ -86,12 +86,12 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
         yesterday === undefined ? undefined : await hashForDay(yesterday),
       )
     }
-    if (policy.closed || requestedAt.getTime() >= pausedUntil) {
+    if (policy.failsClosed || requestedAt.getTime() >= pausedUntil) {
       try {
         return await takeFrom(store)
       } catch (error) {
         recordFailure(error)
-        if (policy.closed) throw new Problem('unavailable', { cause: error })
+        if (policy.failsClosed) throw new Problem('unavailable', { cause: error })
       }
     }
     onDecision?.(policy.name, 'uncounted')
@@ -101,7 +101,7 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
 
   async function take(policy: LimitPolicy, subject: string, allowance = 1): Promise<LimitState> {
     const scaledPolicy = scalePolicy(policy, factor * allowance)
-    const state = { policy: scaledPolicy, ...(await count(scaledPolicy, subject)) }
+    const state = { policy: scaledPolicy, ...(await countRequest(scaledPolicy, subject)) }
     onDecision?.(policy.name, state.allowed ? 'allowed' : 'refused')
     return state
   }
@@ -125,8 +125,8 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
 
 /**
  * Counts a request against the route's policies for this caller, synchronously. Returns undefined, and counts nothing,
- * if a policy would refuse the request, if this process cannot count it without a call to the shared store, or just
- * after the store has failed.
+ * if a policy would refuse the request, if this process cannot count it without a call to the shared store, or within a
+ * second after the store has failed.
  *
  * @param address an address in the form that `findClientAddress` returns
  * @param caller the caller with a verified token; absent for an anonymous caller
@@ -145,7 +145,7 @@ interface KeyCache {
   readonly callers: WeakMap<RouteLimits, LRUCache<string, readonly PolicyKeys[]>>
 }
 
-/** Enough, for each `RouteLimits`, for the keys of about 10,000 callers (estimated by `byteBoundOptions`). */
+/** Enough, for each `RouteLimits`, for the keys of about 10,000 callers (estimated by `createByteBoundOptions`). */
 const MAX_CALLERS_BYTES = 7_000_000
 
 /** Creates the function behind {@link Limiter.takeLocally}. */
@@ -163,7 +163,7 @@ export function createTakeLocally(options: {
     if (cache.dailyKey !== dailyKey) cache = { dailyKey, callers: new WeakMap() }
     const callers =
       cache.callers.get(limits) ??
-      new LRUCache<string, readonly PolicyKeys[]>(byteBoundOptions(MAX_CALLERS_BYTES))
+      new LRUCache<string, readonly PolicyKeys[]>(createByteBoundOptions(MAX_CALLERS_BYTES))
     cache.callers.set(limits, callers)
     const callerKey = formatCallerKey(address, caller)
     const cachedKeys = callers.get(callerKey)
@@ -190,7 +190,7 @@ export function createTakeLocally(options: {
   return (limits, address, caller) => {
     const { local } = store
     const today = findOnlyWindowDay(now(), limits)
-    const dailyKey = today === undefined ? undefined : local?.cachedDailyKey(today)
+    const dailyKey = today === undefined ? undefined : local?.getCachedDailyKey(today)
     if (!local || !dailyKey) return undefined
     const takesByPolicy: { readonly policy: LimitPolicy; readonly take: () => LimitCount }[][] = []
     for (const keys of findKeys(limits, dailyKey, address, caller)) {
@@ -242,9 +242,9 @@ interface HashingKey {
   readonly hashes: LRUCache<string, string>
 }
 const HASHING_KEYS = new WeakMap<Buffer, HashingKey>()
-/** Enough for the hashes of about 10,000 addresses (estimated by `byteBoundOptions`). */
+/** Enough for the hashes of about 10,000 addresses (estimated by `createByteBoundOptions`). */
 const MAX_HASHES_BYTES = 2_000_000
-/** Longer texts are not cached. Our addresses and ids are shorter, but a text may be as long as a request body. */
+/** Hashes of longer strings are not cached. Our addresses and ids are shorter, but a subject may be as long as a request body. */
 const MAX_CACHED_LENGTH = 500
 
 /**
@@ -255,7 +255,7 @@ const MAX_CACHED_LENGTH = 500
 function hashSubject(dailyKey: Buffer, { name }: LimitPolicy, subject: string): string {
   const hashingKey = HASHING_KEYS.get(dailyKey) ?? {
     key: createSecretKey(dailyKey),
-    hashes: new LRUCache<string, string>(byteBoundOptions(MAX_HASHES_BYTES)),
+    hashes: new LRUCache<string, string>(createByteBoundOptions(MAX_HASHES_BYTES)),
   }
   HASHING_KEYS.set(dailyKey, hashingKey)
   const { key, hashes } = hashingKey

@@ -99,7 +99,7 @@ describe('a policy with a batch', () => {
     for (let count = 0; count < 100; count += 1) {
       const take = store.local?.offer('key', reads)
       expect(take?.()).toMatchObject({ allowed: true })
-      // The store replies in the meantime.
+      // Waits for the store's reply, if a prefetch is in flight and nothing else is left.
       await expect.poll(() => store.local?.offer('key', reads)).toBeDefined()
     }
     expect(state.calls).toBeLessThan(30)
@@ -112,7 +112,7 @@ describe('a policy with a batch', () => {
     expect(await shared.take('key', reads)).toMatchObject({ remaining: 198 })
   })
 
-  test('forgets the batches that were used longest ago when they take too much memory', async () => {
+  test('evicts the least recently used batches when all batches take too much memory', async () => {
     const { openProcess, state } = setUp()
     const store = openProcess()
     const takeTwice = async (key: string) => {

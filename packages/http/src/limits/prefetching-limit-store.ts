@@ -1,4 +1,4 @@
-import { byteBoundOptions } from '@plainpath/domain'
+import { createByteBoundOptions } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import { type LimitCount, type LimitPolicy, type LimitStore, toLimitCount } from './limit-store.ts'
 
@@ -18,7 +18,7 @@ export interface SharedLimitStore extends LimitStore {
     yesterdaysKey?: string,
   ): Promise<LimitCount & { readonly taken: number }>
   /** Returns the daily key if it was read recently. */
-  cachedDailyKey(day: string): Buffer | undefined
+  getCachedDailyKey(day: string): Buffer | undefined
 }
 
 /** Requests that the shared store has counted and that this process has not used yet. */
@@ -32,7 +32,7 @@ interface Batch {
   readonly expiresAt: number
 }
 
-/** Enough for the batches of about 100,000 keys (estimated by `byteBoundOptions`). */
+/** Enough for the batches of about 100,000 keys (estimated by `createByteBoundOptions`). */
 const MAX_BATCHES_BYTES = 33_000_000
 /** The shared store makes a batch at most the remaining quota divided by this number, but at least one request. */
 export const BATCHES_PER_REMAINING_QUOTA = 8
@@ -53,7 +53,7 @@ const MIN_PREFETCH_SIZE = 4
  * a burst of refused requests causes few calls.
  */
 export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => Date): LimitStore {
-  const batches = new LRUCache<string, Batch>(byteBoundOptions(MAX_BATCHES_BYTES))
+  const batches = new LRUCache<string, Batch>(createByteBoundOptions(MAX_BATCHES_BYTES))
   const inFlight = new Map<string, Promise<LimitCount>>()
 
   function findCurrentBatch(key: string, nowMs: number): Batch | undefined {
@@ -123,7 +123,7 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
       policy.batch === undefined
         ? store.take(key, policy, yesterdaysKey)
         : takeFromBatch(key, policy, yesterdaysKey),
-    dailyKey: (day) => store.dailyKey(day),
-    local: { cachedDailyKey: (day) => store.cachedDailyKey(day), offer },
+    getDailyKey: (day) => store.getDailyKey(day),
+    local: { getCachedDailyKey: (day) => store.getCachedDailyKey(day), offer },
   }
 }

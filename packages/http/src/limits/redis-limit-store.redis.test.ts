@@ -221,7 +221,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     expect(await limiter.take(policy, 's')).toMatchObject({ allowed: true, remaining: 1 })
     await proxy.cut()
     expect(await limiter.take(policy, 's')).toMatchObject({ allowed: true, remaining: 1 })
-    await expect(limiter.take({ ...policy, closed: true }, 's')).rejects.toMatchObject({
+    await expect(limiter.take({ ...policy, failsClosed: true }, 's')).rejects.toMatchObject({
       code: 'unavailable',
     })
     await proxy.restore()

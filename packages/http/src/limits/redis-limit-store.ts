@@ -96,12 +96,12 @@ export function createRedisLimitStore(redis: LimitRedisClient, prefix: string): 
   }
   return {
     takeUpTo,
-    cachedDailyKey: (day) => dailyKeys.get(day),
+    getCachedDailyKey: (day) => dailyKeys.get(day),
     async take(key, policy, yesterdaysKey) {
       const { allowed, remaining, resetSeconds } = await takeUpTo(key, policy, 1, yesterdaysKey)
       return { allowed, remaining, resetSeconds }
     },
-    async dailyKey(day) {
+    async getDailyKey(day) {
       const cachedKey = dailyKeys.get(day)
       if (cachedKey) return cachedKey
       const redisKey = `${prefix}limit-key:${day}`

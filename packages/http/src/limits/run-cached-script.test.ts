@@ -5,13 +5,13 @@ const DIGEST = 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db'
 
 test('runs a script by its digest, and in full on a server that has not cached it', async () => {
   const calls: string[] = []
-  const byDigest = async (digest: string) => calls.push(digest)
-  await runCachedScript('return 1', byDigest, async () => calls.push('in full'))
+  const recordDigest = async (digest: string) => calls.push(digest)
+  await runCachedScript('return 1', recordDigest, async () => calls.push('in full'))
   expect(calls).toEqual([DIGEST])
-  const notCached = async () => {
+  const failAsNotCached = async () => {
     throw new Error('NOSCRIPT No matching script. Please use EVAL.')
   }
-  expect(await runCachedScript('return 1', notCached, async () => 'replied')).toBe('replied')
+  expect(await runCachedScript('return 1', failAsNotCached, async () => 'replied')).toBe('replied')
 })
 
 test('does not run a script in full after another error, because it may have run', async () => {

@@ -3,11 +3,11 @@ import { type Part, takeFromWindow } from './limit-store.ts'
 
 const window = { quota: 1_000, windowMs: 60_000 }
 
-test('stores a window in at most twelve parts, with a request every 250 ms', () => {
+test('stores a window of requests every 250 ms in at most twelve parts', () => {
   let parts: readonly Part[] = []
   let maxParts = 0
-  for (let at = 0; at < 300_000; at += 250) {
-    ;({ parts } = takeFromWindow(parts, at, window))
+  for (let nowMs = 0; nowMs < 300_000; nowMs += 250) {
+    ;({ parts } = takeFromWindow(parts, nowMs, window))
     maxParts = Math.max(maxParts, parts.length)
   }
   expect(maxParts).toBeLessThanOrEqual(12)

@@ -3,8 +3,8 @@ import { Problem } from '../problems/problem.ts'
 import type { LimitState } from './limit-store.ts'
 
 /**
- * Refuses a request that exceeded a limit. Either way, adds the states to the response headers `RateLimit-Policy` and
- * `RateLimit` (draft-ietf-httpapi-ratelimit-headers), after the states of earlier calls for the same request.
+ * Adds the states to the response headers `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers),
+ * after the states of earlier calls for the same request. Then refuses the request if it exceeded a limit.
  *
  * @throws {Problem} `rate-limited` if a limit is exceeded
  */
@@ -13,9 +13,8 @@ export function spendLimits(ctx: Context, ...states: readonly LimitState[]): voi
   ctx.state['limits'] = allStates
   if (allStates.length === 0) return
   ctx.set(formatLimitHeaders(allStates))
-  const exceeded = states.find((state) => !state.allowed)
-  if (!exceeded) return
-  throw createRateLimitedProblem(exceeded)
+  const refusingState = states.find((state) => !state.allowed)
+  if (refusingState) throw createRateLimitedProblem(refusingState)
 }
 
 /**

@@ -4,17 +4,21 @@ import { createMemoryLimitStore, type LimitPolicy } from './limit-store.ts'
 import { createTakeLocally } from './limiter.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
-const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
-const limits = { address: [policy('address', 5)], anonymous: [policy('all', 4)], client: [policy('one', 3)] }
+const createPolicy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
+const limits = {
+  address: [createPolicy('address', 5)],
+  anonymous: [createPolicy('all', 4)],
+  client: [createPolicy('one', 3)],
+}
 
 function setUp() {
   const clock = { at: NOON }
   const now = () => new Date(clock.at)
   const store = createMemoryLimitStore(now)
   const offeredHashes: string[] = []
-  const { cachedDailyKey, offer } = store.local
+  const { getCachedDailyKey, offer } = store.local
   const local = {
-    cachedDailyKey,
+    getCachedDailyKey,
     offer(hash: string, offeredPolicy: LimitPolicy) {
       offeredHashes.push(hash)
       return offer(hash, offeredPolicy)
@@ -48,7 +52,7 @@ test('counts anonymous callers by their addresses, and clients by their ids from
 test('counts the same caller against the limits of another route', () => {
   const { take } = setUp()
   take(limits, '203.0.113.7')
-  expect(listRemaining(take({ address: [policy('other', 9)] }, '203.0.113.7'))).toEqual([['other', 8]])
+  expect(listRemaining(take({ address: [createPolicy('other', 9)] }, '203.0.113.7'))).toEqual([['other', 8]])
 })
 
 test('counts a caller under different keys on the next day', () => {

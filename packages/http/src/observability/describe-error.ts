@@ -8,7 +8,7 @@ interface ErrorDescription {
   readonly cause?: ErrorDescription
 }
 
-/** Match up to the last quote, because quoted text such as JSON may contain quotes. Ignore apostrophes in words. */
+/** These match up to the last quote, because quoted text such as JSON may contain quotes. They ignore apostrophes in words. */
 const QUOTED_TEXT = [/".*"|".*/gs, /(?<!\w)'.*'|(?<!\w)'.*/gs]
 const SENSITIVE_PATTERNS = [
   // E-mail addresses.

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Log } from './log.ts'
 
 /** Repetitions within this time are logged as one line. */
-const GROUPED_MS = 10_000
+const GROUPING_MS = 10_000
 const MAX_KINDS = 100
 
 interface Failure {
@@ -32,7 +32,7 @@ export function createFailureLogger(log: Pick<Log, 'error'>): LogFailure {
       return
     }
     log.error(title, { ...failure })
-    const timer = setTimeout(() => repetitions.delete(key), GROUPED_MS).unref()
+    const timer = setTimeout(() => repetitions.delete(key), GROUPING_MS).unref()
     repetitions.set(key, {
       count: 0,
       end() {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
-import { traceFields } from '@plainpath/tracing'
+import { getTraceFields } from '@plainpath/tracing'
 import pino from 'pino'
 import { describeError } from './describe-error.ts'
 
@@ -34,7 +34,7 @@ export function createLog(options: { service: string; level?: string; write?: (l
     {
       level: options.level ?? 'info',
       base: { service: options.service },
-      mixin: traceFields,
+      mixin: getTraceFields,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { error: describeError },

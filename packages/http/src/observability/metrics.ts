@@ -10,24 +10,38 @@ export interface Metrics {
   /** Records a successful run of a sweep. Call it at startup too, so that a missing first run becomes overdue. */
   recordSweep(sweep: string): void
   /** Creates a gauge. Setting it removes its values for other labels. */
-  gauge(name: string, help: string, labels?: readonly string[]): (value: number, labels?: Labels) => void
+  createGauge(
+    name: string,
+    help: string,
+    labels?: readonly string[],
+  ): (value: number, labels?: Labels) => void
   /**
    * Creates a counter.
    *
    * @param initialLabels labels that are exported as 0 before they are first counted
    */
-  counter(
+  createCounter(
     name: string,
     help: string,
     labels?: readonly string[],
     initialLabels?: readonly Labels[],
   ): (labels?: Labels) => void
   /** Creates a counter with one label. Its `values` are exported as 0 before they are first counted. */
-  counters(name: string, help: string, label: string, values?: readonly string[]): (value: string) => void
+  createLabelledCounter(
+    name: string,
+    help: string,
+    label: string,
+    values?: readonly string[],
+  ): (value: string) => void
   /** Creates a histogram. `buckets` are the upper bounds, in ascending order. */
-  histogram(name: string, help: string, buckets: readonly number[]): (value: number) => void
+  createHistogram(name: string, help: string, buckets: readonly number[]): (value: number) => void
   /** Creates a gauge with one label. `read` is called at each scrape and returns the values by label. */
-  sampled(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void
+  createSampledGauge(
+    name: string,
+    help: string,
+    label: string,
+    read: () => Readonly<Record<string, number>>,
+  ): void
 }
 
 type Labels = Readonly<Record<string, string>>
@@ -62,24 +76,24 @@ export function createMetrics(service: string): Metrics {
     countResponse: ({ method, route, status, seconds }) =>
       requests.observe({ method, route, status: String(status) }, seconds),
     countLimitDecision,
-    gauge(name, help, labelNames = []) {
+    createGauge(name, help, labelNames = []) {
       const gauge = new Gauge({ name, help, labelNames, registers: [registry] })
       return (value, labels = {}) => {
         gauge.reset()
         gauge.set(labels, value)
       }
     },
-    counter(name, help, labelNames = [], initialLabels = []) {
+    createCounter(name, help, labelNames = [], initialLabels = []) {
       const counter = new Counter({ name, help, labelNames, registers: [registry] })
       for (const labels of initialLabels) counter.inc(labels, 0)
       return (labels = {}) => counter.inc(labels)
     },
-    counters(name, help, label, values = []) {
+    createLabelledCounter(name, help, label, values = []) {
       const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
       for (const value of values) counter.inc({ [label]: value }, 0)
       return (value) => counter.inc({ [label]: value })
     },
-    sampled(name, help, label, read) {
+    createSampledGauge(name, help, label, read) {
       const gauge = new Gauge({
         name,
         help,
@@ -91,7 +105,7 @@ export function createMetrics(service: string): Metrics {
       })
       registry.registerMetric(gauge)
     },
-    histogram(name, help, buckets) {
+    createHistogram(name, help, buckets) {
       const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] })
       return (value) => histogram.observe(value)
     },
@@ -168,20 +182,20 @@ interface PoolUsage {
  * that failed because the server did not respond).
  */
 export function registerPoolMetrics(
-  metrics: Pick<Metrics, 'registry' | 'sampled'>,
-  pool: { usage(): PoolUsage },
+  metrics: Pick<Metrics, 'registry' | 'createSampledGauge'>,
+  pool: { getUsage(): PoolUsage },
 ): void {
-  metrics.sampled(
+  metrics.createSampledGauge(
     'database_pool',
     'Connections to PostgreSQL by state, and requests that wait for one',
     'state',
     () => {
-      const { inUse, idle, waiting, max } = pool.usage()
+      const { inUse, idle, waiting, max } = pool.getUsage()
       return { in_use: inUse, idle, waiting, max }
     },
   )
   const registerCounter = (name: string, help: string, count: 'shed' | 'failed') =>
-    registerSampledCounter(metrics.registry, { name, help, read: () => [[{}, pool.usage()[count]]] })
+    registerSampledCounter(metrics.registry, { name, help, read: () => [[{}, pool.getUsage()[count]]] })
   registerCounter(
     'database_shed_total',
     'Uses of PostgreSQL that were refused at once, since too many waited for a connection',

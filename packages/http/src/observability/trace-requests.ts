@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type RespondedRequest, runUnder, type Tracing } from '@plainpath/tracing'
+import { type RespondedRequest, runWithSpan, type Tracing } from '@plainpath/tracing'
 import type { Middleware } from 'koa'
 import { findClientAddress, type TrustedProxies } from '../request/client-address.ts'
 import { KNOWN_METHODS } from '../request/request-context.ts'
@@ -18,7 +18,7 @@ export function traceRequests(options: TraceRequestsOptions): Middleware {
   return async (ctx, next) => {
     const { span, endWithResponse } = beginSpan(options, ctx.req)
     try {
-      await runUnder(span, next)
+      await runWithSpan(span, next)
     } finally {
       const method = KNOWN_METHODS.has(ctx.method) ? ctx.method : 'other'
       endWithResponse({ method, route: String(ctx.state['route'] ?? 'unmatched'), status: ctx.status })
@@ -34,15 +34,16 @@ export function traceResponse(
 ): void {
   const { span, endWithResponse } = beginSpan(options, request)
   try {
-    runUnder(span, send)
+    runWithSpan(span, send)
   } finally {
     endWithResponse(response)
   }
 }
 
 function beginSpan({ tracing, trustedSenders }: TraceRequestsOptions, request: IncomingMessage) {
-  const isTrusted = trustedSenders.has(findClientAddress(request, NOBODY))
+  // Without trusted proxies, the client address is the address of the direct sender.
+  const isTrusted = trustedSenders.has(findClientAddress(request, NO_PROXIES))
   return tracing.startRequest(isTrusted ? request.headers['traceparent']?.toString() : undefined)
 }
 
-const NOBODY: TrustedProxies = { has: () => false }
+const NO_PROXIES: TrustedProxies = { has: () => false }

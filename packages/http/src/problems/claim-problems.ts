@@ -2,7 +2,7 @@ import { capitalise, durationIn, durationInWords, numberInWords, RULES } from '@
 
 const CODES = numberInWords(RULES.claimCodes)
 
-/** The problems of claims, in which a person verifies an e-mail address for an agent. */
+/** The problems of e-mail verification, by which a person confirms an agent. The public texts call it a claim. */
 export const CLAIM_PROBLEMS = {
   'otp-invalid': {
     status: 400,

@@ -119,7 +119,7 @@ describe('does not reveal what was thrown:', () => {
   test.for([
     { why: 'an error', thrown: new Error(`select '${SECRET}'`) },
     { why: 'a driver error that looks like a response', thrown: new DriverError(`"${SECRET}"`) },
-    { why: 'a text', thrown: SECRET },
+    { why: 'a string', thrown: SECRET },
     { why: 'nothing', thrown: undefined },
     { why: 'an error with a cause', thrown: new Error('x', { cause: new Error(`'${SECRET}'`) }) },
   ])('$why', async ({ thrown }) => {

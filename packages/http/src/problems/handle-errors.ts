@@ -85,7 +85,7 @@ function sendProblem(
   }
   // A partly sent response cannot be replaced. Closing the connection shows the client that it is incomplete.
   if (ctx.headerSent) return void ctx.res.destroy()
-  // A library may have set it to false before it failed.
+  // A library may have set this to false, to write the response itself, before it failed.
   ctx.respond = true
   for (const name of CONTENT_HEADERS) ctx.remove(name)
   ctx.set({

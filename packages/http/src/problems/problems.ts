@@ -18,7 +18,7 @@ interface ProblemKind {
   readonly oauth?: string
 }
 
-const TO_CONTACT =
+const CONTACT_SCOPE_STEPS =
   'For contact:write a person must confirm you first: follow the steps in /auth/verified-email.md. If one did before and that has ended, ask again only if they tell you to.'
 
 /** Every problem that the apps respond with. The key is the last segment of `type` (RFC 9457 §3.1.1). */
@@ -77,7 +77,7 @@ const PROBLEMS = {
     status: 400,
     title: 'None of the requested scopes can be granted',
     meaning: 'This client cannot have any of the requested scopes.',
-    remedy: `Leave scope out to get every scope that it can have. ${TO_CONTACT}`,
+    remedy: `Leave scope out to get every scope that it can have. ${CONTACT_SCOPE_STEPS}`,
     oauth: 'invalid_scope',
   },
   'invalid-target': {
@@ -167,7 +167,7 @@ const PROBLEMS = {
     status: 401,
     title: 'A bearer token is required',
     meaning: 'This operation needs an access token in the Authorization header.',
-    remedy: `Register, get a token and send it as Authorization: Bearer <token>. ${TO_CONTACT}`,
+    remedy: `Register, get a token and send it as Authorization: Bearer <token>. ${CONTACT_SCOPE_STEPS}`,
     oauth: 'invalid_token',
   },
   'invalid-token': {
@@ -181,7 +181,7 @@ const PROBLEMS = {
     status: 403,
     title: 'The token lacks a required scope',
     meaning: 'The token is valid, but it does not have the scope that this operation requires.',
-    remedy: `Request a token with the scope that the WWW-Authenticate header names. ${TO_CONTACT}`,
+    remedy: `Request a token with the scope that the WWW-Authenticate header names. ${CONTACT_SCOPE_STEPS}`,
     oauth: 'insufficient_scope',
   },
   'cross-site-request': {

@@ -19,8 +19,8 @@ function createMachine() {
     log: createLog({ service: 'test', write: (line) => void logLines.push(line) }),
     onSkew: (seconds) => void skews.push(seconds),
     everyMs: 1,
-    wall: () => START + state.elapsedMs + state.aheadMs,
-    monotonic: () => state.elapsedMs,
+    readWallMs: () => START + state.elapsedMs + state.aheadMs,
+    readMonotonicMs: () => state.elapsedMs,
   })
   const waitForComparisons = (count = 3) => {
     const countBefore = skews.length
@@ -111,21 +111,21 @@ test.for(['a decision', 'a refusal'])(
       if (outcome === 'a refusal') throw new Problem('invalid-token')
       return outcome
     }
-    const getProblemCode = (decision: Promise<unknown>) =>
+    const describeOutcome = (decision: Promise<unknown>) =>
       decision.then(
         () => 'decided',
         (thrown: unknown) => (thrown as Problem).code,
       )
-    expect(await getProblemCode(withSynchronisedClock(clock, decide))).toBe(
+    expect(await describeOutcome(withSynchronisedClock(clock, decide))).toBe(
       outcome === 'a refusal' ? 'invalid-token' : 'decided',
     )
     const decideAfterStep = () => {
       state.aheadMs = 3_600_000
       return decide()
     }
-    expect(await getProblemCode(withSynchronisedClock(clock, decideAfterStep))).toBe('unavailable')
+    expect(await describeOutcome(withSynchronisedClock(clock, decideAfterStep))).toBe('unavailable')
     state.aheadMs = 0
     const postResult = refuseWritesUnderClockSkew(clock)({ method: 'POST' }, decideAfterStep)
-    expect(await getProblemCode(postResult)).toBe('unavailable')
+    expect(await describeOutcome(postResult)).toBe('unavailable')
   },
 )

@@ -28,10 +28,10 @@ interface WatchClockDeps {
   /** Called with the skew in seconds after each comparison. */
   readonly onSkew?: (seconds: number) => void
   readonly everyMs?: number
-  /** The clock that is compared, in milliseconds. */
-  readonly wall?: () => number
-  /** A clock that never goes back, in milliseconds. */
-  readonly monotonic?: () => number
+  /** Reads the clock that is compared, in milliseconds. */
+  readonly readWallMs?: () => number
+  /** Reads a clock that never goes back, in milliseconds. */
+  readonly readMonotonicMs?: () => number
 }
 
 const INTERVAL_MS = 2_000
@@ -48,18 +48,18 @@ const MAX_RESPONSE_MS = 1_000
  */
 export function watchClock(deps: WatchClockDeps): WatchedClock {
   // oxlint-disable-next-line no-restricted-properties -- the clock that is compared
-  const { readTime, log, onSkew, wall = Date.now, monotonic = () => performance.now() } = deps
+  const { readTime, log, onSkew, readWallMs = Date.now, readMonotonicMs = () => performance.now() } = deps
   /** The difference that the wall clock and the monotonic clock would have without skew. */
-  let synchronisedOffsetMs = wall() - monotonic()
+  let synchronisedOffsetMs = readWallMs() - readMonotonicMs()
   let isReported = false
   let currentRun: Promise<void> | undefined
 
-  const skewMs = () => wall() - monotonic() - synchronisedOffsetMs
+  const skewMs = () => readWallMs() - readMonotonicMs() - synchronisedOffsetMs
 
   async function compare(): Promise<void> {
-    const sentAt = monotonic()
+    const sentAt = readMonotonicMs()
     const databaseMs = (await readTime()).getTime()
-    const receivedAt = monotonic()
+    const receivedAt = readMonotonicMs()
     if (receivedAt - sentAt <= MAX_RESPONSE_MS) synchronisedOffsetMs = databaseMs - (sentAt + receivedAt) / 2
   }
 

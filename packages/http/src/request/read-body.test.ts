@@ -13,7 +13,7 @@ const echoRoute = defineRoute({
   method: 'post',
   path: '/echo',
   operationId: 'echo',
-  summary: 'Answers what it was sent',
+  summary: 'Returns the body of the request',
   access: 'open',
   limits,
   request: { body: z.looseObject({}) },
@@ -44,7 +44,7 @@ const startEchoService = () =>
     ],
   })
 
-const json = 'application/json'
+const JSON_TYPE = 'application/json'
 const post = (
   service: Service,
   path: string,
@@ -62,7 +62,7 @@ const createObjectText = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`
 
 describe('accepts the media type', () => {
   test.for([
-    json,
+    JSON_TYPE,
     'Application/JSON',
     'application/json; charset=UTF-8; x=1',
     'application/json;charset="utf-8"',
@@ -117,7 +117,7 @@ test.for(['gzip', 'br', 'deflate', 'gzip, gzip', 'identity'])(
     await using service = await startEchoService()
     const response = await fetch(`${service.url}/echo`, {
       method: 'POST',
-      headers: { 'content-type': json, 'content-encoding': encoding },
+      headers: { 'content-type': JSON_TYPE, 'content-encoding': encoding },
       body: gzipSync(Buffer.alloc(10_000_000)),
     })
     expect(response.status).toBe(415)
@@ -127,8 +127,8 @@ test.for(['gzip', 'br', 'deflate', 'gzip, gzip', 'identity'])(
 describe('a body', () => {
   test('of 16 KiB is read, and one byte more is 413', async () => {
     await using service = await startEchoService()
-    expect((await post(service, '/echo', json, createObjectText(16_384))).status).toBe(200)
-    const refusal = await post(service, '/echo', json, createObjectText(16_385))
+    expect((await post(service, '/echo', JSON_TYPE, createObjectText(16_384))).status).toBe(200)
+    const refusal = await post(service, '/echo', JSON_TYPE, createObjectText(16_385))
     expect(await refusal.json()).toMatchObject({ status: 413, code: 'content-too-large' })
     expect(refusal.headers.get('connection')).toBe('close')
   })
@@ -140,7 +140,7 @@ describe('a body', () => {
     const { promise: written, resolve } = Promise.withResolvers<unknown>()
     socket.on('error', resolve).pause()
     socket.write(
-      head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, `Content-Length: ${body.length}`) +
+      head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, `Content-Length: ${body.length}`) +
         body,
       (error) => resolve(error ?? 'all'),
     )
@@ -155,11 +155,11 @@ describe('a body', () => {
     const requestHead = head(
       'POST /echo HTTP/1.1',
       'Host: h',
-      `Content-Type: ${json}`,
+      `Content-Type: ${JSON_TYPE}`,
       'Transfer-Encoding: chunked',
     )
-    const whole = `${requestHead}${chunk(createObjectText(16_000))}${chunk(' '.repeat(384))}0\r\n\r\n`
-    expect((await converse(service.port, whole, { responses: 1 })).responses[0]?.status).toBe(200)
+    const completeRequest = `${requestHead}${chunk(createObjectText(16_000))}${chunk(' '.repeat(384))}0\r\n\r\n`
+    expect((await converse(service.port, completeRequest, { responses: 1 })).responses[0]?.status).toBe(200)
     // The last chunk never comes, because the body must be refused before its end.
     const refusal = await converse(
       service.port,
@@ -176,7 +176,7 @@ describe('a body', () => {
       const startedAt = performance.now()
       const { responses, closed } = await converse(
         service.port,
-        head('POST /optional HTTP/1.1', 'Host: h', `Content-Type: ${json}`, `Content-Length: ${length}`),
+        head('POST /optional HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, `Content-Length: ${length}`),
       )
       expect(responses.map(({ status }) => status)).toEqual([413])
       expect(closed).toBe(true)
@@ -194,7 +194,7 @@ describe('a body', () => {
           ? ['Transfer-Encoding: chunked', `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`]
           : [`Content-Length: ${body.length}`, body]
       const firstRequest =
-        head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, framingHeader) + framedBody
+        head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, framingHeader) + framedBody
       const { responses, closed } = await converse(
         service.port,
         firstRequest + head('PUT /echo HTTP/1.1', 'Host: h'),
@@ -209,7 +209,7 @@ describe('a body', () => {
     const chunked = head(
       'POST /echo HTTP/1.1',
       'Host: h',
-      `Content-Type: ${json}`,
+      `Content-Type: ${JSON_TYPE}`,
       'Transfer-Encoding: chunked',
     )
     const malformed = `4001\r\n${'x'.repeat(0x4001)}nonsense`
@@ -223,7 +223,7 @@ describe('a body', () => {
     const { responses } = await converse(
       service.port,
       `${head('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: text/plain', 'Content-Length: 9')}GET / HT\n` +
-        `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, 'Content-Length: 7')}{"b":2}`,
+        `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, 'Content-Length: 7')}{"b":2}`,
       { responses: 2 },
     )
     expect(responses.map(({ status, body }) => [status, JSON.parse(body).b])).toEqual([
@@ -246,7 +246,7 @@ describe('a body', () => {
     await using service = await startEchoService()
     const { responses } = await converse(
       service.port,
-      `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, 'Content-Length: 4')}{}${head('GET / HTTP/1.1', 'Host: h')}`,
+      `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, 'Content-Length: 4')}{}${head('GET / HTTP/1.1', 'Host: h')}`,
     )
     // The first four bytes are the body, `{}GE`; the rest is not a request.
     expect(responses.map(({ status }) => status)).toEqual([400, 400])
@@ -267,7 +267,7 @@ describe('refuses with 400 bytes that are', () => {
     { why: 'UTF-8 with a byte order mark', bytes: Buffer.from('\uFEFF{"a":1}') },
   ])('$why', async ({ bytes }) => {
     await using service = await startEchoService()
-    const response = await post(service, '/echo', json, new Uint8Array(bytes))
+    const response = await post(service, '/echo', JSON_TYPE, new Uint8Array(bytes))
     expect(await response.json()).toMatchObject({ status: 400, code: 'invalid-request' })
   })
 })
@@ -277,22 +277,25 @@ describe('no body', () => {
     await using service = await startEchoService()
     const response = await fetch(`${service.url}/optional`, { method: 'POST' })
     expect(await response.json()).toEqual({ given: {} })
-    const chunked = head('POST /optional HTTP/1.1', 'Host: h', 'Transfer-Encoding: chunked')
-    const { responses } = await converse(service.port, `${chunked}0\r\n\r\n`, { responses: 1 })
+    const headWithoutType = head('POST /optional HTTP/1.1', 'Host: h', 'Transfer-Encoding: chunked')
+    const { responses } = await converse(service.port, `${headWithoutType}0\r\n\r\n`, { responses: 1 })
     expect(responses[0]?.status).toBe(415)
-    const typed = head(
+    const headWithType = head(
       'POST /optional HTTP/1.1',
       'Host: h',
-      `Content-Type: ${json}`,
+      `Content-Type: ${JSON_TYPE}`,
       'Transfer-Encoding: chunked',
     )
-    const empty = await converse(service.port, `${typed}0\r\n\r\n`, { responses: 1 })
-    expect(JSON.parse(empty.responses[0]?.body ?? '')).toEqual({ given: {} })
+    const accepted = await converse(service.port, `${headWithType}0\r\n\r\n`, { responses: 1 })
+    expect(JSON.parse(accepted.responses[0]?.body ?? '')).toEqual({ given: {} })
   })
 
   test('is 400 if a body is required, with a detail that says what to send', async () => {
     await using service = await startEchoService()
-    const response = await fetch(`${service.url}/echo`, { method: 'POST', headers: { 'content-type': json } })
+    const response = await fetch(`${service.url}/echo`, {
+      method: 'POST',
+      headers: { 'content-type': JSON_TYPE },
+    })
     expect(await response.json()).toMatchObject({
       status: 400,
       detail: 'Send a JSON object as the body, with Content-Type: application/json.',
@@ -325,7 +328,7 @@ describe('a form', () => {
 
   test('sent as JSON is refused with the header to send instead', async () => {
     await using service = await startEchoService()
-    const response = await post(service, '/form', json, '{"grant_type":"client_credentials"}')
+    const response = await post(service, '/form', JSON_TYPE, '{"grant_type":"client_credentials"}')
     expect(await response.json()).toMatchObject({
       status: 415,
       detail: `Send Content-Type: ${form} in UTF-8. Like this: grant_type=client_credentials`,

@@ -21,25 +21,25 @@ export interface RequestContextOptions {
   onResponse?(response: { method: string; route: string; status: number; seconds: number }): void
 }
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
-/** Reads that take longer are always logged. */
+const REQUEST_ID_PATTERN = /^[A-Za-z0-9._-]{8,64}$/
+/** GET and HEAD requests that take longer are always logged. */
 const SLOW_SECONDS = 0.5
-/** Of the other reads, one in this many is logged, beginning with the first. */
+/** One of this many other GET and HEAD requests is logged, beginning with the first. */
 const SAMPLE_INTERVAL = 100
 export const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])
 
 /**
- * Creates the middleware that sets the request id and the client's address (`ctx.state.requestId`, `.address`), the
- * common headers, and a target that Koa can parse; `ctx.originalUrl` is the target as sent. It logs the request without
- * path, query or address. Register it before all other middleware except `traceRequests`.
+ * Creates the middleware that sets `ctx.state.requestId`, `ctx.state.address` (the client's address) and the common
+ * response headers. It replaces `ctx.url` with a target that Koa can parse; `ctx.originalUrl` stays as it was sent. It
+ * logs the request without path, query or address. Register it before all other middleware except `traceRequests`.
  *
  * Metrics count every request, but not every request is logged. Of reads (GET and HEAD), those that failed or were slow
- * are logged, and one in a hundred of the others, unless the log takes every read. Of requests refused with 401, 429 or
+ * are logged, and one in a hundred of the others, unless `log.logsEveryRead` is set. Of requests refused with 401, 429 or
  * 503, at most 20 a second are logged.
  */
 export function addRequestContext(options: RequestContextOptions): Middleware {
   const headers = createCommonHeaders(options.origin)
-  const record = createResponseRecorder(options)
+  const recordResponse = createResponseRecorder(options)
   return async (ctx, next) => {
     const startedAt = performance.now()
     ctx.url = toOriginForm(ctx.url)
@@ -53,14 +53,14 @@ export function addRequestContext(options: RequestContextOptions): Middleware {
     } finally {
       const method = KNOWN_METHODS.has(ctx.method) ? ctx.method : 'other'
       const route = String(ctx.state['route'] ?? 'unmatched')
-      record({ requestId, method, route, status: ctx.status, startedAt })
+      recordResponse({ requestId, method, route, status: ctx.status, startedAt })
     }
   }
 }
 
 /** Returns the id that the client sent, if it is valid; otherwise a new id. */
 export const chooseRequestId = (receivedId: string) =>
-  REQUEST_ID.test(receivedId) ? receivedId : randomUUID()
+  REQUEST_ID_PATTERN.test(receivedId) ? receivedId : randomUUID()
 
 interface RecordedResponse {
   readonly requestId: string
@@ -94,7 +94,7 @@ export function createResponseRecorder({
   }
 }
 
-/** The statuses with which most requests of a flood are refused. */
+/** In a flood, most requests are refused with one of these statuses. */
 const REFUSAL_STATUSES = new Set([401, 429, 503])
 const MAX_REFUSALS_PER_SECOND = 20
 
@@ -108,8 +108,7 @@ function createRefusalLogBudget(log: Pick<Log, 'info'>) {
     take(): boolean {
       const second = Math.floor(performance.now() / 1000)
       if (second !== currentSecond) {
-        if (skippedCount > 0)
-          log.info('refused requests were not logged one by one', { requests: skippedCount })
+        if (skippedCount > 0) log.info('some refused requests were not logged', { requests: skippedCount })
         currentSecond = second
         loggedCount = 0
         skippedCount = 0
@@ -174,11 +173,11 @@ export function findHeaders({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>,
 }
 
 /** A host and an optional port, without user information (RFC 9112 §3.2). */
-const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._~%!$&'()*+,;=-]+)(?::\d*)?$/i
+const HOST_PATTERN = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._~%!$&'()*+,;=-]+)(?::\d*)?$/i
 
 /**
- * Creates the middleware that refuses a request for an authority other than the origin's (421), because no code may
- * depend on a forged one. Also refuses a request whose Host header is missing, invalid or duplicated (400, RFC 9112
+ * Creates the middleware that refuses a request for an authority other than the origin's (421), so that no code
+ * relies on a forged authority. Also refuses a request whose Host header is missing, invalid or duplicated (400, RFC 9112
  * §3.2).
  *
  * @param alsoAccept other accepted authorities, such as `127.0.0.1:8080`
@@ -187,14 +186,14 @@ export function requireHost(origin: string, alsoAccept: readonly string[] = []):
   const acceptedHosts = listAcceptedHosts(origin, alsoAccept)
   return async (ctx, next) => {
     const [host = '', ...duplicates] = findHeaders(ctx.req, 'host')
-    if (duplicates.length > 0 || !HOST.test(host)) {
-      throw new Problem('invalid-request', { detail: 'Send exactly one Host header, with a host in it.' })
+    if (duplicates.length > 0 || !HOST_PATTERN.test(host)) {
+      throw new Problem('invalid-request', { detail: 'Send exactly one Host header, with a valid host.' })
     }
-    const authorities = ctx.originalUrl.startsWith('/') ? [host] : [host, ...parseAuthority(ctx.originalUrl)]
+    const authorities = ctx.originalUrl.startsWith('/') ? [host] : [host, ...listAuthorities(ctx.originalUrl)]
     for (const authority of authorities) {
       if (!acceptedHosts.has(authority.toLowerCase())) {
         throw new Problem('misdirected-request', {
-          detail: `This service answers at ${origin} only. Nothing was done.`,
+          detail: `This service is available only at ${origin}. Nothing was done.`,
         })
       }
     }
@@ -210,8 +209,8 @@ export function listAcceptedHosts(origin: string, alsoAccept: readonly string[] 
   return acceptedHosts
 }
 
-/** Parses the authority of an absolute-form target (RFC 9112 §3.2.2), which takes precedence over Host. */
-function parseAuthority(target: string): string[] {
+/** Lists the authority of an absolute-form target (RFC 9112 §3.2.2), which takes precedence over Host; empty if it has none. */
+function listAuthorities(target: string): string[] {
   const authority = /^[a-z][a-z0-9+.-]*:\/\/(?<authority>[^/?#]*)/i.exec(target)?.groups?.['authority']
   return authority === undefined ? [] : [authority]
 }

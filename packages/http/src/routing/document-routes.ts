@@ -22,7 +22,7 @@ interface StaticDocument {
  */
 export const createDocumentRoutes = (documents: readonly StaticDocument[], limits: RouteLimits): Route[] =>
   documents.map(({ path, contentType, otherTypes, content, headers, part = IGNORED_QUERY }) => {
-    const prepared = prepareLatest(contentType, typeof content === 'string' ? () => content : content)
+    const prepareWhole = prepareLatest(contentType, typeof content === 'string' ? () => content : content)
     return defineRoute({
       method: 'get',
       path,
@@ -38,7 +38,7 @@ export const createDocumentRoutes = (documents: readonly StaticDocument[], limit
         ...(headers && { headers: { ...headers } }),
         prepared: {
           // Parts are prepared for each request, because a cache of parts would have no bound.
-          ...(query === undefined ? prepared() : prepareResponse(contentType, query)),
+          ...(query === undefined ? prepareWhole() : prepareResponse(contentType, query)),
           type: otherTypes ? chooseType(request, contentType, otherTypes) : contentType,
         },
       }),
@@ -48,7 +48,7 @@ export const createDocumentRoutes = (documents: readonly StaticDocument[], limit
 /** Ignores the query. */
 const IGNORED_QUERY = z.unknown().transform(() => undefined)
 
-/** Prepares the response on the first request, and again when the content has changed. */
+/** Creates a function that prepares the response on the first request, and again when the content has changed. */
 function prepareLatest(type: string, content: () => string): () => PreparedResponse {
   let latest: { content: string; prepared: PreparedResponse } | undefined
   return () => {

@@ -37,13 +37,13 @@ const CALLERS: Readonly<Record<string, Caller>> = {
     scopes: new Set(),
   },
 }
-const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
+const createPolicy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
 const limits = {
-  address: [policy('address', 300)],
-  anonymous: [policy('anonymous', 30)],
-  client: [policy('client', 60)],
-  verified: [policy('verified', 90)],
-  domain: [policy('domain', 70)],
+  address: [createPolicy('address', 300)],
+  anonymous: [createPolicy('anonymous', 30)],
+  client: [createPolicy('client', 60)],
+  verified: [createPolicy('verified', 90)],
+  domain: [createPolicy('domain', 70)],
 }
 
 /** Starts the same service twice: the app alone (`slow`), and with the fast path in front of it (`fast`). */

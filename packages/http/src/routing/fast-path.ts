@@ -67,7 +67,7 @@ const UNSUPPORTED_HEADERS = [
  */
 export function createFastPath(app: RequestHandler, options: FastPathOptions): RequestHandler {
   const acceptedHosts = listAcceptedHosts(options.origin, options.alsoAcceptHosts)
-  const record = createResponseRecorder(options)
+  const recordResponse = createResponseRecorder(options)
   const listHeaders = createHeaderCache(options.origin)
   const decodeBody = createTextCache()
 
@@ -119,7 +119,7 @@ export function createFastPath(app: RequestHandler, options: FastPathOptions): R
     const outcome = { method: 'GET', route: memoryResponse.route, status: 200 }
     const sendAndRecord = () => {
       send(response, requestId, memoryResponse)
-      record({ ...outcome, requestId, startedAt })
+      recordResponse({ ...outcome, requestId, startedAt })
     }
     if (options.traces) traceResponse(options.traces, request, { ...outcome, send: sendAndRecord })
     else sendAndRecord()

@@ -248,10 +248,10 @@ const MAX_LISTED_MISTAKES = 50
 function parseInput(
   schema: z.ZodType,
   part: RequestPart,
-  data: unknown,
+  input: unknown,
   code: ProblemCode = 'invalid-request',
 ): unknown {
-  const parsed = schema.safeParse(data, { reportInput: true })
+  const parsed = schema.safeParse(input, { reportInput: true })
   if (parsed.success) return parsed.data
   if (part === 'params') throw new Problem('not-found')
   throw createInputProblem(

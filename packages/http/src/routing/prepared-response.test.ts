@@ -101,12 +101,12 @@ test('does not compress content that would not get smaller', async () => {
 
 test('prepares a response once for each key', () => {
   let preparedCount = 0
-  const prepared = prepareOnce<{ text: string }>(({ text }) => {
+  const prepareText = prepareOnce<{ text: string }>(({ text }) => {
     preparedCount += 1
     return prepareResponse(TYPE, text)
   })
-  const [key, other] = [{ text: 'a' }, { text: 'a' }]
-  expect(prepared(key)).toBe(prepared(key))
-  expect(prepared(other)).not.toBe(prepared(key))
+  const [key, otherKey] = [{ text: 'a' }, { text: 'a' }]
+  expect(prepareText(key)).toBe(prepareText(key))
+  expect(prepareText(otherKey)).not.toBe(prepareText(key))
   expect(preparedCount).toBe(2)
 })

@@ -81,7 +81,7 @@ export function findCachedBody(
 }
 
 /**
- * Sets the first body that `Accept-Encoding` allows.
+ * Sends the first body that `Accept-Encoding` allows.
  *
  * @returns the entity tag of that body
  */
@@ -107,8 +107,8 @@ export function allowPublicCaching(ctx: Context, content: string | Buffer): void
 export const VARY_HEADERS = 'Accept, Accept-Encoding, Authorization'
 export const CONDITIONAL_HEADERS = ['if-none-match', 'if-modified-since']
 /** Returns the `Cache-Control` of a public response. No cache stores it if the request had credentials. */
-export const getCacheControl = (withCredentials: boolean) =>
-  withCredentials ? 'private, no-store' : 'public, max-age=300'
+export const getCacheControl = (hasCredentials: boolean) =>
+  hasCredentials ? 'private, no-store' : 'public, max-age=300'
 
 /** Does the same as {@link allowPublicCaching}, for content whose entity tag is known. `tag` has no quotes. */
 export function cachePublicly(ctx: Context, tag: string): void {

@@ -51,7 +51,7 @@ describe('access:', () => {
 })
 
 describe('limits', () => {
-  const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
+  const createPolicy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
   const fetchStatuses = async (url: string, count: number, headers: Record<string, string> = {}) => {
     const statuses = []
     for (let index = 0; index < count; index += 1) statuses.push((await fetch(url, { headers })).status)
@@ -59,7 +59,7 @@ describe('limits', () => {
   }
 
   test('count an address before authentication', async () => {
-    const limits = { address: [policy('address', 2)] }
+    const limits = { address: [createPolicy('address', 2)] }
     await using service = await start(createWhoRoute('/a', { scopes: [] }, limits))
     const badToken = { authorization: 'Bearer bad' }
     expect(await fetchStatuses(`${service.url}/a`, 3, badToken)).toEqual([401, 401, 429])
@@ -82,7 +82,7 @@ describe('limits', () => {
         usedProofs.push(jti, ...scopes)
       },
     }
-    const route = createWhoRoute('/a', { scopes: ['guides:read'] }, { client: [policy('client', 2)] })
+    const route = createWhoRoute('/a', { scopes: ['guides:read'] }, { client: [createPolicy('client', 2)] })
     await using service = await startService({ routes: [route], authenticators: withProofs })
     const send = async (dpop: string) =>
       (await fetch(`${service.url}/a`, { headers: { authorization: 'DPoP good', dpop } })).status
@@ -90,7 +90,7 @@ describe('limits', () => {
     expect(usedProofs).toEqual(['one', 'guides:read'])
   })
 
-  test('do not apply to a caller with a proof if the app cannot mark it as used, which is 500', async () => {
+  test('do not let through a caller with a proof that the app cannot mark as used, which is 500', async () => {
     const bearer: Authenticators['bearer'] = async () => ({
       clientId: 'agt_1',
       scopes: new Set(),
@@ -105,7 +105,7 @@ describe('limits', () => {
   })
 
   test('count an authenticated client separately from its address', async () => {
-    const limits = { address: [policy('address', 100)], client: [policy('client', 2)] }
+    const limits = { address: [createPolicy('address', 100)], client: [createPolicy('client', 2)] }
     await using service = await start(createWhoRoute('/a', 'public', limits))
     const goodToken = { authorization: 'Bearer good' }
     expect(await fetchStatuses(`${service.url}/a`, 3, goodToken)).toEqual([200, 200, 429])
@@ -115,19 +115,23 @@ describe('limits', () => {
   })
 
   test('count requests without Authorization under anonymous policies', async () => {
-    await using service = await start(createWhoRoute('/a', 'public', { anonymous: [policy('anonymous', 2)] }))
+    await using service = await start(
+      createWhoRoute('/a', 'public', { anonymous: [createPolicy('anonymous', 2)] }),
+    )
     expect(await fetchStatuses(`${service.url}/a`, 3)).toEqual([200, 200, 429])
     const goodToken = { authorization: 'Bearer good' }
     expect(await fetchStatuses(`${service.url}/a`, 3, goodToken)).toEqual([200, 200, 200])
   })
 
   test('cannot be avoided by an Authorization header on an open route', async () => {
-    await using service = await start(createWhoRoute('/a', 'open', { anonymous: [policy('anonymous', 2)] }))
+    await using service = await start(
+      createWhoRoute('/a', 'open', { anonymous: [createPolicy('anonymous', 2)] }),
+    )
     expect(await fetchStatuses(`${service.url}/a`, 3, { authorization: 'x' })).toEqual([200, 200, 429])
   })
 
   test('can be counted by a handler, for a subject that only it knows', async () => {
-    const email = policy('email', 1)
+    const emailPolicy = createPolicy('email', 1)
     const route = defineRoute({
       method: 'post',
       path: '/mail',
@@ -138,7 +142,7 @@ describe('limits', () => {
       request: { body: z.object({ email: z.string() }) },
       responses: { 204: null },
       async handle({ body, request }) {
-        await request.take(email, body.email)
+        await request.take(emailPolicy, body.email)
         return { status: 204 }
       },
     })
@@ -155,7 +159,7 @@ describe('limits', () => {
       operationId: 'a',
       summary: '',
       access: 'open',
-      limits: { address: [policy('address', 1)] },
+      limits: { address: [createPolicy('address', 1)] },
       request: { body: z.object({}) },
       responses: { 204: null },
       handle() {

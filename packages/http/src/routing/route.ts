@@ -55,7 +55,7 @@ export interface RequestFacts {
   /**
    * Counts the request against a policy whose subject only the handler knows, such as an e-mail address.
    *
-   * @throws {Problem} `rate-limited`; `unavailable` for a `closed` policy
+   * @throws {Problem} `rate-limited`; `unavailable` for a policy with `failsClosed`
    */
   take(policy: LimitPolicy, subject: string): Promise<void>
   /** Does the same for the client's address, against a policy that only the handler can choose. */

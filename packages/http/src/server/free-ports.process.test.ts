@@ -9,9 +9,9 @@ const program = `
 `
 
 test('returns different ports to two running processes, even before anything listens on them', async () => {
-  const ours = await reserveFreePorts(1_000)
-  const theirs = JSON.parse(
+  const ourPorts = await reserveFreePorts(1_000)
+  const theirPorts = JSON.parse(
     execFileSync(process.execPath, ['--input-type=module-typescript', '-e', program], { encoding: 'utf8' }),
   ) as number[]
-  expect(new Set([...ours, ...theirs]).size).toBe(2_000)
+  expect(new Set([...ourPorts, ...theirPorts]).size).toBe(2_000)
 })

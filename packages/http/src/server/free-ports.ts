@@ -25,7 +25,7 @@ export async function reserveFreePorts(count: number): Promise<number[]> {
         () => false,
       )
       if (!isListening) continue
-      if (reserve(findPort(server))) servers.push(server)
+      if (tryReserve(findPort(server))) servers.push(server)
       else server.close()
     }
     return servers.map(findPort)
@@ -38,12 +38,12 @@ export async function reserveFreePorts(count: number): Promise<number[]> {
 const findPort = (server: Server) => (server.address() as AddressInfo).port
 
 /**
- * Writes this process's id to a file that is named after the port, unless the file contains the id of a running
- * process. The caller listens on the port, so no other process reserves it at the same time.
+ * Reserves a port: writes this process's id to a file that is named after the port, unless the file contains the id of a
+ * running process. The caller listens on the port, so no other process reserves it at the same time.
  *
  * @returns false if another process has reserved the port
  */
-function reserve(port: number): boolean {
+function tryReserve(port: number): boolean {
   const folder = path.join(tmpdir(), `plainpath-ports-${process.getuid?.() ?? 0}`)
   const file = path.join(folder, String(port))
   mkdirSync(folder, { recursive: true, mode: 0o700 })

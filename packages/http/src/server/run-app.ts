@@ -113,7 +113,7 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
 }
 
-/** Creates the metrics registry that is served until the app is open, with one gauge. The app has its own one. */
+/** Creates the metrics registry that is served until the app is open, with one gauge. The app has its own registry. */
 function createWaitingRegistry(): Registry {
   const registry = new Registry()
   const help = '1 while the app waits for its startup dependencies'
@@ -121,7 +121,7 @@ function createWaitingRegistry(): Registry {
   return registry
 }
 
-/** A reserved name (RFC 2606 §2), which no public request has by accident. */
+/** A host name in a reserved top-level domain (RFC 2606 §2), so no public request has it by accident. */
 export const GATEWAY_CHECK_HOST = 'gateway-check.invalid'
 
 /**

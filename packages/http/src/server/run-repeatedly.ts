@@ -2,7 +2,7 @@
 interface RepeatedWork extends AsyncDisposable {
   /** Requests a run every `everyMs` from now on, as `runSoon` does. */
   start(everyMs: number): void
-  /** Starts a run now or, during a run, when that ends. Unless disposed, a complete run follows each call. */
+  /** Starts a run now, or after the current run. A complete run follows each call, unless the work is disposed of. */
   runSoon(): void
 }
 

@@ -115,31 +115,31 @@ function formatDefault(row: SettingRow): string {
 }
 
 /** Accepts only digits with an optional fraction. `Number` alone would also parse an empty text, as 0. */
-const number = z
+const decimalNumber = z
   .string()
   .regex(/^\d+(\.\d+)?$/, 'must be a number')
   .transform(Number)
 
 export const numberBetween = (min: number, max: number) =>
-  number.refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
+  decimalNumber.refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
 
-export const positive = (max: number) =>
-  number.refine((value) => value > 0 && value <= max, `must be more than 0 and at most ${max}`)
+export const positiveNumber = (max: number) =>
+  decimalNumber.refine((value) => value > 0 && value <= max, `must be more than 0 and at most ${max}`)
 
-export const wholeNumber = (min: number, max: number) =>
+export const createWholeNumberParser = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,9}$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
 
-export const port = wholeNumber(0, 65_535)
+export const port = createWholeNumberParser(0, 65_535)
 
-/** A text that is not empty, such as an address to bind or a directory. */
-export const text = z.string().min(1, 'must not be empty')
+/** Text that is not empty, such as an address to bind or a directory. */
+export const nonEmptyText = z.string().min(1, 'must not be empty')
 
 /** A list of entries, separated by commas. */
-export const list = (entry: z.ZodType<string, string>) =>
+export const listOf = (entry: z.ZodType<string, string>) =>
   z
     .string()
     .transform((entries) => entries.split(',').flatMap((part) => part.trim() || []))
@@ -182,7 +182,7 @@ export const trustedProxies = z.string().transform((addresses, context): Trusted
  *
  * @param parse throws an error that explains the mistake without quoting the file
  */
-export const file = <T>(parse: (content: string) => T) =>
+export const parsedFile = <T>(parse: (content: string) => T) =>
   z.string().transform((path, context): T => {
     try {
       return parse(readFileSync(path, 'utf8'))
@@ -196,9 +196,9 @@ export const file = <T>(parse: (content: string) => T) =>
     }
   })
 
-/** Does the same as {@link file}, but includes the path in the value, for reading the file again later. */
-export const fileAndPath = <T>(parse: (content: string) => T) =>
+/** Does the same as {@link parsedFile}, but includes the path in the value, for reading the file again later. */
+export const parsedFileAndPath = <T>(parse: (content: string) => T) =>
   z
     .string()
     .transform((path) => ({ path, content: path }))
-    .pipe(z.object({ path: z.string(), content: file(parse) }))
+    .pipe(z.object({ path: z.string(), content: parsedFile(parse) }))

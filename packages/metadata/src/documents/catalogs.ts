@@ -14,7 +14,7 @@ const LINKSET_TYPE = 'application/linkset+json'
 const AI_CATALOG_TYPE = 'application/ai-catalog+json'
 export const SERVER_CARD_TYPE = 'application/mcp-server-card+json'
 
-/** Lists the documents to which the home page links. The API root links to the same ones, except the home page as Markdown. */
+/** Lists the documents to which the home page links. The API root links to the same documents, except the home page as Markdown. */
 export function listDocumentLinks(urls: ServiceUrls): readonly DocumentLink[] {
   const createLink = (rel: string, href: string, type: string, title: string) => ({ rel, href, type, title })
   return [

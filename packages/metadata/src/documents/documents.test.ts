@@ -4,11 +4,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import {
-  addressesIn,
   CONFIG,
-  contentAt,
-  documentsByPath,
-  jsonAt,
+  createDocumentsByPath,
+  getContentAt,
+  getJsonAt,
+  listAddresses,
   ORIGIN,
 } from '../../test/document-config.ts'
 import * as schemas from '../../test/document-schemas.ts'
@@ -21,34 +21,34 @@ const URLS = serviceUrls(ORIGIN)
 const ajv = new Ajv2020({ allErrors: true, strict: false })
 formats.default(ajv)
 
-const PRM = '/.well-known/oauth-protected-resource'
-const SERVER = '/.well-known/oauth-authorization-server'
+const RESOURCE_METADATA = '/.well-known/oauth-protected-resource'
+const SERVER_METADATA = '/.well-known/oauth-authorization-server'
 const SKILLS = '/.well-known/agent-skills/index.json'
 
 const DOCUMENT_SCHEMAS = [
   ['/.well-known/api-catalog', schemas.LINKSET],
   [SKILLS, schemas.SKILLS_INDEX],
   ['/.well-known/ai-catalog.json', schemas.AI_CATALOG],
-  [PRM, schemas.PROTECTED_RESOURCE],
-  [`${PRM}/api`, schemas.PROTECTED_RESOURCE],
-  [`${PRM}/api/mcp`, schemas.PROTECTED_RESOURCE],
-  [SERVER, schemas.AUTHORIZATION_SERVER],
+  [RESOURCE_METADATA, schemas.PROTECTED_RESOURCE],
+  [`${RESOURCE_METADATA}/api`, schemas.PROTECTED_RESOURCE],
+  [`${RESOURCE_METADATA}/api/mcp`, schemas.PROTECTED_RESOURCE],
+  [SERVER_METADATA, schemas.AUTHORIZATION_SERVER],
 ] as const
 
 test.for(DOCUMENT_SCHEMAS)('%s matches the schema of its format', ([path, schema]) => {
   const validate = ajv.compile(schema)
-  const document = jsonAt(path)
+  const document = getJsonAt(path)
   expect({ valid: validate(document), errors: validate.errors }).toEqual({ valid: true, errors: null })
 })
 
 test('the metadata, the API description and lifetimes.md agree on issuer, resource and scopes', () => {
-  const [resource, server] = [jsonAt(PRM), jsonAt(SERVER)]
-  const openapi = jsonAt('/openapi.json')
+  const [resource, server] = [getJsonAt(RESOURCE_METADATA), getJsonAt(SERVER_METADATA)]
+  const openapi = getJsonAt('/openapi.json')
   expect(resource.authorization_servers).toEqual([server.issuer])
   expect(server.protected_resources).toEqual([
     resource.resource,
-    jsonAt(`${PRM}/api/mcp`).resource,
-    jsonAt(`${PRM}/mcp`).resource,
+    getJsonAt(`${RESOURCE_METADATA}/api/mcp`).resource,
+    getJsonAt(`${RESOURCE_METADATA}/mcp`).resource,
   ])
   expect(openapi.servers[0].url).toBe(resource.resource)
   expect(new URL(resource.resource).origin).toBe(server.issuer)
@@ -57,13 +57,13 @@ test('the metadata, the API description and lifetimes.md agree on issuer, resour
   expect(server.scopes_supported).toEqual([...Scope.options, 'offline_access'])
   for (const scopeList of [resource.scopes_supported, Object.keys(scopes)])
     expect(scopeList).toEqual(Scope.options)
-  const scopeRows = [...contentAt('/auth/lifetimes.md').matchAll(/^\| `(\w+:\w+)` \|/gm)]
+  const scopeRows = [...getContentAt('/auth/lifetimes.md').matchAll(/^\| `(\w+:\w+)` \|/gm)]
   expect(scopeRows.map(([, scope]) => scope)).toEqual(Scope.options)
 })
 
-test('no document contains the default host of the tests at another origin, or an unfilled value', () => {
+test('the documents of another origin contain neither the default host of the tests nor an unfilled value', () => {
   const config = { origin: 'http://localhost:8080', securityContact: 'mailto:a@b.c' }
-  for (const { path, content } of documentsByPath(config).values()) {
+  for (const { path, content } of createDocumentsByPath(config).values()) {
     expect(content, path).not.toContain('plainpath.example')
     expect(content, path).not.toMatch(/undefined|\[object|NaN/)
   }
@@ -77,9 +77,9 @@ test('each app serves documents only at its own paths, and no path twice', () =>
   expect(new Set(paths).size).toBe(paths.length)
 })
 
-test('creating the documents twice from one configuration gives equal documents', () => {
+test('one configuration gives the same documents each time', () => {
   const createContents = () =>
-    [...documentsByPath().values()].map(({ path, contentType, content, headers }) => ({
+    [...createDocumentsByPath().values()].map(({ path, contentType, content, headers }) => ({
       path,
       contentType,
       content,
@@ -97,12 +97,12 @@ const MENTIONED_SUBJECTS = {
 } as const
 
 test.for(Object.entries(MENTIONED_SUBJECTS))('at least one document mentions %s', ([, pattern]) => {
-  const texts = [...documentsByPath().values()].map(({ content }) => content).join('\n')
+  const texts = [...createDocumentsByPath().values()].map(({ content }) => content).join('\n')
   expect(texts).toMatch(pattern)
 })
 
 describe('the skills', () => {
-  const index = jsonAt(SKILLS)
+  const index = getJsonAt(SKILLS)
 
   test('are one for using the API and one for handing off', () => {
     expect(index.skills.map(({ name }: { name: string }) => name)).toEqual([
@@ -112,10 +112,10 @@ describe('the skills', () => {
   })
 
   test.for<{ name: string; description: string; url: string; digest: string }>(index.skills)(
-    '$name: the digest is of the served bytes, and the front matter has only members that skills-ref accepts',
+    '$name: the index has the digest of the served bytes, and the front matter has only members that skills-ref accepts',
     ({ name, description, url, digest }) => {
       expect(new URL(url).pathname).toBe(`/.well-known/agent-skills/${name}/SKILL.md`)
-      const content = contentAt(new URL(url).pathname)
+      const content = getContentAt(new URL(url).pathname)
       expect(digest).toBe(`sha256:${createHash('sha256').update(content, 'utf8').digest('hex')}`)
       const [, frontMatter = ''] = /^---\n([\s\S]*?)\n---\n/.exec(content) ?? []
       const members = [...frontMatter.matchAll(/^(\S+): ?(.*)$/gm)].map(([, key, value]) => [key, value])
@@ -132,7 +132,7 @@ describe('the skills', () => {
   )
 
   test('for handing off lists every configured list of attorneys', () => {
-    const content = contentAt('/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md')
+    const content = getContentAt('/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md')
     for (const list of CONFIG.attorneyLists) expect(content).toContain(list)
   })
 })
@@ -148,7 +148,7 @@ const AUTH_DOCUMENTS = [
 ] as const
 
 describe('auth.md', () => {
-  const text = contentAt('/auth.md')
+  const text = getContentAt('/auth.md')
 
   test('has fewer than 5,000 bytes', () => {
     expect(Buffer.byteLength(text)).toBeLessThan(5_000)
@@ -157,7 +157,7 @@ describe('auth.md', () => {
   test('links to the other documents; verified-email.md and keys.md link to errors.md', () => {
     for (const path of AUTH_DOCUMENTS.slice(1)) expect(text).toContain(`](${ORIGIN}${path})`)
     for (const path of ['/auth/verified-email.md', '/auth/keys.md'])
-      expect(contentAt(path)).toContain(`](${ORIGIN}/auth/errors.md)`)
+      expect(getContentAt(path)).toContain(`](${ORIGIN}/auth/errors.md)`)
   })
 
   test('has the DELETE command in the section "Leave", and not in the quick start', () => {
@@ -175,20 +175,20 @@ describe('auth.md', () => {
 })
 
 test.for(AUTH_DOCUMENTS)('%s has only addresses of this service outside code blocks', (path) => {
-  const prose = contentAt(path).replaceAll(/^```[\s\S]*?^```$/gm, '')
-  expect(addressesIn(prose).filter((address) => !address.startsWith(ORIGIN))).toEqual([])
+  const prose = getContentAt(path).replaceAll(/^```[\s\S]*?^```$/gm, '')
+  expect(listAddresses(prose).filter((address) => !address.startsWith(ORIGIN))).toEqual([])
 })
 
 test('keys.md says that removing a key revokes the tokens, and how to prove a new key', () => {
-  const text = contentAt('/auth/keys.md')
+  const text = getContentAt('/auth/keys.md')
   expect(text).toContain('If you remove a key, or move from a secret to keys, all your tokens are revoked')
   expect(text).toContain('A set that only adds keys revokes no token.')
   expect(text).toContain('`typ` is exactly `jwks-proof+jwt`.')
   expect(text).toContain('the response has a `warning`')
 })
 
-test('beside the API description, only errors.md says which member of an error to decide by', () => {
-  const documents = [...documentsByPath()].filter(([, { content }]) => /\bdecide by `/i.test(content))
+test('apart from the API description, only errors.md says which member of an error to decide by', () => {
+  const documents = [...createDocumentsByPath()].filter(([, { content }]) => /\bdecide by `/i.test(content))
   const paths = documents.map(([path]) => path)
   // The OpenAPI description says it where it describes the member.
   expect(paths.filter((path) => path !== '/openapi.json')).toEqual(['/auth/errors.md'])
@@ -200,19 +200,21 @@ test.for([
   '/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md',
   '/auth.md',
 ])('%s links to the steps for sending a message, and says what to share', (path) => {
-  const text = contentAt(path)
+  const text = getContentAt(path)
   expect(text).toContain(`${ORIGIN}/auth/verified-email.md`)
   expect(text).toMatch(/Share only what (the person|they) agreed to share, and no more than staff need/)
 })
 
 describe('security.txt (RFC 9116)', () => {
-  const readField = (name: string, change: Parameters<typeof contentAt>[1] = {}) =>
-    new RegExp(`^${name}: (.+)$`, 'm').exec(contentAt('/.well-known/security.txt', change))?.[1] ?? ''
+  const readField = (name: string, change: Parameters<typeof getContentAt>[1] = {}) =>
+    new RegExp(`^${name}: (.+)$`, 'm').exec(getContentAt('/.well-known/security.txt', change))?.[1] ?? ''
 
   test('is plain text with the contact and its own address', () => {
     expect(readField('Contact')).toBe('mailto:security@plainpath.example')
     expect(readField('Canonical')).toBe(`${ORIGIN}/.well-known/security.txt`)
-    expect(documentsByPath().get('/.well-known/security.txt')?.contentType).toBe('text/plain; charset=utf-8')
+    expect(createDocumentsByPath().get('/.well-known/security.txt')?.contentType).toBe(
+      'text/plain; charset=utf-8',
+    )
   })
 
   test.for(['2026-11-20T12:00:00Z', '2026-11-30T23:59:59Z', '2027-01-01T00:00:00Z'])(
@@ -227,13 +229,13 @@ describe('security.txt (RFC 9116)', () => {
 
   test('has the same bytes on instances that started in the same month', () => {
     const createFile = (startTime: string) =>
-      contentAt('/.well-known/security.txt', { startedAt: new Date(startTime) })
+      getContentAt('/.well-known/security.txt', { startedAt: new Date(startTime) })
     expect(createFile('2026-11-01T00:00:00Z')).toBe(createFile('2026-11-30T23:59:59Z'))
   })
 })
 
 test('the sitemap lists the home page, a guide with its last change, /auth.md and /llms.txt', () => {
-  const text = contentAt('/sitemap.xml')
+  const text = getContentAt('/sitemap.xml')
   const addresses = [...text.matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, address]) => address)
   expect(addresses).toEqual(
     expect.arrayContaining([

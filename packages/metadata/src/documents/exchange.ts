@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
-import { getErrorComponent } from '../openapi/errors.ts'
+import { getErrorComponentName } from '../openapi/errors.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { AGENT_ERRORS } from './agent-errors.ts'
@@ -37,7 +37,7 @@ interface ErrorExchangeOptions extends RequestOptions {
 /**
  * Returns the example response, typed by its schema.
  *
- * @throws {z.ZodError} if there is none, or if the schema rejects it
+ * @throws {z.ZodError} if there is no example, or if the schema rejects it
  */
 export const parseExample = <T>(
   schema: z.ZodType<T>,
@@ -75,7 +75,7 @@ export function formatErrorExchange(
 ): string {
   const status = AGENT_ERRORS.find(({ code }) => code === error.code)?.status
   if (status === undefined) throw new Error(`no error of agents has the code ${error.code}`)
-  const type = getErrorComponent(operation) === 'OAuthError' ? JSON_TYPE : PROBLEM_TYPE
+  const type = getErrorComponentName(operation) === 'OAuthError' ? JSON_TYPE : PROBLEM_TYPE
   return `${formatRequestBlock(operation, urls, options)}\n\n${formatResponseBlock(status, error, type, responseHeaders)}`
 }
 

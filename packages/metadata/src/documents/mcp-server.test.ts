@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { contentAt, documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
+import { createDocumentsByPath, getContentAt, getJsonAt, ORIGIN } from '../../test/document-config.ts'
 import { SERVER_CARD } from '../../test/server-card-schema.ts'
 import { serviceUrls } from '../service-urls.ts'
 import { createMcpMd } from './mcp-md.ts'
@@ -17,7 +17,7 @@ test.for([ORIGIN, 'http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1
     const ajv = new Ajv2020({ strict: true, allErrors: true })
     addFormats.default(ajv)
     const validate = ajv.compile(SERVER_CARD)
-    validate(jsonAt('/api/mcp/server-card', { origin }))
+    validate(getJsonAt('/api/mcp/server-card', { origin }))
     expect(validate.errors).toBeNull()
   },
 )
@@ -56,29 +56,29 @@ test('the public address has only tools that read and need no token, and names t
 })
 
 test('/mcp.md lists every tool, and the card, the API catalog and the resource metadata link to it', () => {
-  const text = contentAt('/mcp.md')
+  const text = getContentAt('/mcp.md')
   for (const name of Object.keys(MCP_TOOLS)) expect(text).toContain(`| \`${name}\` |`)
   for (const path of ['/api/mcp/server-card', '/.well-known/api-catalog'])
-    expect(contentAt(path)).toContain(urls.mcpMd)
-  expect(jsonAt('/.well-known/oauth-protected-resource/api/mcp').resource_documentation).toBe(urls.mcpMd)
+    expect(getContentAt(path)).toContain(urls.mcpMd)
+  expect(getJsonAt('/.well-known/oauth-protected-resource/api/mcp').resource_documentation).toBe(urls.mcpMd)
 })
 
 test.for(['/mcp.md', '/llms.txt'])(
-  '%s has the connect page and the signed-in address, both for people in chat apps',
+  '%s names the connect page and the signed-in address, both for people in chat apps',
   (path) => {
     const { connect, signedInMcp } = serviceUrls(ORIGIN)
     for (const address of [connect, `${signedInMcp} (with sign-in)`])
-      expect(contentAt(path)).toContain(address)
+      expect(getContentAt(path)).toContain(address)
   },
 )
 
-test('/mcp.md has an address without sign-in only if one is configured', () => {
+test('/mcp.md names an address without sign-in only if one is configured', () => {
   expect(createMcpMd(urls).content).toContain('https://mcp.plainpath.example/mcp (without sign-in)')
-  expect(contentAt('/mcp.md')).not.toContain('without sign-in')
+  expect(getContentAt('/mcp.md')).not.toContain('without sign-in')
 })
 
 describe('checkers', () => {
-  const card = jsonAt('/.well-known/mcp/server-card.json')
+  const card = getJsonAt('/.well-known/mcp/server-card.json')
 
   test('isitagentready.com mcpServerCard: has serverInfo, the transport’s endpoint, and capabilities', () => {
     const { name, version } = createMcpServerInfo(serviceUrls(ORIGIN))
@@ -107,7 +107,7 @@ describe('checkers', () => {
 })
 
 test('serves the same card at three paths, with its media type and CORS headers', () => {
-  const documents = documentsByPath()
+  const documents = createDocumentsByPath()
   const cards = CARD_PATHS.map((path) => documents.get(path))
   for (const card of cards) {
     expect(card).toEqual({ ...cards[0], path: card?.path })

@@ -5,7 +5,7 @@ import type {
 } from 'zod-openapi'
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { describeDocumentedError, describeHeaders, getErrorComponent } from './errors.ts'
+import { describeDocumentedError, getErrorComponentName, referToHeaders } from './errors.ts'
 
 const JSON_TYPE = 'application/json'
 
@@ -64,7 +64,7 @@ function describeRequestBody({ request, ...operation }: Operation, urls: Service
 
 /** Describes each success, each error in `documentedErrors`, and all other errors together. */
 function describeResponses(operation: Operation, urls: ServiceUrls): ZodOpenApiResponsesObject {
-  const errorReference = { $ref: `#/components/responses/${getErrorComponent(operation)}` as const }
+  const errorReference = { $ref: `#/components/responses/${getErrorComponentName(operation)}` as const }
   type ResponseEntry = [string, ZodOpenApiResponseObject | typeof errorReference]
   const successes = Object.entries(operation.responses).map(([status, schema]): ResponseEntry => {
     const { description, example } = operation.responseDocs[Number(status)] ?? {
@@ -78,7 +78,7 @@ function describeResponses(operation: Operation, urls: ServiceUrls): ZodOpenApiR
         [operation.alternativeMediaType]: { schema: { type: 'string' as const } },
       }),
     }
-    const headers = operation.cache === 'public' && { headers: describeHeaders('ETag') }
+    const headers = operation.cache === 'public' && { headers: referToHeaders('ETag') }
     return [status, { description, ...headers, ...(content && { content }) }]
   })
   const documentedErrors = Object.entries(operation.documentedErrors ?? {}).map(

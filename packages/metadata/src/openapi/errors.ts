@@ -3,7 +3,7 @@ import type { ZodOpenApiHeadersObject, ZodOpenApiResponseObject } from 'zod-open
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
-/** The `code` of every error body. It is more specific than `error`. */
+/** The `code` of an error. It is more specific than `error`, the error code of OAuth. */
 const ProblemCode = z
   .string()
   .regex(/^[a-z]+(-[a-z]+)*$/)
@@ -36,10 +36,10 @@ const OAuthMembers = {
   error_description: z.string(),
 }
 
-/** A problem with the two additional members that OAuth clients read. */
+/** A problem with the two members that OAuth clients read. */
 export const AgentProblem = Problem.extend(OAuthMembers)
 
-/** An RFC 6749 §5.2 error with `code`. */
+/** An error as in RFC 6749 §5.2, with our member `code`. */
 export const OAuthError = z.object({
   ...OAuthMembers,
   error_uri: z.url().meta({ description: 'A page that says what to do next.' }),
@@ -48,8 +48,8 @@ export const OAuthError = z.object({
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** Returns the name of the error component for an operation, which depends on its tag. */
-export function getErrorComponent({ tag }: Operation) {
+/** Returns the name of the response component for the errors of an operation. The tag decides which one it is. */
+export function getErrorComponentName({ tag }: Operation) {
   if (tag === 'OAuth') return 'OAuthError'
   return tag === 'Agents' ? 'AgentProblem' : 'Problem'
 }
@@ -69,10 +69,11 @@ export const HEADERS = {
   Allow: describeTextHeader('With 405: the supported methods.'),
 }
 
-export const describeHeaders = (...names: (keyof typeof HEADERS)[]): ZodOpenApiHeadersObject =>
+/** Creates references to header components, by header name. */
+export const referToHeaders = (...names: (keyof typeof HEADERS)[]): ZodOpenApiHeadersObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-const errorHeaders = describeHeaders('Retry-After', 'WWW-Authenticate', 'Allow')
+const errorHeaders = referToHeaders('Retry-After', 'WWW-Authenticate', 'Allow')
 
 const createProblemExample = (urls: ServiceUrls) => ({
   type: urls.problem('invalid-request'),
@@ -85,7 +86,7 @@ const createProblemExample = (urls: ServiceUrls) => ({
   errors: [{ pointer: '#/email', detail: 'is missing' }],
 })
 
-/** Creates the error response components, one for each error format. Operations refer to them. */
+/** Creates the error response components, one for each error format. The operations refer to these components. */
 export function createErrorResponses(urls: ServiceUrls): Record<string, ZodOpenApiResponseObject> {
   const oauthExample = {
     error: 'invalid_scope',
@@ -112,7 +113,7 @@ export function createErrorResponses(urls: ServiceUrls): Record<string, ZodOpenA
   }
 }
 
-/** Describes an error for which an operation has its own documentation. Its body is a `Problem`. */
+/** Describes an error that an operation documents separately. Its body is a `Problem`. */
 export const describeDocumentedError = (description: string): ZodOpenApiResponseObject => ({
   description,
   content: { [PROBLEM_TYPE]: { schema: Problem } },

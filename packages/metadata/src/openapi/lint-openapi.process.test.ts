@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type DescribedApi, selectOpenApiPart } from './openapi-part.ts'
 
 const root = path.resolve(import.meta.dirname, '../../../..')
-const COPY = 'packages/metadata/openapi.json'
-const TEXT = readFileSync(path.join(root, COPY), 'utf8')
+const DOCUMENT_PATH = 'packages/metadata/openapi.json'
+const DOCUMENT_TEXT = readFileSync(path.join(root, DOCUMENT_PATH), 'utf8')
 
-/** Runs the two commands of `npm run lint:openapi` on another document. Writes it to `folder`. */
+/** Writes a document to `folder`, and runs the two commands of `npm run lint:openapi` on it. */
 function lint(name: string, document: string): { statuses: (number | null)[]; output: string } {
   const file = path.join(folder, `${name}.json`)
   writeFileSync(file, document)
@@ -19,7 +19,7 @@ function lint(name: string, document: string): { statuses: (number | null)[]; ou
   const commands = manifest.scripts['lint:openapi']!.split(' && ')
   expect(commands).toHaveLength(2)
   const results = commands.map((command) => {
-    const args = command.split('scripts/bootstrap.mjs ')[1]!.replace(COPY, file).split(' ')
+    const args = command.split('scripts/bootstrap.mjs ')[1]!.replace(DOCUMENT_PATH, file).split(' ')
     return spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   })
   return {
@@ -30,33 +30,36 @@ function lint(name: string, document: string): { statuses: (number | null)[]; ou
 
 let folder: string
 let lintOutput: string
-// One run serves all three tests below, because each program takes seconds to load.
+// One run serves the tests of all three mistakes, because each program takes seconds to load.
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'plainpath-openapi-test-'))
-  let text = TEXT
+  let text = DOCUMENT_TEXT
   for (const [from, to] of [
     ['"name": "Health"', '"name": "Other"'],
     ['"expires_in": 3600', '"expires_in": "3600"'],
     ['"type": "boolean",', '"type": "boolean", "nullable": true,'],
   ] as const) {
-    if (!text.includes(from)) throw new Error(`${COPY} has no ${from}`)
+    if (!text.includes(from)) throw new Error(`${DOCUMENT_PATH} has no ${from}`)
     text = text.replace(from, to)
   }
   lintOutput = lint('mistaken', text).output
 }, 120_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test.for([
+/** The program that reports each mistake is in parentheses. Each pattern matches a rule or a place in its output. */
+const MISTAKES = [
   ['a tag that is not described (Spectral)', /operation-tag-defined/],
   ['an example that its schema refuses', /expires_in/],
   ['a keyword of OpenAPI 3.0 (Redocly)', /struct/],
-] as const)('npm run lint:openapi reports %s', ([, expected]) => {
-  expect(lintOutput).toMatch(expected)
+] as const
+
+test.for(MISTAKES)('npm run lint:openapi reports %s', ([, report]) => {
+  expect(lintOutput).toMatch(report)
 })
 
 test('npm run lint:openapi accepts a part of the document', { timeout: 120_000 }, () => {
   const part = selectOpenApiPart(
-    JSON.parse(TEXT) as DescribedApi,
+    JSON.parse(DOCUMENT_TEXT) as DescribedApi,
     new Set(['getGuide', 'replaceAgentKeys', 'createToken', 'deleteContactMessage']),
   )
   const { statuses, output } = lint('part', JSON.stringify(part))

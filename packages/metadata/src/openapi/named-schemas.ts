@@ -90,7 +90,7 @@ export const NAMED_SCHEMAS = {
   RenewedAssertion,
 }
 
-/** The base of each schema that extends another one. The description has a reference to the base, and the schema's own members. */
+/** The base of each schema that extends another. The API description has the schema's own members, and a reference to the base. */
 const BASE_NAMES: Partial<Record<SchemaName, SchemaName>> = {
   RegisteredAgent: 'AgentRegistration',
   RegisteredKeyAgent: 'AgentRegistration',
@@ -109,16 +109,18 @@ const BASE_BY_SCHEMA: ReadonlyMap<unknown, SchemaName> = new Map(
 /** The formats for which zod adds a redundant pattern. */
 const FORMATS_WITH_PATTERN: ReadonlySet<unknown> = new Set(['date', 'date-time', 'uuid'])
 
-/** Removes redundant and unnecessary keywords from a schema. */
+/**
+ * Shortens a schema: removes keywords that clients do not need, and replaces inherited members with a reference to the base.
+ */
 export const shortenSchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   // Clients must accept unknown members, because a later version may add members to a response.
   if (io === 'output' || isEmpty(jsonSchema.additionalProperties)) delete jsonSchema.additionalProperties
   if (FORMATS_WITH_PATTERN.has(jsonSchema.format)) delete jsonSchema.pattern
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-  // Only texts in responses have a minimum length of 1 and no maximum. Clients need not know that these texts are never empty.
+  // Only strings in responses have a minimum length of 1 and no maximum. Clients need not know that these are never empty.
   if (jsonSchema.minLength === 1 && jsonSchema.maxLength === undefined) delete jsonSchema.minLength
-  if (zodSchema === AnswerExplanation) removeMembers(jsonSchema)
+  if (zodSchema === AnswerExplanation) acceptAnyMembers(jsonSchema)
   if (zodSchema === AgentKeySet) jsonSchema.properties = { keys: PUBLIC_KEYS }
   const baseName = BASE_BY_SCHEMA.get(zodSchema)
   if (baseName) extendBase(zodSchema, jsonSchema, baseName)
@@ -134,8 +136,8 @@ const PUBLIC_KEYS = {
 const isEmpty = (schema: unknown) =>
   typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 
-/** Makes an object schema accept any members, because callers cannot rely on them. */
-function removeMembers(jsonSchema: z.core.JSONSchema.BaseSchema): void {
+/** Makes an object schema accept any members, and removes the members that it describes, because clients cannot rely on them. */
+function acceptAnyMembers(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   delete jsonSchema.properties
   delete jsonSchema.required
   jsonSchema.additionalProperties = true

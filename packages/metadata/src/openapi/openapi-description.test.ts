@@ -12,8 +12,8 @@ const description = createOpenApiDescription(serviceUrls(ORIGIN))
 const document = JSON.parse(JSON.stringify(description))
 
 test('packages/metadata/openapi.json is what "npm run generate" writes', () => {
-  const written = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')
-  expect(written).toBe(`${JSON.stringify(description, null, 2)}\n`)
+  const committedText = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')
+  expect(committedText).toBe(`${JSON.stringify(description, null, 2)}\n`)
 })
 
 interface DescribedOperation {
@@ -43,7 +43,7 @@ describe('the four operations of the specification', () => {
     ['get', '/guides', ['200']],
     ['post', '/waitlist', ['200', '201', '400']],
     ['post', '/agent/register', ['201']],
-  ] as const)('%s %s has these responses with a number: %s', ([method, path, statuses]) => {
+  ] as const)('%s %s has responses for these statuses: %s', ([method, path, statuses]) => {
     const { responses } = document.paths[path][method]
     expect(Object.keys(responses).filter((status) => /^\d+$/.test(status))).toEqual(statuses)
   })
@@ -64,7 +64,7 @@ describe('the four operations of the specification', () => {
   })
 })
 
-test('declares OpenAPI 3.1.0 and version 0.1.0, and has the API root as its server', () => {
+test('the description declares OpenAPI 3.1.0 and version 0.1.0, and has the API root as its server', () => {
   expect(document.openapi).toBe('3.1.0')
   expect(document.info).toMatchObject({ title: 'Plainpath Immigration Guidance API', version: '0.1.0' })
   expect(document.servers.map(({ url }: { url: string }) => url)).toEqual([`${ORIGIN}/api`])
@@ -72,14 +72,14 @@ test('declares OpenAPI 3.1.0 and version 0.1.0, and has the API root as its serv
 
 describe.for(listOperations(document))('$operationId', (operation) => {
   test('has the error component of its path for 4XX and as default', () => {
-    let name = 'Problem'
-    if (operation.path.startsWith('/oauth/')) name = 'OAuthError'
-    if (operation.path.startsWith('/agent')) name = 'AgentProblem'
-    const component = { $ref: `#/components/responses/${name}` }
+    let componentName = 'Problem'
+    if (operation.path.startsWith('/oauth/')) componentName = 'OAuthError'
+    if (operation.path.startsWith('/agent')) componentName = 'AgentProblem'
+    const component = { $ref: `#/components/responses/${componentName}` }
     expect(operation.responses).toMatchObject({ '4XX': component, default: component })
   })
 
-  test('has the security requirement of its access first', () => {
+  test('lists first the security requirement for its `access`', () => {
     const access = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.access
     const needsNoToken = access === 'open' || access === 'public'
     if (needsNoToken) expect(operation.security).toEqual([])
@@ -87,14 +87,14 @@ describe.for(listOperations(document))('$operationId', (operation) => {
     else expect(operation.security[0]).toEqual({ client: [] })
   })
 
-  test('has a server and a path that together are the served address', () => {
+  test('has a server and a path that together form the address at which it is served', () => {
     const server = document.paths[operation.path].servers?.[0].url ?? document.servers[0].url
     const servedPath = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.path
     expect(`${server}${operation.path}`).toBe(`${ORIGIN}${servedPath}`)
   })
 })
 
-test('describes every operation, and no other', () => {
+test('the description contains every operation, and no other', () => {
   const ids = listOperations(document).map(({ operationId }) => operationId)
   expect(ids.toSorted()).toEqual(OPERATIONS.map(({ operationId }) => operationId).toSorted())
 })
@@ -113,8 +113,8 @@ test('only the schemas of three requests refuse unknown members', () => {
 
 describe('the schema of the token request', () => {
   const ajv = new Ajv2020({ strict: false })
-  const form = document.components.schemas.TokenRequest
-  const accepts = ajv.compile(form)
+  const tokenRequest = document.components.schemas.TokenRequest
+  const accepts = ajv.compile(tokenRequest)
 
   test.for([
     ['accepts client_credentials', { grant_type: 'client_credentials' }, true],
@@ -132,15 +132,15 @@ describe('the schema of the token request', () => {
   })
 
   test('has examples of all grant types, and accepts them', () => {
-    const examples: { grant_type: string }[] = form.examples
+    const examples: { grant_type: string }[] = tokenRequest.examples
     for (const fields of examples) expect(accepts(fields)).toBe(true)
     expect(new Set(examples.map(({ grant_type }) => grant_type))).toEqual(new Set(AGENT_GRANT_TYPES))
   })
 
   test('lists the grant types, with two alternatives', () => {
-    expect(form.properties.grant_type).toMatchObject({ enum: AGENT_GRANT_TYPES })
-    expect(form.properties).toHaveProperty('assertion')
-    expect(form.oneOf).toHaveLength(2)
+    expect(tokenRequest.properties.grant_type).toMatchObject({ enum: AGENT_GRANT_TYPES })
+    expect(tokenRequest.properties).toHaveProperty('assertion')
+    expect(tokenRequest.oneOf).toHaveLength(2)
   })
 })
 

@@ -8,7 +8,7 @@ import { createOpenApiDescription } from './openapi-description.ts'
 import { createPartQuery, type DescribedApi, selectOpenApiPart } from './openapi-part.ts'
 
 const URLS = serviceUrls('https://plainpath.example')
-/** As clients receive it: without undefined members. */
+/** The description as clients receive it, without undefined members. */
 const WHOLE_API = JSON.parse(JSON.stringify(createOpenApiDescription(URLS))) as DescribedApi
 const OPERATION_IDS = OPERATIONS.map(({ operationId }) => operationId)
 
@@ -42,6 +42,7 @@ function findReferences(document: DescribedApi): Set<string> {
 
 describe('the part of any set of operations', () => {
   const operationSets = fc.uniqueArray(fc.constantFrom(...OPERATION_IDS), { minLength: 1 })
+  /** Checks a property of the parts for random sets of operations. */
   const checkParts = (property: (part: DescribedApi, ids: readonly string[]) => void) =>
     fc.assert(fc.property(operationSets, (ids) => property(selectOpenApiPart(WHOLE_API, new Set(ids)), ids)))
 
@@ -112,6 +113,7 @@ describe('the size that an agent has to read', () => {
 
 describe('the query', () => {
   const query = createPartQuery(WHOLE_API, URLS)
+  /** Lists the ids of the operations in the part that a query selects. */
   const selectIds = (parameters: unknown) => {
     const partJson = query.parse(parameters) ?? '{}'
     return listOperations(JSON.parse(partJson) as DescribedApi).map(({ operationId }) => operationId)

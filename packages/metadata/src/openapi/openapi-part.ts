@@ -45,7 +45,7 @@ function selectPaths(paths: DescribedApi['paths'], operationIds: ReadonlySet<str
   return Object.fromEntries(items.filter(([, item]) => METHODS.some((method) => method in item)))
 }
 
-/** Lists the operations' security schemes as references, because operations contain only the names. */
+/** Lists the security schemes of the operations as references. The operations themselves contain only the names. */
 const listSecuritySchemes = (operations: readonly DescribedOperation[]): string[] =>
   operations.flatMap(({ security }) =>
     security.flatMap((requirement) =>
@@ -111,7 +111,10 @@ const PartQuery = z.object({
   tag: createNameList('tags', Object.keys(TAGS)),
 })
 
-/** Creates a schema that turns a query into the selected part of a description, as JSON, or undefined if it selects nothing. */
+/**
+ * Creates a schema that turns a query into the part of the description that it selects, as JSON. The result is undefined if the
+ * query selects nothing.
+ */
 export function createPartQuery(description: object, urls: ServiceUrls) {
   const api = JSON.parse(JSON.stringify(description)) as DescribedApi
   return PartQuery.transform(({ operation, tag }) => {

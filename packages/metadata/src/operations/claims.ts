@@ -12,7 +12,7 @@ import { JWT_BEARER_GRANT } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_FIRST_USE_MS, formatExampleTime } from './operation.ts'
 
-/** Returns an example of the code that the page shows. */
+/** Creates an example of the code that the page shows, in the configured length. */
 const createExampleCode = (): string => '4930275816'.slice(0, RULES.claimCodeDigits)
 
 const EXAMPLE_IDS = {

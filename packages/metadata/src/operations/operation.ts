@@ -24,7 +24,10 @@ interface ResponseDoc {
   readonly example?: (urls: ServiceUrls) => unknown
 }
 
-/** The declaration of a public operation. Its route spreads it into `defineRoute`; the API description is generated from it. */
+/**
+ * The declaration of a public operation. The API description is generated from it, and the route of the operation passes its
+ * members on to `defineRoute`.
+ */
 interface OperationSpec<I extends RequestSchemas, R extends ResponseSchemas, A extends Access> {
   readonly method: 'get' | 'post' | 'put' | 'delete'
   /** The absolute path, with parameters as `/{slug}`. */
@@ -35,7 +38,7 @@ interface OperationSpec<I extends RequestSchemas, R extends ResponseSchemas, A e
   /** Markdown text. */
   readonly description: string
   readonly tag: keyof typeof TAGS
-  /** The callers that may use the operation. `Access` in `packages/http` says what the values mean. */
+  /** Which callers may use the operation. `Access` in `packages/http` explains the values. */
   readonly access: A
   readonly request?: I
   /** The schemas of the request headers that only this operation reads. */
@@ -52,9 +55,9 @@ interface OperationSpec<I extends RequestSchemas, R extends ResponseSchemas, A e
   readonly responseDocs: { readonly [S in keyof R]: ResponseDoc }
   /** A media type that the response can have instead of JSON. The client selects it with `Accept`. */
   readonly alternativeMediaType?: string
-  /** Descriptions, by status, of the errors to list separately. The API description lists all others as one response. */
+  /** Descriptions, by status, of the errors that the API description lists separately. All others share one response. */
   readonly documentedErrors?: Readonly<Record<number, string>>
-  /** `public`: shared caches may store the response for 300 s. Absent: `no-store`. */
+  /** `public`: shared caches may store the response for 300 s. If absent, the response has `no-store`. */
   readonly cache?: 'public'
 }
 

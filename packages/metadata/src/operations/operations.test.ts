@@ -15,11 +15,11 @@ test('the key of each operation is its operationId, which begins with a verb', (
 })
 
 test('no two operations share a method and a path', () => {
-  const targets = OPERATIONS.map(({ method, path }) => `${method} ${path}`)
-  expect(new Set(targets).size).toBe(targets.length)
+  const endpoints = OPERATIONS.map(({ method, path }) => `${method} ${path}`)
+  expect(new Set(endpoints).size).toBe(endpoints.length)
 })
 
-test('only GET operations have the cache setting', () => {
+test('only GET operations can be cached', () => {
   expect(OPERATIONS.filter(({ cache, method }) => cache && method !== 'get')).toEqual([])
 })
 
@@ -39,7 +39,7 @@ describe.for(OPERATIONS)('$operationId', (operation) => {
   })
 })
 
-/** Expects that a schema accepts an example unchanged. Parsing would drop or refuse a member that the schema does not have. */
+/** Checks that a schema accepts an example unchanged: parsing drops or refuses members that the schema does not have. */
 function expectAccepted(schema: z.ZodType | undefined, example: unknown): void {
   const parsed = schema?.safeParse(example)
   expect(parsed?.error).toBeUndefined()

@@ -104,23 +104,23 @@ export async function openBackupFile(
       throw new BackupError('The file is not a backup, or it is damaged.', { cause })
     }
   }
-  const { success, data: header } = BackupHeader.safeParse(parseJson(await readLine()))
-  if (!success) throw new BackupError('The file is not a backup of Plainpath.')
-  async function* lines(): AsyncGenerator<BackupLine> {
+  const { success: isBackup, data: header } = BackupHeader.safeParse(parseJson(await readLine()))
+  if (!isBackup) throw new BackupError('The file is not a backup of Plainpath.')
+  async function* readLines(): AsyncGenerator<BackupLine> {
     for (;;) {
       const line = await readLine()
       if (line.startsWith(ROWS_BEGIN) && line.endsWith(ROWS_END)) {
         yield { rowsJson: line.slice(ROWS_BEGIN.length - 1, 1 - ROWS_END.length) }
         continue
       }
-      const { success: isKnown, data } = MetadataLine.safeParse(parseJson(line))
-      if (!isKnown) throw new BackupError('The backup was cut off, or is damaged.')
-      yield data
-      if ('end' in data) return
+      const { success: isMetadata, data: metadata } = MetadataLine.safeParse(parseJson(line))
+      if (!isMetadata) throw new BackupError('The backup was cut off, or is damaged.')
+      yield metadata
+      if ('end' in metadata) return
     }
   }
   const resources = opening.move()
-  return { header, lines: lines(), [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  return { header, lines: readLines(), [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
 const [ROWS_BEGIN, ROWS_END] = ['{"rows":[', ']}']

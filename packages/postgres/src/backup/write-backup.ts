@@ -70,7 +70,7 @@ async function writeRows(
 ): Promise<number> {
   const columnList = columns.map((column) => escapeId(column)).join(', ')
   await client.query(
-    `declare backup cursor for select to_jsonb(held)::text as row from (select ${columnList} from public.${escapeId(table)}) as held`,
+    `declare backup cursor for select to_jsonb(stored)::text as row from (select ${columnList} from public.${escapeId(table)}) as stored`,
   )
   let count = 0
   for (;;) {

@@ -28,13 +28,13 @@ const INITDB_OPTIONS = [
  * Opens a data directory, and creates it if it is missing or empty. If several processes create it at the same time,
  * one succeeds, and the others use its result. A killed process leaves no unfinished directory under this name.
  *
- * @param options.durable if false, the operating system decides when the created files are written to the disk
+ * @param options.isDurable if false, the operating system decides when the created files are written to the disk
  * @throws {EmbeddedPostgresError} for a folder that contains something else or belongs to another user
  */
 export async function openCluster(
   binaries: Binaries,
   directory: string,
-  options: { durable: boolean },
+  options: { isDurable: boolean },
 ): Promise<Cluster> {
   try {
     const dir = findReachableFolder(path.resolve(directory))
@@ -69,7 +69,7 @@ function takeFromNobody(dir: string): void {
   const contents = fs
     .readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .map((name) => path.join(dir, name))
-  // The folder comes last: until its owner is changed, the next start repeats this.
+  // The folder comes last. If this process is killed before that, the next start finds the old owner and repeats the change.
   for (const file of [...contents, dir]) fs.lchownSync(file, user.uid, user.gid)
 }
 
@@ -91,7 +91,11 @@ function checkCluster(binaries: Binaries, dir: string): void {
 }
 
 /** Creates the directory under a temporary name in the same folder, then renames it. */
-async function createCluster(binaries: Binaries, dir: string, options: { durable: boolean }): Promise<void> {
+async function createCluster(
+  binaries: Binaries,
+  dir: string,
+  options: { isDurable: boolean },
+): Promise<void> {
   if (fs.existsSync(dir) && fs.readdirSync(dir).length > 0) {
     throw new EmbeddedPostgresError(`${dir} is not empty and contains no database of Plainpath`)
   }
@@ -106,7 +110,7 @@ async function createCluster(binaries: Binaries, dir: string, options: { durable
     await runInitdb(binaries, [
       `--pgdata=${data}`,
       `--pwfile=${passwordFile}`,
-      ...(options.durable ? [] : ['--no-sync']),
+      ...(options.isDurable ? [] : ['--no-sync']),
     ])
     writeSecret(path.join(data, PASSWORD_FILE), password)
     fs.renameSync(data, dir)

@@ -47,7 +47,7 @@ async function startUserProcess(): Promise<{
   child: ChildProcess
   url: string
   port: number
-  started: boolean
+  wasStarted: boolean
 }> {
   const child = run('use-server.ts', dir, JSON.stringify(FAST_SETTINGS))
   const [line] = await once(createInterface(child.stdout ?? process.stdin), 'line')
@@ -70,15 +70,15 @@ describe('a first start', () => {
   test('by two simultaneous processes gives both the same server, which the last user stops', async () => {
     const [one, other] = await Promise.all([startUserProcess(), startUserProcess()])
     expect(one.port).toBe(other.port)
-    expect([one.started, other.started].toSorted()).toEqual([false, true])
+    expect([one.wasStarted, other.wasStarted].toSorted()).toEqual([false, true])
     expect(fs.readdirSync(parent)).toEqual(['pg'])
-    expect(await endProcess(one.started ? one.child : other.child, 'SIGTERM')).toBe(0)
+    expect(await endProcess(one.wasStarted ? one.child : other.child, 'SIGTERM')).toBe(0)
     expect(findServerPid()).toBeDefined()
-    expect(await endProcess(one.started ? other.child : one.child, 'SIGTERM')).toBe(0)
+    expect(await endProcess(one.wasStarted ? other.child : one.child, 'SIGTERM')).toBe(0)
     expect(findServerPid()).toBeUndefined()
   })
 
-  test('makes a durable server that listens only on loopback and requires a password', async () => {
+  test('creates a durable server that listens only on loopback and requires a password', async () => {
     await using server = await useEmbeddedPostgres({ dir })
     await using pool = openPool(server.url)
     const readSetting = async (name: string) =>
@@ -95,7 +95,7 @@ describe('a first start', () => {
     await expect(intruder.query('select 1')).rejects.toMatchObject({ code: '28P01' })
   })
 
-  test('makes a server that is set to log no statements and no parameters', async () => {
+  test('creates a server whose settings keep statements and parameters out of its log', async () => {
     await using server = await useEmbeddedPostgres({ dir })
     await using pool = openPool(server.url)
     const { rows } = await pool.query<{ name: string; setting: string }>(
@@ -112,21 +112,21 @@ describe('a first start', () => {
     })
   })
 
-  test('removes the files that a killed start left beside the folder', async () => {
+  test('removes the files that a killed start left next to the folder', async () => {
     const abandonedDir = `${dir}.new-Abc123`
     fs.mkdirSync(abandonedDir)
     fs.utimesSync(abandonedDir, 0, 0)
     await using server = await useServer()
-    expect(server.started).toBe(true)
+    expect(server.wasStarted).toBe(true)
     expect(fs.readdirSync(parent)).toEqual(['pg'])
   })
 
-  test('makes roles that need their current passwords', async () => {
+  test('creates a server whose roles need their current passwords', async () => {
     await using server = await useServer()
     const spec = {
       name: 'auth',
       owner: { name: 'o', password: 'first' },
-      app: { name: 'a', password: 'pass:/?#@ word'.replace(' ', '%') },
+      app: { name: 'a', password: 'pass:/?#@%word' },
     }
     const [created] = await ensureRolesAndDatabases(server.url, [spec])
     await using app = openPool(created?.appUrl ?? '')
@@ -145,7 +145,7 @@ describe('a user that is killed', () => {
     await endProcess(killedUser.child, 'SIGKILL')
     {
       await using server = await useServer()
-      expect(server).toMatchObject({ started: false, port: killedUser.port })
+      expect(server).toMatchObject({ wasStarted: false, port: killedUser.port })
     }
     expect(findServerPid()).toBeUndefined()
   })
@@ -170,7 +170,7 @@ describe('a server that is killed', () => {
     await pool.query('insert into kept select generate_series(1, 1000)')
     process.kill(findServerPid() ?? 0, 'SIGKILL')
     await using restartedServer = await useServer()
-    expect(restartedServer.started).toBe(true)
+    expect(restartedServer.wasStarted).toBe(true)
     await using newPool = openPool(restartedServer.url)
     expect((await newPool.query('select count(*) as n from kept')).rows).toEqual([{ n: 1000 }])
     await killedServer[Symbol.asyncDispose]()
@@ -180,10 +180,10 @@ describe('a server that is killed', () => {
     const pidLines = ['1', dir, '1700000000', '5432', '', '127.0.0.1', '  5432001         0', 'ready   ', '']
     fs.writeFileSync(path.join(dir, 'postmaster.pid'), pidLines.join('\n'))
     await using server = await useServer()
-    expect(server.started).toBe(true)
+    expect(server.wasStarted).toBe(true)
   })
 
-  test('by the loss of one session, which restarts it, still knows its users', async () => {
+  test('in one of its sessions restarts, and still knows its users', async () => {
     await using server = await useServer()
     await using pool = openPool(server.url)
     const readLeases = async () =>
@@ -229,7 +229,7 @@ test('starts a new server if the running one is stopping and accepts no connecti
   process.kill(findServerPid() ?? 0, SMART_SHUTDOWN)
   await disconnect(lastUser)
   await using server = await nextServer
-  expect(server.started).toBe(true)
+  expect(server.wasStarted).toBe(true)
   await using pool = openPool(server.url)
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
 })
@@ -310,7 +310,7 @@ test('takes over the data of a server that ran as the user nobody, if root start
   if (isRoot)
     for (const file of files) fs.chownSync(path.resolve(firstServer.dir, file), NOBODY.uid, NOBODY.gid)
   await using nextServer = await useServer()
-  expect([nextServer.started, findOwner(nextServer.dir)]).toEqual([true, user])
+  expect([nextServer.wasStarted, findOwner(nextServer.dir)]).toEqual([true, user])
 })
 
 test('uses a folder in /var/tmp if the server has no access to the requested one, and reports it', async () => {

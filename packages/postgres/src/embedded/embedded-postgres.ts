@@ -14,8 +14,8 @@ export interface EmbeddedPostgres extends AsyncDisposable {
   readonly port: number
   /** The data directory in use. It differs from the requested one if the server's user cannot access that one. */
   readonly dir: string
-  /** False if the server was already running. */
-  readonly started: boolean
+  /** True if this process started the server; false if it was already running. */
+  readonly wasStarted: boolean
 }
 
 const START_TIMEOUT_MS = 30_000
@@ -36,13 +36,13 @@ export async function useEmbeddedPostgres(options: {
 }): Promise<EmbeddedPostgres> {
   const settings = options.settings ?? {}
   const binaries = locateBinaries()
-  const cluster = await openCluster(binaries, options.dir, { durable: settings['fsync'] !== 'off' })
-  const { lease, port, started } = await joinServer(binaries, cluster, settings)
+  const cluster = await openCluster(binaries, options.dir, { isDurable: settings['fsync'] !== 'off' })
+  const { lease, port, wasStarted } = await joinServer(binaries, cluster, settings)
   const url = formatServerUrl(cluster, port)
   return {
     url,
     port,
-    started,
+    wasStarted,
     dir: cluster.dir,
     async [Symbol.asyncDispose]() {
       await lease[Symbol.asyncDispose]()
@@ -59,7 +59,7 @@ export async function useEmbeddedPostgres(options: {
 export async function stopAbandonedServer(dir: string): Promise<boolean> {
   const server = findRunningServer(dir)
   if (!server) return true
-  const cluster = await openCluster(locateBinaries(), dir, { durable: true })
+  const cluster = await openCluster(locateBinaries(), dir, { isDurable: true })
   return stopUnlessUsed(cluster.dir, formatServerUrl(cluster, server.port))
 }
 
@@ -74,7 +74,7 @@ async function joinServer(
   binaries: Binaries,
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
-): Promise<{ lease: AsyncDisposable; port: number; started: boolean }> {
+): Promise<{ lease: AsyncDisposable; port: number; wasStarted: boolean }> {
   let ownServer: StartingServer | undefined
   for (
     const deadline = performance.now() + START_TIMEOUT_MS;
@@ -84,7 +84,7 @@ async function joinServer(
     const server = findRunningServer(cluster.dir)
     if (server?.isReady) {
       const lease = await takeLease(formatServerUrl(cluster, server.port))
-      if (lease) return { lease, port: server.port, started: ownServer?.hasEnded === false }
+      if (lease) return { lease, port: server.port, wasStarted: ownServer?.hasEnded === false }
     } else if (!server && ownServer?.hasEnded !== false) {
       if (ownServer && !ownServer.mayStartAgain)
         throw new EmbeddedPostgresError(`PostgreSQL does not start: ${findLastError(ownServer)}`)

@@ -107,7 +107,7 @@ export async function startServer(
 function watchServer(child: ChildProcess): StartingServer {
   let log = ''
   let hasEnded = false
-  let hasStoppedInOrder = false
+  let hasStoppedProperly = false
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     log = (log + text).slice(-LOG_TAIL_CHARACTERS)
   })
@@ -117,7 +117,7 @@ function watchServer(child: ChildProcess): StartingServer {
   })
   child.once('close', (exitCode) => {
     hasEnded = true
-    hasStoppedInOrder = exitCode === 0
+    hasStoppedProperly = exitCode === 0
   })
   child.unref()
   if (child.stderr instanceof Socket) child.stderr.unref()
@@ -129,11 +129,12 @@ function watchServer(child: ChildProcess): StartingServer {
       return hasEnded
     },
     get mayStartAgain() {
-      return hasStoppedInOrder || LOST_START_RACE.test(log)
+      return hasStoppedProperly || LOST_START_RACE.test(log)
     },
   }
 }
 
+/** Matches the log of a server that lost the data directory or the port to another server. */
 const LOST_START_RACE =
   /lock file .* already exists|lock file .* is empty|pre-existing shared memory|could not create any TCP\/IP sockets/
 

@@ -5,10 +5,10 @@ interface User {
   readonly gid: number
 }
 
-const NAME = 'plainpath-postgres'
+const USER_NAME = 'plainpath-postgres'
 /** Other programs may also run as this user, and can then read its files. */
 export const NOBODY: User = { uid: 65_534, gid: 65_534 }
-const COMMAND_MS = 10_000
+const COMMAND_TIMEOUT_MS = 10_000
 
 let userForRoot: User | undefined
 
@@ -23,7 +23,7 @@ export function getServerUser(): User | undefined {
 }
 
 function findUser(): User | undefined {
-  const [, , uid, gid] = run('getent', ['passwd', NAME])?.split(':') ?? []
+  const [, , uid, gid] = run('getent', ['passwd', USER_NAME])?.split(':') ?? []
   return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
 }
 
@@ -36,13 +36,13 @@ function createUser(): User | undefined {
     '--home-dir=/',
     '--shell=/usr/sbin/nologin',
   ]
-  run('useradd', [...options, '--comment=embedded PostgreSQL of Plainpath', NAME])
+  run('useradd', [...options, '--comment=embedded PostgreSQL of Plainpath', USER_NAME])
   return findUser()
 }
 
 function warnAndUseNobody(): User {
   process.emitWarning(
-    `Root cannot make the user ${NAME} here. The embedded PostgreSQL runs as nobody: other programs of that user can read its data.`,
+    `Root cannot make the user ${USER_NAME} here. The embedded PostgreSQL runs as nobody: other programs of that user can read its data.`,
   )
   return NOBODY
 }
@@ -56,7 +56,7 @@ function run(program: string, args: readonly string[]): string | undefined {
   try {
     return execFileSync(program, args, {
       encoding: 'utf8',
-      timeout: COMMAND_MS,
+      timeout: COMMAND_TIMEOUT_MS,
       stdio: ['ignore', 'pipe', 'ignore'],
     })
   } catch {

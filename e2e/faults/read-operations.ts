@@ -14,21 +14,25 @@ export async function readReadiness(
 }
 
 /** Returns whether `/live` of a process responds successfully within the time-out. */
-export const isLive = (app: Pick<RunningApp, 'ports'>, timeoutMs: number): Promise<boolean> =>
+export const checkLive = (app: Pick<RunningApp, 'ports'>, timeoutMs: number): Promise<boolean> =>
   fetch(createOperationsUrl(app, '/live'), { signal: AbortSignal.timeout(timeoutMs) }).then(
     ({ ok }) => ok,
     () => false,
   )
 
 /**
- * Reads a metric of a process, as the sum of its series. Returns NaN if there are none.
+ * Reads a metric of a process: the sum of the selected series, or NaN if no series is selected.
  *
- * @param label selects the series with this label, such as `decision="uncounted"`; by default all series
+ * @param labelPair selects the series whose labels contain this text, such as `decision="uncounted"`; by default all series
  */
-export async function readMetric(app: Pick<RunningApp, 'ports'>, name: string, label = ''): Promise<number> {
+export async function readMetric(
+  app: Pick<RunningApp, 'ports'>,
+  name: string,
+  labelPair = '',
+): Promise<number> {
   const text = await (await fetch(createOperationsUrl(app, '/metrics'))).text()
   const series = [...text.matchAll(new RegExp(`^${name}(?:\\{([^}]*)\\})? (\\S+)`, 'gm'))]
-  const selectedSeries = series.filter(([, labels = '']) => labels.includes(label))
+  const selectedSeries = series.filter(([, labels = '']) => labels.includes(labelPair))
   const values = selectedSeries.map(([, , value]) => Number(value))
   return values.length > 0 ? values.reduce((sum, value) => sum + value, 0) : Number.NaN
 }

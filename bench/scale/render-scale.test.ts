@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { InstanceSeries, LoadUsage } from './measure-load.ts'
+import { compareWithOneInstance, renderScale } from './render-scale.ts'
 import type { RevocationSeries } from './revocations-by-apis.ts'
-import { compareWithOneInstance, renderScale } from './scale-markdown.ts'
 
-const usage = (change: Partial<LoadUsage> = {}): LoadUsage => ({
+const createUsage = (change: Partial<LoadUsage> = {}): LoadUsage => ({
   seconds: 2,
   expectedResponses: 1_000,
   errors: 0,
@@ -13,7 +13,7 @@ const usage = (change: Partial<LoadUsage> = {}): LoadUsage => ({
 })
 
 /** @param costs the processor time of a response in each round, in microseconds */
-const series = (
+const createSeries = (
   instances: number,
   costs: readonly number[],
   change: Partial<LoadUsage> = {},
@@ -22,11 +22,11 @@ const series = (
   title: 'guides',
   instances,
   rounds: costs.map((micros) =>
-    usage({ processorMs: { auth: 0, api: micros, gateway: 0, redis: 0, postgres: 0 }, ...change }),
+    createUsage({ processorMs: { auth: 0, api: micros, gateway: 0, redis: 0, postgres: 0 }, ...change }),
   ),
 })
 
-const revocations = (
+const createRevocations = (
   apis: number,
   p99: number,
   change: Partial<RevocationSeries['rounds'][number]> = {},
@@ -41,7 +41,7 @@ const revocations = (
         latency: { p50: 4, p99, most: p99 },
         lag: { p50: 0, p99: 0, most: 0 },
       },
-      usage: usage({ commands: { eval: 300, hget: 600 } }),
+      usage: createUsage({ commands: { eval: 300, hget: 600 } }),
       ...change,
     },
   ],
@@ -53,7 +53,7 @@ const render = (paths: readonly InstanceSeries[], revocationSeries: readonly Rev
     date: new Date('2026-11-26'),
     rounds: 1,
     seconds: 2,
-    stacks: [{ instances: 1, idle: usage(), memory: 300 * 1024 ** 2 }],
+    stacks: [{ instances: 1, idle: createUsage(), memory: 300 * 1024 ** 2 }],
     paths,
     limitSimulations: [
       { readsPerMinute: 6, apis: 2, callsPerRead: 1.333, waitingShare: 0.5, refusedShare: 0 },
@@ -64,34 +64,34 @@ const render = (paths: readonly InstanceSeries[], revocationSeries: readonly Rev
 
 describe('the cost at several instances', () => {
   test('is compared with that at one instance in the same round', () => {
-    const one = series(1, [100, 200, 100])
-    const four = series(4, [150, 220, 120])
+    const one = createSeries(1, [100, 200, 100])
+    const four = createSeries(4, [150, 220, 120])
     expect(compareWithOneInstance(four, [one, four])).toEqual({ median: 1.2, least: 1.1, most: 1.5 })
   })
 
   test('is held if the median ratio is at most 1.25', () => {
-    const one = series(1, [100, 100, 100])
-    expect(render([one, series(4, [125, 125, 200])])).toContain(
+    const one = createSeries(1, [100, 100, 100])
+    expect(render([one, createSeries(4, [125, 125, 200])])).toContain(
       '| guides | 4 | 500 (500–500) | 125 (125–200) | 1.25 (1.25–2.00) | held |',
     )
-    expect(render([one, series(4, [126, 126, 100])])).toContain(
+    expect(render([one, createSeries(4, [126, 126, 100])])).toContain(
       '| guides | 4 | 500 (500–500) | 126 (100–126) | 1.26 (1.00–1.26) | **not held** |',
     )
   })
 
   test('has no figure if a request of the path failed at any number of instances', () => {
-    const lines = render([series(1, [100]), series(4, [100], { errors: 2 })])
+    const lines = render([createSeries(1, [100]), createSeries(4, [100], { errors: 2 })])
     expect(lines).toContain('| guides | 1 | no figure: 2 errors |  |  | **not held** |')
     expect(lines).toContain('| guides | 4 | no figure: 2 errors |  |  | **not held** |')
   })
 
-  test('is divided among the parts, with the commands of Redis for a response', () => {
-    const paths = [{ name: 'guides', title: 'guides', instances: 1, rounds: [usage()] }]
+  test('is given for each part, with the scripts and commands of Redis for one response', () => {
+    const paths = [{ name: 'guides', title: 'guides', instances: 1, rounds: [createUsage()] }]
     expect(render(paths)).toContain('| guides | 1 | 10 | 60 | 20 | 5 | 5 | 0.50 | 1.00 |')
   })
 })
 
-test('what a stack uses without requests is given for each second', () => {
+test('the processor time that a stack uses without requests is given for each second', () => {
   expect(render([])).toContain('| 1 | 5.0 | 30.0 | 10.0 | 2.5 | 2.5 | 50.0 | 300 |')
 })
 
@@ -101,19 +101,19 @@ test('the simulations of limits have a row for each number of APIs, and a column
 
 describe('revocations', () => {
   test('are held if the p99 is under 20 ms', () => {
-    expect(render([], [revocations(2, 19.9)])).toContain(
+    expect(render([], [createRevocations(2, 19.9)])).toContain(
       '| 2 | 4.0 (4.0–4.0) | 19.9 (19.9–19.9) | held | 3.0 | 9.0 | 100 | 50 | 300 |',
     )
-    expect(render([], [revocations(2, 20)]).join()).toContain('| 20.0 (20.0–20.0) | **not held** |')
+    expect(render([], [createRevocations(2, 20)]).join()).toContain('| 20.0 (20.0–20.0) | **not held** |')
   })
 
   test('are not held, and have no figure, if the generator was late or a request failed', () => {
     const late = { kind: 'generator', what: 'the generator was late' } as const
-    expect(render([], [revocations(2, 5, { fault: late })]).join()).toContain(
+    expect(render([], [createRevocations(2, 5, { fault: late })]).join()).toContain(
       '| no figure: the generator was late | **not held** |',
     )
     const failed = { kind: 'errors', what: '3 errors' } as const
-    expect(render([], [revocations(2, 5, { fault: failed })]).join()).toContain(
+    expect(render([], [createRevocations(2, 5, { fault: failed })]).join()).toContain(
       '| no figure: 3 errors | **not held** |',
     )
   })

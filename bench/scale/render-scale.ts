@@ -14,23 +14,24 @@ interface ScaleReport {
   readonly rounds: number
   readonly seconds: number
   readonly stacks: readonly StackReport[]
+  /** Each path at each number of instances. */
   readonly paths: readonly InstanceSeries[]
   readonly limitSimulations: readonly LimitSimulation[]
   readonly revocations: readonly RevocationSeries[]
 }
 
-const MEGABYTE = 1024 ** 2
-/** How much more processor time a response may take than at one instance. */
+const MEBIBYTE = 1024 ** 2
+/** The target: a response may cost at most this many times the processor time that it costs with one instance. */
 const MAX_COST_RATIO = 1.25
 const MAX_REVOCATION_MS = 20
 
 /** Renders the results page of a scale run. */
 export function renderScale(report: ScaleReport): string {
-  const { machine, date, rounds, seconds, stacks, paths, limitSimulations, revocations } = report
+  const { machine, date, rounds, seconds, stacks, paths: pathSeries, limitSimulations, revocations } = report
   return `# Scale on one machine, ${date.toISOString().slice(0, 10)}
 
 ${machine.cores} cores of ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}, ${machine.platform}.
-${rounds} rounds of ${seconds} s. Median (least–most). How to read it: [bench/README.md](../README.md).
+${rounds} rounds of ${seconds} s. Median (least–most). How to read these tables: [bench/README.md](../README.md).
 
 ## One, two and four instances of each app
 
@@ -38,35 +39,36 @@ All processes share the cores with the load, so throughput cannot rise with the 
 all processes of the stack for one response. It is compared with that of one instance in the same round; the target is at most ${MAX_COST_RATIO}.
 
 ${renderTable(
-  ['path', 'instances', 'responses a second', 'µs of processor', 'of one instance', 'held'],
-  paths.map((series) => renderCostRow(series, paths)),
+  ['path', 'instances', 'responses a second', 'CPU µs per response', '× one instance', 'held'],
+  pathSeries.map((series) => renderCostRow(series, pathSeries)),
 )}
 
-The same cost by part, in µs, and the commands that Redis ran for one response, with those that scripts called. Medians.
+The same cost by part, in µs, and the numbers of scripts and commands that Redis ran for each response. The commands include those that
+scripts call. Medians.
 
 ${renderTable(
   ['path', 'instances', 'auth', 'API', 'gateway', 'Redis', 'PostgreSQL', 'scripts', 'commands'],
-  paths.map(renderPartRow),
+  pathSeries.map(renderPartRow),
 )}
 
-Without requests, in ms of processor a second, and the resident memory of all instances after the rounds:
+Idle: CPU time in ms per second, and the resident memory of all instances after the rounds:
 
 ${renderTable(
-  ['instances', 'auth', 'API', 'gateway', 'Redis', 'PostgreSQL', 'all', 'memory MB'],
+  ['instances', 'auth', 'API', 'gateway', 'Redis', 'PostgreSQL', 'all', 'memory MiB'],
   stacks.map(renderStackRow),
 )}
 
-## Limits with up to 32 APIs
+## Limits with up to 32 API instances
 
-Computed with the apps' own code: one anonymous caller, whose reads the gateway spreads evenly. Each cell has the calls of Redis for one
-read, the share of reads that wait for one, and the share that is refused although the caller does not exceed its quota.
+Computed with the apps' own code: one anonymous caller, whose reads the gateway spreads evenly. Each cell has the calls to
+Redis per read, the share of reads that wait for such a call, and the share refused although the caller does not exceed its quota.
 
 ${renderLimitTable(limitSimulations)}
 
-## Revocations with up to 32 APIs
+## Revocations with up to 32 API instances
 
 Simulated APIs subscribe in one process, and one instance of auth revokes tokens, 50 a second. The time is that of the whole request for
-the revocation; the target is a p99 under ${MAX_REVOCATION_MS} ms. The other columns are for one revocation, with the renewals of leases meanwhile.
+the revocation; the target is a p99 under ${MAX_REVOCATION_MS} ms. The other columns are per revocation, and include the lease renewals during the measurement.
 
 ${renderTable(
   ['APIs', 'p50 ms', 'p99 ms', 'held', 'scripts', 'commands', 'µs auth', 'µs Redis', 'µs of each API'],
@@ -82,24 +84,28 @@ const summarizeRounds = <T>(rounds: readonly T[], compute: (round: T) => number)
   summarizeSpread(rounds.map(compute))
 
 /** Compares the cost in each round with that at one instance in the same round. */
-export function compareWithOneInstance(series: InstanceSeries, paths: readonly InstanceSeries[]): Spread {
-  const atOne = paths.find(({ name, instances }) => name === series.name && instances === 1)
+export function compareWithOneInstance(
+  series: InstanceSeries,
+  pathSeries: readonly InstanceSeries[],
+): Spread {
+  const atOne = pathSeries.find(({ name, instances }) => name === series.name && instances === 1)
   const ratios = series.rounds.map((usage, index) => {
-    const one = atOne?.rounds[index]
-    return one ? computeCost(usage) / computeCost(one) : Number.NaN
+    const usageAtOne = atOne?.rounds[index]
+    return usageAtOne ? computeCost(usage) / computeCost(usageAtOne) : Number.NaN
   })
   return summarizeSpread(ratios)
 }
 
 const computeThroughput = ({ expectedResponses, seconds }: LoadUsage) => expectedResponses / seconds
 
-function renderCostRow(series: InstanceSeries, paths: readonly InstanceSeries[]): string[] {
+function renderCostRow(series: InstanceSeries, pathSeries: readonly InstanceSeries[]): string[] {
   const { name, title, instances } = series
-  const rounds = paths.filter((each) => each.name === name).flatMap((each) => each.rounds)
-  const errorCount = rounds.reduce((sum, { errors }) => sum + errors, 0)
+  // An error at any number of instances leaves the path without figures.
+  const roundsOfPath = pathSeries.filter((each) => each.name === name).flatMap((each) => each.rounds)
+  const errorCount = roundsOfPath.reduce((sum, { errors }) => sum + errors, 0)
   if (errorCount > 0)
     return [title, String(instances), `no figure: ${errorCount} errors`, '', '', '**not held**']
-  const ratio = compareWithOneInstance(series, paths)
+  const ratio = compareWithOneInstance(series, pathSeries)
   return [
     title,
     String(instances),
@@ -136,23 +142,23 @@ function renderPartRow(series: InstanceSeries): string[] {
 
 function renderStackRow({ instances, idle: { processorMs, seconds }, memory }: StackReport): string[] {
   const { auth, api, gateway, redis, postgres } = processorMs
-  const all = Object.values(processorMs).reduce((sum, ms) => sum + ms, 0)
+  const totalMs = Object.values(processorMs).reduce((sum, ms) => sum + ms, 0)
   return [
     String(instances),
-    ...[auth, api, gateway, redis, postgres, all].map((ms) => (ms / seconds).toFixed(1)),
-    (memory / MEGABYTE).toFixed(0),
+    ...[auth, api, gateway, redis, postgres, totalMs].map((ms) => (ms / seconds).toFixed(1)),
+    (memory / MEBIBYTE).toFixed(0),
   ]
 }
 
 function renderLimitTable(simulations: readonly LimitSimulation[]): string {
   const rates = [...new Set(simulations.map(({ readsPerMinute }) => readsPerMinute))]
-  const rows = Map.groupBy(simulations, ({ apis }) => apis)
+  const simulationsByApis = Map.groupBy(simulations, ({ apis }) => apis)
   const formatPercent = (share: number) => `${Math.round(share * 100)} %`
   return renderTable(
     ['APIs', ...rates.map((rate) => `${rate} reads a minute`)],
-    [...rows].map(([apis, row]) => [
+    [...simulationsByApis].map(([apis, simulationsOfRow]) => [
       String(apis),
-      ...row.map(
+      ...simulationsOfRow.map(
         ({ callsPerRead, waitingShare, refusedShare }) =>
           `${callsPerRead.toFixed(2)}, ${formatPercent(waitingShare)}, ${formatPercent(refusedShare)}`,
       ),

@@ -9,21 +9,22 @@ import { describe, expect, test } from 'vitest'
 import { json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-/** Files that contain only the service's own keys and secrets. */
-const KEY_FILES =
+/** Files that contain only the service's own keys and secrets. They are not reported. */
+const KEY_FILE_PATTERN =
   /(^|\/)(auth-kek|auth-hash-key|resource-kek|resource-hash-key|resource-client-secret|resource-server\.json|database-passwords\.json|redis-\d+\.acl)$/
 
 /**
  * Tests that no confidential value of the earlier tests is in the databases, Redis, the data directory or a log. Must
  * run after all other tests.
  */
-export function describeCanaries(running: () => System): void {
-  describe('tokens, secrets, addresses and names of the tests', () => {
+export function describeConfidentialValues(getSystem: () => System): void {
+  describe('the tokens, secrets, e-mail addresses and agent names that the tests used', () => {
     test('are not in PostgreSQL, Redis, the data directory or a log', {
       timeout: 120_000,
     }, async () => {
-      const system = running()
+      const system = getSystem()
       system.confidential.add(system.apiSecret)
+      // A query must not be logged.
       await system.client({ from: '127.0.0.40' }).send({
         path: `/api/guides?access_token=${encodeURIComponent([...system.confidential].join(' ').slice(0, 4_000))}`,
       })
@@ -31,7 +32,7 @@ export function describeCanaries(running: () => System): void {
       await using dump = await dumpEverything(system)
       expect(system.confidential.size).toBeGreaterThan(60)
       process.stdout.write(
-        `canaries: ${system.confidential.size} values looked for in ${dump.files.length} files\n`,
+        `searched for ${system.confidential.size} confidential values in ${dump.files.length} files and folders\n`,
       )
       expect(await findConfidential(system, dump.folders)).toEqual([])
     })
@@ -69,20 +70,22 @@ export function describeCanaries(running: () => System): void {
     ] satisfies [string, RegExp, (value: string, system: System) => Promise<AsyncDisposable>][])(
       'are found if one is planted in %s',
       { timeout: 120_000 },
-      async ([_where, file, plant]) => {
-        const system = running()
+      async ([_where, filePattern, plant]) => {
+        const system = getSystem()
         const value = [...system.confidential].find((candidate) => candidate.startsWith('ppt_')) ?? ''
         expect(value).not.toBe('')
         await using _planted = await plant(value, system)
         await using dump = await dumpEverything(system)
-        expect(await findConfidential(system, dump.folders)).toContainEqual(expect.stringMatching(file))
+        expect(await findConfidential(system, dump.folders)).toContainEqual(
+          expect.stringMatching(filePattern),
+        )
       },
     )
 
-    test('are only in files of the database after they were planted and removed', {
+    test('remain only in the files of PostgreSQL after planted values are removed', {
       timeout: 120_000,
     }, async () => {
-      const system = running()
+      const system = getSystem()
       await using dump = await dumpEverything(system)
       const files = await findConfidential(system, dump.folders)
       expect(files.filter((file) => !file.startsWith(system.stack.postgres.dir))).toEqual([])
@@ -90,7 +93,11 @@ export function describeCanaries(running: () => System): void {
   })
 }
 
-/** Sends valid and invalid questions to `/api/answers`, `/api/mcp` and `/ask`. @param word occurs in each question */
+/**
+ * Sends valid and invalid questions to `/api/answers`, `/api/mcp` and `/ask`.
+ *
+ * @param word occurs in each question
+ */
 async function sendQuestions(system: System, word: string): Promise<void> {
   system.confidential.add(word)
   const client = system.client({ from: '127.0.0.41' })
@@ -104,16 +111,16 @@ async function sendQuestions(system: System, word: string): Promise<void> {
     ['/api/mcp', json({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }), 200],
     ['/ask', { body: form, headers: { 'content-type': 'application/x-www-form-urlencoded' } }, 200],
   ]
-  for (const [target, body, status] of requests) {
+  for (const [endpoint, body, status] of requests) {
     const accept = { accept: 'application/json, text/event-stream, text/html' }
     const { headers = {}, ...content } = body as { headers?: object }
     const response = await client.send({
       method: 'POST',
-      path: target,
+      path: endpoint,
       ...content,
       headers: { ...accept, ...headers },
     })
-    expect(response.status, target).toBe(status)
+    expect(response.status, endpoint).toBe(status)
   }
 }
 
@@ -138,12 +145,12 @@ async function dumpDatabase(url: string): Promise<string> {
   const { rows } = await db.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
   )
-  const tables = []
+  const lines = []
   for (const { name } of rows) {
     const { rows: textRows } = await db.query<{ text: string }>(`select t::text as text from ${name} t`)
-    tables.push(name, ...textRows.map(({ text }) => text))
+    lines.push(name, ...textRows.map(({ text }) => text))
   }
-  return tables.join('\n')
+  return lines.join('\n')
 }
 
 async function dumpRedis(url: string): Promise<string> {
@@ -189,7 +196,7 @@ export async function findConfidential(system: System, folders: readonly string[
     // Status 1 means no match. Status 2 is an error, which is harmless if grep missed a file that was just deleted.
     if (status === null || (status === 2 && !/No such file/.test(stderr)))
       throw new Error(stderr || 'grep took too long')
-    return [...new Set(stdout.split('\n'))].filter((name) => name !== '' && !KEY_FILES.test(name))
+    return [...new Set(stdout.split('\n'))].filter((name) => name !== '' && !KEY_FILE_PATTERN.test(name))
   } finally {
     await rm(patternFolder, { recursive: true, force: true })
   }
