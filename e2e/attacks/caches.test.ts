@@ -105,7 +105,7 @@ describe('no failure is cacheable, whatever its status:', () => {
 /** Lists the paths of public documents, except those with parameters. */
 const listDocumentPaths = () => [
   ...new Set(
-    system.surface
+    system.publicEndpoints
       .filter(({ method, path }) => method === 'GET' && !/[{*]/.test(path))
       .map(({ path }) => path)
       .filter((path) => !path.startsWith('/api/agent') && !NOT_PUBLIC_PATHS.has(path)),
@@ -178,7 +178,7 @@ test('public documents do not depend on forged or personal request headers, and 
 
 describe('cross-site requests without a preflight store nothing:', () => {
   const listPostPaths = () => [
-    ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
+    ...new Set(system.publicEndpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)),
   ]
   /** The three content types of forms, which need no preflight, and a body without a type. */
   const SIMPLE_CONTENTS: (readonly [string, Pick<HttpRequest, 'headers' | 'body'>])[] = [

@@ -16,7 +16,7 @@ const CANARY = 'Canary58b1Canary58b1Canary58b1Canary58b1Can'
 const TOKEN = `ppt_${CANARY}`
 const EMAIL = 'canary.person@example.org'
 const listPostPaths = () => [
-  ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
+  ...new Set(system.publicEndpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)),
 ]
 
 /**

@@ -37,10 +37,10 @@ const MAILED_PATHS = new Set([
 
 test('a document, a link, a mail or a convention names every public path that is served', async () => {
   const unnamed: string[] = []
-  for (const { method, path } of system.surface)
+  for (const { method, path } of system.publicEndpoints)
     if (!(await isNamed(method, path))) unnamed.push(`${method} ${path}`)
   expect(unnamed).toEqual([])
-  expect(system.surface.length).toBeGreaterThan(25)
+  expect(system.publicEndpoints.length).toBeGreaterThan(25)
 })
 
 async function isNamed(method: string, path: string): Promise<boolean> {
@@ -65,7 +65,7 @@ async function isAlias(path: string): Promise<boolean> {
 }
 
 test('every documented path exists', () => {
-  const served = new Set(system.surface.map(({ method, path }) => `${method} ${path}`))
+  const served = new Set(system.publicEndpoints.map(({ method, path }) => `${method} ${path}`))
   expect([...documentedOperations].filter((operation) => !served.has(operation))).toEqual([])
 })
 

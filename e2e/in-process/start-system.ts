@@ -18,7 +18,7 @@ export interface System extends AsyncDisposable {
   readonly internalUrl: string
   readonly resourceServer: { readonly authorization: string }
   /** Every method and path of the public listeners of both apps. */
-  readonly surface: readonly { readonly method: string; readonly path: string }[]
+  readonly publicEndpoints: readonly { readonly method: string; readonly path: string }[]
   /** Every log line of both apps. */
   readonly logged: readonly string[]
 }
@@ -84,7 +84,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     internalUrl: internal.url,
     resourceServer: { authorization: `Basic ${credentials.toString('base64')}` },
     logged,
-    surface: [...auth.publicEndpoints, ...resource.publicEndpoints],
+    publicEndpoints: [...auth.publicEndpoints, ...resource.publicEndpoints],
     adminUrls: system.adminUrls,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

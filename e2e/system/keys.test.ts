@@ -14,9 +14,9 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { forgeIntrospection, type LeakedKey, parseKid } from './forge-introspection.ts'
 
-/** Before a release, run the test with KEY_ROTATIONS=100 KEY_RATE=200. */
+/** Before a release, run the rotation test with KEY_ROTATIONS=100 KEY_RATE=200. */
 const ROTATIONS = Number(process.env['KEY_ROTATIONS'] ?? 10)
-const RATE = Number(process.env['KEY_RATE'] ?? 40)
+const REQUESTS_PER_SECOND = Number(process.env['KEY_RATE'] ?? 40)
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '1',
@@ -57,7 +57,10 @@ interface Client {
 }
 const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 
-/** Starts an API, and a proxy to auth whose introspection responses come from `forge`. Returns the API's origin. */
+/**
+ * Starts an API behind a proxy that forwards its requests to auth, but responds to introspection itself, with `forge`. Returns the
+ * API's origin.
+ */
 async function startDeceivedApi(authUrl: string): Promise<string> {
   const handleProxied: RequestHandler = async (request, response) => {
     const body = await text(request)
@@ -100,7 +103,10 @@ async function readSigningKid(): Promise<string> {
   return keys.find(({ state }) => state === 'signing')?.kid ?? ''
 }
 
-/** Sends requests at a rate, without waiting for responses. Returns a function that stops the load and describes it. */
+/**
+ * Sends requests at a rate, without waiting for responses. Returns a function that stops the load, waits for
+ * the responses, and returns their statuses and the rate.
+ */
 function startLoad(perSecond: number) {
   const statuses = new Map<number | string, number>()
   const inFlight = new Set<Promise<void>>()
@@ -204,9 +210,9 @@ async function rotateStep(
   return rotation.value.change.step
 }
 
-test(`no request fails in ${ROTATIONS} rotations between ES256 and Ed25519 under ${RATE} requests a second`, async () => {
+test(`no request fails in ${ROTATIONS} rotations between ES256 and Ed25519 under ${REQUESTS_PER_SECOND} requests a second`, async () => {
   const config = loadConfig(stack.env)
-  const stopLoad = startLoad(RATE)
+  const stopLoad = startLoad(REQUESTS_PER_SECOND)
   const stopWatching = watchKeySets()
   let activations = 0
   const algorithms = new Set<string>()
@@ -219,6 +225,7 @@ test(`no request fails in ${ROTATIONS} rotations between ES256 and Ed25519 under
   while (activations < ROTATIONS) {
     const algorithm = activations % 2 ? 'ES256' : 'EdDSA'
     let step: string | undefined
+    // `rotateStep` returns undefined until the next step is due.
     await expect
       .poll(async () => (step = await rotateStep(operations, algorithm)), { interval: 20, timeout: 30_000 })
       .toBeDefined()
@@ -234,7 +241,7 @@ test(`no request fails in ${ROTATIONS} rotations between ES256 and Ed25519 under
   expect(keySetChecks.missingKeys).toEqual([])
   expect(keySetChecks.failedResponses).toEqual([])
   expect(Object.keys(load.statuses)).toEqual(['200'])
-  expect(load.rate).toBeGreaterThanOrEqual(RATE * 0.95)
+  expect(load.rate).toBeGreaterThanOrEqual(REQUESTS_PER_SECOND * 0.95)
   expect(algorithms.size).toBe(2)
   expect((await runKeysCommand('verify')).output).toMatchObject({ ok: true, instances: 2 })
 }, 400_000)
@@ -272,7 +279,7 @@ test('after `keys revoke` has returned, no API accepts responses signed with the
   const accepted = attempts.filter(({ status }) => status === 200)
   const lastAcceptedAt = Math.max(...accepted.map(({ startedAt }) => startedAt))
   process.stdout.write(
-    `\nrevoke returned after ${Math.round(returnedAt - requestedAt)} ms; the last accepted forged response was requested ${Math.round(lastAcceptedAt - requestedAt)} ms after its start; none of ${attempts.filter(({ startedAt }) => startedAt > returnedAt).length} later attempts was accepted\n`,
+    `\nrevoke returned after ${Math.round(returnedAt - requestedAt)} ms; the last accepted forged response was requested ${Math.round(lastAcceptedAt - requestedAt)} ms after revoke was called; ${attempts.filter(({ startedAt }) => startedAt > returnedAt).length} attempts began after it returned\n`,
   )
   expect(accepted.filter(({ startedAt }) => startedAt > returnedAt)).toEqual([])
   for (const url of listInternalUrls()) expect(await fetchKids(url)).not.toContain(leakedKid)
@@ -282,7 +289,7 @@ test('after `keys revoke` has returned, no API accepts responses signed with the
   expect(response.status).toBe(200)
 })
 
-/** Reads the current mark. An attacker who can read introspection responses knows it. */
+/** Reads the current mark, which a forged response must contain. An attacker could read it from any introspection response. */
 async function readRevocationMark(): Promise<string> {
   const redis = new Redis(stack.redis.adminUrl)
   const mark = await redis.hget('revocation:state', 'mark')

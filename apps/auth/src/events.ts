@@ -10,21 +10,22 @@ const text = z.string()
 
 /**
  * The security events: changes to what a client, key, domain or person can do, and attempts to do more. Their data
- * contains no names and no e-mail addresses of agents and persons. The events are logged, and `auth replay` reads
+ * contains no names and no e-mail addresses of agents or people. The events are logged, and `auth replay` reads
  * revocations back from old logs. The events therefore keep their older names: in them, a claim is an e-mail
- * verification.
+ * verification, and *ended* and *stopped* mean revoked.
  */
 export const SECURITY_EVENTS = {
   'claim-made': z.object({ client_id: id, registration_id: id }),
-  'claim-ended': z.object({ registration_id: RegistrationId, by: z.string() }),
+  /** `by`: who ended it, such as `person` or `operator`. */
+  'claim-ended': z.object({ registration_id: RegistrationId, by: text }),
   'claim-declined': z.object({ claim_attempt_id: id }),
   'attempt-locked': z.object({ claim_attempt_id: id }),
   'locked-attempt-tried': z.object({ client_id: id }),
   'keys-changed': z.object({ client_id: AgentId }),
   /** The tokens of a URL client were revoked because of its document (`UrlClientStore.refresh`, `expireDocument`). */
   'document-changed': z.object({ client_id: AgentId }),
-  'domain-blocked': z.object({ domain: z.string() }),
-  'domain-unblocked': z.object({ domain: z.string() }),
+  'domain-blocked': z.object({ domain: text }),
+  'domain-unblocked': z.object({ domain: text }),
   'secret-added': z.object({ client_id: AgentId, secret_id: z.uuid() }),
   'secret-ended': z.object({ client_id: AgentId, secret_id: z.uuid() }),
   'client-ended': z.object({ client_id: AgentId, how: z.enum(['disabled', 'deleted']) }),
@@ -34,11 +35,11 @@ export const SECURITY_EVENTS = {
   'contact-unbound': z.object({ client_id: AgentId }),
   'clients-expired': z.object({ count: z.int() }),
   /**
-   * The `stop` command emits this event with `scope`. Each instance emits it without `scope` when it first issues a
-   * token after the cutoff advanced.
+   * The `stop` command emits this event with `scope`, the kind of emergency revocation. Each instance that has issued a
+   * token to an agent before emits it without `scope`, when it next issues one after the cutoff advanced.
    */
   'tokens-stopped': z.object({ scope: text, client_id: id, epoch: z.int() }).partial(),
-  'signing-keys-changed': z.object({ step: z.string(), kids: z.array(id).readonly() }),
+  'signing-keys-changed': z.object({ step: text, kids: z.array(id).readonly() }),
   /** `copy`: the command changed a copy of the file of resource servers, which an operator then puts in place. */
   'api-secret-added': z.object({ resource_server: id, fingerprint: text, copy: z.literal(true).optional() }),
   'api-secret-ended': z.object({ resource_server: id, fingerprint: text, copy: z.literal(true).optional() }),
@@ -55,10 +56,10 @@ interface MetricEventData {
   'document-fetched': { outcome: string }
   /** `host`: a label from the list of hosts, or `loopback`. */
   'sign-in': { host: string; outcome: SignInOutcome }
-  /** An app registered, or was refused. `host`: a label from the list of hosts, `loopback` or `refused`. */
-  'app-registered': { host: string }
-  /** Emitted when a job starts, and after each successful run. */
-  swept: { what: string }
+  /** An app registered, or its registration was refused. `host`: a label from the list of hosts, `loopback` or `refused`. */
+  'app-registration': { host: string }
+  /** Emitted once when a recurring sweep is scheduled, and after each successful run. */
+  swept: { sweep: string }
 }
 
 /** The outcomes of a sign-in, or of one of its steps: mailing a code, or entering one. */

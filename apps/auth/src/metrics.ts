@@ -39,7 +39,7 @@ export function createAuthMetrics(events: AuthEvents, chatHosts: ChatHosts): Met
     'host',
     [...listRedirectLabels(chatHosts), 'refused'],
   )
-  events.on('app-registered', ({ host }) => countRegistration(host))
+  events.on('app-registration', ({ host }) => countRegistration(host))
   events.on('document-fetched', ({ outcome }) => countFetch(outcome))
   events.on('token-issued', ({ scopes }) => {
     for (const scope of scopes) countIssued({ scope })
@@ -48,6 +48,6 @@ export function createAuthMetrics(events: AuthEvents, chatHosts: ChatHosts): Met
     observePublication(seconds)
     for (let count = 0; count < removed; count += 1) countRemoved()
   })
-  events.on('swept', ({ what }) => metrics.recordSweep(what))
+  events.on('swept', ({ sweep }) => metrics.recordSweep(sweep))
   return metrics
 }

@@ -28,7 +28,7 @@ afterAll(async () => {
 /** Creates events that record sweeps in the metrics, as `createAuthMetrics` does. */
 function createEventsFor(metrics: Metrics) {
   const events = createEvents()
-  events.on('swept', ({ what }) => metrics.recordSweep(what))
+  events.on('swept', ({ sweep }) => metrics.recordSweep(sweep))
   return events
 }
 

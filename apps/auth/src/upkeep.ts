@@ -96,13 +96,13 @@ export function startSweep(
       while ((await sweep(db, now())) > 0) {
         if (isStopped()) return
       }
-      events.emit('swept', { what: name })
+      events.emit('swept', { sweep: name })
     } catch (error) {
       log.warn(`${name} were not swept`, { error })
     }
   })
   // The start counts as a success, so that a sweep whose first run never succeeds becomes overdue.
-  events.emit('swept', { what: name })
+  events.emit('swept', { sweep: name })
   job.start(everyMs)
   return job
 }

@@ -6,7 +6,7 @@ import type { RunningAuth } from './start-auth.ts'
 
 const RegisteredAgent = z.looseObject({ client_id: z.string(), client_secret: z.string() })
 export type RegisteredAgent = z.infer<typeof RegisteredAgent>
-const Token = z.looseObject({ access_token: z.string() })
+const TokenResponse = z.looseObject({ access_token: z.string() })
 
 export const basicAuth = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
@@ -20,10 +20,13 @@ export const json = (body: unknown) => ({
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
 })
-export const GRANT = { grant_type: 'client_credentials' }
+export const CLIENT_CREDENTIALS_GRANT = { grant_type: 'client_credentials' }
 export const ACCEPT_SIGNED = { accept: 'application/token-introspection+jwt' }
 
-/** Registers an agent with a secret. Adds the secret and the name to `confidential`. */
+/**
+ * Registers an agent with a secret. Adds the secret and the name to `auth.confidential`, the values that must not be
+ * stored or logged in clear.
+ */
 export async function register(auth: RunningAuth, name?: string): Promise<RegisteredAgent> {
   const request = name === undefined ? {} : json({ client_name: name })
   const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...request })
@@ -38,7 +41,7 @@ export async function register(auth: RunningAuth, name?: string): Promise<Regist
 export const requestToken = (
   auth: RunningAuth,
   agent: RegisteredAgent,
-  fields: Record<string, string> = GRANT,
+  fields: Record<string, string> = CLIENT_CREDENTIALS_GRANT,
 ) =>
   send(auth.url, {
     method: 'POST',
@@ -47,11 +50,11 @@ export const requestToken = (
     body: new URLSearchParams(fields),
   })
 
-/** Gets an access token. Adds it to `confidential`. */
+/** Gets an access token. Adds it to `auth.confidential`. */
 export async function getToken(auth: RunningAuth, agent: RegisteredAgent, fields = {}): Promise<string> {
-  const response = await requestToken(auth, agent, { ...GRANT, ...fields })
+  const response = await requestToken(auth, agent, { ...CLIENT_CREDENTIALS_GRANT, ...fields })
   expect(response.status, response.text).toBe(200)
-  const { access_token } = Token.parse(JSON.parse(response.text))
+  const { access_token } = TokenResponse.parse(JSON.parse(response.text))
   auth.confidential.add(access_token)
   return access_token
 }

@@ -2,7 +2,13 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { FlattenedSign, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, basicAuth, GRANT, type RegisteredAgent, register } from './agent-client.ts'
+import {
+  asAgent,
+  basicAuth,
+  CLIENT_CREDENTIALS_GRANT,
+  type RegisteredAgent,
+  register,
+} from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import {
@@ -311,13 +317,16 @@ describe('an assertion is refused, and its jti is not stored,', () => {
       method: 'POST',
       path: '/oauth/token',
       headers: basicAuth(agent.client_id, secretAgent.client_secret),
-      body: new URLSearchParams(GRANT),
+      body: new URLSearchParams(CLIENT_CREDENTIALS_GRANT),
     })
 })
 
 test('refuses an assertion for the token endpoint of another host, even with that host in the Host header', async () => {
   const assertion = await signAssertion(auth, agent, { aud: 'http://evil.example/oauth/token' })
-  const body = new URLSearchParams({ ...GRANT, ...createAssertionFields(assertion) }).toString()
+  const body = new URLSearchParams({
+    ...CLIENT_CREDENTIALS_GRANT,
+    ...createAssertionFields(assertion),
+  }).toString()
   const headers = ['Content-Type: application/x-www-form-urlencoded', `Content-Length: ${body.length}`]
   const request = async (host?: string) =>
     (await sendRaw(auth.url, formatRawRequest('POST /oauth/token', headers, body, host)))[0]!
@@ -369,14 +378,22 @@ describe('a request gets 400, and no jti is stored, if it has', () => {
   const post = (headers: Record<string, string>, body: URLSearchParams) =>
     send(auth.url, { method: 'POST', path: '/oauth/token', headers, body })
   async function sendTwice(name: string) {
-    const body = new URLSearchParams({ ...GRANT, ...createAssertionFields(await createAssertion()) })
+    const body = new URLSearchParams({
+      ...CLIENT_CREDENTIALS_GRANT,
+      ...createAssertionFields(await createAssertion()),
+    })
     body.append(name, body.get(name)!)
     return post({}, body)
   }
   const sendWithCredentials = async (headers: Record<string, string>, fields: Record<string, string>) =>
     post(
       headers,
-      new URLSearchParams({ ...GRANT, ...createAssertionFields(await createAssertion()), ...fields }),
+      new URLSearchParams({
+        ...CLIENT_CREDENTIALS_GRANT,
+        ...createAssertionFields(await createAssertion()),
+        ...fields,
+      }),
     )
-  const sendInHeader = async () => post(await createAssertionHeader(auth, agent), new URLSearchParams(GRANT))
+  const sendInHeader = async () =>
+    post(await createAssertionHeader(auth, agent), new URLSearchParams(CLIENT_CREDENTIALS_GRANT))
 })

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
   basicAuth,
+  CLIENT_CREDENTIALS_GRANT,
   deleteAgent,
-  GRANT,
   type RegisteredAgent,
   register,
   requestToken,
@@ -51,7 +51,7 @@ const requestTokenWith = (
     method: 'POST',
     path: '/oauth/token',
     headers,
-    body: new URLSearchParams({ ...GRANT, ...fields }),
+    body: new URLSearchParams({ ...CLIENT_CREDENTIALS_GRANT, ...fields }),
   })
 const toFormFields = ({ client_id, client_secret }: RegisteredAgent) => ({ client_id, client_secret })
 const expectGranted = async (response: Promise<HttpResponse>) => expect((await response).status).toBe(200)
@@ -222,8 +222,8 @@ describe('the token endpoint refuses, storing nothing,', () => {
   const requestInQuery = () =>
     send(auth.url, {
       method: 'POST',
-      path: `/oauth/token?${new URLSearchParams({ ...GRANT, ...toFormFields(agent) })}`,
-      body: new URLSearchParams(GRANT),
+      path: `/oauth/token?${new URLSearchParams({ ...CLIENT_CREDENTIALS_GRANT, ...toFormFields(agent) })}`,
+      body: new URLSearchParams(CLIENT_CREDENTIALS_GRANT),
     })
   async function requestWithTwoHeaders(firstAgent: RegisteredAgent, secondAgent: RegisteredAgent) {
     const body = 'grant_type=client_credentials'
@@ -242,7 +242,12 @@ describe('an unknown, a deleted and a disabled client, and one with a wrong secr
   const ENDPOINTS: [string, (headers: Record<string, string>) => HttpRequest][] = [
     [
       'POST /oauth/token',
-      (headers) => ({ method: 'POST', path: '/oauth/token', headers, body: new URLSearchParams(GRANT) }),
+      (headers) => ({
+        method: 'POST',
+        path: '/oauth/token',
+        headers,
+        body: new URLSearchParams(CLIENT_CREDENTIALS_GRANT),
+      }),
     ],
     [
       'POST /oauth/revoke',

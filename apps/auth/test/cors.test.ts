@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, GRANT, type RegisteredAgent, register } from './agent-client.ts'
+import { asAgent, CLIENT_CREDENTIALS_GRANT, type RegisteredAgent, register } from './agent-client.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -20,7 +20,7 @@ const post = (path: string, origin: string, headers: Record<string, string> = as
     method: 'POST',
     path,
     headers: { origin, 'sec-fetch-site': 'cross-site', ...headers },
-    body: new URLSearchParams({ ...GRANT, token: 'x' }),
+    body: new URLSearchParams({ ...CLIENT_CREDENTIALS_GRANT, token: 'x' }),
   })
 
 describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {

@@ -2,7 +2,7 @@ import { hkdfSync, randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK, SignJWT } from 'jose'
 import { expect } from 'vitest'
 import { loadConfig } from '../src/config.ts'
-import { asAgent, GRANT, type RegisteredAgent } from './agent-client.ts'
+import { asAgent, CLIENT_CREDENTIALS_GRANT, type RegisteredAgent } from './agent-client.ts'
 import type { Refusal } from './expect-refusal.ts'
 import { type KeyPair, nowSeconds } from './key-agent.ts'
 import { type HttpResponse, send } from './send.ts'
@@ -74,7 +74,7 @@ export const requestTokenWithProof = (
   auth: RunningAuth,
   agent: RegisteredAgent,
   proof: string | undefined,
-  fields: Record<string, string> = GRANT,
+  fields: Record<string, string> = CLIENT_CREDENTIALS_GRANT,
 ): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',

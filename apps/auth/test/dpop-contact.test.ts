@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addVerification, getAssertion } from './add-verification.ts'
 import {
   asAgent,
-  GRANT,
+  CLIENT_CREDENTIALS_GRANT,
   getToken,
   introspect,
   isActive,
@@ -51,8 +51,11 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
   })
 
   const createProof = (claims = {}) => createDpopProof(auth, key, claims)
-  const getBoundToken = async (client = agent, fields: Record<string, string> = GRANT, instance = auth) =>
-    readToken(auth, await requestTokenWithProof(instance, client, await createProof(), fields))
+  const getBoundToken = async (
+    client = agent,
+    fields: Record<string, string> = CLIENT_CREDENTIALS_GRANT,
+    instance = auth,
+  ) => readToken(auth, await requestTokenWithProof(instance, client, await createProof(), fields))
   const readIntrospection = async (token: string, instance = auth) =>
     (await introspect(instance, token)).payload.token_introspection
   const isActiveAtEach = (token: string) =>

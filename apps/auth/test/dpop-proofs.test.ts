@@ -1,7 +1,13 @@
 import { createHmac, generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAX_PROOF_LENGTH } from '../src/clients/dpop-proof.ts'
-import { asAgent, GRANT, getToken, type RegisteredAgent, register } from './agent-client.ts'
+import {
+  asAgent,
+  CLIENT_CREDENTIALS_GRANT,
+  getToken,
+  type RegisteredAgent,
+  register,
+} from './agent-client.ts'
 import {
   createDpopProof,
   createProofParts,
@@ -307,7 +313,7 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
       ['a proof and an empty header', async () => [await createProof(), '']],
     ] as [string, () => Promise<string[]>][])('%s', async ([_title, proofs]) => {
       const headers = await proofs()
-      const body = new URLSearchParams(GRANT).toString()
+      const body = new URLSearchParams(CLIENT_CREDENTIALS_GRANT).toString()
       const request = async (proofHeaders: string[]) => {
         const lines = [
           `Authorization: ${asAgent(agent).authorization}`,
@@ -322,7 +328,7 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
     })
 
     test('a forged Host header with a proof for it', async () => {
-      const [body, host] = [new URLSearchParams(GRANT).toString(), 'evil.example']
+      const [body, host] = [new URLSearchParams(CLIENT_CREDENTIALS_GRANT).toString(), 'evil.example']
       const proof = await createProof({ htu: `https://${host}/oauth/token` })
       const lines = [
         `Authorization: ${asAgent(agent).authorization}`,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
+  CLIENT_CREDENTIALS_GRANT,
   deleteAgent,
-  GRANT,
   getToken,
   introspect,
   isActive,
@@ -56,8 +56,11 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
   })
 
   const createProof = (claims = {}) => createDpopProof(auth, key, claims)
-  const getBoundToken = async (client = agent, fields: Record<string, string> = GRANT, instance = auth) =>
-    readToken(auth, await requestTokenWithProof(instance, client, await createProof(), fields))
+  const getBoundToken = async (
+    client = agent,
+    fields: Record<string, string> = CLIENT_CREDENTIALS_GRANT,
+    instance = auth,
+  ) => readToken(auth, await requestTokenWithProof(instance, client, await createProof(), fields))
   const readIntrospection = async (token: string, instance = auth) =>
     (await introspect(instance, token)).payload.token_introspection
   const isActiveAtEach = (token: string) =>
@@ -133,7 +136,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
         () => requestTokenWithProof(auth, agentWithWrongSecret, 'no proof'),
         invalidClient,
       )
-      const contactFields = { ...GRANT, scope: 'contact:write' }
+      const contactFields = { ...CLIENT_CREDENTIALS_GRANT, scope: 'contact:write' }
       await expectRefusal(auth, () => requestTokenWithProof(auth, agent, proof, contactFields), {
         status: 400,
         code: 'invalid-scope',
@@ -175,7 +178,9 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
           ...PROOF_REQUIRED,
           says: 'DPoP header',
         })
-        expect(await readIntrospection(await getBoundToken(client, GRANT, instance))).toMatchObject({
+        expect(
+          await readIntrospection(await getBoundToken(client, CLIENT_CREDENTIALS_GRANT, instance)),
+        ).toMatchObject({
           token_type: 'DPoP',
         })
       }
@@ -219,7 +224,10 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
 
     test('the removal of a key of its client, whether or not it is bound to that key', async () => {
       const keyAgent = await registerKeys(auth)
-      const fields = async () => ({ ...GRANT, ...createAssertionFields(await signAssertion(auth, keyAgent)) })
+      const fields = async () => ({
+        ...CLIENT_CREDENTIALS_GRANT,
+        ...createAssertionFields(await signAssertion(auth, keyAgent)),
+      })
       const requestBoundTo = async (proofKey: KeyPair) =>
         send(auth.url, {
           method: 'POST',
@@ -255,7 +263,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       method: 'POST',
       path: '/oauth/token',
       headers: { origin, ...asAgent(agent), dpop: await createProof({ nonce: undefined }) },
-      body: new URLSearchParams(GRANT),
+      body: new URLSearchParams(CLIENT_CREDENTIALS_GRANT),
     })
     expectProblem(response, USE_NONCE)
     expect(response.headers.get('access-control-expose-headers')?.split(', ')).toContain('DPoP-Nonce')

@@ -1,10 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Agent } from '@plainpath/domain'
-import { newHashKey, newKeyEncryptionKey, parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import {
+  generateHashKey,
+  newKeyEncryptionKey,
+  parseHashKey,
+  parseKeyEncryptionKeys,
+} from '@plainpath/sealing'
 import type { AgentRecord } from '../src/agents/agent-store.ts'
 
 export const exampleSealingKeys = () => parseKeyEncryptionKeys(newKeyEncryptionKey())
-export const exampleHashKey = () => parseHashKey(newHashKey())
+export const exampleHashKey = () => parseHashKey(generateHashKey())
 
 /** Creates an agent, by default an active one. It has one secret, which nobody knows because its digest is random. */
 export function exampleAgent(members: Partial<Agent> = {}): AgentRecord {

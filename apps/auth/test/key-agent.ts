@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { expect } from 'vitest'
-import { GRANT, json } from './agent-client.ts'
+import { CLIENT_CREDENTIALS_GRANT, json } from './agent-client.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
@@ -77,7 +77,7 @@ export const requestTokenWith = (auth: RunningAuth, fields: Record<string, strin
   send(auth.url, {
     method: 'POST',
     path: '/oauth/token',
-    body: new URLSearchParams({ ...GRANT, ...fields }),
+    body: new URLSearchParams({ ...CLIENT_CREDENTIALS_GRANT, ...fields }),
   })
 
 export const requestTokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<HttpResponse> =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   asAgent,
   basicAuth,
-  GRANT,
+  CLIENT_CREDENTIALS_GRANT,
   getToken,
   register,
   requestIntrospection,
@@ -66,7 +66,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
       method: 'POST',
       path: '/oauth/token',
       headers: { ...basicAuth(id, secret), ...forwardedFor(address) },
-      body: new URLSearchParams(GRANT),
+      body: new URLSearchParams(CLIENT_CREDENTIALS_GRANT),
     })
 
   test('an address may register 20 agents in ten minutes; other addresses are unaffected', async () => {

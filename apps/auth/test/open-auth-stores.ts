@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
-import { newHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { generateHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { inject } from 'vitest'
 import { initKeys } from '../src/keys/key-operations.ts'
 import { createKeyStore } from '../src/keys/key-store.ts'
@@ -50,7 +50,7 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
   await initKeys({ keys: createKeyStore(db, parseKeyEncryptionKeys(kek)) })
   const files = {
     AUTH_KEK_FILE: await createFile('kek', kek),
-    AUTH_HASH_KEY_FILE: await createFile('hash-key', newHashKey()),
+    AUTH_HASH_KEY_FILE: await createFile('hash-key', generateHashKey()),
   }
   const other = createResourceServer('rs_other', 'https://other.example/api')
   // `settingsFor` replaces this audience, because the audience of our API depends on the origin.

@@ -8,7 +8,13 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { addVerification, getAssertion } from './add-verification.ts'
-import { asAgent, GRANT, getToken, type RegisteredAgent, register } from './agent-client.ts'
+import {
+  asAgent,
+  CLIENT_CREDENTIALS_GRANT,
+  getToken,
+  type RegisteredAgent,
+  register,
+} from './agent-client.ts'
 import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { createAssertionFields, newKey, registerKeys, signAssertion } from './key-agent.ts'
 import { formatRawRequest, send, sendRaw } from './send.ts'
@@ -364,7 +370,7 @@ test('sends no CORS headers to scripts of other sites that POST', async () => {
   const token = await getToken(auth, agent)
   for (const origin of ['https://evil.example', 'null', 'https://plainpath.example.evil.example'])
     for (const path of ['/oauth/token', '/oauth/revoke', '/api/agent/register']) {
-      const body = new URLSearchParams({ ...GRANT, token })
+      const body = new URLSearchParams({ ...CLIENT_CREDENTIALS_GRANT, token })
       const { headers } = await send(auth.url, {
         method: 'POST',
         path,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
   basicAuth,
-  GRANT,
+  CLIENT_CREDENTIALS_GRANT,
   getToken,
   introspect,
   isActive,
@@ -41,7 +41,7 @@ const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'in
 const SAML_GRANT = 'urn:ietf:params:oauth:grant-type:saml2-bearer'
 /** Creates a token request with these fields in addition to the usual grant. */
 const withFields = (fields: Record<string, string> = {}) => ({
-  body: new URLSearchParams({ ...GRANT, ...fields }),
+  body: new URLSearchParams({ ...CLIENT_CREDENTIALS_GRANT, ...fields }),
 })
 /** Creates a form request whose body is exactly this text. */
 const rawForm = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
@@ -333,7 +333,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
   })
 
   test('does not log values of request parameters', async () => {
-    await requestToken(auth, agent, { ...GRANT, scope: CANARY, resource: CANARY })
+    await requestToken(auth, agent, { ...CLIENT_CREDENTIALS_GRANT, scope: CANARY, resource: CANARY })
     await post({ ...withFields(), path: `/oauth/token?token=${CANARY}` })
     expect(auth.logged.join('')).not.toContain(CANARY)
   })

@@ -1,6 +1,6 @@
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { expect } from 'vitest'
-import { GRANT } from './agent-client.ts'
+import { CLIENT_CREDENTIALS_GRANT } from './agent-client.ts'
 import type { DocumentServer, UrlAgent } from './document-server.ts'
 import { type KeyAgent, signAssertion } from './key-agent.ts'
 import type { AuthStores } from './open-auth-stores.ts'
@@ -68,7 +68,7 @@ export async function requestUrlToken(
     path: options.path ?? '/oauth/token',
     ...(options.headers && { headers: options.headers }),
     body: new URLSearchParams({
-      ...GRANT,
+      ...CLIENT_CREDENTIALS_GRANT,
       client_assertion: await signAssertionByClock(auth, agent, clock, options.claims),
       client_assertion_type: CLIENT_ASSERTION_TYPE,
       ...options.fields,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { createResourceServer, hashSecret } from '@plainpath/auth/resource-servers'
 import { replaceFile } from '@plainpath/auth/resource-servers-file'
-import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
+import { generateHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { DataDirectory } from './data-directory.ts'
 import { LocalError } from './local-settings.ts'
@@ -23,9 +23,9 @@ const RESOURCE_CLIENT_ID = 'rs_plainpath_api'
 export async function ensureLocalSecrets(data: DataDirectory, audience: string) {
   const withNewline = (createSecret: () => string) => () => `${createSecret()}\n`
   const authKek = await data.createFileOnce('auth-kek', withNewline(newKeyEncryptionKey))
-  const authHash = await data.createFileOnce('auth-hash-key', withNewline(newHashKey))
+  const authHash = await data.createFileOnce('auth-hash-key', withNewline(generateHashKey))
   const resourceKek = await data.createFileOnce('resource-kek', withNewline(newKeyEncryptionKey))
-  const resourceHash = await data.createFileOnce('resource-hash-key', withNewline(newHashKey))
+  const resourceHash = await data.createFileOnce('resource-hash-key', withNewline(generateHashKey))
   const passwords = await data.createFileOnce('database-passwords.json', () =>
     JSON.stringify(createPasswords()),
   )

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
+import { generateHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { CLIENT_SECRET } from './fake-authorization-server.ts'
 
 /** Creates a folder with new keys and the client secret. Disposing `resources` removes it. Returns its path. */
@@ -9,7 +9,7 @@ export function createKeyFolder(resources: AsyncDisposableStack): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'plainpath-resource-'))
   resources.defer(() => rmSync(folder, { recursive: true }))
   writeFileSync(path.join(folder, 'kek'), `${newKeyEncryptionKey()}\n`)
-  writeFileSync(path.join(folder, 'hash-key'), `${newHashKey()}\n`)
+  writeFileSync(path.join(folder, 'hash-key'), `${generateHashKey()}\n`)
   writeFileSync(path.join(folder, 'client-secret'), `${CLIENT_SECRET}\n`)
   return folder
 }

@@ -8,7 +8,7 @@ import {
   serve,
 } from '@plainpath/http'
 import { createMcpEndpoints, serviceUrls } from '@plainpath/metadata'
-import { newHashKey, parseHashKey } from '@plainpath/sealing'
+import { generateHashKey, parseHashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import { createMcpRoute } from '../src/mcp/mcp-route.ts'
 import type { RegisterTools } from '../src/mcp/register-tools.ts'
@@ -94,7 +94,7 @@ export async function startMcpFixtureServer(): Promise<AsyncDisposable & { reado
     urls,
     endpoint: createMcpEndpoints(urls).agents,
     loadRegisterTools: async () => registerFixtures,
-    requestStates: createRequestStates({ hashKey: parseHashKey(newHashKey()), now }),
+    requestStates: createRequestStates({ hashKey: parseHashKey(generateHashKey()), now }),
     allowedOrigins: [],
   })
   const limiter = createLimiter({ store: createMemoryLimitStore(now), factor: 1, now, log })

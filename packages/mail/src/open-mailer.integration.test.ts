@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { openPool } from '@plainpath/postgres'
-import { newHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { generateHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { startMailing } from '../test/start-mailing.ts'
@@ -94,7 +94,7 @@ test('sends a mail again under the same Message-ID if it could not be settled', 
 
 test('sends a mail again under the same Message-ID if the sending process was killed before it settled the mail', async () => {
   await using mailing = await startMailing()
-  const [kek, hash] = [newKeyEncryptionKey(), newHashKey()]
+  const [kek, hash] = [newKeyEncryptionKey(), generateHashKey()]
   const child = spawn(
     process.execPath,
     [fileURLToPath(new URL('../test/sending-process.ts', import.meta.url))],

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import {
+  generateHashKey,
   type HashKey,
-  newHashKey,
   newKeyEncryptionKey,
   parseHashKey,
   parseKeyEncryptionKeys,
@@ -51,7 +51,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   const db = opening.use(openPool(database.appUrl))
   const server = opening.use(await startMailServer())
   const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
-  const hashKey = parseHashKey(newHashKey())
+  const hashKey = parseHashKey(generateHashKey())
   const queue = createMailQueue({ sealingKeys, hashKey, waiting: { sender: 4, all: 10 } })
   const registry = new Registry()
   const logLines: string[] = []

@@ -2,9 +2,9 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { equalBytes, newHashKey, parseHashKey, sha256 } from './index.ts'
+import { equalBytes, generateHashKey, parseHashKey, sha256 } from './index.ts'
 
-const keyLine = newHashKey()
+const keyLine = generateHashKey()
 const key = parseHashKey(keyLine)
 
 describe('a hash key', () => {
@@ -17,7 +17,7 @@ describe('a hash key', () => {
   })
 
   test('gives another hash for another label, key or value', () => {
-    const otherKey = parseHashKey(newHashKey())
+    const otherKey = parseHashKey(generateHashKey())
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
         const hash = key.hash('email-index', value)
@@ -33,7 +33,7 @@ describe('a hash key', () => {
     const expected = Buffer.from(hkdfSync('sha256', bytes, Buffer.alloc(0), 'dpop-nonce', 32))
     expect(key.deriveKey('dpop-nonce')).toEqual(expected)
     expect(parseHashKey(keyLine).deriveKey('dpop-nonce')).toEqual(expected)
-    expect(parseHashKey(newHashKey()).deriveKey('dpop-nonce')).not.toEqual(expected)
+    expect(parseHashKey(generateHashKey()).deriveKey('dpop-nonce')).not.toEqual(expected)
   })
 
   test('rejects an empty label', () => {

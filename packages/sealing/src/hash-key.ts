@@ -49,7 +49,7 @@ const deriveLabelKey = (key: KeyObject, label: string) =>
   createSecretKey(new Uint8Array(hkdfSync('sha256', key, '', label, 32)))
 
 /** Generates a line for a hash key file. */
-export const newHashKey = (): string => generateKeyLine('hash')
+export const generateHashKey = (): string => generateKeyLine('hash')
 
 /** Computes SHA-256 (32 bytes) of bytes, or of a string as UTF-8. For a secret that could be guessed, use a `HashKey`. */
 export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', value, 'buffer')

@@ -1,4 +1,11 @@
 export { drawRandomBytes } from './draw-random-bytes.ts'
-export { equalBytes, type HashKey, newHashKey, parseHashKey, sha256, sha256Base64url } from './hash-key.ts'
+export {
+  equalBytes,
+  generateHashKey,
+  type HashKey,
+  parseHashKey,
+  sha256,
+  sha256Base64url,
+} from './hash-key.ts'
 export { openIfPossible } from './open-if-possible.ts'
 export { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError, type SealingKeys } from './sealing-keys.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { newHashKey, newKeyEncryptionKey, parseHashKey, parseKeyEncryptionKeys } from './index.ts'
+import { generateHashKey, newKeyEncryptionKey, parseHashKey, parseKeyEncryptionKeys } from './index.ts'
 
 const secret = Buffer.alloc(32, 'key').toString('base64url')
 const validLine = `kek-a1:${secret}`
@@ -19,7 +19,7 @@ describe('a key file', () => {
   test('is read with comments, blank lines and Windows line endings', () => {
     const text = `# 2026\r\n\r\n  ${validLine}\r\n${newKeyEncryptionKey()}\r\n`
     expect(parseKeyEncryptionKeys(text).newestId).toBe('a1')
-    expect(parseHashKey(`# one only\n${newHashKey()}\n`).id).toMatch(/^[0-9a-f]{8}$/)
+    expect(parseHashKey(`# one only\n${generateHashKey()}\n`).id).toMatch(/^[0-9a-f]{8}$/)
   })
 
   test.for([
@@ -66,7 +66,9 @@ describe('a key file', () => {
   })
 
   test('for the hash key is refused with two keys, or with a key of another kind', () => {
-    expect(readError(() => parseHashKey(`${newHashKey()}\n${newHashKey()}`))).toContain('more than one')
+    expect(readError(() => parseHashKey(`${generateHashKey()}\n${generateHashKey()}`))).toContain(
+      'more than one',
+    )
     expect(readError(() => parseHashKey(newKeyEncryptionKey()))).toContain('line 1')
   })
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => authority[Symbol.asyncDispose]())
 
 const deleteAllAgents = () =>
-  authority.db.query('with left_over as (delete from expired_agents) delete from agents')
+  authority.db.query('with deleted_tombstones as (delete from expired_agents) delete from agents')
 beforeEach(async () => {
   await authority.db.query('delete from agent_secrets')
   await authority.db.query('delete from claims')
@@ -40,7 +40,8 @@ const createDeps = (invalidate: (id: string) => void = () => undefined) => ({
   agentCache: { invalidate },
 })
 /**
- * Expires a batch of agents.
+ * Expires a batch of agents. `expireAgents` returns only their number, but invalidates the cache for each, so their ids are collected
+ * there.
  *
  * @returns their ids
  */
@@ -82,22 +83,22 @@ describe('expireAgents', () => {
   ] satisfies [string, number, Parameters<typeof exampleAgent>[0]][])(
     'expires %s, and not a millisecond before',
     async ([_case, ms, members]) => {
-      const { agent } = await addAgent({ name: 'Canary of the idle', ...members })
+      const { agent } = await addAgent({ name: 'Canary agent name', ...members })
       expect(await expireBatch(timeAfter(ms - 1))).toEqual([])
       expect(await expireBatch(timeAfter(ms))).toEqual([agent.id])
       expect(await authority.agents.find(agent.id)).toBeUndefined()
       expect(await authority.agents.markUsed(agent.id, timeAfter(ms))).toBe(false)
-      expect(await dumpTables(authority.db)).not.toContain('Canary of the idle')
+      expect(await dumpTables(authority.db)).not.toContain('Canary agent name')
       const { rows } = await authority.db.query('select * from agent_secrets')
       expect(rows).toEqual([])
     },
   )
 
   test('expires a connection whose sign-in was not finished, after an hour, without a tombstone', async () => {
-    const { agent } = await addAgent()
+    const unfinished = await addAgent()
     await authority.db.query(
       `update agents set app_client_id = 'app_x', app_host = 'Example' where id = $1`,
-      [agent.id],
+      [unfinished.agent.id],
     )
     const finished = await addAgent()
     await authority.db.query(
@@ -105,11 +106,11 @@ describe('expireAgents', () => {
       [finished.agent.id, START],
     )
     await addEndedVerification(finished.agent.id)
-    const registered = await addAgent()
+    const neverUsed = await addAgent()
     expect(await expireBatch(timeAfter(HOUR_MS - 1))).toEqual([])
-    expect(await expireBatch(timeAfter(HOUR_MS))).toEqual([agent.id])
+    expect(await expireBatch(timeAfter(HOUR_MS))).toEqual([unfinished.agent.id])
     expect(await countTombstones()).toBe(0)
-    expect((await listAgentIds()).sort()).toEqual([finished.agent.id, registered.agent.id].sort())
+    expect((await listAgentIds()).sort()).toEqual([finished.agent.id, neverUsed.agent.id].sort())
   })
 
   test('expires a connection once its ended verification is deleted, without a tombstone', async () => {
@@ -151,8 +152,12 @@ describe('expireAgents', () => {
     await authority.db.query(
       'insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at, ends_at) values ($1, $2, $3, $4, $5, $6)',
       [
-        ...[expiredSecret.id, agent.id, expiredSecret.digest, expiredSecret.keyId],
-        ...[expiredSecret.createdAt, expiredSecret.endsAt],
+        expiredSecret.id,
+        agent.id,
+        expiredSecret.digest,
+        expiredSecret.keyId,
+        expiredSecret.createdAt,
+        expiredSecret.endsAt,
       ],
     )
     const agentWithKey = await addAgent({ keys: [exampleKey('one')] })
@@ -200,7 +205,7 @@ describe('expireAgents', () => {
   test('either expires an agent or records its use, when both happen simultaneously', async () => {
     const records = await Promise.all(Array.from({ length: 40 }, () => addAgent()))
     const now = timeAfter(7 * DAY_MS)
-    const [marked] = await Promise.all([
+    const [useResults] = await Promise.all([
       Promise.all(
         records.map(({ agent }) => authority.agents.markUsed(agent.id, now).catch(() => undefined)),
       ),
@@ -208,9 +213,10 @@ describe('expireAgents', () => {
       expireBatch(now),
     ])
     const remainingIds = new Set(await listAgentIds())
-    expect(marked).toHaveLength(remainingIds.size + (await countTombstones()))
+    expect(useResults).toHaveLength(remainingIds.size + (await countTombstones()))
+    // A result is undefined if `markUsed` threw.
     for (const [index, { agent }] of records.entries())
-      if (marked[index] !== undefined) expect(remainingIds.has(agent.id)).toBe(marked[index])
+      if (useResults[index] !== undefined) expect(remainingIds.has(agent.id)).toBe(useResults[index])
   })
 })
 
@@ -250,7 +256,7 @@ interface ModelAgent {
   lastUsedMs: number | undefined
 }
 
-/** Returns the agents that must remain after the others have expired. */
+/** Predicts the agents that remain after a run. `agents` must be in the order of their registration: the oldest excess agents expire. */
 function predictRemaining(agents: readonly ModelAgent[], now: number, maxNeverUsed: number): ModelAgent[] {
   const unexpired = agents.filter(({ registeredMs, lastUsedMs }) =>
     lastUsedMs === undefined ? now - registeredMs < 7 * DAY_MS : now - lastUsedMs < 91 * DAY_MS,
@@ -261,7 +267,7 @@ function predictRemaining(agents: readonly ModelAgent[], now: number, maxNeverUs
   return unexpired.filter((agent) => !removed.has(agent))
 }
 
-const steps = fc.oneof(
+const stepArbitrary = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({ do: fc.constant('register' as const), count: fc.integer({ min: 1, max: 4 }) }),
@@ -280,10 +286,10 @@ const steps = fc.oneof(
   },
 )
 
-test('expires the agents that the model predicts, after any registrations, uses, waits and runs', async () => {
+test('expires the agents that the model predicts, after any sequence of registrations, uses, waits and expiry runs', async () => {
   const maxNeverUsed = 3
   await fc.assert(
-    fc.asyncProperty(fc.array(steps, { minLength: 4, maxLength: 25 }), async (sequence) => {
+    fc.asyncProperty(fc.array(stepArbitrary, { minLength: 4, maxLength: 25 }), async (sequence) => {
       await authority.db.query('delete from agent_secrets')
       await deleteAllAgents()
       let model: ModelAgent[] = []

@@ -33,13 +33,13 @@ async function register(ctx: Context, { appClients, chatHosts, events, now }: Ap
   const parsed = parseRegistration(await readJson(ctx), chatHosts)
   if (!parsed.ok) {
     const { code, pointer, detail } = parsed.error
-    events.emit('app-registered', { host: 'refused' })
+    events.emit('app-registration', { host: 'refused' })
     throw new Problem(code, { detail: `${pointer} ${detail}.`, errors: [{ pointer, detail }] })
   }
   const { redirectUris, name, applicationType } = parsed.value
   const registeredAt = now()
   const id = await appClients.add(parsed.value, registeredAt)
-  events.emit('app-registered', { host: findClientLabel(redirectUris, chatHosts) })
+  events.emit('app-registration', { host: findClientLabel(redirectUris, chatHosts) })
   ctx.status = 201
   ctx.set('cache-control', 'no-store')
   ctx.body = {

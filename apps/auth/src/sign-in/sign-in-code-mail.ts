@@ -13,8 +13,9 @@ const renderCodeText = readTemplate(
  * Composes the mail that contains the code of a sign-in. It has no link, because mail scanners open links. It names the app only
  * by its host or scheme, and has no other text from the app, because anybody can request the mail for any address.
  *
- * @param signIn.id the id of the attempt
+ * @param signIn.id the id of the sign-in attempt
  * @param signIn.code the six digits
+ * @param signIn.appHost the host of the app's site, or its scheme
  * @param signIn.network the widest network of the browser's address (the last one of `listNetworks`)
  */
 export const composeSignInCodeMail = (signIn: {

@@ -1,20 +1,24 @@
 import type { AuthEvents } from '../events.ts'
-import type { TokenCutoff, TokenStore } from './token-store.ts'
+import type { TokenStore } from './token-store.ts'
 
 /**
  * Wraps `save` of a token store. The wrapped function also emits `tokens-stopped` when the epoch or the time of the cutoff is
- * higher than in all its earlier calls. The first call emits nothing, because its cutoff may be old.
+ * higher than in all its earlier calls. The first cutoff emits nothing, because it may have been set before this process started. A
+ * token with its own epoch has no cutoff, so saving it emits nothing either.
  */
 export function reportCutoffs(save: TokenStore['save'], events: AuthEvents): TokenStore['save'] {
-  const toPosition = ({ epoch, issuedBefore }: TokenCutoff) => [epoch, issuedBefore?.getTime() ?? 0] as const
-  let lastPosition: readonly [number, number] | undefined
+  let highest: { readonly epoch: number; readonly issuedBeforeMs: number } | undefined
   return async (hash, token) => {
     const cutoff = await save(hash, token)
     if (!cutoff) return undefined
-    const [epoch, issuedBeforeMs] = toPosition(cutoff)
-    if (lastPosition && (epoch > lastPosition[0] || issuedBeforeMs > lastPosition[1]))
+    const { epoch } = cutoff
+    const issuedBeforeMs = cutoff.issuedBefore?.getTime() ?? 0
+    if (highest && (epoch > highest.epoch || issuedBeforeMs > highest.issuedBeforeMs))
       events.emit('tokens-stopped', { epoch })
-    lastPosition = [Math.max(epoch, lastPosition?.[0] ?? 0), Math.max(issuedBeforeMs, lastPosition?.[1] ?? 0)]
+    highest = {
+      epoch: Math.max(epoch, highest?.epoch ?? 0),
+      issuedBeforeMs: Math.max(issuedBeforeMs, highest?.issuedBeforeMs ?? 0),
+    }
     return cutoff
   }
 }

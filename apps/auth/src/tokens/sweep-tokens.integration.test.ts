@@ -65,7 +65,7 @@ test('sweeps until it is disposed, and continues after the database was unavaila
   const lines: string[] = []
   const sweptNames: string[] = []
   const events = createEvents()
-  events.on('swept', ({ what }) => sweptNames.push(what))
+  events.on('swept', ({ sweep }) => sweptNames.push(sweep))
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
   let isUnavailable = true
   const db = {
@@ -96,7 +96,7 @@ test('F-17 sweeps nothing while the clock is not synchronised', async () => {
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
   const sweptNames: string[] = []
   const events = createEvents()
-  events.on('swept', ({ what }) => sweptNames.push(what))
+  events.on('swept', ({ sweep }) => sweptNames.push(sweep))
   let hoursAhead = 1
   const db = {
     query: (text: string, values?: readonly unknown[]) =>

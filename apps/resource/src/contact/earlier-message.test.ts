@@ -1,10 +1,10 @@
-import { newHashKey, parseHashKey } from '@plainpath/sealing'
+import { generateHashKey, parseHashKey } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
 import type { NewMessage } from './contact-message.ts'
 import { hashContent } from './earlier-message.ts'
 
-test('hashes equal content equally, and differently under another key or for another author', () => {
-  const [key, otherKey] = [parseHashKey(newHashKey()), parseHashKey(newHashKey())]
+test('gives equal content the same hash, and another hash under another key or for another author', () => {
+  const [key, otherKey] = [parseHashKey(generateHashKey()), parseHashKey(generateHashKey())]
   const message: NewMessage = {
     id: '1',
     topic: 'question',

@@ -1,9 +1,9 @@
-import { newHashKey, parseHashKey } from '@plainpath/sealing'
+import { generateHashKey, parseHashKey } from '@plainpath/sealing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createGuideCursors } from './guide-listing.ts'
 
-const cursors = createGuideCursors(parseHashKey(newHashKey()))
+const cursors = createGuideCursors(parseHashKey(generateHashKey()))
 const slug = fc.stringMatching(/^[a-z0-9]{1,20}(-[a-z0-9]{1,9}){0,3}$/)
 const INVALID = { ok: false, error: 'invalid-cursor' }
 
@@ -18,7 +18,7 @@ test('writes a cursor that is safe in a URL, and reads the slug back from it', (
 })
 
 test('rejects altered cursors, other strings, and cursors of another key', () => {
-  const otherCursors = createGuideCursors(parseHashKey(newHashKey()))
+  const otherCursors = createGuideCursors(parseHashKey(generateHashKey()))
   fc.assert(
     fc.property(slug, fc.string(), fc.nat(), (name, text, position) => {
       const cursor = cursors.write(name)

@@ -1,10 +1,10 @@
-import { newHashKey, parseHashKey } from '@plainpath/sealing'
+import { generateHashKey, parseHashKey } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
 import { createRequestStates, type FormCall } from './request-state.ts'
 
 const START = new Date('2026-11-23T12:00:00Z')
 const secondsAfterStart = (seconds: number) => new Date(START.getTime() + seconds * 1000)
-const hashKey = parseHashKey(newHashKey())
+const hashKey = parseHashKey(generateHashKey())
 const createStates = (now: Date, key = hashKey) => createRequestStates({ hashKey: key, now: () => now })
 
 const CALL: FormCall = {
@@ -56,7 +56,9 @@ test.for<[string, string]>([
 })
 
 test('rejects a state of another key', () => {
-  expect(() => createStates(START, parseHashKey(newHashKey())).read(STATE, CALL)).toThrow('not authentic')
+  expect(() => createStates(START, parseHashKey(generateHashKey())).read(STATE, CALL)).toThrow(
+    'not authentic',
+  )
 })
 
 test('puts only the expiry and the triggers into a state', () => {

@@ -4,7 +4,7 @@ import { createMailNotifier, createMailQueue } from '@plainpath/mail'
 import { openPool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import {
-  newHashKey,
+  generateHashKey,
   newKeyEncryptionKey,
   parseHashKey,
   parseKeyEncryptionKeys,
@@ -17,7 +17,7 @@ import { countEntries } from './manage-waitlist.ts'
 import { createWaitlistStore, type NewWaitlistEntry } from './waitlist-store.ts'
 
 const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
-const hashKey = parseHashKey(newHashKey())
+const hashKey = parseHashKey(generateHashKey())
 
 async function openStore() {
   await using opening = new AsyncDisposableStack()

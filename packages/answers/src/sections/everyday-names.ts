@@ -4,11 +4,15 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { createPhraseFinder } from './phrase-finder.ts'
 
+// YAML reads the number of a form, such as 864, as a number.
 const EverydayNamesFile = z.record(z.string(), z.array(z.coerce.string().min(1)).min(1))
 
 let cachedNames: z.infer<typeof EverydayNamesFile> | undefined
 
-/** Loads `data/everyday-names.yaml`, once per process. It maps each name in the guides to people's names for the same thing. */
+/**
+ * Loads `data/everyday-names.yaml`, once per process. The file maps each name that guides use to the names
+ * that people use for the same thing.
+ */
 export function loadEverydayNames(): Readonly<z.infer<typeof EverydayNamesFile>> {
   cachedNames ??= EverydayNamesFile.parse(
     parse(readFileSync(new URL('../../data/everyday-names.yaml', import.meta.url), 'utf8')),
@@ -16,14 +20,18 @@ export function loadEverydayNames(): Readonly<z.infer<typeof EverydayNamesFile>>
   return cachedNames
 }
 
-let findNames: ((stems: readonly string[]) => readonly string[]) | undefined
+let cachedFinder: ((stems: readonly string[]) => readonly string[]) | undefined
 
-/** Returns the guides' words for the everyday names in a question, from the stems of its words. */
+/**
+ * Finds the everyday names in a question, and returns the words that guides use instead.
+ *
+ * @param stems the stems of the question's words, in order
+ */
 export function findGuideWords(stems: readonly string[]): readonly string[] {
-  findNames ??= createPhraseFinder(
-    Object.entries(loadEverydayNames()).flatMap(([name, variants]) =>
-      variants.map((variant) => [variant, name] as const),
+  cachedFinder ??= createPhraseFinder(
+    Object.entries(loadEverydayNames()).flatMap(([guideName, everydayNames]) =>
+      everydayNames.map((everydayName) => [everydayName, guideName] as const),
     ),
   )
-  return [...new Set(findNames(stems))].flatMap(splitWords)
+  return [...new Set(cachedFinder(stems))].flatMap(splitWords)
 }

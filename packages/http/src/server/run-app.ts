@@ -15,7 +15,8 @@ import { type RunningServer, serve, waitForShutdownSignal } from './server.ts'
 
 /*
  * The life cycle of a serving process: wait for startup dependencies, listen, drain after a signal, close. Each app's
- * `serve.ts` opens its stores and handlers. `server.ts` limits connections.
+ * `serve.ts` opens its stores and handlers. `server.ts` limits the connections of a
+ * listener, and drains it.
  */
 
 interface ListenAddress {
@@ -41,7 +42,7 @@ interface RunAppOptions<App extends OpenedApp> {
   readonly listeners: (
     app: App,
   ) => Readonly<Record<string, ListenAddress & { readonly handler: RequestHandler }>>
-  /** Proxies that may send the gateway check to these listeners. On the operations listener, anybody may send it. */
+  /** Proxies that may send the gateway check (see `respondToGatewayCheck`) to these listeners. On the operations listener, anybody may send it. */
   readonly trustedProxies: TrustedProxies
   /** How long the app serves new requests after the signal, so that load balancers can notice that it is not ready. */
   readonly drainDelaySeconds: number
@@ -55,16 +56,16 @@ interface RunAppOptions<App extends OpenedApp> {
  * missing startup dependencies. The other listeners open once the app is open.
  *
  * After the signal, `/ready` and the gateway check respond with 503, and responses close their connections. After
- * `drainDelaySeconds`, the listeners stop accepting connections. Requests in flight then have `drainSeconds` to finish
+ * `drainDelaySeconds`, all listeners except operations stop accepting connections. Requests in flight then have `drainSeconds` to finish
  * before the stores close.
  *
- * @throws an error that is not transient, such as a port in use or a bug
+ * @throws an error of `open` that is not transient, or an error of listening, such as a port in use
  */
 export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>): Promise<void> {
   const { log, drainSeconds } = options
   const stop = new AbortController()
   let isServing = false
-  const receivedSignal = waitForShutdownSignal().then((signal) => {
+  const signalPromise = waitForShutdownSignal().then((signal) => {
     isServing = false
     stop.abort()
     return signal
@@ -87,10 +88,10 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
     ),
   )
   const app = await waitingApp.open(stop.signal)
-  if (!app) return log.info('stopping', { signal: await receivedSignal })
+  if (!app) return log.info('stopping', { signal: await signalPromise })
   resources.use(app)
-  // The start leaves garbage that V8 would collect only under load. Only this kind of collection returns the memory. It takes
-  // about 0.1 s. Without `--expose-gc` (see infra/Dockerfile), there is no `gc`, and nothing happens.
+  // Startup leaves garbage that V8 would collect only under load. Only a `last-resort` collection returns the memory to the
+  // operating system. It takes about 0.1 s. Without `--expose-gc` (see infra/Dockerfile), there is no `gc`, and nothing happens.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   const servers: RunningServer[] = []
   const ports: Record<string, number> = {}
@@ -105,7 +106,7 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   isServing = !stop.signal.aborted
   log.info('listening', { ...ports, operations_port: operations.port })
 
-  const signal = await receivedSignal
+  const signal = await signalPromise
   app.readiness.drain()
   for (const server of servers) server.disableKeepAlive()
   log.info('stopping', { signal })
