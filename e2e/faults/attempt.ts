@@ -21,20 +21,20 @@ export interface Attempt {
    * @returns a description of the mistake in the response; undefined if it is correct
    */
   check(response: HttpResponse): string | undefined
-  /** The caller calls this once the request is no longer in flight. */
+  /** Undoes what the attempt reserved. Call it once the request is no longer in flight. */
   release?(): void
 }
 
 /** Describes a response by its status and error code, or says why there is none. */
 export function describeUnexpected({ status, text }: HttpResponse): string {
-  if (status === 0) return `no answer (${text})`
+  if (status === 0) return `no response (${text})`
   const { code, error = '' } = parseJsonObject(text)
   return `${status} ${JSON.stringify(code ?? error).replaceAll('"', '')}`.trim()
 }
 
 export const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** Counts the attempt among its owner's requests in flight until it is released. */
+/** Adds one to the owner's requests in flight at once. `release` subtracts it. */
 export function withOwner(owner: KnownAgent | KnownConnection, attempt: Attempt): Attempt {
   owner.requestsInFlight += 1
   return {

@@ -10,6 +10,7 @@ import { openSystemEnvironment } from '../system-environment.ts'
 /** The real authorization server must fulfil the same contract as the fake server that the API's tests use. */
 describeIntrospection('the authorization server', async () => {
   await using opening = new AsyncDisposableStack()
+  // The server listens before auth opens, because the origin in the settings of auth contains its port.
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
   const server = opening.use(
     await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
@@ -17,16 +18,15 @@ describeIntrospection('the authorization server', async () => {
   const urls = serviceUrls(`http://localhost:${server.port}`)
   const { env, dependencies } = opening.use(await openSystemEnvironment(urls.origin))
   const log = createLog({ service: 'auth', write: () => {} })
-  const deps = { log, now: () => new Date(), ...dependencies }
-  const auth = opening.use(await openAuth(loadConfig(env), deps))
+  const auth = opening.use(await openAuth(loadConfig(env), { log, now: () => new Date(), ...dependencies }))
   handler = auth.publicApp.callback()
   const internal = opening.use(await serve(auth.internalApp.callback(), TEST_SERVER_OPTIONS))
 
   const agent = (await (await fetch(urls.register, { method: 'POST' })).json()) as Record<string, string>
   const agentId = agent['client_id'] ?? ''
   const authorization = `Basic ${Buffer.from(`${agentId}:${agent['client_secret']}`).toString('base64')}`
-  const post = (address: string, form: Record<string, string>) =>
-    fetch(address, { method: 'POST', headers: { authorization }, body: new URLSearchParams(form) })
+  const post = (url: string, form: Record<string, string>) =>
+    fetch(url, { method: 'POST', headers: { authorization }, body: new URLSearchParams(form) })
   const issueToken = async () => {
     const tokenResponse = await (await post(urls.token, { grant_type: 'client_credentials' })).json()
     return (tokenResponse as { access_token: string }).access_token

@@ -68,7 +68,7 @@ describe('the verified domain of an agent', () => {
     await system[Symbol.asyncDispose]()
   })
 
-  /** Begins e-mail verification as the URL agent. @returns the secret of the mailed link */
+  /** Begins e-mail verification as the URL agent. Returns the mail, the secret of its link and the id of the registration. */
   async function beginAsUrlAgent(email: string) {
     system.auth.confidential.add(email)
     const response = await postAsUrlAgent('/api/agent/claim', { email })
@@ -137,6 +137,7 @@ describe('the verified domain of an agent', () => {
 
     const email = newAddress()
     const { secret, mail, registrationId } = await beginAsUrlAgent(email)
+    // The first mail does not describe the agent. The page behind its link does.
     expect(mail?.text).not.toContain('example.org (')
     expect(mail?.text).not.toMatch(/agent(\[\.\]|\.)example/)
     const today = formatLongDate(system.clock.now)
@@ -266,6 +267,7 @@ It first contacted us on ${today}.
   })
 
   test('is shown in its ASCII form if it has letters outside ASCII', async () => {
+    // These are Cyrillic letters that look like “epic”.
     const spoof = await addUrlAgent(system.auth, 'https://xn--e1awd7f.example/agent.json')
     const { auth } = system
     expect(await describeAgent(auth, await createAssertionHeader(auth, spoof))).toMatchObject({
@@ -274,7 +276,7 @@ It first contacted us on ${today}.
   })
 })
 
-describe.for(TOKEN_PLACES)('the limits of agents with a verified domain, tokens in %s,', (tokens) => {
+describe.for(TOKEN_PLACES)('with tokens in %s, the limits of agents with a verified domain', (tokens) => {
   const readPolicies = (response: HttpResponse) => response.headers.get('ratelimit-policy')
 
   test('are higher at the token endpoint than those of registered agents', async () => {
@@ -309,6 +311,7 @@ describe.for(TOKEN_PLACES)('the limits of agents with a verified domain, tokens 
         },
       })
     }
+    // Three agents send two requests each: six is the limit of the domain, and two is below the limit of three for each agent.
     const useUpDomainLimit = async (host: string) => {
       for (const path of ['1', '2', '3']) {
         const agent = await addUrlAgent(auth, `https://${host}/${path}`)

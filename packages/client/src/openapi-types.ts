@@ -442,7 +442,7 @@ export interface components {
             summary: string;
             /**
              * Format: date
-             * @description The text follows its sources as of this day. `history` has the days when the text changed.
+             * @description The text follows its sources as of this day. `history` of the guide itself has the days when the text changed.
              */
             updated: string;
             /** @description The day that an attorney reviewed the guide; null before. */

@@ -18,7 +18,7 @@ export const SourceKind = z
   .meta({ description: 'The kind of source, which decides its `limitDays`.' })
 export type SourceKind = z.infer<typeof SourceKind>
 
-/** An official page that supports a guide. `checked` is the day of the copy that was read, never the day of writing. */
+/** An official page that supports a guide. `checked` is the date of the copy that was read, not the date on which somebody read it. */
 export const GuideSource = z.object({
   title: z.string().min(1),
   url: z.url({ protocol: /^https$/ }),
@@ -94,7 +94,8 @@ export const GuideListing = z.object({
   title: z.string(),
   summary: z.string(),
   updated: Day.meta({
-    description: 'The text follows its sources as of this day. `history` has the days when the text changed.',
+    description:
+      'The text follows its sources as of this day. `history` of the guide itself has the days when the text changed.',
   }),
   reviewed: ReviewDay,
   url: z.url().meta({ description: 'The page for people.' }),

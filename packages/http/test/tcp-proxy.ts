@@ -3,18 +3,19 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** A proxy in front of a server, which simulates network failures. */
 export interface TcpProxy extends AsyncDisposable {
+  /** The URL of the server, with the host and port of the proxy. */
   readonly url: string
-  /** Stops forwarding bytes. Connections stay open. */
+  /** Discards all bytes from now on. Connections stay open. This cannot be undone. */
   silence(): void
   /** Closes every connection and refuses new ones. */
   cut(): Promise<void>
-  /** Accepts connections again, on the same port. */
+  /** Undoes `cut`: accepts connections again, on the same port. */
   restore(): Promise<void>
 }
 
-/** Starts a proxy to the server at a URL. If the URL has no port, the proxy connects to the port of Redis. */
-export async function startTcpProxy(url: string): Promise<TcpProxy> {
-  const target = new URL(url)
+/** Starts a proxy to the server at a URL, such as that of a Redis: the default port is 6379. */
+export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
+  const target = new URL(targetUrl)
   const sockets = new Set<Socket>()
   let isSilent = false
   const server = createServer((client) => {
@@ -47,7 +48,7 @@ export async function startTcpProxy(url: string): Promise<TcpProxy> {
     for (const socket of sockets) socket.destroy()
     await closeEvent
   }
-  const proxyUrl = new URL(url)
+  const proxyUrl = new URL(targetUrl)
   proxyUrl.hostname = '127.0.0.1'
   proxyUrl.port = String(port)
   return {

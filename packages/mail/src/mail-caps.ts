@@ -16,7 +16,7 @@ export interface MailCaps {
 
 /** The maximum numbers of mails that may wait for room under the shared caps. */
 export interface WaitingBounds {
-  /** The maximum for one kind of mail that one network requested. */
+  /** The maximum number of waiting mails of one kind for each network that requested them. */
   readonly sender: number
   readonly all: number
 }
@@ -47,7 +47,10 @@ export function scaleWaitingBounds(factor: number): WaitingBounds {
   return { sender: scale(40), all: scale(8_000) }
 }
 
-/** Returns the part of a cap that a mail may use. A fifth of each cap is reserved for mails that a person requested. */
+/**
+ * Returns the part of a shared cap, or of the bound on all waiting mails, that a mail may use. A fifth is reserved for mails that a
+ * person requested.
+ */
 export const getUsableShare = (cap: number, isRequestedByPerson: boolean): number =>
   isRequestedByPerson ? cap : Math.max(1, Math.floor((cap * 4) / 5))
 
@@ -73,7 +76,8 @@ const LOCK_CAPS = `select pg_advisory_xact_lock(hashtextextended('plainpath mail
  * SQL that decides whether a mail may be sent now, and records the decision. Returns a `Verdict`.
  *
  * Parameters: $1 the id of the mail, $2 the hash of its mailbox, $3 the hash of its domain, $4 the id of the hash key,
- * $5 24 hours ago, $6 now, $7 whether a person requested the mail, $8 to $10 the caps for its mailbox, its domain and all mails,
+ * $5 24 hours ago, $6 now, $7 whether a person requested the mail, $8 the cap of its mailbox, $9 and $10 the parts of
+ * the caps of its domain and of all mails that it may use,
  * $11 the time at which the mail is given up, if it has to wait.
  */
 const COUNT_MAIL = `
@@ -104,12 +108,12 @@ const COUNT_MAIL = `
  * mails a mailbox received.
  *
  * @param tx a transaction, which has the lock on the caps until it ends
- * @param mail.waitUntil when the mail is given up, if it has to wait
+ * @param mail.giveUpAt when the mail is given up, if it has to wait
  */
 export async function countMail(
   tx: Database,
   { hashKey, caps }: CapDeps,
-  mail: { id: string; to: string; isRequestedByPerson: boolean; waitUntil: Date },
+  mail: { id: string; to: string; isRequestedByPerson: boolean; giveUpAt: Date },
   now: Date,
 ): Promise<Verdict> {
   const { mailbox, domain } = parseMailbox(mail.to)
@@ -126,7 +130,7 @@ export async function countMail(
     caps.mailbox,
     getUsableShare(caps.domain, mail.isRequestedByPerson),
     getUsableShare(caps.all, mail.isRequestedByPerson),
-    mail.waitUntil,
+    mail.giveUpAt,
   ])
   return Verdict.parse(rows[0]?.verdict)
 }
@@ -138,8 +142,9 @@ type JudgedMail = z.infer<typeof JudgedMail>
 const MAX_RELEASED = 100
 
 /**
- * SQL that decides which waiting mails are released. Mails that a person requested come first, then mails of the network with the
- * fewest mails of the kind within 24 hours, then the oldest. Returns the mails whose state changes, each with a `Verdict`.
+ * SQL that decides which waiting mails are released. Mails that a person requested come first, then those whose network had the
+ * fewest mails of the same kind counted in the last 24 hours (see `turn`), then the oldest. Returns the mails whose verdict is no longer
+ * the cap that they wait for.
  *
  * `turn` numbers the mails of a kind that one network requested: first those that were counted, then those that wait.
  */
@@ -160,15 +165,15 @@ const JUDGE_WAITING_MAILS = `
     from turns left join (select domain_hash, count(*) from counted group by 1) as sent using (domain_hash)),
   in_all as (
     select in_domain.*, all_share >= (select count(*) from counted)
-      + row_number() over (partition by domain_has_room order by asked_for desc, turn, created_at, id) as all_have_room
+      + row_number() over (partition by domain_has_room order by asked_for desc, turn, created_at, id) as total_has_room
     from in_domain),
   in_mailbox as (
-    select in_all.*, domain_has_room and all_have_room as has_room, $6::bigint >= coalesce(sent.count, 0)
-      + row_number() over (partition by mailbox_hash, domain_has_room and all_have_room
+    select in_all.*, domain_has_room and total_has_room as has_room, $6::bigint >= coalesce(sent.count, 0)
+      + row_number() over (partition by mailbox_hash, domain_has_room and total_has_room
                            order by asked_for desc, turn, created_at, id) as mailbox_has_room
     from in_all left join (select mailbox_hash, count(*) from counted group by 1) as sent using (mailbox_hash)),
   judged as (
-    select *, case when not domain_has_room then 'domain' when not all_have_room then 'all'
+    select *, case when not domain_has_room then 'domain' when not total_has_room then 'all'
                    when mailbox_has_room then 'counted' else 'mailbox-full' end as verdict from in_mailbox)
   select id, kind, about, verdict from judged where verdict <> deferred_by order by has_room desc, asked_for desc, turn, created_at, id`
 
@@ -176,7 +181,7 @@ const JUDGE_WAITING_MAILS = `
  * Releases at most 100 waiting mails for which there is room now: they are counted, and due at once. If a mail waits for room under
  * another cap than before, records that.
  *
- * @returns the mails that have room under the shared caps, but not under their mailbox cap
+ * @returns the mails that have room under the shared caps, but not under their mailbox cap; the caller must drop them
  */
 export async function releaseWaitingMails(
   tx: Database,
@@ -194,7 +199,7 @@ export async function releaseWaitingMails(
   const judgedMails = z.array(JudgedMail).parse(rows)
   const selectMails = (verdict: Verdict) => judgedMails.filter((mail) => mail.verdict === verdict)
   const selectMailIds = (verdict: Verdict) => selectMails(verdict).map(({ id }) => id)
-  // Another mailer may be giving up a mail that waited too long: `overdue_at` excludes it.
+  // A waiting mail whose `overdue_at` has passed has waited too long, and another mailer may be giving it up. It is not released.
   await tx.query(
     `update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${IS_WAITING} and overdue_at > $2`,
     [selectMailIds('counted').slice(0, MAX_RELEASED), now],
@@ -218,7 +223,7 @@ const GMAIL_DOMAINS = new Set(['gmail.com', 'googlemail.com'])
  */
 export function parseMailbox(address: string): { mailbox: string; domain: string } {
   const canonical = canonicalEmail(address)
-  if (canonical === undefined) throw new Error('the addressee of a stored mail is not an e-mail address')
+  if (canonical === undefined) throw new Error('the text is not an e-mail address')
   const atIndex = canonical.lastIndexOf('@')
   const typedDomain = canonical.slice(atIndex + 1)
   const domain = GMAIL_DOMAINS.has(typedDomain) ? 'gmail.com' : typedDomain

@@ -67,8 +67,8 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   const content = openContent(deps.sealingKeys, mail)
   if (handler.isCapped !== false && !mail.isCounted) {
     const { id, isRequestedByPerson, createdAt } = mail
-    const waitUntil = new Date(createdAt.getTime() + (handler.maxWaitMs ?? RULES.mailWaitsMs))
-    const countedMail = { id, to: content.to, isRequestedByPerson, waitUntil }
+    const giveUpAt = new Date(createdAt.getTime() + (handler.maxWaitMs ?? RULES.mailWaitsMs))
+    const countedMail = { id, to: content.to, isRequestedByPerson, giveUpAt }
     const verdict = await deps.db.transaction((tx) => countMail(tx, deps, countedMail, deps.now()))
     if (verdict === 'mailbox-full') await settle(deps, mail, 'dropped', 'cap-mailbox')
     if (verdict !== 'counted') return

@@ -16,7 +16,10 @@ export const BlockEntry = z.strictObject({
 })
 export type BlockEntry = z.infer<typeof BlockEntry>
 
-/** Parses a domain that an operator typed. Names in non-Latin scripts are converted to ASCII, as in URLs (UTS #46). */
+/**
+ * Parses a domain that an operator typed. Removes spaces around it and one trailing dot, and converts it to lower case. Names in
+ * non-Latin scripts are converted to ASCII, as in URLs (UTS #46). A single label and an IPv4 address are accepted too.
+ */
 export function parseDomain(text: string): Result<string, 'no-domain'> {
   const host = URL.parse(`https://${text.trim().replace(/\.$/, '')}/`)
   if (!host || host.href !== `https://${host.hostname}/`) return err('no-domain')

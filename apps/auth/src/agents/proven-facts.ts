@@ -1,13 +1,13 @@
 import { type AgentId, getVerifiedDomain } from '@plainpath/domain'
 import type { Caller } from '@plainpath/http'
 
-/** Identifies a client to the rate limiter. */
+/** Returns the fields of `Caller` that identify a client, by which its requests are counted. */
 export function identifyClient(id: AgentId): Pick<Caller, 'clientId' | 'verifiedDomain'> {
   const domain = getVerifiedDomain(id)
   return { clientId: id, ...(domain !== undefined && { verifiedDomain: domain }) }
 }
 
-/** Returns the member `verified_domain`, or no member if the client has not proven a domain. */
+/** Returns an object with `verified_domain`, or an empty object if the client has not proven a domain. */
 export function describeVerifiedDomain(id: AgentId): { verified_domain?: string } {
   const domain = getVerifiedDomain(id)
   return { ...(domain !== undefined && { verified_domain: domain }) }

@@ -4,8 +4,8 @@ import { CONTACT_MAIL } from './contact-mails.ts'
 import type { ContactStore } from './contact-store.ts'
 
 /**
- * Creates the mail handlers for contact messages, one for each kind of mail. `isWanted` drops a mail whose message was erased. The
- * mail about a withdrawal has no such check: it is sent because its message was erased.
+ * Creates the mail handlers for contact messages, one for each kind of mail. If the message of a mail was erased, `isWanted`
+ * returns false, and the mail is dropped. The mail about a withdrawal has no such check: it is sent because its message was erased.
  */
 export const createContactMailHandlers = (contact: ContactStore): Record<string, MailHandler> => ({
   // Mails to our own staff are not capped.
@@ -22,7 +22,7 @@ export const createContactMailHandlers = (contact: ContactStore): Record<string,
     isCapped: false,
     isWanted: (id) => contact.hasState(id, ['received', 'delivered']),
   },
-  // Not capped either, because a message has at most one receipt and one mail about its withdrawal.
+  // Not capped: a message has at most one mail about its withdrawal.
   [CONTACT_MAIL.withdrawn]: { isCapped: false },
   [CONTACT_MAIL.confirm]: {
     isWanted: (id) => contact.hasState(id, ['unconfirmed']),

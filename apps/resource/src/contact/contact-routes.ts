@@ -32,7 +32,10 @@ export function createContactRoutes(deps: { sendMessage: SendMessage; ownMessage
   return [sendRoute, statusRoute, withdrawRoute]
 }
 
-/** Parses an Idempotency-Key of printable ASCII. Refuses repeated headers, which Node joins with a comma and a space. */
+/**
+ * Parses an Idempotency-Key: printable ASCII without spaces. So repeated headers are refused too, because Node joins them with a comma
+ * and a space. Returns undefined if the header is absent or empty.
+ */
 function parseIdempotencyKey(header: string): string | undefined {
   if (header === '') return undefined
   const maxCharacters = RULES.idempotencyKeyCharacters

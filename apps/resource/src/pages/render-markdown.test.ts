@@ -34,12 +34,13 @@ describe('renderMarkdown', () => {
       'x.org',
       'https:x',
     ].map((address) => `[a](${address})`),
-    '<https://x.org"onclick=1>',
     '<javascript:alert(1)>',
     '[a][b]\n\n[b]: javascript:alert(1)',
-  ])('renders no unsafe link for %j', (text) =>
-    expect(renderMain(text)).not.toMatch(/href="(?!https:\/\/x\.org%22)/),
-  )
+  ])('renders no link for %j', (text) => expect(renderMain(text)).not.toContain('href='))
+
+  test('percent-encodes a quote in the address of a link', () => {
+    expect(renderMain('<https://x.org"onclick=1>')).not.toMatch(/href="(?!https:\/\/x\.org%22)/)
+  })
 
   test.for([
     '<script>alert(1)</script>',
@@ -65,11 +66,12 @@ describe('the options of renderMarkdown', () => {
     ],
     ['- A. [\\[3\\]](#source-3)\n- B.', '<ul>\n<li>A.\u2060<details>3</details></li>\n<li>B.</li>\n</ul>\n'],
     ['A [link](#other).', '<p>A <a href="#other">link</a>.</p>\n'],
-  ] as const)('puts source marks behind the paragraph, and keeps other links: %j', ([text, markup]) =>
-    expect(renderMarkup(text, { renderSourceMark })).toBe(markup),
+  ] as const)(
+    'puts source marks after the text of a paragraph or list item, and keeps other links: %j',
+    ([text, markup]) => expect(renderMarkup(text, { renderSourceMark })).toBe(markup),
   )
 
-  test('gives headings the ids of getHeadingId, or none without it', () => {
+  test('gives headings the ids that getHeadingId returns; without it, headings have no id', () => {
     expect(renderMarkup('### If you moved', { getHeadingId: (heading) => heading.length.toString() })).toBe(
       '<h3 id="12">If you moved</h3>\n',
     )

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { SMTPServer } from 'smtp-server'
 
-/* A stand-in for Mailpit: accepts mail over STARTTLS only, and serves the mails as JSON. */
+/*
+ * A stand-in for Mailpit, with its ports and `MP_…` settings but not its API: it accepts mail over STARTTLS only, and responds to every
+ * request with the newest mails as a JSON array.
+ */
 
 const MAX_MAILS = 500
 const received: { to: string[]; raw: string }[] = []

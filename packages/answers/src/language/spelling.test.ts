@@ -8,9 +8,10 @@ test.each([
   ['partiton', 'partition'],
   // “stats” lacks one letter of “states” and of “status”; the first alphabetically wins.
   ['stats', 'states'],
+  // Not corrected: “perm” is shorter than five letters, and “zzzzzz” resembles no word.
   ['perm', 'perm'],
   ['zzzzzz', 'zzzzzz'],
-])('corrects %s to %s', (word, corrected) => {
+])('reads %s as %s', (word, corrected) => {
   const correctSpelling = createOneMistakeCorrector(
     ['petition', 'partition', 'status', 'states', 'permit'],
     new Set(),

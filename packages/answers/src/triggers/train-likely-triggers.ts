@@ -11,24 +11,29 @@ import { loadTriggers } from './trigger-file.ts'
 
 /**
  * This program trains the model of `likely-triggers.ts`, a multinomial logistic regression, and writes it to a file. Its
- * arguments are files of labelled questions; `training-examples.ts` adds others. The same examples always give the same model.
+ * arguments are files of labelled questions; `training-examples.ts` adds others, from guides and triggers. The same inputs and
+ * arguments always give the same model.
  *
- * Usage: `npm run train:triggers -- packages/answers/examples/*.jsonl [--out FILE] [--without LETTERS] [--today DATE]`
+ * Usage: `npm run train:triggers -- packages/answers/examples/*.jsonl [--out FILE] [--without AUTHOR_CODES] [--today DATE]`
  */
 
-/** The L2 penalty keeps the weights small. This number and those below were chosen on questions of held-out authors. */
+// The five constants below were chosen on questions of authors that were left out of training (`--without`).
+/** The L2 penalty keeps the weights small. */
 const L2_PENALTY = 2e-6
 const MAX_ITERATIONS = 60
 /** A weight with a smaller absolute value is left out of the file. */
 const MIN_WEIGHT = 0.1
 /** A feature that fewer examples have is left out of the model. */
 const MIN_EXAMPLES_PER_FEATURE = 2
-/** Before normalisation, the expected class has the share 1, and each accepted class of the same kind has this share. */
+/** Before normalisation, the expected class has the share 1, and each class in `alsoOk` of the same kind has this share. */
 const ALTERNATIVE_SHARE = 0.3
 
 interface LabelledExample {
   readonly features: readonly string[]
-  /** The classes are each trigger, then each guide, then other subjects. Their shares add up to 1. Undefined: any guide. */
+  /**
+   * The classes are each trigger, then each guide, then other subjects. Their shares add up to 1. Undefined if the label is `answer`: any
+   * guide is correct.
+   */
   readonly shares: readonly number[] | undefined
   readonly weight: number
 }
@@ -50,7 +55,7 @@ const examples = loadTrainingExamples(questionFiles, excludedAuthorCodes).map(
 /**
  * Computes the share of each class in an example from its labels.
  *
- * @returns undefined if the expected label names no class, as `answer` does for any guide
+ * @returns undefined if no class has the expected label, such as `answer`, for which any guide is correct
  */
 function computeShares(expected: string, alsoOk: readonly string[]): readonly number[] | undefined {
   const shares = Array<number>(classCount).fill(0)
