@@ -23,8 +23,9 @@ export interface Target {
 
 export interface Targets extends Disposable {
   readonly all: readonly Target[]
-  /** A credential and a token that stay valid. */
+  /** A client whose secret no test revokes. */
   readonly agent: { readonly client_id: string; readonly client_secret: string }
+  /** A token of `agent` that no test revokes. */
   readonly token: string
   /** Returns the number of requests sent so far. */
   countRequests(): number

@@ -137,7 +137,7 @@ describe('POST /api/waitlist', () => {
     expect((await sendRequest(api.origin, { path: '/api/waitlist', ...chunked, body })).status).toBe(201)
   })
 
-  test('pollutes no prototype', async () => {
+  test('does not pollute Object.prototype', async () => {
     await join('{"email":"proto@example.org","__proto__":{"polluted":true}}')
     await join('{"email":"proto@example.org","constructor":{"prototype":{"polluted":true}}}')
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
@@ -145,7 +145,7 @@ describe('POST /api/waitlist', () => {
 })
 
 describe('simultaneous requests with one address', () => {
-  test('add it once: one of 200 at two instances is 201', async () => {
+  test('add it once: of 200 requests to two instances, exactly one gets status 201', async () => {
     await using other = await startResource({ otherInstance: api })
     const entriesBefore = await api.countEntries()
     const responses = await Promise.all(

@@ -31,16 +31,22 @@ const SectionAsks = z
     types: z.array(z.enum(QUESTION_TYPES)).min(1),
     /** Questions that the section answers, in people's words. They are indexed and never shown. */
     asks: z.array(Phrase).max(12),
-    /** Questions on the section's subject that it does not answer. They find the section, and the answer says so. */
+    /**
+     * Questions on the section's subject that it does not answer. They lead to the section, and the
+     * answer says that the section does not answer them.
+     */
     near: z.array(Phrase).default([]),
   })
-  .refine(({ asks, near }) => asks.length + near.length >= 3, 'must have three asks or more')
+  .refine(
+    ({ asks, near }) => asks.length + near.length >= 3,
+    'must have at least three questions in asks and near together',
+  )
 
 const GuideAsks = z.strictObject({
   guide: GuideSlug,
   /** People's names for the guide's subject. */
   names: z.array(Phrase).min(1),
-  /** The triggers that would change the answer, most likely first. */
+  /** The ids of the triggers whose check questions can change the answer, most likely first. */
   check: z.array(z.string()).min(1).max(6),
   /** Similar subjects that another guide covers. */
   notFor: z.array(Phrase).default([]),

@@ -57,8 +57,9 @@ ${
 }
 
 /**
- * Renders the title and the body of `/ask` with an answer. A hand-off begins with the next steps, and an urgent one with the
- * phone numbers if its first step is a call. The title never contains the question.
+ * Renders the title and the body of `/ask` with an answer. A hand-off comes before the passages, and begins with the steps to take, if
+ * there are any. An urgent hand-off begins with the phone numbers instead if its first step contains one of them. The title never
+ * contains the question.
  */
 export function renderAnsweredPage(page: AnsweredPage): { title: string; body: Html } {
   const { question, answer } = page
@@ -115,15 +116,15 @@ function renderHandOffSection(handOff: HandOff): Html {
   const mentionsPhone = (line: string, { phone }: Help) => phone !== undefined && line.includes(phone)
   const findStepsAboutPhone = (help: Help) =>
     isUrgentHandOff ? doNow.filter((line) => mentionsPhone(line, help)) : []
-  const mentionsAnyPhone = (line: string) =>
+  const isShownWithPhone = (line: string) =>
     isUrgentHandOff && phoneHelp.some((help) => mentionsPhone(line, help))
-  const otherStepLines = doNow.filter((line) => !mentionsAnyPhone(line))
+  const otherStepLines = doNow.filter((line) => !isShownWithPhone(line))
   const otherSteps =
     otherStepLines.length > 0 &&
     html`<ul>\n${otherStepLines.map((line) => html`<li>${linkUrls(line)}</li>\n`)}</ul>`
   // Keeps the order of the steps, because some numbers should be called only after talking to a lawyer.
   const [firstStep = ''] = doNow
-  const isPhoneFirst = isUrgentHandOff && mentionsAnyPhone(firstStep)
+  const isPhoneFirst = isUrgentHandOff && isShownWithPhone(firstStep)
   const urgentHeading = isPhoneFirst ? 'Call first' : 'What to do now'
   return html`<section class="attorney" aria-labelledby="attorney">
 <h2 id="attorney">${isUrgentHandOff ? urgentHeading : 'Why you need an attorney'}</h2>
@@ -166,7 +167,7 @@ const HTTPS_URL = /(https:\/\/[^\s]*[^\s.,;:)])/
 const linkUrls = (line: string): Html =>
   html`${line.split(HTTPS_URL).map((part, index) => (index % 2 === 1 ? html`<a href="${part}">${part.replace(/^https:\/\//, '')}</a>` : keepTogether(part)))}`
 
-/** Renders in full the first passage and the passages that answer. Collapses the others, so that the page stays short. */
+/** Renders the first passage and every passage that answers the question in full. Collapses the others, so that the page stays short. */
 function renderPassageSections({ answer: { passages, check }, passageHtml }: AnsweredPage): Html {
   const numberedPassages = passages.map((passage, index) => ({
     passage,
@@ -229,6 +230,7 @@ ${sources.map(
  * that says so, but only below an answer with information.
  */
 function renderCheckSection({ question, facts, answer: { check, outcome } }: AnsweredPage): Html {
+  // A fact that is true leads to a hand-off, whose page has no checks. So all facts here are false.
   const deniedTriggers = Object.keys(facts)
   if (check.length === 0)
     return deniedTriggers.length === 0 || outcome !== 'information'

@@ -16,7 +16,7 @@ export interface ReplaceKeysRefusal {
  * `deactivateAgent` explains the order of the steps. A revocation is published even if the set changes nothing, since
  * an earlier call may have failed to publish it.
  *
- * @param request.endpoint the URL that proofs must have as audience
+ * @param request.endpoint the URL that each proof must name as its audience (`aud`)
  */
 export async function replaceKeys(
   deps: RevocationDeps & { readonly agents: Pick<AgentStore, 'replaceKeys'> },
@@ -36,7 +36,9 @@ export async function replaceKeys(
   try {
     const replacement = await deps.agents.replaceKeys(id, { keys, proofs: proofs.value }, revokeTokens)
     if (!replacement.ok) return err({ fault: replacement.error })
+    // Has no effect if no credential was removed, because the version is then unchanged.
     await revokeTokens(replacement.value.agent.credentialVersion)
+    // An API that introspects after the notification must not get a cached response.
     deps.agentCache.invalidate(id)
     await deps.revocationPublisher.publish({ kind: 'client', id })
     return replacement

@@ -46,7 +46,7 @@ export const claimsCommands = [
   }),
   defineCommand({
     name: 'claims show',
-    summary: 'show the status of an e-mail verification and of the attempt at it, without the address',
+    summary: 'show an e-mail verification and its last attempt, without the address',
     parameters: { id: registrationId },
     opens: 'database',
     async run({ stores, args: { id }, now }) {
@@ -91,7 +91,8 @@ export const claimsCommands = [
 const STATE_MEANINGS: Readonly<Record<AttemptState, string>> = {
   initiated: 'initiated: the mail is waiting to be sent, or was dropped because of a cap',
   sent: 'sent: a mail server accepted the mail',
-  code_shown: 'code_shown: the person had the page show the code',
+  code_shown:
+    'code_shown: the person opened the code on the page or, in a sign-in, a mail with the code was queued',
   completed: 'completed',
   locked: 'locked: too many wrong codes',
   declined: 'declined: the person declined',

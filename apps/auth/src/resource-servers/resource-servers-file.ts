@@ -4,7 +4,7 @@ import path from 'node:path'
 import { type ResourceServer, ResourceServers } from './resource-servers.ts'
 
 /**
- * Reads a file of resource servers (AUTH_RESOURCE_SERVERS_FILE, or a copy).
+ * Reads a resource servers file (AUTH_RESOURCE_SERVERS_FILE, or a copy).
  *
  * @throws if the file cannot be read, or its content is invalid; the message never quotes the content
  */
@@ -13,9 +13,10 @@ export async function readResourceServers(file: string): Promise<readonly Resour
 }
 
 /**
- * Parses the text of a file of resource servers.
+ * Parses the text of a resource servers file.
  *
- * @throws {Error} that does not quote the text, which may be a secret in the wrong file
+ * @throws {Error} if the text is invalid. The message is a predicate: the caller puts the name of the setting before it. It does not quote
+ *   the text, because the setting may name a file with a secret by mistake
  */
 export function parseResourceServers(text: string): readonly ResourceServer[] {
   try {

@@ -21,7 +21,8 @@ const EXAMPLE_WEIGHTS = {
 const PATTERN_RELATED_FILES = new Set(['given.jsonl', 'ordinary-and-hard.jsonl'])
 
 /**
- * A question to learn from, with its labels, as in `LabelledQuestion`. `expected` can also be `answer`, for any guide.
+ * A question to learn from, with its labels. They have the form that `LabelledQuestion` describes, but here `expected` may also be plain
+ * `answer`, which stands for any guide.
  */
 export interface TrainingExample {
   readonly question: string
@@ -35,7 +36,7 @@ export interface TrainingExample {
  * Loads the examples from which the model of likely triggers learns: labelled questions, the examples in the trigger files, the
  * minimal pairs, the section questions, and examples that are composed of these.
  *
- * @param questionFiles files of labelled questions; those with `"split": "held-out"` are left out
+ * @param questionFiles files of labelled questions. Questions with `"split": "held-out"` are skipped
  * @param excludedAuthorCodes the codes of the authors to leave out
  */
 export function loadTrainingExamples(
@@ -72,7 +73,10 @@ const listTriggerFileExamples = (): readonly TrainingExample[] =>
     ),
   ])
 
-/** Reads `minimal-pairs.yaml`, which has several forms of one event for each trigger. All but two of the forms hand off. */
+/**
+ * Reads `minimal-pairs.yaml`, which has several forms of one event for each trigger. All forms hand off but
+ * `denied` and `informational`.
+ */
 function readMinimalPairs(): readonly TrainingExample[] {
   const formsByTrigger = parse(
     readFileSync(new URL('../../examples/minimal-pairs.yaml', import.meta.url), 'utf8'),
@@ -94,14 +98,13 @@ const listSectionQuestions = (): readonly TrainingExample[] =>
   )
 
 /**
- * The distance in the list between two section questions that are used one after the other. The questions of a guide are
- * adjacent in the list, and no guide has this many, so the two are from different guides. The step must be coprime with the
- * length of the list, so that no question is used again before all were used.
+ * How far apart in the list two consecutively used section questions are. It is larger than the number of questions of any guide, so the
+ * two come from different guides. It must be coprime with the length of the list, so that every question is used before one repeats.
  */
 const SECTION_QUESTION_STEP = 389
 
 /**
- * Composes two examples from each trigger example, each with another section question after it. People often mention an event
+ * Makes two examples from each trigger example, by appending a different section question to each copy. People often mention an event
  * and then ask an ordinary question.
  */
 const composeExamples = (
