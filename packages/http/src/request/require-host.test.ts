@@ -72,7 +72,7 @@ test.for([
   },
   {
     why: 'two hosts in Host',
-    lines: ['GET / HTTP/1.1', 'Host: plainpath.example/ evil.example'],
+    lines: ['GET / HTTP/1.1', 'Host: plainpath.example, evil.example'],
   },
   { why: 'a path in Host', lines: ['GET / HTTP/1.1', 'Host: plainpath.example/'] },
   { why: 'a scheme in Host', lines: ['GET / HTTP/1.1', 'Host: https://plainpath.example'] },
