@@ -76,7 +76,7 @@ ${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(rend
 | Redis \`auth:*\`, \`resource:*\` of limits | counts under keyed hashes whose key changes daily | their window, a day at most. The key: two days |
 | Redis \`resource:proof:*\`, \`resource:proofs-since\` | SHA-256 of the key and the \`jti\` of a DPoP proof that was used; the replication ID of Redis, and since when it has been this one | three minutes; kept |
 | memory of each API process | introspection responses, under SHA-256 of the token | 30 s, and only under a lease |
-| files that settings name | key-encryption keys, hash keys, credentials | you decide |
+| files that settings name | key-encryption keys, hash keys, credentials | you must keep them yourself |
 `
 }
 

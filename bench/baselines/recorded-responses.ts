@@ -30,7 +30,7 @@ export function readSetting(name: string): string {
   return value
 }
 
-/** Listens on the port in `BENCH_PORT`, and then prints the line `READY`. */
+/** Listens on the port in `BENCH_PORT`, and then prints the line in the constant `READY`. */
 export function listen(server: Pick<Server, 'listen'>): void {
   server.listen(Number(readSetting('BENCH_PORT')), '127.0.0.1', () => console.log(READY))
 }

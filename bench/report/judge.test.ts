@@ -133,7 +133,7 @@ describe('the comparison with another commit', () => {
   })
 })
 
-/** The last three costs must be within 5 % of their median. */
+/** The difference between the largest and the smallest of the last three costs must be at most 5 % of their median. */
 test.for([
   [[100, 100], false],
   [[100, 100, 100], true],

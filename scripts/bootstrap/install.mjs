@@ -56,7 +56,8 @@ function isInstalled(root) {
 }
 
 /**
- * Returns the path of the file that `npm install` leaves in the root. If it exists, other versions are mixed with the pinned ones.
+ * Returns the path of the file that `npm install` leaves in `node_modules` if it is run in the root. If the file exists, other versions
+ * are mixed with the pinned ones.
  *
  * @param {string} root
  */

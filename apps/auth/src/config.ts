@@ -6,7 +6,6 @@ import type { TrustedProxies } from '@plainpath/http'
 import {
   baseUrl,
   createSettingsReader,
-  createWholeNumberParser,
   type Environment,
   hostAndPort,
   hostHeader,
@@ -22,6 +21,7 @@ import {
   type Setting,
   type SettingValues,
   trustedProxies,
+  wholeNumberBetween,
 } from '@plainpath/http/settings'
 import { completeMailSettings, findSmtpMistake, MailFrom, SmtpUrl } from '@plainpath/mail'
 import { isLoopback, Origin } from '@plainpath/metadata'
@@ -143,7 +143,7 @@ export const SETTINGS = {
       'URL of the collector of traces (OTLP over HTTP), such as `http://collector:4318`; without it, no traces are sent',
   },
   AUTH_NEVER_USED_CLIENTS: {
-    schema: createWholeNumberParser(1, 10_000_000),
+    schema: wholeNumberBetween(1, 10_000_000),
     description:
       'Maximum number of registered clients that never got a token; above it, the oldest expire, but not within an hour of registration',
     default: '100000',

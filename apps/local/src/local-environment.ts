@@ -16,8 +16,8 @@ import { type RunStep, runSilently } from './terminal.ts'
 
 /**
  * Opens the data directory, and creates the directory and the secrets unless they exist. Unless the environment names databases for
- * both apps, also starts the embedded PostgreSQL, and creates its roles and databases. App settings in the environment (`AUTH_*`,
- * `RESOURCE_*`) take precedence.
+ * both apps, also starts the embedded PostgreSQL unless it runs, and creates its roles and databases unless they exist. App settings in
+ * the environment (`AUTH_*`, `RESOURCE_*`) take precedence.
  *
  * @returns the settings of both apps. Disposing stops the embedded server unless another process uses it
  */
@@ -83,13 +83,13 @@ export async function openLocalEnvironment(
  * @returns the settings that name the databases
  */
 export async function ensureEmbeddedDatabases(server: EmbeddedPostgres, passwords: DatabasePasswords) {
-  const createRole = (name: keyof DatabasePasswords) => ({
+  const describeRole = (name: keyof DatabasePasswords) => ({
     name: `plainpath_${name}`,
     password: passwords[name],
   })
   const [auth, resource] = await ensureRolesAndDatabases(server.url, [
-    { name: 'plainpath_auth', owner: createRole('auth_owner'), app: createRole('auth_app') },
-    { name: 'plainpath_resource', owner: createRole('resource_owner'), app: createRole('resource_app') },
+    { name: 'plainpath_auth', owner: describeRole('auth_owner'), app: describeRole('auth_app') },
+    { name: 'plainpath_resource', owner: describeRole('resource_owner'), app: describeRole('resource_app') },
   ])
   if (!auth || !resource) throw new Error('the databases were not created')
   await closeServerDatabases(server.url)

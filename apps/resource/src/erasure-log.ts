@@ -10,7 +10,8 @@ export type LogErasure = (kind: ErasedKind, id: string) => void
 
 /**
  * Creates a function that logs an erasure, with the random id of the row. The id identifies nobody after the erasure. A database
- * that is restored from a backup contains the row again. `resource restore` and `resource replay` read the log and erase such rows.
+ * that is restored from a backup contains the row again. The log is not part of the backup, so `resource restore` and `resource replay`
+ * read it and erase such rows.
  *
  * @param operator the user who runs the command; absent in the server
  */

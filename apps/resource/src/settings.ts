@@ -1,7 +1,6 @@
 import { EmailAddress } from '@plainpath/domain'
 import {
   baseUrl,
-  createWholeNumberParser,
   hostHeader,
   listOf,
   nonEmptyText,
@@ -13,6 +12,7 @@ import {
   redisUrl,
   type Setting,
   trustedProxies,
+  wholeNumberBetween,
 } from '@plainpath/http/settings'
 import { MailFrom, SmtpUrl } from '@plainpath/mail'
 import { Origin } from '@plainpath/metadata'
@@ -133,7 +133,7 @@ export const SETTINGS = {
     description: 'Address of the staff inbox. By default, `desk@` and the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_CONTACT_HOLD: {
-    schema: createWholeNumberParser(0, 60),
+    schema: wholeNumberBetween(0, 60),
     description:
       'How many minutes a message waits before it goes to the staff inbox. Until then, it can be withdrawn. A message with an urgent hand-off trigger waits at most one minute.',
     default: '10',
@@ -171,13 +171,13 @@ export const SETTINGS = {
       'URL of the collector of traces (OTLP over HTTP), such as `http://collector:4318`. Without it, no traces are sent.',
   },
   RESOURCE_DRAIN_DELAY_SECONDS: {
-    schema: createWholeNumberParser(0, 99),
+    schema: wholeNumberBetween(0, 99),
     description:
       'For how many seconds the app still accepts requests after SIGTERM, while `/ready` fails, so that load balancers stop sending them.',
     default: '5',
   },
   RESOURCE_DRAIN_SECONDS: {
-    schema: createWholeNumberParser(0, 300),
+    schema: wholeNumberBetween(0, 300),
     description: 'How many seconds requests in flight may take after RESOURCE_DRAIN_DELAY_SECONDS.',
     default: '20',
   },

@@ -39,7 +39,7 @@ export function createPostgresProcess(
     freeze(shouldFreeze) {
       const pid = findRunningServer(dir)?.pid
       if (pid === undefined) throw new Error('PostgreSQL is not running')
-      // The server is shouldFreeze first, so that it cannot start another process meanwhile.
+      // The server is frozen first, so that it cannot start another process meanwhile.
       for (const serverPid of [pid, ...listChildren(pid)])
         process.kill(serverPid, shouldFreeze ? 'SIGSTOP' : 'SIGCONT')
     },

@@ -32,7 +32,7 @@ export async function startPrometheus(options: {
         labels: { instance: name },
       }))
       // The file is written under another name first, so that Prometheus never reads an incomplete file.
-      const temporaryFile = `${toTargetsFile(app)}.temporaryFile`
+      const temporaryFile = `${toTargetsFile(app)}.tmp`
       await writeFile(temporaryFile, JSON.stringify(targets, null, 2))
       await rename(temporaryFile, toTargetsFile(app))
     }

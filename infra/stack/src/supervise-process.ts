@@ -13,7 +13,7 @@ export interface SupervisedProcess {
   /**
    * Starts the process again, and waits until it is ready.
    *
-   * @param signal aborted when the supervision ends. After that, only this function can stop the process that it starts
+   * @param signal aborted when the supervision ends. If nothing else stops the process after that, this function must stop it
    * @throws {Error} when it does not become ready
    */
   start(signal: AbortSignal): Promise<void>

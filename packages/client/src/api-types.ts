@@ -19,7 +19,7 @@ type SuccessBody<Id extends keyof operations> = {
 }[keyof Responses<Id>]
 
 export type Answer = SuccessBody<'answerQuestion'>
-/** The person's answers to check questions, by trigger. */
+/** What the person stated, by trigger, such as answers to check questions. */
 export type Facts = NonNullable<RequestBody<'answerQuestion'>['facts']>
 export type Guide = SuccessBody<'getGuide'>
 export type FoundGuide = SuccessBody<'listGuides'>['guides'][number]

@@ -10,7 +10,7 @@ import { IS_WAITING } from './mail-caps.ts'
  * waits for room under a cap (`IS_WAITING`) is not due. Its `overdue_at` is the time at which it is given up.
  */
 
-/** The maximum number of attempts. The pause after attempt n lasts e^n seconds: 3 s, 7 s, 20 s, … 6 h. Together about 16 hours. */
+/** The maximum number of attempts. The pause after attempt n lasts e^n seconds, at most e^10: 3 s, 7 s, 20 s, … 6 h. Together about 16 hours. */
 export const MAX_ATTEMPTS = 12
 const getPauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_000
 

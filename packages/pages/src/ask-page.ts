@@ -230,7 +230,7 @@ ${sources.map(
  * that says so, but only below an answer with information.
  */
 function renderCheckSection({ question, facts, answer: { check, outcome } }: AnsweredPage): Html {
-  // A fact that is true leads to a hand-off, whose page has no checks. So all facts here are false.
+  // A fact that is true normally leads to a hand-off, whose page has no checks. So the facts here are treated as denied.
   const deniedTriggers = Object.keys(facts)
   if (check.length === 0)
     return deniedTriggers.length === 0 || outcome !== 'information'

@@ -191,7 +191,10 @@ export interface GrantedAccess {
 
 const getAgentKind = ({ appHost }: AgentOnPage) => (appHost === undefined ? 'agent' : 'app')
 
-/** Renders the page behind an end-access link, for a person who has given access only once. Opening it changes nothing. */
+/**
+ * Renders the page behind an end-access link, for a person for whom only one agent or app has access now. Opening it changes
+ * nothing.
+ */
 export const renderEndClaimPage = (page: GrantedAccess & { secret: string }): Html =>
   html`<h1>Do you want to end this ${getAgentKind(page.agent)}’s access?</h1>
 <p>Since ${renderCalendarDay(page.since)}, an ${getAgentKind(page.agent) === 'app' ? 'app' : 'AI agent'} has been able to send our staff messages for you. Its access ends on ${renderCalendarDay(page.until)}, unless you end it sooner. We reply to you by ${EMAIL}.</p>

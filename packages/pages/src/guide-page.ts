@@ -127,7 +127,7 @@ const renderReviewedLine = (reviewed: string | null) =>
     ? html`<strong>Not yet reviewed by an attorney.</strong>`
     : html`<strong>Reviewed on ${renderCalendarDay(reviewed)}.</strong>`
 
-/** Renders the days on which the newest and, if it differs, the oldest source was read, with a link to the source list. */
+/** Renders the days of the newest and, if it differs, the oldest copy of a source that was read, with a link to the source list. */
 function renderLastReadLine(sources: readonly SourceOnPage[]): Html {
   const days = sources.map(({ checked }) => checked).toSorted()
   const [oldest = '', newest = oldest] = [days[0], days.at(-1)]

@@ -198,7 +198,7 @@ const MAX_RETRIES = 2
 const BASE_PAUSE_MS = 20
 
 /**
- * Runs `work`, and retryCount it at most twice if the server rolled it back in favour of another transaction. A random
+ * Runs `work`, and retries it at most twice if the server rolled it back in favour of another transaction. A random
  * pause before each retry, up to 20 ms and then up to 40 ms, makes another collision less likely.
  *
  * @throws the error of the last try, or any other error immediately

@@ -34,7 +34,7 @@ export async function countUnusedAgents(db: Database, now: Date): Promise<z.infe
   return UnusedCounts.parse(rows[0])
 }
 
-/** Counts all agents for an operator. A connection can count as every kind except never used. Metrics must not use this function, because it reads every row. */
+/** Counts all agents for an operator. Connections count too, except as never used. Metrics must not use this function, because it reads every row. */
 export async function countAgents(db: Database, now: Date): Promise<AgentCounts> {
   const { rows } = await db.query(
     `select count(*) filter (where status = 'active') as active,

@@ -36,7 +36,7 @@ export async function replaceKeys(
   try {
     const replacement = await deps.agents.replaceKeys(id, { keys, proofs: proofs.value }, revokeTokens)
     if (!replacement.ok) return err({ fault: replacement.error })
-    // Has no effect if no credential was removed, because the version is then unchanged.
+    // Revokes nothing if no credential was removed, because the version is then unchanged.
     await revokeTokens(replacement.value.agent.credentialVersion)
     // An API that introspects after the notification must not get a cached response.
     deps.agentCache.invalidate(id)

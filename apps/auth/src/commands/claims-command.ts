@@ -46,7 +46,7 @@ export const claimsCommands = [
   }),
   defineCommand({
     name: 'claims show',
-    summary: 'show an e-mail verification and its last attempt, without the address',
+    summary: 'show an e-mail verification and its attempt, without the address',
     parameters: { id: registrationId },
     opens: 'database',
     async run({ stores, args: { id }, now }) {

@@ -55,7 +55,7 @@ interface OpenedStores {
 
 interface AuthCommandEntry<P extends CommandParameters, Opens extends keyof OpenedStores>
   extends CommandEntry<P, AuthContext & OpenedStores[Opens]> {
-  /** Set this if the handler reads the settings itself although it opens no stores. Only the help and docs/commands.md use it. */
+  /** Set this if the handler reads the settings itself although it opens no stores. Only docs/commands.md uses it. */
   readonly settings?: 'all'
   readonly opens?: Opens
   /** True if the command stores encrypted data. The instances must then have the key that it encrypts under. */

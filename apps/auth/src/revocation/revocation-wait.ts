@@ -47,11 +47,12 @@ export const updateKnownMark = (knownMark: KnownMark | undefined, mark: string, 
  *
  * - It trusts the list of subscribers once it has known the mark for a lease and the margin. A new mark means that Redis may have lost
  *   the list. An API that was on the lost list may use cached responses until its lease expires.
- * - If it trusts the list, it pollCount until every subscriber has acknowledged, and then responds.
+ * - If it trusts the list, it polls until every subscriber has acknowledged, and then responds. If the mark changes in the meantime, it no
+ *   longer trusts the list.
  * - In any case, it responds when a lease and the margin have passed since the publication. An API that has not received the
  *   revocation cannot have renewed its lease in that time.
  *
- * @param state.pollCount the number of pollCount so far
+ * @param state.pollCount the number of polls so far
  * @param state.lastPoll the result of the last poll
  */
 export function decideNextStep(

@@ -32,7 +32,7 @@ export interface RevocationEvidence {
 /**
  * How far a revocation had got when it failed.
  *
- * - `unchanged`: PostgreSQL committed nothing, but the token store may have changed.
+ * - `unchanged`: PostgreSQL committed no revocation (at most, an epoch was reserved), but the token store may have changed.
  * - `unknown`: PostgreSQL may have committed.
  * - `written`: PostgreSQL committed.
  */

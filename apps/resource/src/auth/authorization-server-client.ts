@@ -116,5 +116,5 @@ async function probe(instance: Instance, clock: { now(): number }): Promise<void
   else instance.nextProbeAt = clock.now() + PROBE_INTERVAL_MS
 }
 
-/** Returns true for a connection error of Node. Only such errors have a `code`. */
+/** Returns true for a connection error of Node, which has a `code`. The reason of an aborted signal has one too, so check `aborted` first. */
 const isConnectionError = (error: unknown) => error instanceof Error && 'code' in error

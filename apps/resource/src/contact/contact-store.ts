@@ -46,7 +46,7 @@ const MessageStatus = z.object({ status: ContactStatus, heldUntil: z.date() })
 
 /**
  * Stores messages to staff in PostgreSQL, with their mails. Texts, addresses, triggers and domains of agents are encrypted. Repeated
- * requests and repeated contents are recognised by keyed hashes.
+ * requests and repeated contents are recognised by keyed hashes. Idempotency keys are stored only as such hashes.
  */
 export interface ContactStore {
   /**

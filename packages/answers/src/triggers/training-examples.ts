@@ -98,8 +98,8 @@ const listSectionQuestions = (): readonly TrainingExample[] =>
   )
 
 /**
- * How far apart in the list two consecutively used section questions are. It is larger than the number of questions of any guide, so the
- * two come from different guides. It must be coprime with the length of the list, so that every question is used before one repeats.
+ * How far apart in the list two consecutively used section questions are. The questions of a guide are adjacent in the list, and no guide
+ * has this many, so the two come from different guides. It must be coprime with the length of the list, so that every question is used before one repeats.
  */
 const SECTION_QUESTION_STEP = 389
 

@@ -30,7 +30,7 @@ const Pattern = Event.extend({
   spares: z.array(z.string().min(1)).default([]),
 })
 
-/** A sign that makes a trigger likely: the answer suggests its check question. It never causes a hand-off. */
+/** A sign that makes a trigger likely: the answer suggests its check question. It is no pattern, but the model knows it. */
 const WeakPattern = Event.extend({ score: z.number().gt(0).lt(1).default(0.5) })
 
 /** Words that defuse this trigger's patterns if they are in the event's clause or sentence, or anywhere in the question. */

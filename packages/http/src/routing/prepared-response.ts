@@ -81,7 +81,7 @@ export function findCachedBody(
 }
 
 /**
- * Sends the first body that `Accept-Encoding` allows.
+ * Sets the first body that `Accept-Encoding` allows as the body of the response.
  *
  * @returns the entity tag of that body
  */

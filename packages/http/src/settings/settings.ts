@@ -126,14 +126,14 @@ export const numberBetween = (min: number, max: number) =>
 export const positiveNumber = (max: number) =>
   decimalNumber.refine((value) => value > 0 && value <= max, `must be more than 0 and at most ${max}`)
 
-export const createWholeNumberParser = (min: number, max: number) =>
+export const wholeNumberBetween = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,9}$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
 
-export const port = createWholeNumberParser(0, 65_535)
+export const port = wholeNumberBetween(0, 65_535)
 
 /** Text that is not empty, such as an address to bind or a directory. */
 export const nonEmptyText = z.string().min(1, 'must not be empty')
