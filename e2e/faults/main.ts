@@ -19,7 +19,7 @@ const RATE = 100
 const HELP = `npm run faults -- [names] [options]
 Injects faults into the whole topology under ${RATE} requests a second and prints the results. Faults that do not concern a
 running stack, such as a migration that is killed, have tests, which it also runs. A name is a number from F-01 to F-39, or
-a part of a name that --list prints. Without names it runs all faults and writes e2e/faults/RESULTS_FILE.md. Some faults need
+a part of a name that --list prints. Without names it runs all faults and writes e2e/faults/RESULTS.md. Some faults need
 root.
   --seconds <number>  duration of each fault (default 4)
   --full              30 s before, 60 s of the fault, 60 s after
@@ -39,7 +39,7 @@ const { values: options, positionals: names } = parseArgs({
   },
 })
 const print = (text: string) => process.stdout.write(`${text}\n`)
-const RESULTS_FILE = fileURLToPath(new URL('RESULTS_FILE.md', import.meta.url))
+const RESULTS_FILE = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 
 const traffic: Traffic = options.full
   ? { rate: RATE, steady: 30, held: 60, recovery: 60 }

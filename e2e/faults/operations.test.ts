@@ -74,7 +74,7 @@ test('reports an acknowledged address as lost if it can join as a new one', () =
   expect(rejoin('a@example.org').check(createResponse(200, { status: 'already_joined' }))).toBeUndefined()
 })
 
-test('treats a token issuedToken after its agent’s deletion as revoked, and reports the issuance once no cache may hold the agent', () => {
+test('treats a token issued after its agent’s deletion as revoked, and reports the issuance once no cache may hold the agent', () => {
   const { ledger, agent } = createAgentLedger({}, { endRequestedAt: 80, endedAt: 90 })
   expect(requestTokenAfterDeletion(ledger, agent).check(createResponse(401))).toBeUndefined()
   expect(

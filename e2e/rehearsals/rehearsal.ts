@@ -53,7 +53,7 @@ export function renderRehearsalTable({ phases, lost, mistakes, tests, notes }: R
     ...mistakes,
     lost.length === 0
       ? 'No acknowledged change was lost, and no revoked token is accepted.'
-      : `${lost.length} acknowledged changes were lost, or revoked tokens are still accepted.`,
+      : `Acknowledged changes that were lost, and revoked tokens that are still accepted: ${lost.length}.`,
     ...notes,
   ]
   return [

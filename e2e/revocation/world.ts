@@ -13,7 +13,10 @@ export interface Parts {
 
 /** A process of the API: it receives revocations over a connection that may fail, and serves requests. */
 export interface ApiProcess {
-  /** Sends a request with the token to the process. Records a violation if the request is accepted although the token is revoked. */
+  /**
+   * Sends a request with the token to the process. Records a violation if the request is accepted although it began after the response
+   * to the token's revocation.
+   */
   request(token: string): void
   /** Delivers a notification, if the process is subscribed now and the connection does not fail meanwhile. */
   publish(notification: RevocationNotification): void
