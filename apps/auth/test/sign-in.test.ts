@@ -253,7 +253,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     expect((await tab.allow(code)).searchParams.get('code')).not.toBeNull()
   })
 
-  test('at most five tries are accepted, even in simultaneous requests, and then a new code is needed', async () => {
+  test('at most five tries are counted, even in simultaneous requests, and then a new code is needed', async () => {
     const tab = await Tab.open(system)
     const code = await tab.requestCode()
     const wrong = wrongCode(code)

@@ -317,7 +317,7 @@ describe('a token is refused with a DPoP challenge, and no proof is stored:', ()
       headers: { dpop: await prove() },
     })
     expectProblem(scopedResponse, { status: 401, code: 'token-required' })
-    expect(scopedResponse.headers['www-authenticate']).toMatch(/^Bearer (?!.*DPoP)/)
+    expect(scopedResponse.headers['www-authenticate']).toMatch(/^Bearer (?!.*dpop)/i)
     const publicResponse = await sendRequest(api.origin, {
       path: '/api/guides',
       headers: { dpop: 'nonsense' },

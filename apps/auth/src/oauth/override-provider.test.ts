@@ -80,7 +80,8 @@ test('accepts a client only with the internal secret for that client', async () 
   expect(client?.compareClientSecret(openedProvider.internalClientSecret(APP.id))).toBe(true)
   for (const presentedSecret of [
     '',
-    'what the library wants',
+    // The secret in the metadata of `openProvider`, which the library requires.
+    'unused',
     APP.id,
     openedProvider.internalClientSecret(`app_${'B'.repeat(22)}`),
     createInternalClientSecret()(APP.id),

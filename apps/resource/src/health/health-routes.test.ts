@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSharedCheck } from './health-routes.ts'
 
-test('runCount once for all requests within a second, and again for a later request', async () => {
+test('runs once for all requests within a second, and again for a later request', async () => {
   let nowMs = 0
   let runCount = 0
   let isFailing = false

@@ -39,7 +39,7 @@ describe('renderMarkdown', () => {
   ])('renders no link for %j', (text) => expect(renderMain(text)).not.toContain('href='))
 
   test('percent-encodes a quote in the address of a link', () => {
-    expect(renderMain('<https://x.org"onclick=1>')).not.toMatch(/href="(?!https:\/\/x\.org%22)/)
+    expect(renderMain('<https://x.org"onclick=1>')).toContain('href="https://x.org%22onclick=1"')
   })
 
   test.for([
