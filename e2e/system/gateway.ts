@@ -140,7 +140,7 @@ export function describeGateway(getSystem: () => System): void {
       for (const host of [`127.0.0.2:${port}`, 'evil.example', `localhost.evil.example:${port}`]) {
         const refusal = await sender.send({ path: '/api/health', headers: { host } })
         expect(refusal.status).toBe(421)
-        expect(refusal.text).toContain(`available only at ${system.origin}`)
+        expect(refusal.text).toContain(`available at ${system.origin} only`)
       }
     })
 

@@ -89,7 +89,7 @@ describe('the apps serve requests for their own host and reject those for anothe
         const response = await gateway.secure.send(addHost(request, { host: otherHost }))
         expect(response.status, `${request.path} ${otherHost}`).toBe(421)
         if (!request.path.startsWith('/oauth/'))
-          expect(response.text).toContain(`available only at ${origin}`)
+          expect(response.text).toContain(`available at ${origin} only`)
         expectSafeResponse(response, { origin })
       }
     }

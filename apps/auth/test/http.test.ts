@@ -41,7 +41,7 @@ const sendOne = async (bytes: string) => (await sendRaw(auth.url, bytes))[0]!
 const misdirectedRequest: Refusal = {
   status: 421,
   code: 'misdirected-request',
-  says: `available only at ${ORIGIN}. Nothing was done.`,
+  says: `available at ${ORIGIN} only. Nothing was done.`,
 }
 const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
 

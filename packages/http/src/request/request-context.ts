@@ -193,7 +193,7 @@ export function requireHost(origin: string, alsoAccept: readonly string[] = []):
     for (const authority of authorities) {
       if (!acceptedHosts.has(authority.toLowerCase())) {
         throw new Problem('misdirected-request', {
-          detail: `This service is available only at ${origin}. Nothing was done.`,
+          detail: `This service is available at ${origin} only. Nothing was done.`,
         })
       }
     }
