@@ -41,7 +41,7 @@ test('accepts a 200 for a live token, and reports a 401, a 500 and a missing res
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
   expect(checkUse(ledger, token, createResponse(401))).toBe('401 for a token that was not ended')
   expect(checkUse(ledger, token, createResponse(500, { code: 'internal-error' }))).toBe('500 internal-error')
-  expect(checkUse(ledger, token, createResponse(0))).toMatch(/^no answer/)
+  expect(checkUse(ledger, token, createResponse(0))).toMatch(/^no response/)
 })
 
 test.for<[string, Partial<KnownToken>, Partial<KnownAgent>]>([
