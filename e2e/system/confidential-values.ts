@@ -25,7 +25,7 @@ export function describeConfidentialValues(getSystem: () => System): void {
       const system = getSystem()
       system.confidential.add(system.apiSecret)
       // A query must not be logged.
-      await system.client({ from: '127.0.0.40' }).send({
+      await system.createSender({ from: '127.0.0.40' }).send({
         path: `/api/guides?access_token=${encodeURIComponent([...system.confidential].join(' ').slice(0, 4_000))}`,
       })
       await sendQuestions(system, `cousin${randomUUID()}`)
@@ -100,7 +100,7 @@ export function describeConfidentialValues(getSystem: () => System): void {
  */
 async function sendQuestions(system: System, word: string): Promise<void> {
   system.confidential.add(word)
-  const client = system.client({ from: '127.0.0.41' })
+  const client = system.createSender({ from: '127.0.0.41' })
   const question = `My ${word} was arrested. Can he renew his green card?`
   const call = { name: 'answer_question', arguments: { question } }
   const form = new URLSearchParams({ question, 'long-absence': 'yes' }).toString()

@@ -31,7 +31,7 @@ let sender: Sender
 beforeAll(async () => {
   system = resources.use(await openMailSystem({ limitsFactor: 1_000 }))
   browser = resources.use(await openBrowser())
-  sender = system.client({ from: '127.0.0.60' })
+  sender = system.createSender({ from: '127.0.0.60' })
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 

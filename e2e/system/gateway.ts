@@ -27,7 +27,7 @@ export function describeGateway(getSystem: () => System): void {
       const system = getSystem()
       const [, routed] = /@auth \{\s+path (.+)/.exec(readFileSync(CADDYFILE, 'utf8')) ?? []
       expect(routed?.split(' ')).toEqual(PATHS.filter(({ app }) => app === 'auth').map(({ path }) => path))
-      const sender = system.client({ from: '127.0.0.10' })
+      const sender = system.createSender({ from: '127.0.0.10' })
       const samples = [
         ...PATHS.map(({ path }) => path.replace('*', 'nothing-is-here')),
         '/oauth/token/',
@@ -46,7 +46,7 @@ export function describeGateway(getSystem: () => System): void {
 
     test('serves only the MCP server at the public MCP address', async () => {
       const system = getSystem()
-      // The senders of `system.client` would reject the 404 of that origin, which is a line of text.
+      // The senders of `system.createSender` would reject the 404 of that origin, which is a line of text.
       using sender = createSender(system.origin, { from: '127.0.0.19' })
       const { host, origin } = new URL(toPublicMcpOrigin(Number(new URL(system.origin).port)))
       for (const path of [...PATHS.map((row) => row.path.replace('*', 'x')), '/oauth/token', '/api/guides']) {
@@ -83,10 +83,10 @@ export function describeGateway(getSystem: () => System): void {
             ...body,
             headers: { ...body.headers, accept, ...credentials },
           }
-          expect((await system.client({ from: '127.0.0.11' }).send(request)).status).toBe(404)
+          expect((await system.createSender({ from: '127.0.0.11' }).send(request)).status).toBe(404)
         }
       const [auth] = system.stack.auth
-      const direct = system.client({ url: `http://127.0.0.1:${auth?.ports.internal}` })
+      const direct = system.createSender({ url: `http://127.0.0.1:${auth?.ports.internal}` })
       const request = {
         method: 'POST',
         path: '/oauth/introspect',
@@ -98,7 +98,7 @@ export function describeGateway(getSystem: () => System): void {
 
     test('does not route the operations listeners, and shows only a summary at /api/health', async () => {
       const system = getSystem()
-      const sender = system.client({ from: '127.0.0.12' })
+      const sender = system.createSender({ from: '127.0.0.12' })
       for (const path of [
         '/live',
         '/ready',
@@ -118,7 +118,7 @@ export function describeGateway(getSystem: () => System): void {
 
     test('rejects other hosts, and ignores forged forwarding headers', async () => {
       const system = getSystem()
-      const sender = system.client({ from: '127.0.0.13' })
+      const sender = system.createSender({ from: '127.0.0.13' })
       const forgedHeaders = {
         'x-forwarded-host': 'evil.example',
         'x-forwarded-proto': 'https',
@@ -193,7 +193,7 @@ export function describeGateway(getSystem: () => System): void {
     ] as const)(
       'passes on the status and error of auth: %s',
       async ([_description, request, status, error]) => {
-        const response = await getSystem().client({ from: '127.0.0.14' }).send(request)
+        const response = await getSystem().createSender({ from: '127.0.0.14' }).send(request)
         expect([response.status, (JSON.parse(response.text) as { error: string }).error]).toEqual([
           status,
           error,
@@ -233,7 +233,7 @@ export function describeGateway(getSystem: () => System): void {
     ] as const)(
       'passes on the status and code of the API: %s',
       async ([_description, request, status, code]) => {
-        const response = await getSystem().client({ from: '127.0.0.15' }).send(request)
+        const response = await getSystem().createSender({ from: '127.0.0.15' }).send(request)
         expect([response.status, (JSON.parse(response.text) as { code: string }).code]).toEqual([
           status,
           code,
@@ -248,7 +248,7 @@ export function describeGateway(getSystem: () => System): void {
     ] as const)(
       'responds with 413 to a body over its own limit, and keeps serving both apps: %s',
       async ([path, refusal]) => {
-        const sender = getSystem().client({ from: '127.0.0.17' })
+        const sender = getSystem().createSender({ from: '127.0.0.17' })
         const tooLarge = { method: 'POST', path, ...json({ client_name: 'x'.repeat(100_000) }) }
         for (let attempt = 0; attempt < 4; attempt += 1) {
           const { status, text } = await sender.send(tooLarge)
@@ -261,7 +261,7 @@ export function describeGateway(getSystem: () => System): void {
 
     test('forwards a GET with a large body once', async () => {
       const system = getSystem()
-      const sender = system.client({ from: '127.0.0.18' })
+      const sender = system.createSender({ from: '127.0.0.18' })
       const countBefore = await countServedGuideRequests(system)
       const body = 'x'.repeat(200_000)
       for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
@@ -273,7 +273,7 @@ export function describeGateway(getSystem: () => System): void {
       for (const path of ['/oauth/token', '/oauth/nothing', '/oauth/introspect'])
         for (const accept of ['text/html', 'image/png', '*/*']) {
           const response = await getSystem()
-            .client({ from: '127.0.0.16' })
+            .createSender({ from: '127.0.0.16' })
             .send({ path, headers: { accept } })
           expect(response.headers.get('content-type'), path).toMatch(/^application\/json/)
         }

@@ -27,7 +27,7 @@ export function describeJourney(getSystem: () => System): void {
       system.confidential.add(access_token)
       expect(access_token).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
 
-      const sender = system.client({ from: '127.0.0.2' })
+      const sender = system.createSender({ from: '127.0.0.2' })
       const bearer = { authorization: `Bearer ${access_token}` }
       const list = await sender.send({ path: '/api/guides', headers: bearer })
       const [firstGuide] = (JSON.parse(list.text) as { guides: { slug: string }[] }).guides
@@ -59,7 +59,7 @@ export function describeJourney(getSystem: () => System): void {
       const agent = await system.register()
       const token = await system.newToken(agent)
       const processes = system.stack.resource.map(({ ports }) =>
-        system.client({ url: `http://127.0.0.1:${ports.public}` }),
+        system.createSender({ url: `http://127.0.0.1:${ports.public}` }),
       )
       const host = new URL(system.origin).host
       const readAtEachProcess = () =>
@@ -72,11 +72,13 @@ export function describeJourney(getSystem: () => System): void {
       expect(await readAtEachProcess()).toEqual([200, 200])
       const credentials = basic(agent.client_id, agent.client_secret)
       const deletion = await system
-        .client()
+        .createSender()
         .send({ method: 'DELETE', path: '/api/agent', headers: credentials })
       expect(deletion.status).toBe(204)
       expect(await readAtEachProcess()).toEqual([401, 401])
-      expect((await system.client().send({ path: '/api/agent', headers: credentials })).status).toBe(401)
+      expect((await system.createSender().send({ path: '/api/agent', headers: credentials })).status).toBe(
+        401,
+      )
     })
   })
 }

@@ -61,7 +61,7 @@ async function registerAgent(): Promise<KeyHolder> {
   const key = createAgentKey()
   const body = json({ jwks: { keys: [key.publicJwk] }, dpop_bound_access_tokens: true })
   const { text } = await system
-    .client({ from: '127.0.0.21' })
+    .createSender({ from: '127.0.0.21' })
     .send({ method: 'POST', path: '/api/agent/register', ...body })
   const { client_id } = JSON.parse(text) as { client_id: string }
   return { client_id, key }
@@ -93,7 +93,7 @@ const runInProcess = async (...words: readonly string[]) => {
 
 test('an agent with a document gets a token and reads a guide with two requests through the gateway', async () => {
   const agent = publishAgent()
-  const gateway = system.client({ from: '127.0.0.20' })
+  const gateway = system.createSender({ from: '127.0.0.20' })
   const grant = form({ grant_type: 'client_credentials', ...requests.createAuthFields(agent) })
   const tokenResponse = await gateway.send({ method: 'POST', path: '/oauth/token', ...grant })
   const { access_token: token } = JSON.parse(tokenResponse.text) as { access_token: string }
@@ -124,7 +124,7 @@ test('both processes of auth and both of the API serve an agent whose document w
 
 test('exactly one of twenty simultaneous uses of a proof at two processes of the API succeeds', async () => {
   const agent = await registerAgent()
-  const token = await newToken(agent, true, system.client({ from: '127.0.0.21' }))
+  const token = await newToken(agent, true, system.createSender({ from: '127.0.0.21' }))
   const apis = createSendersTo('resource')
   const readSimultaneously = async (headers: Readonly<Record<string, string>>) =>
     await Promise.all(
@@ -158,21 +158,21 @@ test(`other clients are served while one address names ${SLOW_URLS} documents of
   const host = 'notagents.clients.test'
   const storedAgent = publishAgent({ host })
   const registeredAgent = await registerAgent()
-  await newToken(storedAgent, false, system.client({ from: '127.0.0.24' }))
+  await newToken(storedAgent, false, system.createSender({ from: '127.0.0.24' }))
   const slowAgents = Array.from({ length: SLOW_URLS }, (_, index) => {
     const holder = publishAgent({ host: `${SLOW_HOSTS[index % SLOW_HOSTS.length]}clients.test` })
     holder.document.hang()
     return holder
   })
-  const abuser = system.client({ from: '127.0.0.25' })
+  const abuser = system.createSender({ from: '127.0.0.25' })
   const abuse = slowAgents.map((holder) => requests.requestToken(abuser, holder, { isBound: false }))
   await expect.poll(() => slowAgents.some(({ document }) => document.countFetches() > 0)).toBe(true)
   const otherResponses = await Promise.all([
     ...[publishAgent({ host }), publishAgent({ host }), storedAgent].map((holder) =>
-      requests.requestToken(system.client({ from: '127.0.0.26' }), holder, { isBound: false }),
+      requests.requestToken(system.createSender({ from: '127.0.0.26' }), holder, { isBound: false }),
     ),
-    requests.requestToken(system.client({ from: '127.0.0.27' }), registeredAgent, { isBound: true }),
-    system.client({ from: '127.0.0.28' }).send({ path: '/api/guides' }),
+    requests.requestToken(system.createSender({ from: '127.0.0.27' }), registeredAgent, { isBound: true }),
+    system.createSender({ from: '127.0.0.28' }).send({ path: '/api/guides' }),
   ])
   expect(otherResponses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
   expect(Math.max(...otherResponses.map(({ ms }) => ms))).toBeLessThan(UNAFFECTED_MS)
@@ -224,7 +224,7 @@ test.for([
 ] as const)(
   'a bound token for contact:write of an agent %s is refused after the person ends the access',
   async ([_description, openAgent]) => {
-    const sender = system.client({ from: '127.0.0.29' })
+    const sender = system.createSender({ from: '127.0.0.29' })
     const agent = await openAgent()
     await newToken(agent, true, sender)
     const { assertion, endSecret } = await verifyEmail(agent, sender)
@@ -353,12 +353,12 @@ const CASES = REVOCATIONS.flatMap((revocation) =>
 describe('R-LIN over two processes of each app, with keys:', () => {
   test.for(CASES)('$token of $agentDescription is refused after $description', async (row) => {
     const { openAgent, isBound, revoke, status: expectedStatus } = row
-    const senders = [system.client({ from: '127.0.0.22' }), ...createSendersTo('auth')]
+    const senders = [system.createSender({ from: '127.0.0.22' }), ...createSendersTo('auth')]
     // A command is sent to no server, so it is tested once.
     const isCommand = expectedStatus === 0
     for (const sender of isCommand ? senders.slice(0, 1) : senders) {
       const agent = await openAgent()
-      const token = await newToken(agent, isBound, system.client({ from: '127.0.0.23' }))
+      const token = await newToken(agent, isBound, system.createSender({ from: '127.0.0.23' }))
       const { uses, stop } = useEverywhere(system, token, () =>
         requests.createTokenHeaders(agent, token, '/api/guides', { isBound }),
       )

@@ -46,7 +46,7 @@ const authenticate = (sender: Sender, id: string, secret: string) => {
 function createDirectSender(app: AppName, options: { from?: string } = {}) {
   const host = new URL(system.origin).host
   const senders = system.stack[app].map(({ ports }) =>
-    system.client({ url: `http://127.0.0.1:${ports.public}`, ...options }),
+    system.createSender({ url: `http://127.0.0.1:${ports.public}`, ...options }),
   )
   let turn = 0
   const send: Sender['send'] = (request) => {
@@ -75,8 +75,8 @@ async function shiftCounts(seconds: number): Promise<void> {
 describe('two processes behind the gateway count together:', () => {
   test('an address may register 20 agents in ten minutes, and another address 20 more', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: takeNewAddress() })
-      const otherSender = system.client({ from: takeNewAddress() })
+      const sender = system.createSender({ from: takeNewAddress() })
+      const otherSender = system.createSender({ from: takeNewAddress() })
       const responses = await repeat(30, () => register(sender))
       expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
       expect(countStatuses(await repeat(25, () => register(otherSender)))).toEqual({ 201: 20, 429: 5 })
@@ -89,7 +89,7 @@ describe('two processes behind the gateway count together:', () => {
 
   test('an address gets one quota in any ten minutes, even with bursts on both sides of the edge of a window', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: takeNewAddress() })
+      const sender = system.createSender({ from: takeNewAddress() })
       expect(countStatuses(await repeat(15, () => register(sender)))).toEqual({ 201: 15 })
       await shiftCounts(550)
       expect(countStatuses(await repeat(20, () => register(sender)))).toEqual({ 201: 5, 429: 15 })
@@ -99,7 +99,7 @@ describe('two processes behind the gateway count together:', () => {
 
   test('an address may send up to 120 reads without a token, and 120 waitlist requests', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: takeNewAddress() })
+      const sender = system.createSender({ from: takeNewAddress() })
       const reads = countStatuses(await repeat(130, () => sender.send({ path: '/api/guides?limit=1' })))
       // Each of the two processes may hold prefetched rate-limit tokens, a batch of ten at most (decision 14).
       expect(reads[200]).toBeGreaterThanOrEqual(100)
@@ -110,8 +110,8 @@ describe('two processes behind the gateway count together:', () => {
       )
       expect(countStatuses(joins)).toEqual({ 400: 120, 429: 10 })
       // Requests with a token are still served.
-      const agent = await system.register(system.client({ from: takeNewAddress() }))
-      const token = await system.newToken(agent, system.client({ from: takeNewAddress() }))
+      const agent = await system.register(system.createSender({ from: takeNewAddress() }))
+      const token = await system.newToken(agent, system.createSender({ from: takeNewAddress() }))
       const headers = { authorization: `Bearer ${token}` }
       expect((await sender.send({ path: '/api/guides?limit=1', headers })).status).toBe(200)
     }))
@@ -122,7 +122,7 @@ describe('two processes behind the gateway count together:', () => {
       const spellings = [email, email.toUpperCase(), ` ${email} `]
       const responses = await repeat(9, (index) =>
         system
-          .client({ from: takeNewAddress() })
+          .createSender({ from: takeNewAddress() })
           .send({ method: 'POST', path: '/api/waitlist', ...json({ email: spellings[index % 3] }) }),
       )
       expect(countStatuses(responses)).toEqual({ 200: 4, 201: 1, 429: 4 })
@@ -141,7 +141,7 @@ describe('a forged header changes nothing:', () => {
 
   test('a client behind the gateway does not escape its limit', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: takeNewAddress() })
+      const sender = system.createSender({ from: takeNewAddress() })
       const responses = await repeat(30, (index) => register(sender, createForgedHeaders(index)))
       expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
     }))
@@ -149,10 +149,10 @@ describe('a forged header changes nothing:', () => {
   test('a client does not use up the limit of another', () =>
     whenCounted(system.stack, async () => {
       const victim = takeNewAddress()
-      const attacker = system.client({ from: takeNewAddress() })
+      const attacker = system.createSender({ from: takeNewAddress() })
       await repeat(30, () => register(attacker, { 'x-forwarded-for': victim }))
       await repeat(5, () => register(attacker, { 'x-forwarded-for': `${victim}, 127.0.0.1` }))
-      const responses = await repeat(20, () => register(system.client({ from: victim })))
+      const responses = await repeat(20, () => register(system.createSender({ from: victim })))
       expect(countStatuses(responses)).toEqual({ 201: 20 })
     }))
 
@@ -226,13 +226,13 @@ describe('IPv6, at two processes:', () => {
 describe('a client cannot lock out another:', () => {
   test('failed authentications block neither the right secret of the client nor other addresses', () =>
     whenCounted(system.stack, async () => {
-      const agent = await system.register(system.client({ from: takeNewAddress() }))
-      const attacker = system.client({ from: takeNewAddress() })
+      const agent = await system.register(system.createSender({ from: takeNewAddress() }))
+      const attacker = system.createSender({ from: takeNewAddress() })
       const failures = await repeat(40, () => authenticate(attacker, agent.client_id, 'a-wrong-secret'))
       expect(countStatuses(failures)).toEqual({ 401: 20, 429: 20 })
       // The right secret is accepted even from the attacker's address.
       expect((await authenticate(attacker, agent.client_id, agent.client_secret)).status).toBe(200)
-      const otherAddress = system.client({ from: takeNewAddress() })
+      const otherAddress = system.createSender({ from: takeNewAddress() })
       expect((await authenticate(otherAddress, agent.client_id, 'a-wrong-secret')).status).toBe(401)
       expect((await authenticate(otherAddress, agent.client_id, agent.client_secret)).status).toBe(200)
     }))
@@ -241,10 +241,10 @@ describe('a client cannot lock out another:', () => {
     whenCounted(system.stack, async () => {
       const address = takeNewAddress()
       const [noisy, quiet] = [
-        await system.register(system.client({ from: takeNewAddress() })),
-        await system.register(system.client({ from: takeNewAddress() })),
+        await system.register(system.createSender({ from: takeNewAddress() })),
+        await system.register(system.createSender({ from: takeNewAddress() })),
       ]
-      const sender = system.client({ from: address })
+      const sender = system.createSender({ from: address })
       await repeat(30, () => authenticate(sender, noisy.client_id, 'a-wrong-secret'))
       expect((await authenticate(sender, quiet.client_id, 'a-wrong-secret')).status).toBe(401)
       expect((await authenticate(sender, quiet.client_id, quiet.client_secret)).status).toBe(200)
@@ -252,10 +252,10 @@ describe('a client cannot lock out another:', () => {
 
   test('a client that has used up its limit for tokens does not affect other clients at its address', () =>
     whenCounted(system.stack, async () => {
-      const sender = system.client({ from: takeNewAddress() })
+      const sender = system.createSender({ from: takeNewAddress() })
       const [busy, other] = [
-        await system.register(system.client({ from: takeNewAddress() })),
-        await system.register(system.client({ from: takeNewAddress() })),
+        await system.register(system.createSender({ from: takeNewAddress() })),
+        await system.register(system.createSender({ from: takeNewAddress() })),
       ]
       const responses = await repeat(130, () => authenticate(sender, busy.client_id, busy.client_secret))
       expect(countStatuses(responses)).toEqual({ 200: 120, 429: 10 })

@@ -9,7 +9,7 @@ export function describeOneAway(getSystem: () => System): void {
       const { stack, ...system } = getSystem()
       const stoppedApps = [stack.auth[0], stack.resource[0]].filter((each) => each !== undefined)
       await Promise.all(stoppedApps.map((each) => each.stop('SIGKILL')))
-      const sender = system.client({ from: '127.0.0.17' })
+      const sender = system.createSender({ from: '127.0.0.17' })
       const register = (name: string) =>
         sender.send({ method: 'POST', path: '/api/agent/register', ...json({ client_name: name }) })
       // The gateway has not noticed the failure when it receives the first of these requests.

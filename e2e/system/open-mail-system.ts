@@ -18,6 +18,6 @@ export async function openMailSystem(options: { limitsFactor: number }): Promise
 
 /** Registers an agent, and verifies the mailbox for it over HTTP. @returns a token with `contact:write` */
 export async function obtainContactToken(system: MailSystem, email: string): Promise<string> {
-  const sender = system.client({ from: '127.0.0.101' })
+  const sender = system.createSender({ from: '127.0.0.101' })
   return verifyMailbox(await system.register(sender), email, { mail: system.mail, sender })
 }

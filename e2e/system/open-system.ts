@@ -22,8 +22,8 @@ export interface System extends AsyncDisposable {
   /** Database URLs with the owner's role, to read the stored rows. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /**
-   * The tokens, secrets, e-mail addresses and agent names in the requests and responses of `client`, and values that
-   * tests add. `describeConfidentialValues` checks that none is stored in the clear.
+   * The tokens, secrets, e-mail addresses and agent names in the requests and responses of these senders, and values
+   * that tests add. `describeConfidentialValues` checks that none is stored in the clear.
    */
   readonly confidential: Set<string>
   /**
@@ -32,7 +32,7 @@ export interface System extends AsyncDisposable {
    * @param options.from the client's address, in 127.0.0.0/8. The default is 127.0.0.1, which the apps trust as a proxy
    * @param options.failure the 5xx status that a response may have. The default is none
    */
-  client(options?: { from?: string; url?: string; failure?: number }): Sender
+  createSender(options?: { from?: string; url?: string; failure?: number }): Sender
   register(sender?: Sender): Promise<RegisteredAgent>
   newToken(agent: RegisteredAgent, sender?: Sender): Promise<string>
   newEmail(): string
@@ -66,14 +66,14 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
   process.stdout.write(`\n${lines.join('\n')}\n\n`)
   const confidential = new Set<string>()
   const senders = opening.use(new DisposableStack())
-  const client: System['client'] = ({ from, url = stack.origin, failure } = {}) => {
+  const createRecordingSender: System['createSender'] = ({ from, url = stack.origin, failure } = {}) => {
     const sender = senders.use(createSender(url, from === undefined ? {} : { from }))
     return {
       ...sender,
       send: (request) => sendAndRecord(sender, request, confidential, { origin: stack.origin, failure }),
     }
   }
-  const gateway = client({ from: '127.0.0.100' })
+  const gateway = createRecordingSender({ from: '127.0.0.100' })
   let serial = 0
   const resources = opening.move()
   return {
@@ -86,7 +86,7 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
       resource: stack.env['RESOURCE_MIGRATION_DATABASE_URL'] ?? '',
     },
     confidential,
-    client,
+    createSender: createRecordingSender,
     async register(sender = gateway) {
       const name = `Agent of the system test ${process.pid}-${++serial}`
       const { text } = await sender.send({

@@ -16,7 +16,7 @@ export function describeRace(getSystem: () => System): void {
         Number((await db.query<{ count: string }>('select count(*) from waitlist_entries')).rows[0]?.count)
       const countBefore = await countEntries()
       const senders = Array.from({ length: 20 }, (_, index) =>
-        system.client({ from: `127.0.1.${index + 1}` }),
+        system.createSender({ from: `127.0.1.${index + 1}` }),
       )
       const spellings = [email, email.toUpperCase(), ` ${email}`]
       const responses = await Promise.all(
@@ -39,7 +39,7 @@ export function describeRace(getSystem: () => System): void {
       const agent = await system.register()
       const tokens = await Promise.all(Array.from({ length: 40 }, () => system.newToken(agent)))
       expect(new Set(tokens).size).toBe(tokens.length)
-      const sender = system.client({ from: '127.0.0.3' })
+      const sender = system.createSender({ from: '127.0.0.3' })
       const reads = tokens.map((token) =>
         sender.send({ path: '/api/guides', headers: { authorization: `Bearer ${token}` } }),
       )
@@ -50,7 +50,7 @@ export function describeRace(getSystem: () => System): void {
       const system = getSystem()
       const agent = await system.register()
       const headers = basic(agent.client_id, agent.client_secret)
-      const sender = system.client({ from: '127.0.0.4' })
+      const sender = system.createSender({ from: '127.0.0.4' })
       const deletions = await Promise.all(
         Array.from({ length: 10 }, () => sender.send({ method: 'DELETE', path: '/api/agent', headers })),
       )

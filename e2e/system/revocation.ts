@@ -29,9 +29,9 @@ export function useEverywhere(
   let isRunning = true
   const senders: Sender[] = [
     ...system.stack.resource.map(({ ports }) =>
-      system.client({ url: `http://127.0.0.1:${ports.public}`, failure: UNAVAILABLE }),
+      system.createSender({ url: `http://127.0.0.1:${ports.public}`, failure: UNAVAILABLE }),
     ),
-    system.client({ from: '127.0.0.5', failure: UNAVAILABLE }),
+    system.createSender({ from: '127.0.0.5', failure: UNAVAILABLE }),
   ]
   const loops = senders.map(async (sender) => {
     while (isRunning) {
@@ -95,9 +95,9 @@ export function describeRevocation(getSystem: () => System): void {
       const host = new URL(system.origin).host
       // Revokes through the gateway, and directly at each auth process.
       const revokingSenders = [
-        system.client({ from: '127.0.0.6' }),
+        system.createSender({ from: '127.0.0.6' }),
         ...system.stack.auth.map(({ ports }) => {
-          const sender = system.client({ url: `http://127.0.0.1:${ports.public}` })
+          const sender = system.createSender({ url: `http://127.0.0.1:${ports.public}` })
           const send: Sender['send'] = (request) =>
             sender.send({ ...request, headers: { host, ...request.headers } })
           return { ...sender, send }
@@ -128,7 +128,7 @@ export function describeRevocation(getSystem: () => System): void {
       const otherAgent = await system.register()
       const { auth } = system.stack
       const deletion = await system
-        .client()
+        .createSender()
         .send({ method: 'DELETE', path: '/api/agent', headers: createCredentials(agent) })
       expect(deletion.status).toBe(204)
       await Promise.all(auth.map((each) => each.stop('SIGKILL')))
@@ -136,7 +136,7 @@ export function describeRevocation(getSystem: () => System): void {
       await database.stop('SIGKILL')
       await database.start()
       for (const each of auth) await each.start()
-      const sender = system.client({ from: '127.0.0.7' })
+      const sender = system.createSender({ from: '127.0.0.7' })
       const readOtherAgent = async () =>
         (await sender.send({ path: '/api/agent', headers: createCredentials(otherAgent) })).status
       await expect.poll(readOtherAgent, { timeout: 20_000, interval: 250 }).toBe(200)

@@ -88,7 +88,7 @@ function probeServers(system: System, urls: readonly string[]) {
   let isRunning = true
   const host = new URL(system.origin).host
   const loops = urls.map(async (url, index) => {
-    const sender = system.client({ url, from: '127.0.0.30' })
+    const sender = system.createSender({ url, from: '127.0.0.30' })
     const path = index === 2 ? '/api/health' : '/oauth/jwks.json'
     for await (const _tick of every(PROBE_MS)) {
       if (!isRunning) break

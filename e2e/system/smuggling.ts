@@ -92,7 +92,7 @@ async function expectMatchingResponses(system: System): Promise<void> {
     '/.well-known/oauth-authorization-server': '"issuer"',
     '/.well-known/oauth-protected-resource': '"authorization_servers"',
   }
-  const sender = system.client({ from: '127.0.0.20' })
+  const sender = system.createSender({ from: '127.0.0.20' })
   const paths = [...Object.keys(expectedTexts), ...Object.keys(expectedTexts)]
   const responses = await Promise.all(paths.map((path) => sender.send({ path })))
   responses.forEach(({ text }, index) => expect(text).toContain(expectedTexts[paths[index] ?? '']))

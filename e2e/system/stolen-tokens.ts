@@ -12,7 +12,7 @@ export const SCRIPT_SETTINGS = { AUTH_CORS_ORIGINS: SCRIPT_ORIGIN, RESOURCE_CORS
 /** Creates a sender to the public listener of each process of an app, with the `Host` header of the gateway. */
 export const createListenerSenders = (system: System, app: 'auth' | 'resource'): readonly Sender[] =>
   system.stack[app].map(({ ports }) => {
-    const sender = system.client({ url: `http://127.0.0.1:${ports.public}` })
+    const sender = system.createSender({ url: `http://127.0.0.1:${ports.public}` })
     const { host } = new URL(system.origin)
     const send: Sender['send'] = (request) =>
       sender.send({ ...request, headers: { host, ...request.headers } })
@@ -123,7 +123,7 @@ export function describeStolenTokens(getFixture: () => Fixture): void {
   test('each process of the API refuses a stolen token with the expected challenge', async () => {
     const { system, publishAgent, newToken } = getFixture()
     const agent = publishAgent()
-    const sender = system.client({ from: '127.0.0.30' })
+    const sender = system.createSender({ from: '127.0.0.30' })
     const [token, otherToken] = [await newToken(agent, true, sender), await newToken(agent, true, sender)]
     const bearerToken = await newToken(agent, false, sender)
     const path = '/api/guides'
@@ -155,7 +155,7 @@ export function describeStolenTokens(getFixture: () => Fixture): void {
 
   test('scripts of an allowed site may send proofs, and read the headers of refusals, through the gateway', async () => {
     const { system, publishAgent } = getFixture()
-    const sender = system.client({ from: '127.0.0.31' })
+    const sender = system.createSender({ from: '127.0.0.31' })
     const origin = SCRIPT_ORIGIN
     const sendPreflight = (path: string, method: string) =>
       sender.send({

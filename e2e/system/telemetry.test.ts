@@ -129,7 +129,7 @@ describe('promtool', () => {
 
 describe('a Prometheus that scrapes every instance', () => {
   beforeAll(async () => {
-    const sender = system.client({ from: '127.0.0.40' })
+    const sender = system.createSender({ from: '127.0.0.40' })
     const sendRequests = async () => {
       const agent = await system.register(sender)
       const token = await system.newToken(agent, sender)

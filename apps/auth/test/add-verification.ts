@@ -8,7 +8,7 @@ import { noOpRevocationPublisher } from '../src/revocation/revocation-publisher.
 import { createRedisTokenStore } from '../src/tokens/redis-token-store.ts'
 import { createVerificationAttemptStore } from '../src/verifications/postgres-verification-attempt-store.ts'
 import { createVerificationStore } from '../src/verifications/postgres-verification-store.ts'
-import { asAgent, type RegisteredAgent } from './agent-client.ts'
+import { agentAuthHeader, type RegisteredAgent } from './agent-client.ts'
 import { exampleAttempt, exampleRedemption, linkMail } from './example-claim.ts'
 import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
@@ -66,7 +66,7 @@ const UNUSED_AUTHORITY = {
 const AssertionResponse = z.looseObject({ identity_assertion: z.string(), expires: z.iso.datetime() })
 
 export const requestAssertion = (auth: RunningAuth, agent: RegisteredAgent) =>
-  send(auth.url, { method: 'POST', path: '/api/agent/assertion', headers: asAgent(agent) })
+  send(auth.url, { method: 'POST', path: '/api/agent/assertion', headers: agentAuthHeader(agent) })
 
 /** Gets an identity assertion for an agent that has a verification. */
 export async function getAssertion(auth: RunningAuth, agent: RegisteredAgent): Promise<string> {

@@ -12,9 +12,9 @@ export const basicAuth = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
 /** Creates the header with which an agent authenticates by its secret. */
-export const asAgent = (agent: RegisteredAgent) => basicAuth(agent.client_id, agent.client_secret)
+export const agentAuthHeader = (agent: RegisteredAgent) => basicAuth(agent.client_id, agent.client_secret)
 /** Creates the header with which our API authenticates as the resource server `rs_api`. */
-export const asApi = (auth: RunningAuth) => basicAuth('rs_api', auth.stores.secrets.rs_api)
+export const apiAuthHeader = (auth: RunningAuth) => basicAuth('rs_api', auth.stores.secrets.rs_api)
 /** Creates the headers and the body of a JSON request. */
 export const json = (body: unknown) => ({
   headers: { 'content-type': 'application/json' },
@@ -46,7 +46,7 @@ export const requestToken = (
   send(auth.url, {
     method: 'POST',
     path: '/oauth/token',
-    headers: asAgent(agent),
+    headers: agentAuthHeader(agent),
     body: new URLSearchParams(fields),
   })
 
@@ -63,18 +63,18 @@ export const revoke = (auth: RunningAuth, agent: RegisteredAgent, token: string)
   send(auth.url, {
     method: 'POST',
     path: '/oauth/revoke',
-    headers: asAgent(agent),
+    headers: agentAuthHeader(agent),
     body: new URLSearchParams({ token }),
   })
 
 export const deleteAgent = (auth: RunningAuth, agent: RegisteredAgent): Promise<HttpResponse> =>
-  send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(agent) })
+  send(auth.url, { method: 'DELETE', path: '/api/agent', headers: agentAuthHeader(agent) })
 
 /** Requests an introspection, by default as our API. Does not check the response. */
 export const requestIntrospection = (
   auth: RunningAuth,
   token: string,
-  headers: Record<string, string> = asApi(auth),
+  headers: Record<string, string> = apiAuthHeader(auth),
 ) =>
   send(auth.internalUrl, {
     method: 'POST',

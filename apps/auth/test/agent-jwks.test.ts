@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   deleteAgent,
   getToken,
@@ -162,7 +162,10 @@ describe('registering keys', () => {
   test.for(REFUSED)('refuses %s at both endpoints', async ([_title, keys, says]) => {
     const agent = await register(auth)
     await expectRefusal(auth, () => post({ jwks: { keys: keys() } }), { ...invalidMetadata, says })
-    await expectRefusal(auth, () => put(asAgent(agent), { keys: keys() }), { ...invalidMetadata, says })
+    await expectRefusal(auth, () => put(agentAuthHeader(agent), { keys: keys() }), {
+      ...invalidMetadata,
+      says,
+    })
     expect((await requestToken(auth, agent)).status).toBe(200)
   })
 
@@ -186,7 +189,7 @@ describe('PUT /api/agent/jwks', () => {
     const agent = await register(auth)
     const token = await getToken(auth, agent)
     const key = await newKey('EdDSA', 'my-key')
-    const response = await put(asAgent(agent), { keys: [key.jwk] })
+    const response = await put(agentAuthHeader(agent), { keys: [key.jwk] })
     expect(response.status, response.text).toBe(200)
     await expectSafe(auth, response)
     const agentWithKey: KeyAgent = { client_id: agent.client_id, key }
@@ -243,7 +246,7 @@ describe('PUT /api/agent/jwks', () => {
 
   test('refuses to replace keys at the request of another site', async () => {
     const agent = await register(auth)
-    const headers = { ...asAgent(agent), 'sec-fetch-site': 'cross-site' }
+    const headers = { ...agentAuthHeader(agent), 'sec-fetch-site': 'cross-site' }
     await expectRefusal(auth, () => put(headers, { keys: [p256] }), {
       status: 403,
       code: 'cross-site-request',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, type RegisteredAgent, register, requestToken } from './agent-client.ts'
+import { agentAuthHeader, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
@@ -36,7 +36,7 @@ afterAll(async () => {
 type Claims = Record<string, unknown>
 type Request = { keys: readonly KeyPair[]; proof?: unknown }
 
-const put = (client: RegisteredAgent, request: Request) => putKeys(auth, asAgent(client), request)
+const put = (client: RegisteredAgent, request: Request) => putKeys(auth, agentAuthHeader(client), request)
 const parseBody = (response: HttpResponse) => JSON.parse(response.text) as Record<string, unknown>
 /** Creates a request with one key, and with a proof in which these claims and header parameters replace the valid ones. */
 const withClaims =

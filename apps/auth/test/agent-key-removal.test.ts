@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, getToken, isActive, register } from './agent-client.ts'
+import { agentAuthHeader, getToken, isActive, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import {
   createAssertionFields,
@@ -90,7 +90,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     const agent = await register(auth)
     const token = await getToken(otherInstance, agent)
     const key = await newKey()
-    expect((await putKeys(auth, asAgent(agent), { keys: [key] })).status).toBe(200)
+    expect((await putKeys(auth, agentAuthHeader(agent), { keys: [key] })).status).toBe(200)
     expect(await isActiveAtEach(token)).toEqual([false, false])
     expect(await isActiveAtEach(await getTokenByKey({ client_id: agent.client_id, key }))).toEqual([
       true,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, getToken, isActive, json, register } from './agent-client.ts'
+import { agentAuthHeader, getToken, isActive, json, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { formatRawRequest, type HttpRequest, send, sendRaw } from './send.ts'
@@ -96,7 +96,7 @@ describe('POST /api/agent/register', () => {
     const { client_id, client_secret } = agent as { client_id: string; client_secret: string }
     const described = await send(auth.url, {
       path: '/api/agent',
-      headers: asAgent({ client_id, client_secret }),
+      headers: agentAuthHeader({ client_id, client_secret }),
     })
     expect(JSON.parse(described.text)).toMatchObject({ client_name: name })
   })

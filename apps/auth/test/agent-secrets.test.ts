@@ -1,7 +1,7 @@
 import { DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   deleteAgent,
   getToken,
@@ -49,9 +49,13 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   const post = (headers: Record<string, string>, instance = auth) =>
     send(instance.url, { method: 'POST', path: '/api/agent/secrets', headers })
   const removeSecret = (agent: RegisteredAgent, id: string, instance = auth) =>
-    send(instance.url, { method: 'DELETE', path: `/api/agent/secrets/${id}`, headers: asAgent(agent) })
+    send(instance.url, {
+      method: 'DELETE',
+      path: `/api/agent/secrets/${id}`,
+      headers: agentAuthHeader(agent),
+    })
   const findSecrets = async (agent: RegisteredAgent): Promise<Secret[]> => {
-    const { text } = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
+    const { text } = await send(auth.url, { path: '/api/agent', headers: agentAuthHeader(agent) })
     return (JSON.parse(text) as { secrets: Secret[] }).secrets
   }
   const getStatus = async (response: Promise<HttpResponse>) => (await response).status
@@ -59,7 +63,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   async function addSecret(
     agent: RegisteredAgent,
   ): Promise<{ agent: RegisteredAgent; id: string; response: HttpResponse }> {
-    const response = await post(asAgent(agent))
+    const response = await post(agentAuthHeader(agent))
     expect(response.status, response.text).toBe(201)
     const body = JSON.parse(response.text) as { client_secret: string; secret_id: string }
     auth.confidential.add(body.client_secret)
@@ -122,10 +126,10 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     for (const instance of [auth, otherInstance]) {
       expect(await isActive(instance, token)).toBe(false)
       expectProblem(
-        await send(instance.url, { path: '/api/agent', headers: asAgent(agentWithOldSecret) }),
+        await send(instance.url, { path: '/api/agent', headers: agentAuthHeader(agentWithOldSecret) }),
         INVALID_CLIENT,
       )
-      expectProblem(await post(asAgent(agentWithOldSecret), instance), INVALID_CLIENT)
+      expectProblem(await post(agentAuthHeader(agentWithOldSecret), instance), INVALID_CLIENT)
       await expect.poll(() => getStatus(requestToken(instance, agentWithOldSecret))).toBe(401)
       expect(await isActive(instance, await getToken(instance, renewedAgent))).toBe(true)
     }
@@ -175,7 +179,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       error: 'too_many_secrets',
       form: 'agent',
     } as const
-    await expectRefusal(auth, () => post(asAgent(renewedAgent)), tooMany)
+    await expectRefusal(auth, () => post(agentAuthHeader(renewedAgent)), tooMany)
     const secrets = await findSecrets(renewedAgent)
     const removals = await Promise.all(secrets.map(({ secret_id }) => removeSecret(renewedAgent, secret_id)))
     expect(removals.map((response) => response.status).sort()).not.toEqual([204, 204])
@@ -188,7 +192,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   test('adds a secret for exactly one of six simultaneous requests', async () => {
     const agent = await register(auth)
     const responses = await Promise.all(
-      Array.from({ length: 6 }, (_, index) => post(asAgent(agent), index % 2 ? auth : otherInstance)),
+      Array.from({ length: 6 }, (_, index) => post(agentAuthHeader(agent), index % 2 ? auth : otherInstance)),
     )
     for (const { text } of responses.filter((response) => response.status === 201))
       auth.confidential.add((JSON.parse(text) as { client_secret: string }).client_secret)
@@ -241,7 +245,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     const agent = await register(auth)
     expect((await addSecret(agent)).response.status).toBe(201)
     expect((await deleteAgent(auth, agent)).status).toBe(204)
-    await expectRefusal(auth, () => post(asAgent(agent)), INVALID_CLIENT)
+    await expectRefusal(auth, () => post(agentAuthHeader(agent)), INVALID_CLIENT)
     expect((await requestIntrospection(auth, 'ppt_unknown')).status).toBe(200)
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   deleteAgent,
   getToken,
@@ -32,7 +32,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
   })
 
   test('GET describes the client, without its secret', async () => {
-    const response = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
+    const response = await send(auth.url, { path: '/api/agent', headers: agentAuthHeader(agent) })
     expect(response.status).toBe(200)
     const { client_secret: _secret, ...publicMembers } = agent
     expect(JSON.parse(response.text)).toEqual({
@@ -108,7 +108,11 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
 
   test('ignores headers that would override the method', async () => {
     const storedBefore = await countStored(auth)
-    const headers = { ...asAgent(agent), 'x-http-method-override': 'DELETE', 'x-http-method': 'DELETE' }
+    const headers = {
+      ...agentAuthHeader(agent),
+      'x-http-method-override': 'DELETE',
+      'x-http-method': 'DELETE',
+    }
     expect((await send(auth.url, { path: '/api/agent', headers })).status).toBe(200)
     expect((await requestToken(auth, agent)).status).toBe(200)
     expect((await countStored(auth))['agent_secrets']).toBe(storedBefore['agent_secrets'])
@@ -123,13 +127,13 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     }
     await expectRefusal(
       auth,
-      () => send(auth.url, { method, path: '/api/agent', headers: asAgent(agent) }),
+      () => send(auth.url, { method, path: '/api/agent', headers: agentAuthHeader(agent) }),
       expected,
     )
   })
 
   test('refuses to delete the client at the request of another site', async () => {
-    const headers = { ...asAgent(agent), 'sec-fetch-site': 'cross-site' }
+    const headers = { ...agentAuthHeader(agent), 'sec-fetch-site': 'cross-site' }
     await expectRefusal(auth, () => send(auth.url, { method: 'DELETE', path: '/api/agent', headers }), {
       status: 403,
       code: 'cross-site-request',

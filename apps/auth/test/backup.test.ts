@@ -4,7 +4,7 @@ import path from 'node:path'
 import { openPool } from '@plainpath/postgres'
 import { openEmptyDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { asAgent, register, requestToken } from './agent-client.ts'
+import { agentAuthHeader, register, requestToken } from './agent-client.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
@@ -65,7 +65,7 @@ test('restores all rows, revokes again what the log names, and replaces the sign
   const linesBefore = auth.logged.length
   const file = await backUpTo('with-log')
   expect((await stat(file)).mode & 0o777).toBe(0o600)
-  const headers = asAgent(deleted)
+  const headers = agentAuthHeader(deleted)
   expect((await send(auth.url, { method: 'DELETE', path: '/api/agent', headers })).status).toBe(204)
   const log = path.join(folder, 'log')
   const oldEventStart = '{"msg":"security event","time":"2020-01-01T00:00:00.000Z"'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, basicAuth, json, type RegisteredAgent, register } from './agent-client.ts'
+import { agentAuthHeader, basicAuth, json, type RegisteredAgent, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { formatRawRequest, send, sendRaw } from './send.ts'
@@ -128,7 +128,7 @@ describe('POST /api/agent/claim/complete refuses, counting no try:', () => {
       send(auth.url, {
         method: 'POST',
         path: `/api/agent/claim/complete?otp=${code}&canary=${CANARY}`,
-        headers: { ...asAgent(attempt.agent), 'content-type': 'application/json' },
+        headers: { ...agentAuthHeader(attempt.agent), 'content-type': 'application/json' },
         body: '{}',
       })
     await expectRefusal(auth, request, invalidRequest())
@@ -143,7 +143,7 @@ describe('/claim', () => {
     auth.confidential.add(email)
     const body = JSON.stringify({ email })
     const headers = [
-      `Authorization: ${asAgent(agent).authorization}`,
+      `Authorization: ${agentAuthHeader(agent).authorization}`,
       'Content-Type: application/json',
       `Content-Length: ${Buffer.byteLength(body)}`,
       'X-Forwarded-Host: evil.example',

@@ -2,7 +2,7 @@ import { JWT_BEARER_GRANT } from '@plainpath/metadata'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { getAssertion } from './add-verification.ts'
-import { ACCEPT_SIGNED, asApi, requestToken } from './agent-client.ts'
+import { ACCEPT_SIGNED, apiAuthHeader, requestToken } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { send } from './send.ts'
 import {
@@ -38,7 +38,7 @@ async function introspectAddress({ agent }: Attempt): Promise<unknown> {
   const introspection = await send(auth.internalUrl, {
     method: 'POST',
     path: '/oauth/introspect',
-    headers: { ...ACCEPT_SIGNED, ...asApi(auth) },
+    headers: { ...ACCEPT_SIGNED, ...apiAuthHeader(auth) },
     body: new URLSearchParams({ token, claims: 'email' }),
   })
   return decodeJwt<{ token_introspection: { email?: string } }>(introspection.text).token_introspection.email

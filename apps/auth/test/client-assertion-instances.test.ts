@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLOCK_TOLERANCE_SECONDS } from '../src/clients/parse-jwt.ts'
 import { sweepUsedJtis } from '../src/clients/used-jti-store.ts'
-import { asAgent, json, type RegisteredAgent, register, requestToken } from './agent-client.ts'
+import { agentAuthHeader, json, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
@@ -98,7 +98,9 @@ describe.for(TOKEN_PLACES)('client assertions at two instances on one database, 
   const replaceKeys = async (agent: KeyAgent | RegisteredAgent, key: Awaited<ReturnType<typeof newKey>>) => {
     const { headers, body } = json({ keys: [key.jwk] })
     const authentication =
-      'key' in agent ? { 'client-assertion': await signAssertion(auth, agent as KeyAgent) } : asAgent(agent)
+      'key' in agent
+        ? { 'client-assertion': await signAssertion(auth, agent as KeyAgent) }
+        : agentAuthHeader(agent)
     return send(auth.url, {
       method: 'PUT',
       path: '/api/agent/jwks',

@@ -3,7 +3,7 @@ import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { FlattenedSign, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   CLIENT_CREDENTIALS_GRANT,
   type RegisteredAgent,
@@ -353,7 +353,7 @@ describe('a request gets 400, and no jti is stored, if it has', () => {
     ],
     ['the type sent twice', async () => sendTwice('client_assertion_type')],
     ['the assertion sent twice', async () => sendTwice('client_assertion')],
-    ['an assertion and Basic credentials', async () => sendWithCredentials(asAgent(secretAgent), {})],
+    ['an assertion and Basic credentials', async () => sendWithCredentials(agentAuthHeader(secretAgent), {})],
     [
       'an assertion and Basic credentials with the same id',
       async () => sendWithCredentials(basicAuth(agent.client_id, 'x'), {}),

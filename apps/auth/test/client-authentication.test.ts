@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   CLIENT_CREDENTIALS_GRANT,
   deleteAgent,
@@ -58,7 +58,7 @@ const expectGranted = async (response: Promise<HttpResponse>) => expect((await r
 
 describe('a client authenticates', () => {
   test.for([
-    ['with HTTP Basic', () => requestTokenWith(asAgent(agent))],
+    ['with HTTP Basic', () => requestTokenWith(agentAuthHeader(agent))],
     ['in the form', () => requestTokenWith({}, toFormFields(agent))],
     [
       'with the scheme in lower case',
@@ -74,11 +74,11 @@ describe('a client authenticates', () => {
     ],
     [
       'with Basic and the same id in the form',
-      () => requestTokenWith(asAgent(agent), { client_id: agent.client_id }),
+      () => requestTokenWith(agentAuthHeader(agent), { client_id: agent.client_id }),
     ],
     [
       'with Basic and an empty secret in the form',
-      () => requestTokenWith(asAgent(agent), { client_secret: '' }),
+      () => requestTokenWith(agentAuthHeader(agent), { client_secret: '' }),
     ],
   ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_title, sendRequest]) => {
     await expectGranted(sendRequest())
@@ -133,17 +133,17 @@ describe('the token endpoint refuses, storing nothing,', () => {
     ],
     [
       'Basic credentials and another id in the form',
-      () => requestTokenWith(asAgent(agent), { client_id: otherAgent.client_id }),
+      () => requestTokenWith(agentAuthHeader(agent), { client_id: otherAgent.client_id }),
       invalidRequest,
     ],
     [
       'a secret in the header and in the form',
-      () => requestTokenWith(asAgent(agent), { client_secret: agent.client_secret }),
+      () => requestTokenWith(agentAuthHeader(agent), { client_secret: agent.client_secret }),
       invalidRequest,
     ],
     [
       'one client in the header and another in the form',
-      () => requestTokenWith(asAgent(agent), toFormFields(otherAgent)),
+      () => requestTokenWith(agentAuthHeader(agent), toFormFields(otherAgent)),
       invalidRequest,
     ],
     [
@@ -190,7 +190,7 @@ describe('the token endpoint refuses, storing nothing,', () => {
       'two credentials in one Authorization header',
       () =>
         requestTokenWith({
-          authorization: `${asAgent(agent).authorization}, ${asAgent(agent).authorization}`,
+          authorization: `${agentAuthHeader(agent).authorization}, ${agentAuthHeader(agent).authorization}`,
         }),
       invalidClient,
     ],
@@ -215,7 +215,7 @@ describe('the token endpoint refuses, storing nothing,', () => {
     '%s',
     async ([_title, sendRequest, refusal]) => {
       await expectRefusal(auth, sendRequest, refusal)
-      await expectGranted(requestTokenWith(asAgent(agent)))
+      await expectGranted(requestTokenWith(agentAuthHeader(agent)))
     },
   )
 
@@ -227,7 +227,9 @@ describe('the token endpoint refuses, storing nothing,', () => {
     })
   async function requestWithTwoHeaders(firstAgent: RegisteredAgent, secondAgent: RegisteredAgent) {
     const body = 'grant_type=client_credentials'
-    const headers = [firstAgent, secondAgent].map((each) => `Authorization: ${asAgent(each).authorization}`)
+    const headers = [firstAgent, secondAgent].map(
+      (each) => `Authorization: ${agentAuthHeader(each).authorization}`,
+    )
     const request = formatRawRequest(
       'POST /oauth/token',
       [...headers, FORM, `Content-Length: ${body.length}`],
@@ -280,8 +282,8 @@ describe('an unknown, a deleted and a disabled client, and one with a wrong secr
     for (const headers of [
       basicAuth(UNKNOWN_ID, WRONG_SECRET),
       basicAuth(agent.client_id, WRONG_SECRET),
-      asAgent(deleted),
-      asAgent(disabled),
+      agentAuthHeader(deleted),
+      agentAuthHeader(disabled),
     ])
       responses.push(removeVariableParts(await send(auth.url, request(headers))))
     const [unknown, ...others] = responses

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, CLIENT_CREDENTIALS_GRANT, type RegisteredAgent, register } from './agent-client.ts'
+import { agentAuthHeader, CLIENT_CREDENTIALS_GRANT, type RegisteredAgent, register } from './agent-client.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => auth[Symbol.asyncDispose]())
 
-const post = (path: string, origin: string, headers: Record<string, string> = asAgent(agent)) =>
+const post = (path: string, origin: string, headers: Record<string, string> = agentAuthHeader(agent)) =>
   send(auth.url, {
     method: 'POST',
     path,

@@ -2,7 +2,7 @@ import { hkdfSync, randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK, SignJWT } from 'jose'
 import { expect } from 'vitest'
 import { loadConfig } from '../src/config.ts'
-import { asAgent, CLIENT_CREDENTIALS_GRANT, type RegisteredAgent } from './agent-client.ts'
+import { agentAuthHeader, CLIENT_CREDENTIALS_GRANT, type RegisteredAgent } from './agent-client.ts'
 import type { Refusal } from './expect-refusal.ts'
 import { type KeyPair, nowSeconds } from './key-agent.ts'
 import { type HttpResponse, send } from './send.ts'
@@ -79,7 +79,7 @@ export const requestTokenWithProof = (
   send(auth.url, {
     method: 'POST',
     path: '/oauth/token',
-    headers: { ...asAgent(agent), ...(proof !== undefined && { dpop: proof }) },
+    headers: { ...agentAuthHeader(agent), ...(proof !== undefined && { dpop: proof }) },
     body: new URLSearchParams(fields),
   })
 

@@ -2,7 +2,7 @@ import { JWT_BEARER_GRANT } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addVerification, getAssertion } from './add-verification.ts'
 import {
-  asAgent,
+  agentAuthHeader,
   CLIENT_CREDENTIALS_GRANT,
   getToken,
   introspect,
@@ -69,15 +69,14 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       return { client, fields: { grant_type: JWT_BEARER_GRANT, assertion: await getAssertion(auth, client) } }
     }
     const describeAgent = async (client: RegisteredAgent) =>
-      JSON.parse((await send(auth.url, { path: '/api/agent', headers: asAgent(client) })).text) as Record<
-        string,
-        unknown
-      >
+      JSON.parse(
+        (await send(auth.url, { path: '/api/agent', headers: agentAuthHeader(client) })).text,
+      ) as Record<string, unknown>
     const allowBearerTokens = (client: RegisteredAgent, instance = auth) =>
       send(instance.url, {
         method: 'DELETE',
         path: '/api/agent/dpop-required-scopes',
-        headers: asAgent(client),
+        headers: agentAuthHeader(client),
       })
 
     test('binds its tokens, and accepts each proof once', async () => {

@@ -2,7 +2,7 @@ import { createHmac, generateKeyPairSync, randomBytes, randomUUID, sign } from '
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAX_PROOF_LENGTH } from '../src/clients/dpop-proof.ts'
 import {
-  asAgent,
+  agentAuthHeader,
   CLIENT_CREDENTIALS_GRANT,
   getToken,
   type RegisteredAgent,
@@ -316,7 +316,7 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
       const body = new URLSearchParams(CLIENT_CREDENTIALS_GRANT).toString()
       const request = async (proofHeaders: string[]) => {
         const lines = [
-          `Authorization: ${asAgent(agent).authorization}`,
+          `Authorization: ${agentAuthHeader(agent).authorization}`,
           'Content-Type: application/x-www-form-urlencoded',
           `Content-Length: ${body.length}`,
           ...proofHeaders.map((each) => `DPoP: ${each}`),
@@ -331,7 +331,7 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
       const [body, host] = [new URLSearchParams(CLIENT_CREDENTIALS_GRANT).toString(), 'evil.example']
       const proof = await createProof({ htu: `https://${host}/oauth/token` })
       const lines = [
-        `Authorization: ${asAgent(agent).authorization}`,
+        `Authorization: ${agentAuthHeader(agent).authorization}`,
         'Content-Type: application/x-www-form-urlencoded',
         `Content-Length: ${body.length}`,
         `DPoP: ${proof}`,

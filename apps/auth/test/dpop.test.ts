@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   CLIENT_CREDENTIALS_GRANT,
   deleteAgent,
   getToken,
@@ -171,7 +171,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       const client = JSON.parse(response.text) as RegisteredAgent
       auth.confidential.add(client.client_secret)
       expect([response.status, client['dpop_bound_access_tokens']]).toEqual([201, true])
-      const described = await send(auth.url, { path: '/api/agent', headers: asAgent(client) })
+      const described = await send(auth.url, { path: '/api/agent', headers: agentAuthHeader(client) })
       expect(JSON.parse(described.text)).toMatchObject({ dpop_bound_access_tokens: true })
       for (const instance of [auth, otherInstance]) {
         await expectRefusal(auth, () => requestTokenWithProof(instance, client, undefined), {
@@ -262,7 +262,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     const response = await send(auth.url, {
       method: 'POST',
       path: '/oauth/token',
-      headers: { origin, ...asAgent(agent), dpop: await createProof({ nonce: undefined }) },
+      headers: { origin, ...agentAuthHeader(agent), dpop: await createProof({ nonce: undefined }) },
       body: new URLSearchParams(CLIENT_CREDENTIALS_GRANT),
     })
     expectProblem(response, USE_NONCE)

@@ -5,7 +5,7 @@ import { loadConfig } from '../src/config.ts'
 import { createEvents } from '../src/events.ts'
 import { openStores } from '../src/stores.ts'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   deleteAgent,
   getToken,
@@ -56,7 +56,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     return await expireAgents({ ...stores, events: createEvents() }, now(), 1_000)
   }
   const getAgent = (agent: RegisteredAgent, instance = auth) =>
-    send(instance.url, { path: '/api/agent', headers: asAgent(agent) })
+    send(instance.url, { path: '/api/agent', headers: agentAuthHeader(agent) })
   const readDaysUntil = ({ text }: HttpResponse, member: string) =>
     (new Date(String((JSON.parse(text) as Record<string, unknown>)[member])).getTime() -
       clock.now.getTime()) /

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, type RegisteredAgent, register, requestToken } from './agent-client.ts'
+import { agentAuthHeader, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import {
   CANARY,
   countStored,
@@ -21,7 +21,7 @@ afterAll(() => auth[Symbol.asyncDispose]())
 
 const BODY = 'grant_type=client_credentials'
 const FORM = 'Content-Type: application/x-www-form-urlencoded'
-const formatCredentialHeaders = () => [`Authorization: ${asAgent(agent).authorization}`, FORM]
+const formatCredentialHeaders = () => [`Authorization: ${agentAuthHeader(agent).authorization}`, FORM]
 const formatContentLength = (body: string) => `Content-Length: ${body.length}`
 /** Formats a token request that is valid except for the change. */
 const formatTokenRequest = (

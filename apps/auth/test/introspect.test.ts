@@ -3,8 +3,8 @@ import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   ACCEPT_SIGNED,
-  asAgent,
-  asApi,
+  agentAuthHeader,
+  apiAuthHeader,
   basicAuth,
   deleteAgent,
   getToken,
@@ -53,7 +53,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       path: '/oauth/introspect',
       body: new URLSearchParams({ token }),
       ...request,
-      headers: { ...ACCEPT_SIGNED, ...asApi(auth), ...request.headers },
+      headers: { ...ACCEPT_SIGNED, ...apiAuthHeader(auth), ...request.headers },
     })
 
   test('returns a signed description of an active token', async () => {
@@ -204,7 +204,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       basicAuth('rs_api', auth.stores.secrets.rs_other),
       basicAuth('rs_unknown', auth.stores.secrets.rs_api),
       basicAuth('rs_api', ''),
-      asAgent(agent),
+      agentAuthHeader(agent),
     ]
     for (const headers of callers) await expectRefusal(auth, () => post({ headers }), invalidClient)
     await expectRefusal(
@@ -264,7 +264,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
   })
 
   test('refuses two Authorization headers', async () => {
-    const { authorization } = asApi(auth)
+    const { authorization } = apiAuthHeader(auth)
     const body = 'token=x'
     const headers = [
       `Authorization: ${authorization}`,
@@ -283,7 +283,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
   test('rejects GET with 405, and does not log the token in its URL', async () => {
     const request = {
       path: `/oauth/introspect?token=${CANARY}`,
-      headers: { ...ACCEPT_SIGNED, ...asApi(auth) },
+      headers: { ...ACCEPT_SIGNED, ...apiAuthHeader(auth) },
     }
     const expected = { status: 405, code: 'method-not-allowed', headers: { allow: /^POST$/ } }
     await expectRefusal(auth, () => send(auth.internalUrl, request), expected)
@@ -294,7 +294,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     const request = {
       method: 'POST',
       path: '/oauth/introspect',
-      headers: { ...ACCEPT_SIGNED, ...asApi(auth) },
+      headers: { ...ACCEPT_SIGNED, ...apiAuthHeader(auth) },
       body: new URLSearchParams({ token }),
     }
     await expectRefusal(auth, () => send(auth.url, request), { status: 404, code: 'not-found' })

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addVerification, getAssertion, requestAssertion } from './add-verification.ts'
 import {
   ACCEPT_SIGNED,
-  asAgent,
-  asApi,
+  agentAuthHeader,
+  apiAuthHeader,
   deleteAgent,
   getToken,
   introspect,
@@ -142,7 +142,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
       send(auth.internalUrl, {
         method: 'POST',
         path: '/oauth/introspect',
-        headers: { ...ACCEPT_SIGNED, ...asApi(auth) },
+        headers: { ...ACCEPT_SIGNED, ...apiAuthHeader(auth) },
         body: new URLSearchParams({ token, ...fields }),
       })
     const readDescription = async (fields: Record<string, string>) =>
@@ -271,7 +271,9 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
 
   test('GET /api/agent shows a client its live verification, and shows no verification to an unverified client', async () => {
     const describeAgent = async (client: RegisteredAgent) =>
-      JSON.parse((await send(auth.url, { path: '/api/agent', headers: asAgent(client) })).text) as object
+      JSON.parse(
+        (await send(auth.url, { path: '/api/agent', headers: agentAuthHeader(client) })).text,
+      ) as object
     expect(await describeAgent(agent)).toMatchObject({
       identity_type: 'verified_email',
       registration_id: registrationId,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   CLIENT_CREDENTIALS_GRANT,
   getToken,
@@ -212,7 +212,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
       ['revoke', () => revoke(auth, agent, CANARY), rateLimitRefusal('token-address')],
       [
         'agent',
-        () => send(auth.url, { path: '/api/agent', headers: asAgent(agent) }),
+        () => send(auth.url, { path: '/api/agent', headers: agentAuthHeader(agent) }),
         { ...rateLimitRefusal('token-address'), form: 'agent', says: /"token-address"/ },
       ],
       ['jwks', () => send(auth.url, { path: '/oauth/jwks.json' }), rateLimitRefusal('reads-address')],

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '@plainpath/domain'
 import { expect, test, vi } from 'vitest'
-import { asAgent, type RegisteredAgent, register } from './agent-client.ts'
+import { agentAuthHeader, type RegisteredAgent, register } from './agent-client.ts'
 import { runAuth } from './run-auth.ts'
 import { type HttpResponse, send } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
@@ -81,7 +81,7 @@ async function recordThreeAttempts(mailState: 'sent' | 'failed') {
     await recordResponse(
       completeVerification(auth, agent, { otp: OTP, claim_attempt_id: attempt?.claim_attempt_id }),
     )
-    await recordResponse(send(auth.url, { path: '/api/agent', headers: asAgent(agent) }))
+    await recordResponse(send(auth.url, { path: '/api/agent', headers: agentAuthHeader(agent) }))
   }
 
   const first = await beginSettledVerification(system, agent, mailState)

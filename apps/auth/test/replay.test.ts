@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { backUp } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { asAgent, type RegisteredAgent, register, requestToken } from './agent-client.ts'
+import { agentAuthHeader, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import { newKey } from './key-agent.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
@@ -34,7 +34,7 @@ const run = (...args: string[]) => runAuth(args, env)
 const replay = async (...options: string[]) =>
   JSON.parse((await run('replay', '--log', LOG_FILE, '--json', ...options)).printed)
 const requestSecrets = (agent: RegisteredAgent, method: string, id = '') =>
-  send(system.auth.url, { method, path: `/api/agent/secrets${id}`, headers: asAgent(agent) })
+  send(system.auth.url, { method, path: `/api/agent/secrets${id}`, headers: agentAuthHeader(agent) })
 const countLiveVerifications = async () => {
   const { rows } = await system.stores.db.query<{ alive: number }>(
     'select count(*)::int as alive from claims where ended_at is null',
@@ -48,7 +48,10 @@ async function removeFirstSecret(
   addedSecret: { secret_id: string; client_secret: string },
 ): Promise<RegisteredAgent> {
   const agentWithNewSecret = { ...agent, client_secret: addedSecret.client_secret }
-  const described = await send(system.auth.url, { path: '/api/agent', headers: asAgent(agentWithNewSecret) })
+  const described = await send(system.auth.url, {
+    path: '/api/agent',
+    headers: agentAuthHeader(agentWithNewSecret),
+  })
   const { secrets } = JSON.parse(described.text) as { secrets: { secret_id: string }[] }
   const firstSecretId = secrets.find(({ secret_id: id }) => id !== addedSecret.secret_id)?.secret_id
   expect((await requestSecrets(agentWithNewSecret, 'DELETE', `/${firstSecretId}`)).status).toBe(204)
@@ -61,7 +64,7 @@ const replaceSecretWithKey = async (agent: RegisteredAgent) =>
   send(system.auth.url, {
     method: 'PUT',
     path: '/api/agent/jwks',
-    headers: { ...asAgent(agent), 'content-type': 'application/json' },
+    headers: { ...agentAuthHeader(agent), 'content-type': 'application/json' },
     body: JSON.stringify({ keys: [(await newKey()).jwk] }),
   })
 
@@ -86,7 +89,8 @@ test('replays revocations from the log after a restore, and disables clients who
   const restore = await backUp(stores.database.adminUrl)
 
   expect(
-    (await send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(deleted) })).status,
+    (await send(auth.url, { method: 'DELETE', path: '/api/agent', headers: agentAuthHeader(deleted) }))
+      .status,
   ).toBe(204)
   expect((await revokeVerification(auth, verification.agent)).status).toBe(204)
   await removeFirstSecret(reduced, secretAddedBefore)

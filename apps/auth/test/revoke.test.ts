@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   getToken,
   isActive,
@@ -40,7 +40,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
       method: 'POST',
       path: '/oauth/revoke',
       ...request,
-      headers: { ...asAgent(agent), ...request.headers },
+      headers: { ...agentAuthHeader(agent), ...request.headers },
     })
 
   test('revokes a token that is inactive only until its client’s credential version is restored', async () => {

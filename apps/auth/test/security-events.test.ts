@@ -5,7 +5,7 @@ import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { loadConfig } from '../src/config.ts'
 import { createEvents, logSecurityEvents, SECURITY_EVENT_NAMES } from '../src/events.ts'
 import { openStores } from '../src/stores.ts'
-import { asAgent, deleteAgent, getToken, json, register } from './agent-client.ts'
+import { agentAuthHeader, deleteAgent, getToken, json, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { createAssertionHeader, newKey, registerKeys, requestTokenByKey } from './key-agent.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
@@ -104,7 +104,7 @@ test('logs that keys were replaced and that a client was deleted', async () => {
 test('logs that a secret was added and removed, and how many clients expired', async () => {
   const agent = await register(system.auth)
   const addSecret = () =>
-    send(system.auth.url, { method: 'POST', path: '/api/agent/secrets', headers: asAgent(agent) })
+    send(system.auth.url, { method: 'POST', path: '/api/agent/secrets', headers: agentAuthHeader(agent) })
   const addEvents = await collectEvents(async () => {
     const { text } = await addSecret()
     system.auth.confidential.add((JSON.parse(text) as { client_secret: string }).client_secret)
@@ -118,7 +118,7 @@ test('logs that a secret was added and removed, and how many clients expired', a
     send(system.auth.url, {
       method: 'DELETE',
       path: `/api/agent/secrets/${String(id)}`,
-      headers: asAgent(agent),
+      headers: agentAuthHeader(agent),
     })
   expect(await collectEvents(removeSecret)).toEqual([
     { event: 'secret-ended', client_id: agent.client_id, secret_id: id },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   deleteAgent,
   getToken,
@@ -71,7 +71,7 @@ const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, Ref
   ['a deletion', () => deleteAgent(auth, agent), 'agent'],
   [
     'GET /api/agent of a client that is not cached',
-    () => send(auth.url, { path: '/api/agent', headers: asAgent(createUnknownAgent()) }),
+    () => send(auth.url, { path: '/api/agent', headers: agentAuthHeader(createUnknownAgent()) }),
     'agent',
   ],
 ]

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { addVerification, getAssertion } from './add-verification.ts'
 import {
-  asAgent,
+  agentAuthHeader,
   CLIENT_CREDENTIALS_GRANT,
   getToken,
   type RegisteredAgent,
@@ -249,7 +249,7 @@ describe('/.well-known/oauth-authorization-server', () => {
       })
     const { client_id, client_secret } = agent
     const credentialsByMethod: Record<string, [Record<string, string>, Record<string, string>]> = {
-      client_secret_basic: [asAgent(agent), {}],
+      client_secret_basic: [agentAuthHeader(agent), {}],
       client_secret_post: [{}, { client_id, client_secret }],
     }
     // Apps use `none`, and other grants. These are tested in `app-connections.test.ts`.
@@ -374,7 +374,7 @@ test('sends no CORS headers to scripts of other sites that POST', async () => {
       const { headers } = await send(auth.url, {
         method: 'POST',
         path,
-        headers: { origin, ...asAgent(agent) },
+        headers: { origin, ...agentAuthHeader(agent) },
         body,
       })
       expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  asAgent,
+  agentAuthHeader,
   basicAuth,
   CLIENT_CREDENTIALS_GRANT,
   getToken,
@@ -70,7 +70,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       method: 'POST',
       path: '/oauth/token',
       ...request,
-      headers: { ...asAgent(agent), ...request.headers },
+      headers: { ...agentAuthHeader(agent), ...request.headers },
     })
   async function expectGranted(request: Partial<HttpRequest> = withFields()) {
     const storedBefore = await countStored(auth)
@@ -305,7 +305,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
           send(auth.url, {
             method,
             path: '/oauth/token?grant_type=client_credentials',
-            headers: asAgent(agent),
+            headers: agentAuthHeader(agent),
           }),
         {
           status: 405,

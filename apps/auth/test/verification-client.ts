@@ -1,6 +1,6 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { expect } from 'vitest'
-import { asAgent, json, type RegisteredAgent, register } from './agent-client.ts'
+import { agentAuthHeader, json, type RegisteredAgent, register } from './agent-client.ts'
 import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
@@ -47,7 +47,7 @@ export const completeVerification = (
   body: unknown,
 ): Promise<HttpResponse> => postAsAgent(auth, agent, '/api/agent/claim/complete', body)
 export const revokeVerification = (auth: RunningAuth, agent: RegisteredAgent): Promise<HttpResponse> =>
-  send(auth.url, { method: 'DELETE', path: '/api/agent/claim', headers: asAgent(agent) })
+  send(auth.url, { method: 'DELETE', path: '/api/agent/claim', headers: agentAuthHeader(agent) })
 
 function postAsAgent(
   auth: RunningAuth,
@@ -56,7 +56,12 @@ function postAsAgent(
   body: unknown,
 ): Promise<HttpResponse> {
   const { headers, body: text } = json(body)
-  return send(auth.url, { method: 'POST', path, headers: { ...headers, ...asAgent(agent) }, body: text })
+  return send(auth.url, {
+    method: 'POST',
+    path,
+    headers: { ...headers, ...agentAuthHeader(agent) },
+    body: text,
+  })
 }
 
 /** A verification attempt whose mail has arrived. */

@@ -2,7 +2,7 @@ import { formatLongDate } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addUrlAgent } from './add-url-agent.ts'
 import {
-  asAgent,
+  agentAuthHeader,
   getToken,
   introspect,
   json,
@@ -115,7 +115,7 @@ describe('the verified domain of an agent', () => {
   test('is absent for a registered agent, whatever its name', async () => {
     expect(forger).toMatchObject({ client_name: FORGED_NAME, email_verified: false })
     expect(forger).not.toHaveProperty('verified_domain')
-    const described = await describeAgent(system.auth, asAgent(forger))
+    const described = await describeAgent(system.auth, agentAuthHeader(forger))
     expect(described).toMatchObject({
       email_verified: false,
       limits: [{ policy: 'token-client', quota: 1_200_000, window_seconds: 60 }],
@@ -238,7 +238,7 @@ It first contacted us on ${today}.
         method: 'POST',
         path: '/api/agent/claim/complete',
         body: request.body,
-        headers: { ...request.headers, ...asAgent(attempt.agent) },
+        headers: { ...request.headers, ...agentAuthHeader(attempt.agent) },
       }),
     )
     expect(events).toEqual([

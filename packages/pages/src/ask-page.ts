@@ -74,13 +74,13 @@ ${handOff && renderHandOffSection(handOff)}
 ${handOff && !isQuestionShort && html`<h2>What you asked</h2>\n${questionQuote}`}
 ${outOfScope && renderOutOfScopeSection(outOfScope)}
 ${limits !== undefined && html`<p class="notice">${limits}</p>`}
-${handOff && passages.length > 0 && html`<h2>What our guides say meanwhile</h2>`}
+${handOff && passages.length > 0 && html`<h2>What our guides say in the meantime</h2>`}
 ${answer.outcome === 'information' && html`<p class="facts">A program chose these parts of our guides.</p>`}
 ${renderPassageSections(page)}
 ${!handOff && renderCheckSection(page)}
 ${handOff && renderStaffSection(handOff)}
 <h2 id="again">Ask another question</h2>
-${renderAskForm({ question, label: 'Your question, which you can change' })}
+${renderAskForm({ question, label: 'Your question (you can change it)' })}
 <p class="facts">${answer.disclaimer.replace(/^This guide\b/, 'This answer')}</p>`
   return { title, body }
 }
@@ -190,7 +190,7 @@ ${renderPassageBody(passage, text, passageNumber)}
 ${passageNumber === 1 && passages.length > 1 && check.length > 0 && html`<p><a href="#check">Check these before you rely on it</a></p>\n`}`,
   )}${
     nearPassages.length > 0 &&
-    html`<h2>Near your question</h2>
+    html`<h2>Related to your question</h2>
 <p>These parts of our guides may not cover all that you asked.</p>
 ${nearPassages.map(
   ({ passage, text, passageNumber }) => html`<details class="guide passage">
@@ -209,7 +209,7 @@ function renderPassageBody(
 ): Html {
   const reportUrl = `/contact?passage=${encodeURIComponent(id)}`
   return html`<p class="facts"><a href="${url}">From the guide “${keepTogether(guideTitle)}”</a></p>
-${!answers && passageNumber === 1 && html`<p class="notice">This is near your question. It may not cover all that you asked.</p>`}
+${!answers && passageNumber === 1 && html`<p class="notice">This is related to your question. It may not cover all that you asked.</p>`}
 <div class="text">
 ${text}
 </div>
@@ -219,7 +219,7 @@ ${
 <ol class="sources">
 ${sources.map(
   (source, index) =>
-    html`<li id="source-${passageNumber}-${index + 1}"><a href="${source.url}">${source.title}</a>. ${source.agency}. Checked ${renderCalendarDay(source.checked)}${source.stale && ', too long ago: look at it first'}.</li>\n`,
+    html`<li id="source-${passageNumber}-${index + 1}"><a href="${source.url}">${source.title}</a>. ${source.agency}. Checked ${renderCalendarDay(source.checked)}${source.stale && '. It may have changed since then, so read it first'}.</li>\n`,
 )}</ol>`
 }
 <p class="facts"><a href="${reportUrl}">Report a mistake in “${heading}”</a></p>`
@@ -230,8 +230,8 @@ ${sources.map(
  * that says so, but only below an answer with information.
  */
 function renderCheckSection({ question, facts, answer: { check, outcome } }: AnsweredPage): Html {
-  // A fact that is true normally leads to a hand-off, whose page has no checks. So the facts here are treated as denied.
-  const deniedTriggers = Object.keys(facts)
+  // A fact that is true leads to a hand-off, whose page has no checks, unless staff have disabled its trigger.
+  const deniedTriggers = Object.keys(facts).filter((trigger) => facts[trigger] === false)
   if (check.length === 0)
     return deniedTriggers.length === 0 || outcome !== 'information'
       ? html``
