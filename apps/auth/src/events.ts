@@ -21,7 +21,8 @@ export const SECURITY_EVENTS = {
   'claim-declined': z.object({ claim_attempt_id: id }),
   'attempt-locked': z.object({ claim_attempt_id: id }),
   'locked-attempt-tried': z.object({ client_id: id }),
-  'keys-changed': z.object({ client_id: AgentId }),
+  /** `key_thumbprints`: the thumbprints (RFC 7638) of all keys that the client has from now on. */
+  'keys-changed': z.object({ client_id: AgentId, key_thumbprints: z.array(text).readonly() }),
   /** The tokens of a URL client were revoked because of its document (`UrlClientStore.refresh`, `expireDocument`). */
   'document-changed': z.object({ client_id: AgentId }),
   'domain-blocked': z.object({ domain: text }),

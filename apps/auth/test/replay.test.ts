@@ -143,6 +143,45 @@ test('replays revocations from the log after a restore, and disables clients who
   expect(await countLiveVerifications()).toBe(0)
 })
 
+test('disables no client that replaced its credentials before the backup, if the log has the thumbprints', async () => {
+  const { auth, stores } = system
+  const linesBefore = auth.logged.length
+  const replacedBefore = await register(auth)
+  await addSecret(replacedBefore)
+  expect((await replaceSecretWithKey(replacedBefore)).status).toBe(200)
+  const replacedAfter = await register(auth)
+  const restore = await backUp(stores.database.adminUrl)
+  expect((await replaceSecretWithKey(replacedAfter)).status).toBe(200)
+  const lines = auth.logged.slice(linesBefore)
+  await restore()
+
+  const readStatuses = async () => {
+    const { rows } = await stores.db.query<{ id: string; status: string }>(
+      'select id, status from agents where id = any($1)',
+      [[replacedBefore.client_id, replacedAfter.client_id]],
+    )
+    return new Map(rows.map(({ id, status }) => [id, status]))
+  }
+  await writeFile(LOG_FILE, lines.join('\n'))
+  expect(await replay()).toMatchObject({ told: { changed: 2 }, ended: { changed: 1 } })
+  expect(await readStatuses()).toEqual(
+    new Map([
+      [replacedBefore.client_id, 'active'],
+      [replacedAfter.client_id, 'disabled'],
+    ]),
+  )
+
+  // Earlier releases logged no thumbprints.
+  const linesWithoutThumbprints = lines.map((line) => {
+    const { key_thumbprints: _thumbprints, ...members } = JSON.parse(line) as Record<string, unknown>
+    return JSON.stringify(members)
+  })
+  expect(linesWithoutThumbprints).not.toEqual(lines)
+  await writeFile(LOG_FILE, linesWithoutThumbprints.join('\n'))
+  expect(await replay()).toMatchObject({ ended: { changed: 2 } })
+  expect((await readStatuses()).get(replacedBefore.client_id)).toBe('disabled')
+})
+
 test('reports a missing log', async () => {
   expect(await run('replay', '--log', `${LOG_FILE}-missing`)).toMatchObject({
     code: 1,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { calculateJwkThumbprint } from 'jose'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { countUnusedAgents } from '../src/agents/agent-counts.ts'
 import { expireAgents } from '../src/agents/agent-expiry.ts'
@@ -94,7 +95,11 @@ test('logs that keys were replaced and that a client was deleted', async () => {
   expect(await collectEvents(() => replaceKeys([]))).toEqual([])
   const { jwk } = await newKey()
   expect(await collectEvents(() => replaceKeys([jwk]))).toEqual([
-    { event: 'keys-changed', client_id: agent.client_id },
+    {
+      event: 'keys-changed',
+      client_id: agent.client_id,
+      key_thumbprints: [await calculateJwkThumbprint(jwk)],
+    },
   ])
   const deleted = await confirmAgent(system)
   const endEvent = { event: 'client-ended', client_id: deleted.agent.client_id, how: 'deleted' }

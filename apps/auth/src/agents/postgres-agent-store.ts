@@ -2,6 +2,7 @@ import { Agent, type AgentId, err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool, rewriteColumn } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
+import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 import { markKeyProofsUsed } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
 import { decryptAgentName, toNameEncryptionContext } from '../verifications/agent-name.ts'
@@ -160,7 +161,10 @@ export function createAgentStore(
           return ok({ agent: toAgent(rows[0] ?? {}), unproven })
         },
       )
-      if (result.ok) events.emit('keys-changed', { client_id: id })
+      if (result.ok) {
+        const thumbprints = await Promise.all(result.value.agent.keys.map(computeKeyThumbprint))
+        events.emit('keys-changed', { client_id: id, key_thumbprints: thumbprints })
+      }
       return result
     },
 

@@ -14,7 +14,7 @@ export const replayCommand = defineCommand({
   parameters: {
     log: option(
       '--log <path>',
-      'the log of the server and its commands since the backup, without earlier lines; - reads standard input',
+      'the log of the server and its commands since the backup; - reads standard input',
       { required: true },
     ),
     dryRun: DRY_RUN,
@@ -28,7 +28,7 @@ export const replayCommand = defineCommand({
       clients: loggedRevocations.clients.size,
       claims: loggedRevocations.claims.size,
       secrets: loggedRevocations.secrets.size,
-      changed: new Set([...loggedRevocations.newKeys, ...loggedRevocations.addedSecrets.values()]).size,
+      changed: new Set([...loggedRevocations.newKeys.keys(), ...loggedRevocations.addedSecrets.values()]).size,
       documents: loggedRevocations.documents.size,
       domains: loggedRevocations.domains.size,
     }

@@ -10,6 +10,7 @@ import { deactivateAgent } from '../agents/deactivate-agent.ts'
 import { expireDocument } from '../agents/refresh-document.ts'
 import { removeSecret } from '../agents/rotate-secret.ts'
 import type { Actor } from '../audit/audit-chain.ts'
+import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 import { SECURITY_EVENTS } from '../events.ts'
 import type { Stores } from '../stores.ts'
 
@@ -25,7 +26,11 @@ const RevocationEvent = z.discriminatedUnion('event', [
     event: z.literal('claim-ended'),
     ...SECURITY_EVENTS['claim-ended'].pick({ registration_id: true }).shape,
   }),
-  SecurityEventLine.extend({ event: z.literal('keys-changed'), ...SECURITY_EVENTS['keys-changed'].shape }),
+  SecurityEventLine.extend({
+    event: z.literal('keys-changed'),
+    // Earlier releases logged no thumbprints.
+    ...SECURITY_EVENTS['keys-changed'].partial({ key_thumbprints: true }).shape,
+  }),
   SecurityEventLine.extend({ event: z.literal('secret-added'), ...SECURITY_EVENTS['secret-added'].shape }),
   SecurityEventLine.extend({
     event: z.literal('document-changed'),
@@ -41,6 +46,12 @@ const RevocationEvent = z.discriminatedUnion('event', [
   }),
 ])
 
+interface KeyReplacement {
+  readonly changedAt: string
+  /** The thumbprints (RFC 7638) of the new keys; absent if an earlier release logged it. */
+  readonly thumbprints?: readonly string[] | undefined
+}
+
 /** The revocations in a log. */
 export interface LoggedRevocations {
   /** Clients that were deleted, or disabled and not enabled again. */
@@ -48,8 +59,8 @@ export interface LoggedRevocations {
   readonly claims: ReadonlySet<RegistrationId>
   /** The agent of each removed secret, by the id of the secret. */
   readonly secrets: ReadonlyMap<string, AgentId>
-  /** Agents that replaced their credentials with new keys. */
-  readonly newKeys: ReadonlySet<AgentId>
+  /** The latest replacement of keys, or of secrets by keys, of each agent. */
+  readonly newKeys: ReadonlyMap<AgentId, KeyReplacement>
   /** The agent of each added secret, by the id of the secret. An added secret limits the lifetime of the older one. */
   readonly addedSecrets: ReadonlyMap<string, AgentId>
   /** URL clients whose tokens were revoked because their document changed. */
@@ -66,7 +77,7 @@ export async function readLoggedRevocations(lines: AsyncIterable<object>): Promi
   const clientStatuses = new Map<AgentId, { changedAt: string; status: 'active' | 'disabled' | 'deleted' }>()
   const claims = new Set<RegistrationId>()
   const secrets = new Map<string, AgentId>()
-  const newKeys = new Set<AgentId>()
+  const newKeys = new Map<AgentId, KeyReplacement>()
   const addedSecrets = new Map<string, AgentId>()
   const documents = new Set<AgentId>()
   const blocks = new Map<string, { changedAt: string; isBlocked: boolean }>()
@@ -74,7 +85,10 @@ export async function readLoggedRevocations(lines: AsyncIterable<object>): Promi
     const { data: loggedEvent } = RevocationEvent.safeParse(line)
     if (loggedEvent?.event === 'claim-ended') claims.add(loggedEvent.registration_id)
     if (loggedEvent?.event === 'secret-ended') secrets.set(loggedEvent.secret_id, loggedEvent.client_id)
-    if (loggedEvent?.event === 'keys-changed') newKeys.add(loggedEvent.client_id)
+    if (loggedEvent?.event === 'keys-changed') {
+      const { client_id: id, key_thumbprints: thumbprints, time: changedAt } = loggedEvent
+      if ((newKeys.get(id)?.changedAt ?? '') <= changedAt) newKeys.set(id, { changedAt, thumbprints })
+    }
     if (loggedEvent?.event === 'secret-added') addedSecrets.set(loggedEvent.secret_id, loggedEvent.client_id)
     if (loggedEvent?.event === 'document-changed') documents.add(loggedEvent.client_id)
     if (loggedEvent?.event === 'domain-blocked' || loggedEvent?.event === 'domain-unblocked') {
@@ -116,7 +130,8 @@ export interface ReplayedRevocations {
 
 /**
  * Replays the revocations, one after the other. A client that replaced its credentials after the backup is disabled:
- * the database accepts only its old credentials, which may have leaked.
+ * the database accepts only its old credentials, which may have leaked. A client whose latest logged keys are in the
+ * database is not: it replaced them before the backup.
  */
 export async function replayRevocations(
   logged: LoggedRevocations,
@@ -154,14 +169,27 @@ export async function replayRevocations(
     // The backup is older than the replacement secret, so the removed secret is the only one in the database.
     if (outcome === 'last') clients += await deactivate(id, 'disabled')
   }
-  for (const id of logged.newKeys)
-    if (!deactivatedClients.has(id)) changedClients += await deactivate(id, 'disabled')
+  const upToDateClients = new Set<AgentId>()
+  for (const [id, { thumbprints }] of logged.newKeys) {
+    if (deactivatedClients.has(id)) continue
+    if (thumbprints && (await hasKeys(stores, id, thumbprints))) upToDateClients.add(id)
+    else changedClients += await deactivate(id, 'disabled')
+  }
   for (const [secretId, id] of logged.addedSecrets) {
+    // A client that has keys cannot add a secret, so the secret was added, and replaced by the keys, before the backup.
+    if (deactivatedClients.has(id) || upToDateClients.has(id)) continue
     // If an added secret was removed again, the older one does not expire, and the client can keep using it.
-    if (deactivatedClients.has(id) || logged.secrets.has(secretId)) continue
+    if (logged.secrets.has(secretId)) continue
     const storedSecrets = await findSecrets(stores.db, id)
     if (!storedSecrets.some((secret) => secret.id === secretId))
       changedClients += await deactivate(id, 'disabled')
   }
   return { clients, claims, secrets, changed: changedClients, documents, domains }
+}
+
+/** Returns whether the stored keys of a client are those with these thumbprints. */
+async function hasKeys({ agents }: Stores, id: AgentId, thumbprints: readonly string[]): Promise<boolean> {
+  const keys = (await agents.find(id))?.agent.keys ?? []
+  const storedThumbprints = await Promise.all(keys.map(computeKeyThumbprint))
+  return keys.length > 0 && storedThumbprints.toSorted().join() === thumbprints.toSorted().join()
 }
