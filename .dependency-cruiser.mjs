@@ -41,8 +41,8 @@ const FOLDER_IMPORTS = {
   keys: 'audit|tokens',
   // What commands use is compared with what instances report, and instances are asked for the canary, a token that nobody has.
   instances: 'keys|tokens',
-  // Revocations of agents and their secrets, and blocks of domains, are repeated and audited.
-  replay: 'agents|audit|keys|tokens',
+  // Revocations of agents and their secrets, and blocks of domains, are repeated and audited. Keys are compared by thumbprint.
+  replay: 'agents|audit|clients|keys|tokens',
   // Tokens are issued and introspected here, and oidc-provider gets our apps, connections and tokens.
   oauth: 'agents|app-clients|assertions|clients|connections|keys|resource-servers|tokens',
   // A person who proves their address completes the verification of a connection, and goes back to the app.

@@ -28,7 +28,8 @@ export const replayCommand = defineCommand({
       clients: loggedRevocations.clients.size,
       claims: loggedRevocations.claims.size,
       secrets: loggedRevocations.secrets.size,
-      changed: new Set([...loggedRevocations.newKeys.keys(), ...loggedRevocations.addedSecrets.values()]).size,
+      changed: new Set([...loggedRevocations.newKeys.keys(), ...loggedRevocations.addedSecrets.values()])
+        .size,
       documents: loggedRevocations.documents.size,
       domains: loggedRevocations.domains.size,
     }
