@@ -28,6 +28,9 @@ interface Example {
   readonly sections: readonly string[]
 }
 
+/** Returns the id of a section in the model, which is `GUIDE#intro` for an introduction. A label names only the guide. */
+const toModelId = (section: string) => (section.includes('#') ? section : `${section}#intro`)
+
 const { questionFiles, out, excludedAuthorCodes, today } = parseTrainingArguments()
 const triggers = loadTriggers()
 const toExample = (question: string, sections: readonly string[]): Example => ({
@@ -38,7 +41,7 @@ const examples = [
   ...questionFiles
     .flatMap((file) => readTrainingQuestions(file, excludedAuthorCodes))
     .filter(({ expected, sections }) => expected.startsWith('answer:') && sections.length > 0)
-    .map(({ question, sections }) => toExample(question, sections)),
+    .map(({ question, sections }) => toExample(question, sections.map(toModelId))),
   ...loadSectionAsks().flatMap(({ guide, sections }) =>
     Object.entries(sections).flatMap(([key, { asks }]) =>
       asks.map((ask) => toExample(ask, [`${guide}#${key}`])),
