@@ -5,8 +5,8 @@ import { type KeyAgent, newKey } from './key-agent.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /**
- * Marks the documents of all URL clients as fetched now and valid for a day. If the schema is older than these documents,
- * drops the constraint that admits only registered agents instead.
+ * Marks the documents of all URL clients as fetched now and valid for a day. An older schema has no columns for documents:
+ * there, drops the constraint that admits only registered agents.
  */
 const MARK_DOCUMENTS_FETCHED = `do $$ begin
   if exists (select from information_schema.columns where table_name = 'agents' and column_name = 'document_expires_at') then
@@ -30,6 +30,7 @@ export async function addUrlAgent(
     credentialVersion: 1,
     keys,
   }
+  // Runs before the insert for the sake of an older schema, and after it to mark the document of the new client.
   await stores.asOwner(MARK_DOCUMENTS_FETCHED)
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   await using openedStores = await openStores(loadConfig(await stores.settingsFor(origin)), {

@@ -56,7 +56,7 @@ export async function addVerification(
 }
 
 const rejectLookup = () => Promise.reject(new Error('nothing is looked up here'))
-/** A token authority that a redemption must not ask: each of its methods fails. */
+/** A token authority that a redemption must not call: each of its methods fails. */
 const UNUSED_AUTHORITY = {
   findCredentialVersion: rejectLookup,
   isVerificationLive: rejectLookup,

@@ -227,7 +227,7 @@ describe('PUT /api/agent/jwks', () => {
     expect((await requestTokenByKey(auth, { ...agent, key })).status).toBe(200)
   })
 
-  test('does not accept an assertion again, even if it refused the keys of the first request', async () => {
+  test('does not accept an assertion a second time, even if the first request was refused for its keys', async () => {
     const agent = await registerKeys(auth)
     const headers = await createAssertionHeader(auth, agent)
     const refused = await put(headers, { keys: [] })

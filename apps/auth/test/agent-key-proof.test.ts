@@ -284,7 +284,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
     ['a list with a number', [5]],
     ['four proofs', ['x', 'x', 'x', 'x']],
     ['a string of 4,097 characters', 'x'.repeat(4097)],
-  ] satisfies [string, unknown][])('refuses %s as invalid metadata', async ([_title, proof]) => {
+  ] satisfies [string, unknown][])('%s, as invalid metadata', async ([_title, proof]) => {
     const invalidMetadata: Refusal = {
       status: 400,
       code: 'invalid-client-metadata',

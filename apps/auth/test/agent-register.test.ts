@@ -133,6 +133,7 @@ describe('POST /api/agent/register', () => {
   })
 
   test('accepts a body of exactly 16 KiB', async () => {
+    // `{"a":""}` around the text has 8 bytes.
     const { response } = await registerAgent(withBody(`{"a":"${'x'.repeat(16_384 - 8)}"}`))
     expect(response.status).toBe(201)
   })

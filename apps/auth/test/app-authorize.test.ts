@@ -264,7 +264,7 @@ describe('a sign-in', () => {
 
   test('cannot be completed with the cookies of another sign-in of the same browser', async () => {
     const browser = newBrowser()
-    // As with a browser tab for each sign-in.
+    // A person may open each sign-in in a tab of its own.
     const [firstSignIn, secondSignIn] = [
       await beginSignIn(addApp(system), browser),
       await beginSignIn(addApp(system), browser),

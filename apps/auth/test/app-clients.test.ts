@@ -245,6 +245,7 @@ describe('an app with a document', () => {
   })
 
   test("is not fetched once the caller's address is over its limit, but is still found if it is stored", async () => {
+    // With a tenth of the usual limit, an address has three fetches.
     await using limited = await startFinder({ factor: 0.1 })
     const apps = Array.from({ length: 4 }, () => publish())
     for (const { id } of apps.slice(0, 3)) expect(await limited.find(id)).toMatchObject({ status: 200 })

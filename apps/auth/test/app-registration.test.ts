@@ -87,7 +87,7 @@ describe('POST /oauth/register', () => {
     })
   })
 
-  test('registers an app that asks for a secret with the method none, and says so', async () => {
+  test('registers an app with the method none if it asks for a secret, and says so', async () => {
     const response = await registerApp({
       redirect_uris: URIS,
       token_endpoint_auth_method: 'client_secret_post',

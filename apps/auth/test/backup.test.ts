@@ -155,6 +155,7 @@ test.for([
   await expect(target.read('select from agents', 'app')).rejects.toThrow(/does not exist|permission denied/)
   const tables = await target.read(`select from pg_tables where schemaname = 'public'`)
   const migrated = await runAuth(['migrate'], target.env)
+  // If the restore created tables before it failed, `migrate` must not use them.
   if (tables.length > 0)
     expect(migrated).toMatchObject({
       code: 1,

@@ -20,6 +20,8 @@ import {
 
 vi.setConfig({ testTimeout: 60_000 })
 
+/** Longer than the minute after which a client may send another mail to the same mailbox. */
+const OVER_A_MINUTE_MS = 67_000
 const RETRY_AFTER = { 'retry-after': /^[1-9]\d*$/ }
 const rateLimited = (says: RegExp): Refusal => ({
   status: 429,
@@ -37,7 +39,7 @@ test('limits a client to ten verification mails a day, and to one a minute for e
   const email = newAddress()
   expect((await requestVerification(auth, agent, { email })).status).toBe(202)
   expectProblem(await requestVerification(auth, agent, { email }), rateLimited(/claim-resend/))
-  system.clock.now = new Date(system.clock.now.getTime() + 67_000)
+  system.clock.now = new Date(system.clock.now.getTime() + OVER_A_MINUTE_MS)
   expect((await requestVerification(auth, agent, { email })).status).toBe(202)
   for (let n = 2; n < 10; n++)
     expect((await requestVerification(auth, agent, { email: newAddress() })).status).toBe(202)
@@ -57,7 +59,7 @@ test('applies the pause between two mails to other spellings of the same mailbox
   expect((await requestVerification(auth, await register(auth), { email: 'vic@example.org' })).status).toBe(
     202,
   )
-  clock.now = new Date(clock.now.getTime() + 67_000)
+  clock.now = new Date(clock.now.getTime() + OVER_A_MINUTE_MS)
   expect((await requestVerification(auth, agent, { email: 'VIC@example.org' })).status).toBe(202)
 })
 
@@ -180,6 +182,7 @@ test('sends at most five mails a day to a mailbox over all clients, and responds
 })
 
 test('sends the mails about a confirmation and its revocation even when the caps are reached', async () => {
+  // With a fifth of the usual caps, a mailbox gets one mail a day.
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
   const email = newAddress()
   const { agent } = await confirmAgent(system, { email })
@@ -194,7 +197,7 @@ test('sends the mails about a confirmation and its revocation even when the caps
   await expect.poll(listLinkKinds).toEqual(['attempt', 'end', undefined])
 })
 
-test('does not let an agent that only knows an address use up the tries of its mailbox', async () => {
+test('does not let an agent that knows only the address of a mailbox use up its tries', async () => {
   await using system = await startVerificationSystem()
   const email = newAddress()
   const attemptOfStranger = await beginVerification(system, { email })

@@ -180,6 +180,7 @@ const INVALID_PROOFS: readonly InvalidProof[] = [
     detail: KEY_DETAIL,
   },
   {
+    // The key is the neutral element of the curve: this one signature is valid under it for every message.
     title: 'a key for which anybody can sign',
     change(parts) {
       Object.assign(parts.header, {

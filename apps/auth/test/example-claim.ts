@@ -57,7 +57,7 @@ export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date
 })
 
 /** Records in memory the mails that a transaction adds. A rollback does not remove them. */
-export function mailbag() {
+export function createMailRecorder() {
   const mails: VerificationMail[] = []
   return {
     mails,

@@ -13,7 +13,7 @@ export interface Refusal {
   readonly code: string
   /** The member `error` of RFC 6749 §5.2, by default `invalid_request`. A response in the format `problem` has none. */
   readonly error?: string
-  /** By default `oauth`. */
+  /** The format of the response, by default `oauth`. */
   readonly form?: ErrorFormat
   readonly headers?: Readonly<Record<string, string | RegExp>>
   /** What `detail` or `error_description` must contain or match. */

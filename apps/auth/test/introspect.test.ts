@@ -114,7 +114,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       await expectInactive(presentedToken)
     },
   )
-  test('reports a token that was changed a little as inactive', async () => {
+  test('reports a slightly changed token as inactive', async () => {
     const otherLetter = token.at(-1) === 'A' ? 'B' : 'A'
     for (const changedToken of [
       token.slice(0, -1),

@@ -66,7 +66,7 @@ const getReadiness = async (auth: RunningAuth) => {
   return { status: response.status, body: JSON.parse(response.text) as Record<string, unknown> }
 }
 
-test('both instances adopt each step of a rotation, and describe an earlier token throughout', async () => {
+test('both instances adopt each step of a rotation, and can introspect an earlier token throughout', async () => {
   const [instance, otherInstance] = [await start(), await start()]
   const token = await getToken(instance, await register(instance))
   const oldKid = await findKid('signing')

@@ -241,7 +241,7 @@ test('keeps the modes of existing files, and creates a secret file that only its
   expect((await stat(`${secretFile}-other`)).mode & 0o777).toBe(0o600)
 })
 
-describe('refuses, with exit code 1 unless it says otherwise,', () => {
+describe('refuses, with exit code 1 unless the title says otherwise,', () => {
   test.for([
     ['a secret file that exists, without --replace', 'rotate rs_api --secret-file FILE', /already exists/],
     ['an unknown API', 'rotate rs_none --secret-file FILE --replace', /There is no resource server/],

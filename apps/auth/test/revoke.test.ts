@@ -174,7 +174,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     await expectRefusal(auth, () => send(auth.url, { method, path: '/oauth/revoke' }), expected)
   })
 
-  test('no introspection finds the token if it begins after the first response to ten simultaneous revocations', async () => {
+  test('no introspection that begins after the first response to ten simultaneous revocations finds the token active', async () => {
     const token = await getToken(auth, agent)
     let revokedAt = Number.POSITIVE_INFINITY
     const concurrentIntrospections = Array.from({ length: 30 }, async () => {

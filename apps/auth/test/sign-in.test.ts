@@ -321,7 +321,7 @@ describe('a sign-in with two tabs or the back button', () => {
     expect(await countVerifications(system, tab)).toBe(1)
   })
 
-  test('sends no second code when the page is reloaded, the address is submitted again, or a code is too recent', async () => {
+  test('sends no second code when the page is reloaded, the address is submitted again, or another code is requested within a minute', async () => {
     const tab = await Tab.open(system)
     const oldTab = await tab.openAnother()
     await tab.requestCode()

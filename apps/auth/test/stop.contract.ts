@@ -16,6 +16,7 @@ export interface StopSystem {
 
 /**
  * Starts two instances on new stores.
+ *
  * @param env the settings that say where tokens are stored
  */
 export async function openStopSystem(env: Record<string, string>): Promise<StopSystem & AsyncDisposable> {

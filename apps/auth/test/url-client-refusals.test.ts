@@ -40,41 +40,41 @@ const findAgentRow = async (id: string) =>
 
 describe('a URL client is refused, with nothing stored and no needless fetch, for', () => {
   const cases: readonly {
-    why: string
+    title: string
     request: (agent: UrlAgent) => Promise<HttpResponse>
     refusal: Refusal
     /** How many times the document must be fetched. The default is 0. */
     fetches?: number
   }[] = [
     {
-      why: 'a signature of another key',
+      title: 'a signature of another key',
       request: (agent) => requestUrlToken(auth, { ...agent, key: keys[1] }, clock),
       refusal: UNPROVEN,
       fetches: 1,
     },
     {
-      why: 'another issuer',
+      title: 'another issuer',
       request: (agent) => requestUrlToken(auth, agent, clock, { claims: { iss: 'agt_1' } }),
       refusal: { ...INVALID_CLIENT, says: /iss and sub/ },
     },
     {
-      why: 'another audience',
+      title: 'another audience',
       request: (agent) => requestUrlToken(auth, agent, clock, { claims: { aud: 'https://evil.example' } }),
       refusal: { ...INVALID_CLIENT, says: /aud/ },
     },
     {
-      why: 'an expired assertion',
+      title: 'an expired assertion',
       request: (agent) => requestUrlToken(auth, agent, clock, { claims: { iat: 1, exp: 2 } }),
       refusal: { ...INVALID_CLIENT, says: /expired/ },
     },
     {
-      why: 'another client_id in the form',
+      title: 'another client_id in the form',
       request: (agent) =>
         requestUrlToken(auth, agent, clock, { fields: { client_id: `${agent.client_id}x` } }),
       refusal: { status: 400, code: 'invalid-request' },
     },
     {
-      why: 'no assertion',
+      title: 'no assertion',
       request: (agent) =>
         send(auth.url, {
           method: 'POST',
@@ -84,7 +84,7 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
       refusal: INVALID_CLIENT,
     },
     {
-      why: 'text that is not an assertion',
+      title: 'text that is not an assertion',
       request: (agent) =>
         requestUrlToken(auth, agent, clock, {
           fields: { client_id: agent.client_id, client_assertion: 'a.b.c' },
@@ -97,7 +97,7 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
         ['as it is', (id: string) => id],
       ] as const
     ).map(([spelling, encode]) => ({
-      why: `HTTP Basic with the URL ${spelling}`,
+      title: `HTTP Basic with the URL ${spelling}`,
       request: (agent: UrlAgent) =>
         send(auth.url, {
           method: 'POST',
@@ -108,7 +108,7 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
       refusal: { ...INVALID_CLIENT, says: /known by a URL has no secret/ },
     })),
     {
-      why: 'a secret in the form',
+      title: 'a secret in the form',
       request: (agent) =>
         send(auth.url, {
           method: 'POST',
@@ -132,13 +132,13 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
         ['256 characters', (id: string) => id.padEnd(256, 'z')],
       ] as const
     ).map(([feature, change]) => ({
-      why: `a URL with ${feature}`,
+      title: `a URL with ${feature}`,
       request: (agent: UrlAgent) =>
         requestUrlToken(auth, { ...agent, client_id: change(agent.client_id) }, clock),
       refusal: { ...INVALID_CLIENT, says: feature === '256 characters' ? /sub/ : /begins with https/ },
     })),
     {
-      why: 'a missing document',
+      title: 'a missing document',
       request: (agent) => {
         agent.change(undefined)
         return requestUrlToken(auth, agent, clock)
@@ -147,7 +147,7 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
       fetches: 1,
     },
     {
-      why: 'a document of another client',
+      title: 'a document of another client',
       request: (agent) => {
         agent.change(createDocument(`${agent.client_id}x`, [keys[0]]))
         return requestUrlToken(auth, agent, clock)
@@ -156,12 +156,12 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
       fetches: 1,
     },
     ...(['GET', 'DELETE'] as const).map((method) => ({
-      why: `${method} /api/agent before any token request`,
+      title: `${method} /api/agent before any token request`,
       request: (agent: UrlAgent) => sendAsAgent(auth, agent, clock, { method, path: '/api/agent' }),
       refusal: { ...INVALID_CLIENT, form: 'agent' as const, says: /begins with a token request\.$/ },
     })),
   ]
-  test.for(cases)('$why', async ({ request, refusal, fetches = 0 }) => {
+  test.for(cases)('$title', async ({ request, refusal, fetches = 0 }) => {
     const agent = publish()
     await expectRefusal(auth, () => request(agent), refusal)
     expect(await findAgentRow(agent.client_id)).toBeUndefined()
@@ -203,6 +203,7 @@ describe('an address has a limit for', () => {
     expect(await findAgentRow(newClient.client_id)).toBeUndefined()
     const requestWithWrongKey = async () =>
       await requestUrlToken(limitedAuth, { ...publish(), key: keys[1] }, clock)
+    // With the 23 documents that were fetched above, these use up the limit of 30.
     for (let n = 0; n < 7; n += 1) expectProblem(await requestWithWrongKey(), UNPROVEN)
     const lastClient = publish()
     expectProblem(await requestUrlToken(limitedAuth, lastClient, clock), rateLimited('document-address'))

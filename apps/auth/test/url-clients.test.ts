@@ -29,7 +29,7 @@ const UNUSABLE: Refusal = { ...INVALID_CLIENT, says: /^There is no usable docume
 const AUDIT = { by: { user: 'test', host: 'test' }, reason: 'test' }
 /** More than half of the hour for which a document is valid by default, so a token request has it fetched again. */
 const REFETCH_AGE_SECONDS = 1_900
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
   const resources = new AsyncDisposableStack()
@@ -250,7 +250,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     expect(await isActiveAtEach(token)).toEqual([false, false])
   })
 
-  test('expires without a tombstone if it is not used, and can begin again', async () => {
+  test('expires without a row in expired_agents if it is not used, and can begin again', async () => {
     const agent = publish()
     setClockBack(clock, 92 * 86_400)
     const { token } = await getUrlToken(auth, agent, clock)
@@ -282,7 +282,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const { redis } = stores
     const settings = { ...(await stores.settingsFor(auth.origin)), ...server.settings }
     return await openStores(loadConfig(settings), {
-      log: silent,
+      log: silentLog,
       now: () => clock.now,
       redisTimeoutMs: 3_000,
       ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
@@ -382,7 +382,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     ['PUT', '/api/agent/jwks', true],
     ['POST', '/api/agent/secrets', false],
     ['DELETE', '/api/agent/secrets/6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', false],
-  ] as const)('is told to change its document instead: %s %s', async ([method, path, hasKeys]) => {
+  ] as const)('is refused with the advice to change its document instead: %s %s', async ([method, path, hasKeys]) => {
     const agent = publish()
     await getUrlToken(auth, agent, clock)
     const rowBefore = await findAgentRow(agent.client_id)

@@ -3,7 +3,8 @@ import { expect } from 'vitest'
 
 /**
  * Waits until `resource-servers rotate` or `finish` has polled the instances twice. After the second poll, the command
- * has changed the file, and is waiting for an instance that is behind. Only commands run this statement.
+ * has changed the file, and is waiting for an instance that is behind. A poll is recognised by its SQL statement, which only
+ * commands run.
  */
 export async function waitForCommandPolls(db: Database): Promise<void> {
   const pollTimes = new Set<string>()

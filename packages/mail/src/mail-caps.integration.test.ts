@@ -305,6 +305,7 @@ test('stores a network as a keyed hash, and erases it a day and an hour after th
   const droppedId = await mailing.addMail({ sender: '192.0.2.77' })
   await expectWaiting(mailing, 1)
   const { rows } = await mailing.db.query('select m::text as row from mails m')
+  // The hex digits are the address, as PostgreSQL would print it from a `bytea` column.
   expect(JSON.stringify(rows)).not.toMatch(/192\.0\.2\.77|3139322e302e322e3737/)
   await mailing.db.query(`update mails set overdue_at = $1 where id = $2`, [mailing.clock.now, droppedId])
   await mailer.runUpkeep()

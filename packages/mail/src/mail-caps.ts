@@ -76,9 +76,9 @@ const LOCK_CAPS = `select pg_advisory_xact_lock(hashtextextended('plainpath mail
  * SQL that decides whether a mail may be sent now, and records the decision. Returns a `Verdict`.
  *
  * Parameters: $1 the id of the mail, $2 the hash of its mailbox, $3 the hash of its domain, $4 the id of the hash key,
- * $5 24 hours ago, $6 now, $7 whether a person requested the mail, $8 the cap of its mailbox, $9 and $10 the parts of
- * the caps of its domain and of all mails that it may use,
- * $11 the time at which the mail is given up, if it has to wait.
+ * $5 24 hours ago, $6 now, $7 whether a person requested the mail, $8 the cap of its mailbox, $9 the part of its domain's cap
+ * that it may use, $10 the part of the cap of all mails that it may use, $11 the time at which the mail is given up, if it has
+ * to wait.
  */
 const COUNT_MAIL = `
   with full_caps as (

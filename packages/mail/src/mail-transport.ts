@@ -54,6 +54,7 @@ const buildMessage = (mail: OutgoingMail) => ({
   disableUrlAccess: true,
 })
 
+/** The time limit for each step of a connection: the DNS lookup, the connection itself, and the greeting of the server. */
 const CONNECT_MS = 5_000
 /** The time limit for silence on an open connection. */
 const SOCKET_MS = 20_000
@@ -116,7 +117,7 @@ function toDeliveryError(error: unknown): DeliveryError {
   return new DeliveryError({ code, responseCode, isRefused })
 }
 
-/** Rejects if `work` takes longer than `ms` milliseconds. Does not close the connection, which has its own time-outs. */
+/** Rejects if `work` takes longer than `ms` milliseconds. Does not close the connection, which has its own timeouts. */
 async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   const timeout = sleep(ms, undefined, { ref: false }).then(() => {
     throw new DeliveryError({ code: 'ETIMEDOUT' })

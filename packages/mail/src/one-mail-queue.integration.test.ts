@@ -13,7 +13,7 @@ const DEFERRED_MAILS_MIGRATION = '0003-deferred-mails.sql'
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 
 /**
- * Creates the part of the graphile-worker 0.18.0 schema that the migration reads. Row-level security hides the jobs from
+ * SQL that creates the part of the graphile-worker 0.18.0 schema that the migration reads. Row-level security hides the jobs from
  * every role but their owner.
  */
 const CREATE_GRAPHILE_WORKER = `

@@ -61,7 +61,7 @@ export function openMailer(options: MailerOptions): Mailer {
     now,
   })
   const deps = { ...options, caps: options.caps ?? scaleMailCaps(1), metrics }
-  const domain = options.from.slice(options.from.lastIndexOf('@') + 1)
+  const senderDomain = options.from.slice(options.from.lastIndexOf('@') + 1)
   const stop = new AbortController()
   let wakeUpCall = Promise.withResolvers<void>()
   const wake = () => wakeUpCall.resolve()
@@ -72,7 +72,7 @@ export function openMailer(options: MailerOptions): Mailer {
       // Created before the query, because a notification may arrive during the query.
       wakeUpCall = Promise.withResolvers<void>()
       try {
-        const mail = await leaseNextMail(db, domain, now())
+        const mail = await leaseNextMail(db, senderDomain, now())
         if (mail === undefined) {
           const pollTimer = setTimeout(wake, intervals.pollMs)
           await wakeUpCall.promise

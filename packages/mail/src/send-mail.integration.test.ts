@@ -14,6 +14,7 @@ test('settles a sent mail once the database is available again, and does not sen
   const mailer = mailing.startMailer({ db: { ...mailing.db, query } })
   await mailing.waitForState(id, 'sent')
   expect(failureCount).toBe(3)
+  // A second after the lease of 80 s has ended: a mail that is still queued would be sent again.
   mailing.clock.now = new Date(mailing.clock.now.getTime() + 81_000)
   await mailer.runUpkeep()
   expect(await mailing.readRow(id)).toMatchObject({ state: 'sent', attempts: 1 })

@@ -3,7 +3,7 @@ import { isUnavailable } from '@plainpath/postgres'
 import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { at, exampleAttempt, exampleRedemption, linkMail, mailbag, START } from '../../test/example-claim.ts'
+import { at, createMailRecorder, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
 import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
 import { createVerificationStore } from './postgres-verification-store.ts'
@@ -15,7 +15,7 @@ import type { NewAttempt } from './verification-attempt-store.ts'
 let authority: Authority
 let attempts: ReturnType<typeof createVerificationAttemptStore>
 let verifications: ReturnType<typeof createVerificationStore>
-const addedMails = mailbag()
+const addedMails = createMailRecorder()
 /** The verifications whose tokens were revoked. */
 const revokedIds: string[] = []
 let publishRevocation: (agentId: string) => void = () => undefined

@@ -2,14 +2,14 @@ import { DAY_MS, MINUTE_MS } from '@plainpath/domain'
 import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { at, exampleAttempt, exampleRedemption, linkMail, mailbag, START } from '../../test/example-claim.ts'
+import { at, createMailRecorder, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
 import { type Authority, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
 import { createVerificationStore } from './postgres-verification-store.ts'
 import { sweepVerifications } from './sweep-verifications.ts'
 import type { NewAttempt } from './verification-attempt-store.ts'
 
-const addedMails = mailbag()
+const addedMails = createMailRecorder()
 const codeHash = Buffer.alloc(32, 7)
 const hashKey = exampleHashKey()
 let authority: Authority
