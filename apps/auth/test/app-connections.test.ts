@@ -79,9 +79,9 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
   })
 
   test('has a separate connection for each sign-in', async () => {
-    const [first, second] = [await connectApp(system), await connectApp(system)]
-    expect((await findConnection(system, first.access)).agentId).not.toBe(
-      (await findConnection(system, second.access)).agentId,
+    const [firstTokens, secondTokens] = [await connectApp(system), await connectApp(system)]
+    expect((await findConnection(system, firstTokens.access)).agentId).not.toBe(
+      (await findConnection(system, secondTokens.access)).agentId,
     )
   })
 
@@ -179,20 +179,20 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
 
   describe('a refresh token', () => {
     test('is replaced at each use, with or without a resource, and earlier access tokens stay active', async () => {
-      let { app: client, ...current } = await connectApp(system)
-      const { agentId } = await findConnection(system, current.access)
+      let { app: client, ...currentTokens } = await connectApp(system)
+      const { agentId } = await findConnection(system, currentTokens.access)
       for (const resource of [RESOURCE, undefined, `${RESOURCE}/`]) {
-        const next = readTokens(
+        const nextTokens = readTokens(
           system.auth,
-          await refresh(system.otherInstance, client, current.refresh, { resource }),
+          await refresh(system.otherInstance, client, currentTokens.refresh, { resource }),
         )
-        expect(next.refresh).not.toBe(current.refresh)
-        expect(await readIntrospection(system, next.access)).toMatchObject({
+        expect(nextTokens.refresh).not.toBe(currentTokens.refresh)
+        expect(await readIntrospection(system, nextTokens.access)).toMatchObject({
           client_id: agentId,
           aud: RESOURCE,
         })
-        expect(await isActive(system.auth, current.access)).toBe(true)
-        current = next
+        expect(await isActive(system.auth, currentTokens.access)).toBe(true)
+        currentTokens = nextTokens
       }
     })
 
@@ -211,15 +211,15 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
     })
 
     test('is refused if it is used again after more than a minute, and then the connection is revoked', async () => {
-      const first = await connectApp(system)
-      const { app: client } = first
-      const { agentId, verificationId } = await findConnection(system, first.access)
-      const next = readTokens(system.auth, await refresh(system.auth, client, first.refresh))
+      const firstTokens = await connectApp(system)
+      const { app: client } = firstTokens
+      const { agentId, verificationId } = await findConnection(system, firstTokens.access)
+      const nextTokens = readTokens(system.auth, await refresh(system.auth, client, firstTokens.refresh))
       passTime(RULES.refreshGraceMs + 1)
-      expectProblem(await refresh(system.otherInstance, client, first.refresh), invalidGrant)
-      await expectRevoked(system, first)
-      await expectRevoked(system, next)
-      expectProblem(await refresh(system.auth, client, next.refresh), invalidGrant)
+      expectProblem(await refresh(system.otherInstance, client, firstTokens.refresh), invalidGrant)
+      await expectRevoked(system, firstTokens)
+      await expectRevoked(system, nextTokens)
+      expectProblem(await refresh(system.auth, client, nextTokens.refresh), invalidGrant)
       expect(await system.stores.verifications.find(verificationId)).toMatchObject({
         agentId,
         endedBy: 'reused',
@@ -227,13 +227,13 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
     })
 
     test('is refused to another app, and stays valid for its own', async () => {
-      const first = await connectApp(system)
+      const connected = await connectApp(system)
       const other = addApp(system)
       for (const ms of [0, RULES.refreshGraceMs + 1]) {
         passTime(ms)
-        await expectRefusal(system.auth, () => refresh(system.auth, other, first.refresh), invalidGrant)
+        await expectRefusal(system.auth, () => refresh(system.auth, other, connected.refresh), invalidGrant)
       }
-      readTokens(system.auth, await refresh(system.auth, first.app, first.refresh))
+      readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
     })
 
     test.for<[string, (token: string) => string]>([

@@ -49,7 +49,7 @@ const countRegistrationsByHost = async () => {
 
 describe('POST /oauth/register', () => {
   test('returns 201 with the registered metadata, and stores it with an encrypted name', async () => {
-    const before = await countStored(auth)
+    const storedBefore = await countStored(auth)
     const name = `Visual Studio Code ${CANARY}`
     auth.confidential.add(name)
     const response = await registerApp({
@@ -77,7 +77,7 @@ describe('POST /oauth/register', () => {
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
     })
-    expect(await countStored(auth)).toEqual({ ...before, app_clients: Number(before['app_clients']) + 1 })
+    expect(await countStored(auth)).toEqual({ ...storedBefore, app_clients: Number(storedBefore['app_clients']) + 1 })
     const config = loadConfig(await auth.stores.settingsFor(auth.origin))
     await using stores = await openStores(config, { log: silentLog, now: () => new Date() })
     expect(await stores.appClients.find(body.client_id)).toMatchObject({
@@ -175,14 +175,14 @@ describe('POST /oauth/register', () => {
   })
 
   test('counts registrations by the host of the redirect URIs, and refused ones as "refused"', async () => {
-    const before = await countRegistrationsByHost()
+    const countsBefore = await countRegistrationsByHost()
     await registerApp({ redirect_uris: URIS })
     await registerApp({ redirect_uris: ['http://localhost:1234/callback'] })
     await registerApp({ redirect_uris: ['https://evil.example/cb'] })
-    const after = await countRegistrationsByHost()
+    const countsAfter = await countRegistrationsByHost()
     for (const host of ['vscode', 'loopback', 'refused'])
-      expect([host, after[host]]).toEqual([host, Number(before[host]) + 1])
-    expect(after['claude']).toBe(before['claude'])
+      expect([host, countsAfter[host]]).toEqual([host, Number(countsBefore[host]) + 1])
+    expect(countsAfter['claude']).toBe(countsBefore['claude'])
   })
 })
 
@@ -196,14 +196,14 @@ test('limits registrations of apps by address, but not the registration of an ag
       body: JSON.stringify({ redirect_uris: URIS }),
     })
   for (let n = 0; n < 3; n += 1) expect((await registerOnce()).status).toBe(201)
-  const before = await countStored(auth)
+  const storedBefore = await countStored(auth)
   expectProblem(await registerOnce(), {
     status: 429,
     code: 'rate-limited',
     error: 'rate_limited',
     headers: { 'retry-after': /^\d+$/ },
   })
-  expect(await countStored(auth)).toEqual(before)
+  expect(await countStored(auth)).toEqual(storedBefore)
   expect((await send(limited.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
 })
 

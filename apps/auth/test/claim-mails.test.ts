@@ -214,12 +214,12 @@ type ConfirmedAttempt = Awaited<ReturnType<typeof confirmAgent>>
 
 test('the link that ends a replaced verification says that it has ended, and does not end the new one', async () => {
   const email = newAddress()
-  const first = await confirmAgent(system, { email })
+  const firstAttempt = await confirmAgent(system, { email })
   const end = await findEndSecret(email)
-  await confirmAgent(system, { email, agent: first.agent })
+  await confirmAgent(system, { email, agent: firstAttempt.agent })
   const page = await pressButton(system.auth, { end })
   expect([page.status, findHeading(page.text)]).toEqual([410, 'This has already ended'])
-  expect((await requestAssertion(system.auth, first.agent)).status).toBe(200)
+  expect((await requestAssertion(system.auth, firstAttempt.agent)).status).toBe(200)
 })
 
 test('the response tells an agent that its verification has ended, and not to ask again on its own; others learn nothing', async () => {

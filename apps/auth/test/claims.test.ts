@@ -165,12 +165,12 @@ test('changes nothing when a scanner opens the link of a mail', async () => {
   const readAttempt = async () =>
     (await system.stores.db.query('select t::text as row from claim_attempts t where id = $1', [attempt.id]))
       .rows
-  const before = await readAttempt()
+  const attemptBefore = await readAttempt()
   for (const method of ['GET', 'HEAD', 'GET'])
     expect((await openClaimPage(auth, { attempt: attempt.secret }, method)).status).toBe(200)
   const page = await openClaimPage(auth, { attempt: attempt.secret, answer: 'yes' })
   expect(findHeading(page.text)).toBe('Does this AI agent act for you?')
-  expect(await readAttempt()).toEqual(before)
+  expect(await readAttempt()).toEqual(attemptBefore)
   expectProblem(await completeVerification(auth, attempt.agent, { otp: '123456' }), codeNotShown)
 })
 
@@ -257,19 +257,19 @@ test('accepts a code for ten minutes, shows a new one at each press, and shows a
 })
 
 test('rejects the code of another agent or of an earlier attempt', async () => {
-  const [own, other] = [await beginVerification(system), await beginVerification(system)]
-  const otp = await showCode(auth, own)
-  expectProblem(await completeVerification(auth, other.agent, { otp }), codeNotShown)
-  await showCode(auth, other)
-  expect((await completeVerification(auth, other.agent, { otp, claim_attempt_id: own.id })).status).toBe(400)
-  const secondAttempt = await beginVerification(system, { agent: own.agent, email: own.email })
+  const [ownAttempt, otherAttempt] = [await beginVerification(system), await beginVerification(system)]
+  const otp = await showCode(auth, ownAttempt)
+  expectProblem(await completeVerification(auth, otherAttempt.agent, { otp }), codeNotShown)
+  await showCode(auth, otherAttempt)
+  expect((await completeVerification(auth, otherAttempt.agent, { otp, claim_attempt_id: ownAttempt.id })).status).toBe(400)
+  const secondAttempt = await beginVerification(system, { agent: ownAttempt.agent, email: ownAttempt.email })
   await showCode(auth, secondAttempt)
-  const superseded = await completeVerification(auth, own.agent, { otp, claim_attempt_id: own.id })
+  const superseded = await completeVerification(auth, ownAttempt.agent, { otp, claim_attempt_id: ownAttempt.id })
   expectProblem(superseded, createRefusal(410, 'claim-superseded', 'claim_superseded'))
-  expect(findHeading((await openClaimPage(auth, { attempt: own.secret })).text)).toBe(
+  expect(findHeading((await openClaimPage(auth, { attempt: ownAttempt.secret })).text)).toBe(
     'There is a newer e-mail',
   )
-  expect((await sayYes(auth, own)).status).toBe(410)
+  expect((await sayYes(auth, ownAttempt)).status).toBe(410)
 })
 
 test('rejects steps that are out of order, and repeated steps after the attempt is completed', async () => {
@@ -294,16 +294,16 @@ test('rejects steps that are out of order, and repeated steps after the attempt 
 
 test('declining also revokes the agent’s verification by the same address, but not by another address', async () => {
   const agent = await register(auth)
-  const { email, ...first } = await confirmAgent(system, { agent })
-  const other = await beginVerification(system, { agent })
-  expect((await sayNo(auth, other)).status).toBe(200)
+  const { email, ...firstAttempt } = await confirmAgent(system, { agent })
+  const otherAttempt = await beginVerification(system, { agent })
+  expect((await sayNo(auth, otherAttempt)).status).toBe(200)
   expect(await countLiveVerifications(agent.client_id)).toBe(1)
-  const repeated = await beginVerification(system, { agent, email })
-  const page = await sayNo(auth, repeated)
+  const repeatedAttempt = await beginVerification(system, { agent, email })
+  const page = await sayNo(auth, repeatedAttempt)
   expect([page.status, findHeading(page.text)]).toEqual([200, 'You said no'])
   expect(await countLiveVerifications(agent.client_id)).toBe(0)
   const { rows } = await system.stores.db.query('select ended_by from claims where id = $1', [
-    first.registrationId,
+    firstAttempt.registrationId,
   ])
   expect(rows).toEqual([{ ended_by: 'person' }])
   expect((await requestAssertion(auth, agent)).status).toBe(409)
@@ -311,17 +311,17 @@ test('declining also revokes the agent’s verification by the same address, but
 
 test('declining also ends another agent’s attempt whose code was shown, and drops later mails to the mailbox', async () => {
   const email = newAddress()
-  const [first, second] = [
+  const [firstAttempt, secondAttempt] = [
     await beginVerification(system, { email }),
     await beginVerification(system, { email }),
   ]
-  const otp = await showCode(auth, first)
-  const page = await sayNo(auth, second)
+  const otp = await showCode(auth, firstAttempt)
+  const page = await sayNo(auth, secondAttempt)
   expect([page.status, findHeading(page.text)]).toEqual([200, 'You said no'])
   const declined = createRefusal(410, 'claim-declined', 'access_denied')
-  expectProblem(await completeVerification(auth, first.agent, { otp }), declined)
-  expectProblem(await completeVerification(auth, second.agent, { otp }), declined)
-  expect(await countLiveVerifications(first.agent.client_id)).toBe(0)
+  expectProblem(await completeVerification(auth, firstAttempt.agent, { otp }), declined)
+  expectProblem(await completeVerification(auth, secondAttempt.agent, { otp }), declined)
+  expect(await countLiveVerifications(firstAttempt.agent.client_id)).toBe(0)
   const thirdAgent = await register(auth)
   expect((await requestVerification(auth, thirdAgent, { email: email.toUpperCase() })).status).toBe(202)
   await expect.poll(async () => (await listMailStates(thirdAgent.client_id)).join()).toBe('dropped')
@@ -381,16 +381,16 @@ test('deleting the agent ends its verification and invalidates its links', async
 
 test('an address can confirm several agents, each separately, and a new address of an agent replaces the old one', async () => {
   const email = newAddress()
-  const [first, second] = [await confirmAgent(system, { email }), await confirmAgent(system, { email })]
-  expect(await countLiveVerifications(first.agent.client_id)).toBe(1)
-  expect(await countLiveVerifications(second.agent.client_id)).toBe(1)
-  const replacement = await confirmAgent(system, { agent: first.agent })
+  const [firstAttempt, secondAttempt] = [await confirmAgent(system, { email }), await confirmAgent(system, { email })]
+  expect(await countLiveVerifications(firstAttempt.agent.client_id)).toBe(1)
+  expect(await countLiveVerifications(secondAttempt.agent.client_id)).toBe(1)
+  const replacementAttempt = await confirmAgent(system, { agent: firstAttempt.agent })
   const { rows } = await system.stores.db.query(
     'select id, ended_by from claims where agent_id = $1 order by ended_by',
-    [first.agent.client_id],
+    [firstAttempt.agent.client_id],
   )
   expect(rows).toEqual([
-    { id: first.registrationId, ended_by: 'superseded' },
-    { id: replacement.registrationId, ended_by: null },
+    { id: firstAttempt.registrationId, ended_by: 'superseded' },
+    { id: replacementAttempt.registrationId, ended_by: null },
   ])
 })

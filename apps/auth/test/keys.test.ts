@@ -121,10 +121,10 @@ test('refuses a step that is too early and says when it will be safe, as text an
 
 test('rotate performs the step that is due, and changes nothing in a dry run', async () => {
   await start()
-  const before = await listKeys()
+  const listBefore = await listKeys()
   expect((await runKeys('rotate')).printed).toContain('Nothing is due. Next: generate')
   expect((await runKeys('rotate --now --dry-run')).printed).toMatch(/^Would generate/)
-  expect((await listKeys()).ring_version).toBe(before.ring_version)
+  expect((await listKeys()).ring_version).toBe(listBefore.ring_version)
   for (const step of ['generate', 'publish', 'activate', 'retire'])
     await expect
       .poll(async () => (await runKeys(step === 'generate' ? 'rotate --now' : 'rotate')).printed)

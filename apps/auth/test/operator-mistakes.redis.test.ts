@@ -90,10 +90,10 @@ describe('refuses, changing nothing,', () => {
     Object.entries(COMMANDS).map(([name, command]) => [title, name, { ...mistake, command }] as const),
   )
   test.for(cases)('%s as the setting for %s', async ([, , { value, says, command }]) => {
-    const before = await readStored()
+    const storedBefore = await readStored()
     const refusal = await run(command(), { AUTH_REDIS_URL: value() })
     expect(refusal).toEqual({ code: 1, printed: '', errors: expect.stringMatching(says) })
-    expect(await readStored()).toEqual(before)
+    expect(await readStored()).toEqual(storedBefore)
     expect(await isActive(auth, token)).toBe(true)
   })
 
@@ -104,7 +104,7 @@ describe('refuses, changing nothing,', () => {
        select 'moved', 'moved:1', 1, now(), now() + interval '1 hour', release, origin,
               jsonb_set(token_store, '{prefix}', '"moved:"') from key_followers limit 1`,
     )
-    const before = await readStored()
+    const storedBefore = await readStored()
     expect(await run('stop --all-tokens --reason drill')).toMatchObject({
       code: 1,
       printed: '',
@@ -112,7 +112,7 @@ describe('refuses, changing nothing,', () => {
         /^moved:1 .* under keys that begin with moved:, but this command uses auth:/,
       ),
     })
-    expect(await readStored()).toEqual(before)
+    expect(await readStored()).toEqual(storedBefore)
     await stores.asOwner(`delete from key_followers where instance_id = 'moved'`)
   })
 

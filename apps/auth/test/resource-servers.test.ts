@@ -253,11 +253,11 @@ describe('refuses, with exit code 1 unless the title says otherwise,', () => {
     ['to finish without a rotation', 'finish rs_api', /rs_api has only one secret/],
     ['to cancel without a rotation', 'finish rs_api --call-off', /rs_api has only one secret/],
   ] as const)('%s, changing neither file', async ([, args, says]) => {
-    const before = [await readSecret(), await readServersFile()]
+    const filesBefore = [await readSecret(), await readServersFile()]
     const refusal = await run(args)
     expect([refusal.code, refusal.printed]).toEqual([1, ''])
     expect(refusal.errors).toMatch(says)
-    expect([await readSecret(), await readServersFile()]).toEqual(before)
+    expect([await readSecret(), await readServersFile()]).toEqual(filesBefore)
   })
 
   test('a third secret', async () => {
@@ -297,12 +297,12 @@ describe('refuses, with exit code 1 unless the title says otherwise,', () => {
 })
 
 test('a dry run of rotate changes nothing', async () => {
-  const before = [await readSecret(), await readServersFile()]
+  const filesBefore = [await readSecret(), await readServersFile()]
   expect(await run(`${ROTATE} --dry-run`)).toMatchObject({
     code: 0,
     printed: expect.stringMatching(/^Would give/),
   })
-  expect([await readSecret(), await readServersFile()]).toEqual(before)
+  expect([await readSecret(), await readServersFile()]).toEqual(filesBefore)
 })
 
 test('list shows the age of each secret and which instances accept it, but no secret', async () => {

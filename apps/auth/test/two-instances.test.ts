@@ -138,11 +138,11 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
 describe.for(TOKEN_PLACES.filter((place) => place === 'Redis'))('two instances that share %s', (tokens) => {
   test('share a limit', async () => {
     await using stores = await openAuthStores(tokens)
-    await using first = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
-    await using second = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
+    await using instance = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
+    await using otherInstance = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
     const registerAt = (auth: RunningAuth) => send(auth.url, { method: 'POST', path: '/api/agent/register' })
     const responses = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => registerAt(n % 2 ? first : second)),
+      Array.from({ length: 30 }, (_, n) => registerAt(n % 2 ? instance : otherInstance)),
     )
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(20)
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(10)

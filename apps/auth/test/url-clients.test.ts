@@ -63,17 +63,17 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
 
   test('gets its first token without registration, and later tokens without another fetch', async () => {
     const agent = publish()
-    const before = await countStored(auth)
-    const first = await getUrlToken(auth, agent, clock)
-    expect(first).toMatchObject({ expiresIn: 3600, scope: 'guides:read waitlist:write' })
+    const storedBefore = await countStored(auth)
+    const firstGrant = await getUrlToken(auth, agent, clock)
+    expect(firstGrant).toMatchObject({ expiresIn: 3600, scope: 'guides:read waitlist:write' })
     expect(agent.countFetches()).toBe(1)
-    expect(await isActiveAtEach(first.token)).toEqual([true, true])
-    const stored = await countStored(auth)
-    expect(stored['agents']).toBe((before['agents'] ?? 0) + 1)
-    const second = await getUrlToken(auth, agent, clock)
-    const third = await getUrlToken(otherInstance, agent, clock)
+    expect(await isActiveAtEach(firstGrant.token)).toEqual([true, true])
+    const storedAfter = await countStored(auth)
+    expect(storedAfter['agents']).toBe((storedBefore['agents'] ?? 0) + 1)
+    const secondGrant = await getUrlToken(auth, agent, clock)
+    const thirdGrant = await getUrlToken(otherInstance, agent, clock)
     expect(agent.countFetches()).toBe(1)
-    for (const { token } of [first, second, third]) expect(await isActiveAtEach(token)).toEqual([true, true])
+    for (const { token } of [firstGrant, secondGrant, thirdGrant]) expect(await isActiveAtEach(token)).toEqual([true, true])
   })
 
   test('is stored with its URL and keys, and without its name or other texts of the document', async () => {

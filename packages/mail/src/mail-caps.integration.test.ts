@@ -271,6 +271,7 @@ test.for([
   {
     bound: 'in all, except mails that people requested',
     senders: ['a', 'b', 'c', 'd'],
+    // Four fifths of the bound of ten. The rest is reserved for mails that people requested.
     waitingCount: 8,
     otherSender: undefined,
   },
@@ -285,12 +286,12 @@ test.for([
       await expectWaiting(mailing, n + 1)
     }
     const [sender = ''] = senders
-    const before = await mailing.db.query('select count(*) as mails from mails')
+    const countBefore = await mailing.db.query('select count(*) as mails from mails')
     await expect(mailing.addMail({ sender })).rejects.toMatchObject({
       code: 'rate-limited',
       options: { headers: { 'retry-after': '600' }, extensions: { policy: 'mails-waiting' } },
     })
-    expect((await mailing.db.query('select count(*) as mails from mails')).rows).toEqual(before.rows)
+    expect((await mailing.db.query('select count(*) as mails from mails')).rows).toEqual(countBefore.rows)
     if (otherSender !== undefined) await mailing.addMail({ sender: otherSender })
     await mailing.addMail({ sender, kind: 'ask', isRequestedByPerson: true })
     await mailing.addMail({ kind: 'ask' })

@@ -52,6 +52,7 @@ test('isBeingSent returns true during the lease of a mail, and prevents a lease 
   })
   expect(await lease()).toMatchObject(mail)
   expect(await db.transaction((tx) => isBeingSent(tx, mail, clock.now))).toBe(true)
+  // The lease of 80 s ends.
   clock.now = new Date(clock.now.getTime() + 80_000)
   expect(await db.transaction((tx) => isBeingSent(tx, mail, clock.now))).toBe(false)
 })

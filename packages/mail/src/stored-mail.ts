@@ -17,6 +17,7 @@ const getPauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_00
 /** Exceeds the longest delivery (`DELIVERY_MS`) by 20 s, which allows for a difference between the clocks of two machines. */
 const LEASE_MS = 80_000
 
+/** The maximum number of rows that one statement of the upkeep reads or changes. */
 const BATCH_SIZE = 500
 /** How long the content of a dead mail is stored after its last attempt, which is usually within a day of the first. */
 const DEAD_CONTENT_MS = RULES.undeliveredMailMs - DAY_MS

@@ -52,6 +52,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   const server = opening.use(await startMailServer())
   const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
   const hashKey = parseHashKey(generateHashKey())
+  // These bounds are low, so that a test reaches them with few mails.
   const queue = createMailQueue({ sealingKeys, hashKey, waiting: { sender: 4, all: 10 } })
   const registry = new Registry()
   const logLines: string[] = []

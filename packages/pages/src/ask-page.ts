@@ -110,6 +110,7 @@ function renderHandOffSection(handOff: HandOff): Html {
   const matchedWords = [
     ...new Set(reasons.flatMap(({ because, matched }) => (because === 'question' ? matched : []))),
   ]
+  // Leaves out words that are too short to say anything, such as “me”, and words that a longer match contains.
   const quotedWords = matchedWords.filter(
     (words) => words.length > 2 && !matchedWords.some((other) => other !== words && other.includes(words)),
   )
@@ -161,6 +162,7 @@ ${findHelp.map((help) => renderHelpItem(help, linesBelow(help)))}</ul>`
 const renderHelpItem = ({ title, url, phone }: Help, linesBelow: readonly string[]) =>
   html`<li>${phone !== undefined && html`<a class="phone" href="${`tel:${phone}`}">${phone}</a><br>`}${url === undefined ? keepTogether(title) : html`<a href="${url}">${keepTogether(title)}</a>`}${linesBelow.map((line) => html`<br>${linkUrls(line)}`)}</li>\n`
 
+/** Matches a URL without the punctuation after it. Its one group makes `split` return the URLs at odd indexes. */
 const HTTPS_URL = /(https:\/\/[^\s]*[^\s.,;:)])/
 
 /** Turns the URLs in a line into links. */

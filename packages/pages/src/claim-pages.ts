@@ -169,6 +169,7 @@ const CLOSED_CLAIM_TEXTS: Readonly<
 
 export const getClosedClaimTitle = (reason: ClosedClaim): string => CLOSED_CLAIM_TEXTS[reason].title
 
+/** Renders the page behind a mailed link that can show no code. */
 export const renderClosedClaimPage = (
   reason: ClosedClaim,
 ): Html => html`<h1>${CLOSED_CLAIM_TEXTS[reason].title}</h1>
@@ -245,18 +246,22 @@ ${
 /**
  * Renders the page after the access of one agent or app, or of all of them, has ended.
  *
- * @param ended.remainingSecret the secret of a link that ends the access of another agent or app; undefined if none has access
+ * @param options.remainingSecret the secret of a link that ends the access of another agent or app; undefined if none has access
  */
-export const renderEndedClaimPage = (
-  ended: { hasEndedAll?: boolean; remainingSecret?: string | undefined } = {},
-): Html =>
+export const renderEndedClaimPage = ({
+  hasEndedAll = false,
+  remainingSecret,
+}: {
+  hasEndedAll?: boolean
+  remainingSecret?: string | undefined
+} = {}): Html =>
   html`<h1>The access has ended</h1>
-<p>${ended.hasEndedAll ? 'Nobody can send us messages for you any more' : 'It can no longer send us messages for you'}, and we have erased your address from ${ended.hasEndedAll ? 'their registrations' : 'its registration'}. We will send you one ${EMAIL} ${ended.hasEndedAll && 'about each '}that confirms this.</p>
+<p>${hasEndedAll ? 'Nobody can send us messages for you any more' : 'It can no longer send us messages for you'}, and we have erased your address from ${hasEndedAll ? 'their registrations' : 'its registration'}. We will send you one ${EMAIL} ${hasEndedAll && 'about each '}that confirms this.</p>
 <p>${keepTogether(EARLIER_MESSAGES)}</p>
 ${
-  ended.remainingSecret !== undefined &&
+  remainingSecret !== undefined &&
   html`<form class="form" action="/claim" method="get">
-<input name="end" type="hidden" value="${ended.remainingSecret}">
+<input name="end" type="hidden" value="${remainingSecret}">
 <p>You have given access to others, too.</p>
 <button class="second" type="submit">See who still has access</button>
 </form>`

@@ -21,7 +21,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
 }
 
 /** Wraps markup from elsewhere, such as rendered Markdown, without escaping it. The caller must ensure that it is safe. */
-export const rawHtml = (trusted: string): Html => Object.freeze({ [MARKUP]: trusted })
+export const rawHtml = (trustedMarkup: string): Html => Object.freeze({ [MARKUP]: trustedMarkup })
 
 /** Returns the markup as a string. */
 export const toMarkup = (value: Html): string => value[MARKUP]

@@ -5,6 +5,7 @@ import { readScript, renderScriptElement } from './served-script.ts'
 /** The site that the quick exit opens. It loads fast, does not mention us, and many people have it open. */
 export const NEUTRAL_SITE = 'https://www.wikipedia.org/'
 
+/** The script of every page with a quick exit. */
 export const LEAVE_SCRIPT = readScript('leave')
 
 /** The headers of every page with a quick exit. They prevent browsers from storing the page, and allow its one script. */

@@ -39,7 +39,6 @@ function renderPagesWith(text: string): string[] {
     talkToAnAttorneyWhen: [text, text],
   }
   const home = {
-    contact: true,
     guides: [{ slug: text, title: text, summary: text }],
     commands: [{ description: text, script: text }],
     links: [{ href: text, text }],

@@ -4,7 +4,7 @@ import { STYLESHEET } from './index.ts'
 
 type Colours = Readonly<Record<string, string>>
 
-/** The colours of each `:root` block, by name. */
+/** The colours of each `:root` block, by name: light, dark, forced colours and print, in the order of the stylesheet. */
 const rootBlocks = [...STYLESHEET.body.matchAll(/:root \{(?<body>[^}]*)\}/g)].map(({ groups }) =>
   Object.fromEntries(
     [...(groups?.['body'] ?? '').matchAll(/(--[a-z-]+): (#[0-9a-f]{3,6}|[A-Z][A-Za-z]+);/g)].map(
