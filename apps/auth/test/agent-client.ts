@@ -21,6 +21,7 @@ export const json = (body: unknown) => ({
   body: JSON.stringify(body),
 })
 export const CLIENT_CREDENTIALS_GRANT = { grant_type: 'client_credentials' }
+/** The header that requests the signed form of an introspection response. */
 export const ACCEPT_SIGNED = { accept: 'application/token-introspection+jwt' }
 
 /**

@@ -41,6 +41,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     const response = await putKeys(auth, await createAssertionHeader(auth, agent), { keys })
     expect(response.status, response.text).toBe(200)
   }
+  /** Finds the credential version, which is in the column `generation`. */
   const findCredentialVersion = async ({ client_id }: Pick<KeyAgent, 'client_id'>) => {
     const { rows } = await auth.stores.db.query<{ generation: number }>(
       'select generation from agents where id = $1',

@@ -257,19 +257,19 @@ test('accepts a code for ten minutes, shows a new one at each press, and shows a
 })
 
 test('rejects the code of another agent or of an earlier attempt', async () => {
-  const [ownAttempt, otherAttempt] = [await beginVerification(system), await beginVerification(system)]
-  const otp = await showCode(auth, ownAttempt)
-  expectProblem(await completeVerification(auth, otherAttempt.agent, { otp }), codeNotShown)
-  await showCode(auth, otherAttempt)
-  expect((await completeVerification(auth, otherAttempt.agent, { otp, claim_attempt_id: ownAttempt.id })).status).toBe(400)
-  const secondAttempt = await beginVerification(system, { agent: ownAttempt.agent, email: ownAttempt.email })
+  const [own, other] = [await beginVerification(system), await beginVerification(system)]
+  const otp = await showCode(auth, own)
+  expectProblem(await completeVerification(auth, other.agent, { otp }), codeNotShown)
+  await showCode(auth, other)
+  expect((await completeVerification(auth, other.agent, { otp, claim_attempt_id: own.id })).status).toBe(400)
+  const secondAttempt = await beginVerification(system, { agent: own.agent, email: own.email })
   await showCode(auth, secondAttempt)
-  const superseded = await completeVerification(auth, ownAttempt.agent, { otp, claim_attempt_id: ownAttempt.id })
+  const superseded = await completeVerification(auth, own.agent, { otp, claim_attempt_id: own.id })
   expectProblem(superseded, createRefusal(410, 'claim-superseded', 'claim_superseded'))
-  expect(findHeading((await openClaimPage(auth, { attempt: ownAttempt.secret })).text)).toBe(
+  expect(findHeading((await openClaimPage(auth, { attempt: own.secret })).text)).toBe(
     'There is a newer e-mail',
   )
-  expect((await sayYes(auth, ownAttempt)).status).toBe(410)
+  expect((await sayYes(auth, own)).status).toBe(410)
 })
 
 test('rejects steps that are out of order, and repeated steps after the attempt is completed', async () => {
@@ -381,16 +381,16 @@ test('deleting the agent ends its verification and invalidates its links', async
 
 test('an address can confirm several agents, each separately, and a new address of an agent replaces the old one', async () => {
   const email = newAddress()
-  const [firstAttempt, secondAttempt] = [await confirmAgent(system, { email }), await confirmAgent(system, { email })]
-  expect(await countLiveVerifications(firstAttempt.agent.client_id)).toBe(1)
-  expect(await countLiveVerifications(secondAttempt.agent.client_id)).toBe(1)
-  const replacementAttempt = await confirmAgent(system, { agent: firstAttempt.agent })
+  const [first, second] = [await confirmAgent(system, { email }), await confirmAgent(system, { email })]
+  expect(await countLiveVerifications(first.agent.client_id)).toBe(1)
+  expect(await countLiveVerifications(second.agent.client_id)).toBe(1)
+  const replacement = await confirmAgent(system, { agent: first.agent })
   const { rows } = await system.stores.db.query(
     'select id, ended_by from claims where agent_id = $1 order by ended_by',
-    [firstAttempt.agent.client_id],
+    [first.agent.client_id],
   )
   expect(rows).toEqual([
-    { id: firstAttempt.registrationId, ended_by: 'superseded' },
-    { id: replacementAttempt.registrationId, ended_by: null },
+    { id: first.registrationId, ended_by: 'superseded' },
+    { id: replacement.registrationId, ended_by: null },
   ])
 })

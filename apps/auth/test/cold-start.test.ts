@@ -10,6 +10,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
+// The numbers in the titles, such as F-36, are those of the faults in e2e/faults/fault-numbers.ts.
+
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 /** Options for polling a process. It starts within a minute, even on a busy machine. */
 const WITHIN_A_MINUTE = { timeout: 60_000, interval: 50 }

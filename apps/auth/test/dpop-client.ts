@@ -53,6 +53,7 @@ export async function createDpopProof(
   return signProof({ ...parts, claims: { ...parts.claims, ...claims } }, key)
 }
 
+/** How often the instances begin to issue another nonce. */
 const NONCE_STEP_SECONDS = 60
 
 /**

@@ -32,7 +32,7 @@ export function exampleAttempt(agentId: string, change: Partial<NewAttempt> = {}
 }
 
 /** Creates the mail that is stored with an attempt. */
-export const linkMail = (attempt: NewAttempt): VerificationMail => ({
+export const exampleLinkMail = (attempt: NewAttempt): VerificationMail => ({
   kind: 'claim-link',
   about: attempt.id,
   to: attempt.email,

@@ -191,7 +191,7 @@ describe('a body', () => {
   })
 })
 
-describe('I10 requests on one connection', () => {
+describe('requests on one connection', () => {
   test('each get their own response, in order', async () => {
     const formatGet = (path: string) => `GET ${path} HTTP/1.1\r\nHost: plainpath.example\r\n\r\n`
     const paths = Array.from({ length: 10 }, (_, n) => (n % 2 ? '/oauth/jwks.json' : '/nowhere'))

@@ -80,6 +80,7 @@ export const requestTokenWith = (auth: RunningAuth, fields: Record<string, strin
     body: new URLSearchParams({ ...CLIENT_CREDENTIALS_GRANT, ...fields }),
   })
 
+/** Requests a token with a new assertion of the agent. */
 export const requestTokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<HttpResponse> =>
   requestTokenWith(auth, createAssertionFields(await signAssertion(auth, agent)))
 

@@ -22,7 +22,7 @@ export interface Authority extends AsyncDisposable {
   readonly sealingKeys: SealingKeys
   readonly events: AuthEvents
   readonly agents: AgentStore
-  readonly stops: EmergencyRevocationStore
+  readonly emergencyRevocations: EmergencyRevocationStore
   /**
    * Creates an authority that reads these stores.
    *
@@ -56,7 +56,7 @@ export async function openAuthority(): Promise<Authority> {
     sealingKeys,
     events,
     agents,
-    stops: createEmergencyRevocationStore(db, events),
+    emergencyRevocations: createEmergencyRevocationStore(db, events),
     createTokenAuthority: (now) => ({
       findCredentialVersion: async (id) => getActiveCredentialVersion(await agents.find(id)),
       isVerificationLive: (id) => isStoredVerificationLive(db, id, now()),

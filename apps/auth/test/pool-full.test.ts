@@ -14,6 +14,8 @@ import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 import { revokeVerification } from './verification-client.ts'
 
+// The numbers in the titles, such as F-11, are those of the faults in e2e/faults/fault-numbers.ts.
+
 /** Enough agents to take all connections and to fill the connection queue. */
 const AGENT_COUNT = 30
 const unavailable: Refusal = {

@@ -17,6 +17,8 @@ import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
+// The numbers in the titles, such as F-13, are those of the faults in e2e/faults/fault-numbers.ts.
+
 const unavailableRefusal: Refusal = {
   status: 503,
   code: 'unavailable',

@@ -36,11 +36,13 @@ let addressCount = 0
 /** Creates an e-mail address that was not used before in this process. */
 export const newAddress = (local = 'canary-person') => `${local}-${(addressCount++).toString()}@example.org`
 
+/** Requests a verification as the agent. Does not check the response. */
 export const requestVerification = (
   auth: RunningAuth,
   agent: RegisteredAgent,
   body: unknown,
 ): Promise<HttpResponse> => postAsAgent(auth, agent, '/api/agent/claim', body)
+/** Sends a code as the agent. Does not check the response. */
 export const completeVerification = (
   auth: RunningAuth,
   agent: RegisteredAgent,
@@ -112,12 +114,14 @@ export const findLinkSecret = (text: string) =>
   /\/claim\?(?:attempt|end)=([A-Za-z0-9_-]{43})\n/.exec(text)?.[1] ?? ''
 
 const BROWSER_HEADERS = { accept: 'text/html,*/*;q=0.8', 'sec-fetch-site': 'same-origin' }
+/** Opens the page behind a mailed link. `query` has the secret of the link, as `attempt` or as `end`. */
 export const openClaimPage = (
   auth: RunningAuth,
   query: Record<string, string>,
   method = 'GET',
 ): Promise<HttpResponse> =>
   send(auth.url, { method, path: `/claim?${new URLSearchParams(query)}`, headers: BROWSER_HEADERS })
+/** Submits a form of the page behind a mailed link, as one of its buttons does. */
 export const pressButton = (
   auth: RunningAuth,
   fields: Record<string, string>,

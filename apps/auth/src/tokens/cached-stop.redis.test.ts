@@ -50,7 +50,7 @@ const revokeAllTokens = (tokens: Partial<TokenStore> = {}) =>
   revokeInEmergency(
     {
       revocationPublisher: noOpRevocationPublisher,
-      emergencyRevocations: authority.stops,
+      emergencyRevocations: authority.emergencyRevocations,
       tokens: { ...openStore(), ...tokens },
       by,
     },
@@ -173,14 +173,14 @@ test('a repeated revocation also revokes a token that was issued after the first
 
 test('reports the progress "written" when Redis fails after the commit, and succeeds when repeated', async () => {
   const hash = await issue()
-  const rowCount = (await authority.stops.readAudit()).length
+  const rowCount = (await authority.emergencyRevocations.readAudit()).length
   let raiseCount = 0
   const raiseCutoff: TokenStore['raiseCutoff'] = (cutoff) => {
     raiseCount += 1
     return raiseCount === 1 ? openStore().raiseCutoff(cutoff) : failWithTimeout()
   }
   await expect(revokeAllTokens({ raiseCutoff })).rejects.toMatchObject({ progress: 'written' })
-  expect(await authority.stops.readAudit()).toHaveLength(rowCount + 1)
+  expect(await authority.emergencyRevocations.readAudit()).toHaveLength(rowCount + 1)
   await revokeAllTokens()
   expect(await isActive(hash)).toBe(false)
 })

@@ -130,13 +130,13 @@ export function describeEmergencyRevocation(
       ['an unknown agent', () => ({ kind: 'client', clientId: exampleAgent().agent.id }) as const],
     ] as const)('is refused for %s, and leaves another token active', async ([, buildScope]) => {
       const hash = await issue(await register())
-      const rowCount = (await store.authority.stops.readAudit()).length
+      const rowCount = (await store.authority.emergencyRevocations.readAudit()).length
       expect(await store.revokeInEmergency(buildScope())).toMatchObject({
         ok: false,
         error: expect.stringMatching(/\.$/),
       })
       expect(await isActive(hash)).toBe(true)
-      expect(await store.authority.stops.readAudit()).toHaveLength(rowCount)
+      expect(await store.authority.emergencyRevocations.readAudit()).toHaveLength(rowCount)
     })
 
     test('is refused for a deleted agent', async () => {
@@ -161,12 +161,12 @@ export function describeEmergencyRevocation(
 
     test('writes two audit rows when it runs twice simultaneously', async () => {
       const hash = await issue(await register())
-      const rowCount = (await store.authority.stops.readAudit()).length
+      const rowCount = (await store.authority.emergencyRevocations.readAudit()).length
       await Promise.all([
         expectEvidence(store.revokeInEmergency(ALL_TOKENS)),
         expectEvidence(store.revokeInEmergency(ALL_TOKENS)),
       ])
-      expect(await store.authority.stops.readAudit()).toHaveLength(rowCount + 2)
+      expect(await store.authority.emergencyRevocations.readAudit()).toHaveLength(rowCount + 2)
       expect(await isActive(hash)).toBe(false)
     })
   })

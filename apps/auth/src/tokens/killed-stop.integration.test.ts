@@ -74,7 +74,7 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
           scopes[kind],
           { reason: 'a test' },
         )
-      const rowCount = (await authority.stops.readAudit()).length
+      const rowCount = (await authority.emergencyRevocations.readAudit()).length
       const hasFailed = await revoke(killedPool).then(
         () => false,
         () => true,
@@ -84,14 +84,14 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
         expect(hasFailed).toBe(true)
         // An earlier round has already revoked every token that was issued before `at`.
         if (kind !== 'issued-before' || nth === 1) expect(await isActive()).toBe(true)
-        expect(await authority.stops.readAudit()).toHaveLength(rowCount)
+        expect(await authority.emergencyRevocations.readAudit()).toHaveLength(rowCount)
         expect((await revoke(authority.db)).ok).toBe(true)
       } else {
         // The last round: the revocation ran fewer than `nth` statements. Too few would mean that the wrapper misses some.
         expect(nth).toBeGreaterThan(6)
       }
       expect(await isActive()).toBe(false)
-      expect(verifyRows(await authority.stops.readAudit()).ok).toBe(true)
+      expect(verifyRows(await authority.emergencyRevocations.readAudit()).ok).toBe(true)
     }
   },
 )

@@ -195,7 +195,7 @@ const crashBeforeStopping = () =>
   command('crash before stopping everything', {
     check: () => true,
     async run(_model, { store }) {
-      await store.authority.stops.reserveEpoch()
+      await store.authority.emergencyRevocations.reserveEpoch()
     },
   })
 

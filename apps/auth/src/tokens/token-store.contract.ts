@@ -50,7 +50,7 @@ export async function openTokenStoreFixture(
       revokeInEmergency(
         {
           revocationPublisher: noOpRevocationPublisher,
-          emergencyRevocations: authority.stops,
+          emergencyRevocations: authority.emergencyRevocations,
           tokens,
           by: { user: 'rosa', host: 'ops-laptop' },
         },
