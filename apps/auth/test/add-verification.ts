@@ -9,7 +9,7 @@ import { createRedisTokenStore } from '../src/tokens/redis-token-store.ts'
 import { createVerificationAttemptStore } from '../src/verifications/postgres-verification-attempt-store.ts'
 import { createVerificationStore } from '../src/verifications/postgres-verification-store.ts'
 import { agentAuthHeader, type RegisteredAgent } from './agent-client.ts'
-import { exampleAttempt, exampleLinkMail, exampleRedemption } from './example-claim.ts'
+import { exampleAttempt, exampleRedemption, linkMail } from './example-claim.ts'
 import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
@@ -37,7 +37,7 @@ export async function addVerification(
   const now = new Date()
   const attempt = exampleAttempt(agent.client_id, { email, createdAt: now })
   const code = sha256(email)
-  expect(await attempts.begin(attempt, exampleLinkMail(attempt))).toBe(true)
+  expect(await attempts.begin(attempt, linkMail(attempt))).toBe(true)
   expect((await attempts.showCode(attempt.id, code, now)).ok).toBe(true)
   const redemption = exampleRedemption(attempt.id, code, now)
   const expiresAt =

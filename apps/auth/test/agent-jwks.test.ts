@@ -193,21 +193,21 @@ describe('PUT /api/agent/jwks', () => {
     expect(response.status, response.text).toBe(200)
     await expectSafe(auth, response)
     const agentWithKey: KeyAgent = { client_id: agent.client_id, key }
-    const described = await send(auth.url, {
+    const describeResponse = await send(auth.url, {
       path: '/api/agent',
       headers: await createAssertionHeader(auth, agentWithKey),
     })
     const { warning, ...description } = parseBody(response)
-    expect(JSON.parse(described.text)).toEqual(description)
+    expect(JSON.parse(describeResponse.text)).toEqual(description)
     expect(warning).toMatch(
       /^The request has no proof that you can sign with the new key my-key\. Try it now/,
     )
-    expect(parseBody(described)).toMatchObject({
+    expect(parseBody(describeResponse)).toMatchObject({
       token_endpoint_auth_method: 'private_key_jwt',
       token_endpoint_auth_signing_alg: 'EdDSA',
       jwks: { keys: [{ kid: 'my-key' }] },
     })
-    expect(described.text).not.toContain('client_secret')
+    expect(describeResponse.text).not.toContain('client_secret')
     expect((await requestToken(auth, agent)).status).toBe(401)
     expect((await requestTokenByKey(auth, agentWithKey)).status).toBe(200)
     expect(await isActive(auth, token)).toBe(false)
@@ -230,8 +230,11 @@ describe('PUT /api/agent/jwks', () => {
   test('does not accept an assertion a second time, even if the first request was refused for its keys', async () => {
     const agent = await registerKeys(auth)
     const headers = await createAssertionHeader(auth, agent)
-    const refused = await put(headers, { keys: [] })
-    expect([refused.status, parseBody(refused)['error']]).toEqual([400, 'invalid_client_metadata'])
+    const refusedResponse = await put(headers, { keys: [] })
+    expect([refusedResponse.status, parseBody(refusedResponse)['error']]).toEqual([
+      400,
+      'invalid_client_metadata',
+    ])
     await expectRefusal(auth, () => put(headers, { keys: [agent.key.jwk] }), invalidClient)
   })
 

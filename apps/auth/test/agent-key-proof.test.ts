@@ -116,8 +116,8 @@ describe('accepts keys without a proof, and the response', () => {
   test('has no warning when no key is new', async () => {
     for (const keys of [[keyA], [keyA, keyB], [keyB, keyA]])
       expect(parseBody(await replace([keyA, keyB], keys))).not.toHaveProperty('warning')
-    const renamed = { ...keyA, jwk: { ...keyA.jwk, kid: 'renamed' } }
-    expect(parseBody(await replace([keyA], [renamed]))).not.toHaveProperty('warning')
+    const renamedKey = { ...keyA, jwk: { ...keyA.jwk, kid: 'renamed' } }
+    expect(parseBody(await replace([keyA], [renamedKey]))).not.toHaveProperty('warning')
   })
 
   async function replace(currentKeys: KeyPair[], keys: KeyPair[]) {
@@ -312,8 +312,8 @@ test('accepts a proof once, and does not mark a refused proof as used', async ()
   expect((await put(client, { keys: [keyA], proof })).status).toBe(200)
   const keyAgent = { client_id: client.client_id, key: keyA }
   const headers = async () => ({ 'client-assertion': await signAssertion(auth, keyAgent) })
-  const repeated = await putKeys(auth, await headers(), { keys: [keyA], proof })
-  expect([repeated.status, parseBody(repeated)['detail']]).toEqual([
+  const repeatedResponse = await putKeys(auth, await headers(), { keys: [keyA], proof })
+  expect([repeatedResponse.status, parseBody(repeatedResponse)['detail']]).toEqual([
     400,
     expect.stringMatching(/^#\/proof: was used before/),
   ])

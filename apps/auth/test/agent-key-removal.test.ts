@@ -74,15 +74,15 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
   test('revokes no token when a key is added, renamed or reordered, but revokes all when a key is removed', async () => {
     const agent = await registerKeys(auth)
     const token = await getTokenByKey(agent)
-    const added = await newKey('EdDSA')
-    const renamed = { ...agent.key, jwk: { ...agent.key.jwk, kid: 'renamed' } }
-    await replaceKeys(agent, agent.key, added)
-    await replaceKeys(agent, added, agent.key)
-    await replaceKeys({ ...agent, key: added }, added, renamed)
-    await replaceKeys({ ...agent, key: renamed }, added, renamed)
+    const addedKey = await newKey('EdDSA')
+    const renamedKey = { ...agent.key, jwk: { ...agent.key.jwk, kid: 'renamed' } }
+    await replaceKeys(agent, agent.key, addedKey)
+    await replaceKeys(agent, addedKey, agent.key)
+    await replaceKeys({ ...agent, key: addedKey }, addedKey, renamedKey)
+    await replaceKeys({ ...agent, key: renamedKey }, addedKey, renamedKey)
     expect(await isActiveAtEach(token)).toEqual([true, true])
     expect(await findCredentialVersion(agent)).toBe(1)
-    await replaceKeys({ ...agent, key: added }, added)
+    await replaceKeys({ ...agent, key: addedKey }, addedKey)
     expect(await isActiveAtEach(token)).toEqual([false, false])
     expect(await findCredentialVersion(agent)).toBe(2)
   })

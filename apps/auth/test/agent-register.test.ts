@@ -94,11 +94,11 @@ describe('POST /api/agent/register', () => {
     const { agent } = await registerAgent(json({ client_name: name }))
     expect(agent['client_name']).toBe(name)
     const { client_id, client_secret } = agent as { client_id: string; client_secret: string }
-    const described = await send(auth.url, {
+    const describeResponse = await send(auth.url, {
       path: '/api/agent',
       headers: agentAuthHeader({ client_id, client_secret }),
     })
-    expect(JSON.parse(described.text)).toMatchObject({ client_name: name })
+    expect(JSON.parse(describeResponse.text)).toMatchObject({ client_name: name })
   })
 
   test('ignores an id, a secret, scopes, grants and other metadata that the client chooses', async () => {

@@ -230,8 +230,8 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     const notFound = { status: 404, code: 'not-found', form: 'agent' } as const
     for (const id of [strangersSecretId, crypto.randomUUID()])
       await expectRefusal(auth, () => removeSecret(renewedAgent, id), notFound)
-    const malformed = await removeSecret(renewedAgent, 'x')
-    expect([400, 404]).toContain(malformed.status)
+    const malformedResponse = await removeSecret(renewedAgent, 'x')
+    expect([400, 404]).toContain(malformedResponse.status)
     expect((await removeSecret(renewedAgent, oldest!.secret_id)).status).toBe(204)
     await expectRefusal(auth, () => removeSecret(renewedAgent, oldest!.secret_id), notFound)
     expect(await findSecrets(stranger)).toHaveLength(2)
@@ -239,8 +239,13 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
 
   test('adds no secret to an agent with keys or to a deleted agent', async () => {
     const keyAgent = await registerKeys(auth)
-    const refused = await post(await createAssertionHeader(auth, keyAgent))
-    expectProblem(refused, { status: 409, code: 'client-has-keys', error: 'client_has_keys', form: 'agent' })
+    const refusedResponse = await post(await createAssertionHeader(auth, keyAgent))
+    expectProblem(refusedResponse, {
+      status: 409,
+      code: 'client-has-keys',
+      error: 'client_has_keys',
+      form: 'agent',
+    })
     expect((await requestTokenByKey(auth, keyAgent)).status).toBe(200)
     const agent = await register(auth)
     expect((await addSecret(agent)).response.status).toBe(201)

@@ -46,10 +46,10 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
   })
 
   test('DELETE revokes the client and all its tokens before it responds, and erases its name', async () => {
-    const deleted = await register(auth, 'Canary name 7c1f')
-    const revokedTokens = await Promise.all([getToken(auth, deleted), getToken(auth, deleted)])
+    const deletedAgent = await register(auth, 'Canary name 7c1f')
+    const revokedTokens = await Promise.all([getToken(auth, deletedAgent), getToken(auth, deletedAgent)])
     const otherToken = await getToken(auth, agent)
-    const response = await deleteAgent(auth, deleted)
+    const response = await deleteAgent(auth, deletedAgent)
     expect([response.status, response.text]).toEqual([204, ''])
     expect(response.headers.get('cache-control')).toBe('no-store')
     await expectSafe(auth, response)
@@ -58,18 +58,18 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
       false,
       true,
     ])
-    expect((await requestToken(auth, deleted)).status).toBe(401)
+    expect((await requestToken(auth, deletedAgent)).status).toBe(401)
     const { rows } = await auth.stores.db.query(
       'select status, name_sealed, (select count(*) from agent_secrets where agent_id = agents.id) as secrets from agents where id = $1',
-      [deleted.client_id],
+      [deletedAgent.client_id],
     )
     expect(rows).toEqual([{ status: 'deleted', name_sealed: null, secrets: 0 }])
     expect(await dumpTables(auth.stores.db)).not.toContain('Canary name 7c1f')
   })
 
   test('responds to simultaneous deletions with 204 or 401, at least once with 204', async () => {
-    const deleted = await register(auth)
-    const responses = await Promise.all(Array.from({ length: 5 }, () => deleteAgent(auth, deleted)))
+    const deletedAgent = await register(auth)
+    const responses = await Promise.all(Array.from({ length: 5 }, () => deleteAgent(auth, deletedAgent)))
     expect(responses.map(({ status }) => status).filter((status) => status !== 401)).toContain(204)
     for (const { status } of responses) expect([204, 401]).toContain(status)
     for (const response of responses.filter(({ status }) => status === 401))

@@ -248,8 +248,8 @@ describe('a sign-in', () => {
     const uid = page.pathname.split('/').at(-1) ?? ''
     // The interaction id is not a secret, because the URL contains it.
     for (const cookie of [`_interaction=${uid}`, `_interaction=${uid}; _interaction.sig=x`]) {
-      const forged = await otherBrowser.open(page.href, { headers: { cookie } })
-      expect(JSON.parse(forged.text)).toMatchObject({ client_id: null })
+      const forgedResponse = await otherBrowser.open(page.href, { headers: { cookie } })
+      expect(JSON.parse(forgedResponse.text)).toMatchObject({ client_id: null })
     }
     const resume = expectRedirect(await allow(browser, page))
     expect(resume.pathname).toBe(`/oauth/authorize/${uid}`)

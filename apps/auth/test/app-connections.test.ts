@@ -204,9 +204,9 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       passTime(RULES.refreshGraceMs)
       responses.push(await refresh(system.auth, client, token))
       for (const response of responses) {
-        const next = readTokens(system.auth, response)
-        expect(await isActiveAtEach(system, next.access)).toEqual([true, true])
-        readTokens(system.auth, await refresh(system.otherInstance, client, next.refresh))
+        const nextTokens = readTokens(system.auth, response)
+        expect(await isActiveAtEach(system, nextTokens.access)).toEqual([true, true])
+        readTokens(system.auth, await refresh(system.otherInstance, client, nextTokens.refresh))
       }
     })
 
@@ -228,10 +228,14 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
 
     test('is refused to another app, and stays valid for its own', async () => {
       const connected = await connectApp(system)
-      const other = addApp(system)
+      const otherApp = addApp(system)
       for (const ms of [0, RULES.refreshGraceMs + 1]) {
         passTime(ms)
-        await expectRefusal(system.auth, () => refresh(system.auth, other, connected.refresh), invalidGrant)
+        await expectRefusal(
+          system.auth,
+          () => refresh(system.auth, otherApp, connected.refresh),
+          invalidGrant,
+        )
       }
       readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
     })
@@ -320,7 +324,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       passTime(5_000)
       const cutoff = system.clock.now
       passTime(5_000)
-      const next = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
+      const nextTokens = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
       const later = await connectApp(system)
       const revocation = await revokeInEmergency(
         { ...system.stores, by },
@@ -328,7 +332,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
         { reason: 'test' },
       )
       expect(revocation.ok).toBe(true)
-      expectProblem(await refresh(system.auth, connected.app, next.refresh), invalidGrant)
+      expectProblem(await refresh(system.auth, connected.app, nextTokens.refresh), invalidGrant)
       readTokens(system.auth, await refresh(system.auth, later.app, later.refresh))
     })
   })

@@ -8,7 +8,7 @@ import type { Interactions } from '../src/oauth/interactions.ts'
 import type { Stores } from '../src/stores.ts'
 import { introspect, isActive } from './agent-client.ts'
 import { Browser } from './browser.ts'
-import { exampleAttempt, exampleLinkMail, exampleRedemption } from './example-claim.ts'
+import { exampleAttempt, exampleRedemption, linkMail } from './example-claim.ts'
 import { openAuthStores, type TokenPlace } from './open-auth-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
@@ -99,11 +99,11 @@ export async function addVerifiedConnection(stores: Stores, clientId: string, no
     createdAt: now,
     email: `canary-${randomBytes(6).toString('hex')}@example.org`,
   })
-  await stores.verificationAttempts.begin(attempt, exampleLinkMail(attempt))
+  await stores.verificationAttempts.begin(attempt, linkMail(attempt))
   const hash = sha256(randomBytes(8))
   await stores.verificationAttempts.showCode(attempt.id, hash, now)
-  const redeemed = await stores.verifications.redeem(exampleRedemption(attempt.id, hash, now))
-  if (!redeemed.ok) throw new Error(redeemed.error)
+  const redemption = await stores.verifications.redeem(exampleRedemption(attempt.id, hash, now))
+  if (!redemption.ok) throw new Error(redemption.error)
   return agentId
 }
 
@@ -163,8 +163,8 @@ export async function answerSignIn(
   page: URL,
   form: Record<string, string> = { answer: 'allow' },
 ): Promise<URL> {
-  const submitted = await browser.open(page.href, { method: 'POST', body: new URLSearchParams(form) })
-  return expectRedirect(await browser.open(expectRedirect(submitted).href))
+  const submitResponse = await browser.open(page.href, { method: 'POST', body: new URLSearchParams(form) })
+  return expectRedirect(await browser.open(expectRedirect(submitResponse).href))
 }
 
 /** Gets an authorization code: sends the authorization request, and allows it on the sign-in page. */

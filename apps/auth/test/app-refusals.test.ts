@@ -139,8 +139,8 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       const connected = await connectApp(system)
       expect(await revokeToken(connected.app, connected.access)).toMatchObject({ status: 200, text: '{}' })
       await expectRevoked(system, connected)
-      const next = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
-      expect(await isActiveAtEach(system, next.access)).toEqual([true, true])
+      const nextTokens = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
+      expect(await isActiveAtEach(system, nextTokens.access)).toEqual([true, true])
     })
 
     test('the connection, by revoking its refresh token', async () => {

@@ -77,7 +77,10 @@ describe('POST /oauth/register', () => {
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
     })
-    expect(await countStored(auth)).toEqual({ ...storedBefore, app_clients: Number(storedBefore['app_clients']) + 1 })
+    expect(await countStored(auth)).toEqual({
+      ...storedBefore,
+      app_clients: Number(storedBefore['app_clients']) + 1,
+    })
     const config = loadConfig(await auth.stores.settingsFor(auth.origin))
     await using stores = await openStores(config, { log: silentLog, now: () => new Date() })
     expect(await stores.appClients.find(body.client_id)).toMatchObject({

@@ -77,9 +77,9 @@ async function createDisabledAgent(): Promise<KeyAgent> {
 async function createAgentWithReplacedKey(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
   const { headers, body } = json({ keys: [(await newKey()).jwk] })
-  const put = { method: 'PUT', path: '/api/agent/jwks', body }
+  const putRequest = { method: 'PUT', path: '/api/agent/jwks', body }
   const response = await send(auth.url, {
-    ...put,
+    ...putRequest,
     headers: { ...headers, ...(await createAssertionHeader(auth, agent)) },
   })
   expect(response.status).toBe(200)
@@ -159,8 +159,11 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
     const usedAssertion = await signAssertion(auth, { client_id, key })
     await send(auth.url, { path: '/api/agent', headers: { 'client-assertion': usedAssertion } })
     expectProblem(await sendWithAssertion(usedAssertion), refusal(/^This assertion was used before \(jti\)/))
-    const forged = await signAssertion(auth, { client_id, key: { ...(await newKey()), jwk: key.jwk } })
-    expectProblem(await sendWithAssertion(forged), refusal(/^The signature cannot be verified/))
+    const forgedAssertion = await signAssertion(auth, {
+      client_id,
+      key: { ...(await newKey()), jwk: key.jwk },
+    })
+    expectProblem(await sendWithAssertion(forgedAssertion), refusal(/^The signature cannot be verified/))
   })
 })
 

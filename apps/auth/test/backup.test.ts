@@ -99,8 +99,8 @@ test('restores all rows, revokes again what the log names, and replaces the sign
   expect(await target.read('select from agents', 'app')).toHaveLength(agents.length)
   await expect(target.read('drop table agents', 'app')).rejects.toThrow('must be owner')
   await expect(target.read('delete from key_audit', 'app')).rejects.toThrow('permission denied')
-  const verified = await runAuth(['keys', 'verify'], target.env)
-  expect(verified.printed).toContain('All checks passed')
+  const verifyResult = await runAuth(['keys', 'verify'], target.env)
+  expect(verifyResult.printed).toContain('All checks passed')
   expect(await runAuth(['migrate'], target.env)).toMatchObject({
     printed: 'Nothing to do: the tables are up to date.',
   })
@@ -154,10 +154,10 @@ test.for([
   })
   await expect(target.read('select from agents', 'app')).rejects.toThrow(/does not exist|permission denied/)
   const tables = await target.read(`select from pg_tables where schemaname = 'public'`)
-  const migrated = await runAuth(['migrate'], target.env)
+  const migrateResult = await runAuth(['migrate'], target.env)
   // If the restore created tables before it failed, `migrate` must not use them.
   if (tables.length > 0)
-    expect(migrated).toMatchObject({
+    expect(migrateResult).toMatchObject({
       code: 1,
       errors: expect.stringContaining('a restore of this database has not finished'),
     })

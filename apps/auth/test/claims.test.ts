@@ -264,8 +264,8 @@ test('rejects the code of another agent or of an earlier attempt', async () => {
   expect((await completeVerification(auth, other.agent, { otp, claim_attempt_id: own.id })).status).toBe(400)
   const secondAttempt = await beginVerification(system, { agent: own.agent, email: own.email })
   await showCode(auth, secondAttempt)
-  const superseded = await completeVerification(auth, own.agent, { otp, claim_attempt_id: own.id })
-  expectProblem(superseded, createRefusal(410, 'claim-superseded', 'claim_superseded'))
+  const supersededResponse = await completeVerification(auth, own.agent, { otp, claim_attempt_id: own.id })
+  expectProblem(supersededResponse, createRefusal(410, 'claim-superseded', 'claim_superseded'))
   expect(findHeading((await openClaimPage(auth, { attempt: own.secret })).text)).toBe(
     'There is a newer e-mail',
   )

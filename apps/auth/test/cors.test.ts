@@ -56,11 +56,11 @@ describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
         path,
         headers: { origin, 'access-control-request-method': 'POST' },
       })
-    const allowed = await sendPreflight(ALLOWED_ORIGIN)
-    const refusal = await sendPreflight('https://evil.example')
-    expect([allowed.status, refusal.status]).toEqual([204, 204])
-    expect(allowed.headers.get('access-control-allow-origin')).toBe(ALLOWED_ORIGIN)
-    expect(allowed.headers.get('access-control-allow-headers')).toContain('Authorization')
-    expect(listCorsHeaders(refusal)).toEqual([])
+    const allowedPreflight = await sendPreflight(ALLOWED_ORIGIN)
+    const refusedPreflight = await sendPreflight('https://evil.example')
+    expect([allowedPreflight.status, refusedPreflight.status]).toEqual([204, 204])
+    expect(allowedPreflight.headers.get('access-control-allow-origin')).toBe(ALLOWED_ORIGIN)
+    expect(allowedPreflight.headers.get('access-control-allow-headers')).toContain('Authorization')
+    expect(listCorsHeaders(refusedPreflight)).toEqual([])
   })
 })

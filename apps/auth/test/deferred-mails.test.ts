@@ -96,8 +96,8 @@ test('while 40 verification mails of a network wait, another is refused with 429
       'select (select count(*) from mails) as mails, (select count(*) from claim_attempts) as attempts',
     )
   const storedBefore = await countMailsAndAttempts()
-  const refused = await requestVerification(auth, agent, { email })
-  expectProblem(refused, {
+  const refusedResponse = await requestVerification(auth, agent, { email })
+  expectProblem(refusedResponse, {
     status: 429,
     code: 'rate-limited',
     error: 'rate_limited',

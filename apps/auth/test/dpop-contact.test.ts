@@ -113,8 +113,8 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       const { client, fields } = await createConfirmedClient()
       const proof = await createProof(claims)
       await expectRefusal(auth, () => requestTokenWithProof(auth, client, proof, fields), refusal)
-      const forged = await signProof(createProofParts(auth, otherKey, await deriveNonce(auth)), key)
-      await expectRefusal(auth, () => requestTokenWithProof(auth, client, forged, fields), {
+      const forgedProof = await signProof(createProofParts(auth, otherKey, await deriveNonce(auth)), key)
+      await expectRefusal(auth, () => requestTokenWithProof(auth, client, forgedProof, fields), {
         ...INVALID_PROOF,
         says: 'signature',
       })

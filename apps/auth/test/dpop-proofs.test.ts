@@ -210,8 +210,8 @@ const INVALID_PROOFS: readonly InvalidProof[] = [
   {
     title: 'claims that were changed after signing',
     encode: async (parts, { key }) => {
-      const signed = (await signProof(parts, key)).split('.')
-      return [signed[0], encodePart({ ...parts.claims, jti: randomUUID() }), signed[2]].join('.')
+      const signedParts = (await signProof(parts, key)).split('.')
+      return [signedParts[0], encodePart({ ...parts.claims, jti: randomUUID() }), signedParts[2]].join('.')
     },
     detail: 'signature',
   },

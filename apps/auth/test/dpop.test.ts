@@ -171,8 +171,8 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       const client = JSON.parse(response.text) as RegisteredAgent
       auth.confidential.add(client.client_secret)
       expect([response.status, client['dpop_bound_access_tokens']]).toEqual([201, true])
-      const described = await send(auth.url, { path: '/api/agent', headers: agentAuthHeader(client) })
-      expect(JSON.parse(described.text)).toMatchObject({ dpop_bound_access_tokens: true })
+      const describeResponse = await send(auth.url, { path: '/api/agent', headers: agentAuthHeader(client) })
+      expect(JSON.parse(describeResponse.text)).toMatchObject({ dpop_bound_access_tokens: true })
       for (const instance of [auth, otherInstance]) {
         await expectRefusal(auth, () => requestTokenWithProof(instance, client, undefined), {
           ...PROOF_REQUIRED,
@@ -243,10 +243,10 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
         cnf: { jkt: await calculateThumbprint(keyAgent.key) },
       })
       const newAgentKey = await newKey()
-      const replaced = await putKeys(auth, await createAssertionHeader(auth, keyAgent), {
+      const replaceResponse = await putKeys(auth, await createAssertionHeader(auth, keyAgent), {
         keys: [newAgentKey],
       })
-      expect(replaced.status, replaced.text).toBe(200)
+      expect(replaceResponse.status, replaceResponse.text).toBe(200)
       for (const token of boundTokens) expect(await isActiveAtEach(token)).toEqual([false, false])
     })
   })

@@ -32,7 +32,7 @@ export function exampleAttempt(agentId: string, change: Partial<NewAttempt> = {}
 }
 
 /** Creates the mail that is stored with an attempt. */
-export const exampleLinkMail = (attempt: NewAttempt): VerificationMail => ({
+export const linkMail = (attempt: NewAttempt): VerificationMail => ({
   kind: 'claim-link',
   about: attempt.id,
   to: attempt.email,
@@ -57,7 +57,7 @@ export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date
 })
 
 /** Records in memory the mails that a transaction adds. A rollback does not remove them. */
-export function createMailRecorder() {
+export function mailbag() {
   const mails: VerificationMail[] = []
   return {
     mails,

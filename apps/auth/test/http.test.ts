@@ -98,13 +98,13 @@ describe('the Host header', () => {
       formatContentLength(BODY),
     ]
     expect((await sendOne(formatTokenRequest({ headers }))).status).toBe(200)
-    const forged = formatRawRequest(
+    const forgedRequest = formatRawRequest(
       'GET /.well-known/oauth-authorization-server',
       ['X-Forwarded-Host: plainpath.example'],
       '',
       'evil.example',
     )
-    expectProblem(await sendOne(forged), { ...misdirectedRequest, form: 'problem' })
+    expectProblem(await sendOne(forgedRequest), { ...misdirectedRequest, form: 'problem' })
   })
 
   test('may be repeated in an absolute request target', async () => {

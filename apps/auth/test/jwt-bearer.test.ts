@@ -279,9 +279,9 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
       registration_id: registrationId,
       claim_expires_at: expect.any(String),
     })
-    const unverified = await describeAgent(await register(auth))
-    expect(unverified).toMatchObject({ identity_type: 'anonymous' })
-    expect(unverified).not.toHaveProperty('registration_id')
+    const unverifiedDescription = await describeAgent(await register(auth))
+    expect(unverifiedDescription).toMatchObject({ identity_type: 'anonymous' })
+    expect(unverifiedDescription).not.toHaveProperty('registration_id')
   })
 
   test('issues no assertion without a verification, and says how to get one', async () => {

@@ -76,16 +76,16 @@ test('both instances adopt each step of a rotation, and can introspect an earlie
   expect((await runKeys('publish')).printed).toContain(`${newKid}  generated -> published`)
   for (const auth of [instance, otherInstance])
     expect((await listPublishedKids(auth)).toSorted()).toEqual([oldKid, newKid].toSorted())
-  const activated = await runOnceDue('activate')
-  expect(activated.printed).toContain(`${oldKid}  signing -> retiring`)
+  const activateResult = await runOnceDue('activate')
+  expect(activateResult.printed).toContain(`${oldKid}  signing -> retiring`)
   for (const auth of [instance, otherInstance]) {
     expect(await findSigningKid(auth, token)).toBe(newKid)
     expect((await listPublishedKids(auth)).toSorted()).toEqual([oldKid, newKid].toSorted())
   }
   await runOnceDue('retire')
   for (const auth of [instance, otherInstance]) expect(await listPublishedKids(auth)).toEqual([newKid])
-  const verified = await runKeys('verify')
-  expect(verified).toMatchObject({
+  const verifyResult = await runKeys('verify')
+  expect(verifyResult).toMatchObject({
     code: 0,
     printed: expect.stringContaining('All checks passed: 2 keys, 2 running instances'),
   })
@@ -203,14 +203,14 @@ test('after revoke returns, no instance signs with the key or publishes it, and 
   expect((await runKeys(`revoke nobody --reason a+test`)).code).toBe(1)
   expect((await runKeys(`revoke ${leakedKid} --reason a+test --dry-run`)).printed).toMatch(/^Would revoke/)
   expect(await findKid('signing')).toBe(leakedKid)
-  const revoked = await runKeys(`revoke ${leakedKid} --reason a+leaked+backup`)
+  const revokeResult = await runKeys(`revoke ${leakedKid} --reason a+leaked+backup`)
   for (const auth of [instance, otherInstance]) {
     const kid = await findSigningKid(auth, token)
     expect(kid).not.toBe(leakedKid)
     expect(await listPublishedKids(auth)).toEqual([kid])
   }
-  expect(revoked.code).toBe(0)
-  expect(revoked.printed).toMatch(
+  expect(revokeResult.code).toBe(0)
+  expect(revokeResult.printed).toMatch(
     /^After \d+ ms, no instance signs with the revoked key and no API trusts it\.$/m,
   )
   expect((await runKeys('audit')).printed).toContain('(a leaked backup)')
@@ -261,13 +261,13 @@ describe('an instance', () => {
     const leakedKid = await findKid('signing')
     const file = `${env['AUTH_KEK_FILE']}-other`
     await writeFile(file, newKeyEncryptionKey())
-    const revoked = await runKeys(`revoke ${leakedKid} --reason a+test`, { AUTH_KEK_FILE: file })
+    const revokeResult = await runKeys(`revoke ${leakedKid} --reason a+test`, { AUTH_KEK_FILE: file })
     expect(await findSigningKid(auth, token)).toBe(503)
-    const published = await send(auth.url, { path: '/oauth/jwks.json' })
-    expect([published.status, published.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    const jwksResponse = await send(auth.url, { path: '/oauth/jwks.json' })
+    expect([jwksResponse.status, jwksResponse.headers.get('cache-control')]).toEqual([200, 'no-store'])
     expect((await send(auth.internalUrl, { path: '/oauth/jwks.json' })).status).toBe(503)
     expect((await getReadiness(auth)).status).toBe(503)
-    expect(revoked).toMatchObject({ code: 0 })
+    expect(revokeResult).toMatchObject({ code: 0 })
   })
 
   test('does not start if it can decrypt no key, and generates none', async () => {

@@ -143,12 +143,14 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
   test('invalid and replayed assertions count as failed authentications; a valid assertion is still accepted', async () => {
     await using auth = await startWithFactor('1')
     const agent = await registerKeys(auth)
-    const replayed = createAssertionFields(await signAssertion(auth, agent))
-    expect((await requestTokenWith(auth, replayed)).status).toBe(200)
+    const replayedFields = createAssertionFields(await signAssertion(auth, agent))
+    expect((await requestTokenWith(auth, replayedFields)).status).toBe(200)
     const wrongAudience = createAssertionFields(
       await signAssertion(auth, agent, { aud: 'https://other.example' }),
     )
-    const responses = await runInBatches(25, (n) => requestTokenWith(auth, n % 2 ? replayed : wrongAudience))
+    const responses = await runInBatches(25, (n) =>
+      requestTokenWith(auth, n % 2 ? replayedFields : wrongAudience),
+    )
     expect(countStatuses(responses)).toEqual({ 401: 20, 429: 5 })
     expectProblem(responses.find(({ status }) => status === 429)!, rateLimitRefusal('client-authentication'))
     expect((await requestTokenByKey(auth, agent)).status).toBe(200)
@@ -190,9 +192,9 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
 
   test('a failed authentication counts the same for an unknown client as for a registered client', async () => {
     await using auth = await startWithFactor('1')
-    const registered = await register(auth)
+    const registeredAgent = await register(auth)
     const limitHeaders = []
-    for (const id of [registered.client_id, `agt_${'A'.repeat(22)}`]) {
+    for (const id of [registeredAgent.client_id, `agt_${'A'.repeat(22)}`]) {
       const { headers } = await requestTokenFrom(auth, ADDRESS, id, 'wrong')
       limitHeaders.push(headers.get('ratelimit')?.split(', ').at(-1)?.replace(/t=\d+/, ''))
     }

@@ -29,6 +29,7 @@ test('no command and no slow log entry of Redis contains a token, a secret, a na
     await revoke(auth, agent, tokens[0]!)
     expect(await isActive(auth, tokens[0]!)).toBe(false)
     await deleteAgent(auth, agent)
+    // Waits until the monitor has reported a command about a token and, later, one about a credential version.
     await expect.poll(() => commands.join('\n')).toMatch(/token:.*\n(.*\n)*.*generation:/)
     const slowLog = JSON.stringify(await admin.slowlog('GET', 10_000))
     expect(slowLog).toContain('token:')

@@ -48,11 +48,11 @@ async function removeFirstSecret(
   addedSecret: { secret_id: string; client_secret: string },
 ): Promise<RegisteredAgent> {
   const agentWithNewSecret = { ...agent, client_secret: addedSecret.client_secret }
-  const described = await send(system.auth.url, {
+  const describeResponse = await send(system.auth.url, {
     path: '/api/agent',
     headers: agentAuthHeader(agentWithNewSecret),
   })
-  const { secrets } = JSON.parse(described.text) as { secrets: { secret_id: string }[] }
+  const { secrets } = JSON.parse(describeResponse.text) as { secrets: { secret_id: string }[] }
   const firstSecretId = secrets.find(({ secret_id: id }) => id !== addedSecret.secret_id)?.secret_id
   expect((await requestSecrets(agentWithNewSecret, 'DELETE', `/${firstSecretId}`)).status).toBe(204)
   return agentWithNewSecret
@@ -123,9 +123,9 @@ test('replays revocations from the log after a restore, and disables clients who
   // `replaced` is disabled, because the backup has only its removed secret. `reduced` keeps its other secret. The backup does
   // not have the secret that `undone` got and lost, so nothing changes for that client.
   const ended = { clients: 3, claims: 1, secrets: 1, changed: 2, documents: 0, domains: 0 }
-  const replayed = await run('replay', '--log', LOG_FILE, '--json')
-  expect(JSON.parse(replayed.printed)).toEqual({ ok: true, done: true, told, ended })
-  const events = parseSecurityEvents(replayed.errors.split('\n')).map(({ event, by }) => [event, by])
+  const replayResult = await run('replay', '--log', LOG_FILE, '--json')
+  expect(JSON.parse(replayResult.printed)).toEqual({ ok: true, done: true, told, ended })
+  const events = parseSecurityEvents(replayResult.errors.split('\n')).map(({ event, by }) => [event, by])
   const repeat = (event: string, count: number) => Array.from({ length: count }, () => [event, 'operator'])
   expect(events.toSorted()).toEqual(
     [['claim-ended', 'operator'], ...repeat('client-ended', 5), ...repeat('secret-ended', 1)].toSorted(),

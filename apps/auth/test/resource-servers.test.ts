@@ -71,15 +71,15 @@ test('accepts both secrets after rotate, and only the newer secret after finish'
   const [instance, otherInstance] = [await start(), await start()]
   const token = await getToken(instance, await register(instance))
   const oldSecret = stores.secrets.rs_api
-  const rotated = await run(ROTATE)
+  const rotateResult = await run(ROTATE)
   const newSecret = await readSecret()
-  expect(rotated).toMatchObject({
+  expect(rotateResult).toMatchObject({
     code: 0,
     errors: '',
     events: [createSecurityEvent('api-secret-added', newSecret)],
   })
   expect(newSecret).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
-  for (const text of [rotated.printed, await readServersFile(), ...instance.logged])
+  for (const text of [rotateResult.printed, await readServersFile(), ...instance.logged])
     expect(text).not.toContain(newSecret.slice('rss_'.length))
   for (const auth of [instance, otherInstance])
     expect([
@@ -202,10 +202,10 @@ test('finish can be repeated until the last instance has loaded the file', async
   await expect
     .poll(tryToFinish)
     .toMatch(/these instances may still accept it: .*\. Run the same command again\.$/)
-  const resumed = run('finish rs_api')
+  const resumedFinish = run('finish rs_api')
   await waitForCommandPolls(stores.db)
   await copyFile(serversFile, otherFile)
-  expect(await resumed).toMatchObject({ code: 0, errors: '' })
+  expect(await resumedFinish).toMatchObject({ code: 0, errors: '' })
   expect(await getIntrospectionStatus(instance, stores.secrets.rs_api)).toBe(401)
   expect((await run('finish rs_api')).errors).toContain('rs_api has only one secret')
 })
@@ -217,9 +217,9 @@ test('resumes with the same secret a rotation that was killed before it wrote th
   await writeFile(`${secretFile}.next`, `${pendingSecret}\n`, { mode: 0o600 })
   for (const each of servers) if (each.client_id === 'rs_api') each.secrets.push(hashSecret(pendingSecret))
   await writeFile(serversFile, JSON.stringify(servers))
-  const resumed = await run(`${ROTATE} --json`)
-  expect(resumed.code).toBe(0)
-  expect(JSON.parse(resumed.printed)).toMatchObject({ done: true, resumed: true })
+  const rotateResult = await run(`${ROTATE} --json`)
+  expect(rotateResult.code).toBe(0)
+  expect(JSON.parse(rotateResult.printed)).toMatchObject({ done: true, resumed: true })
   expect(await readSecret()).toBe(pendingSecret)
   await expect(stat(`${secretFile}.next`)).rejects.toThrow('ENOENT')
 })

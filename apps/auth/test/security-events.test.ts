@@ -101,9 +101,9 @@ test('logs that keys were replaced and that a client was deleted', async () => {
       key_thumbprints: [await calculateJwkThumbprint(jwk)],
     },
   ])
-  const deleted = await confirmAgent(system)
-  const endEvent = { event: 'client-ended', client_id: deleted.agent.client_id, how: 'deleted' }
-  expect(await collectEvents(() => deleteAgent(system.auth, deleted.agent))).toEqual([endEvent])
+  const deletedAttempt = await confirmAgent(system)
+  const endEvent = { event: 'client-ended', client_id: deletedAttempt.agent.client_id, how: 'deleted' }
+  expect(await collectEvents(() => deleteAgent(system.auth, deletedAttempt.agent))).toEqual([endEvent])
 })
 
 test('logs that a secret was added and removed, and how many clients expired', async () => {

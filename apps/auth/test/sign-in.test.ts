@@ -140,14 +140,14 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
   /** Requests that must not complete the sign-in of the tab, whose code is `code`. Each returns the status. */
   const invalidRequests: Record<string, (tab: Tab, code: string) => Promise<number>> = {
     'the code of another sign-in': async (tab, code) => {
-      const other = await Tab.open(system)
-      const otherCode = await other.requestCode()
+      const otherTab = await Tab.open(system)
+      const otherCode = await otherTab.requestCode()
       return (await tab.submit('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
     },
     'the code with the attempt of another sign-in': async (tab) => {
-      const other = await Tab.open(system)
-      const code = await other.requestCode()
-      return (await tab.submit('code', { code, attempt: other.readField('attempt') })).status
+      const otherTab = await Tab.open(system)
+      const code = await otherTab.requestCode()
+      return (await tab.submit('code', { code, attempt: otherTab.readField('attempt') })).status
     },
     'the code in a browser without the cookie': async (tab, code) => {
       const form = { step: 'code', code, token: tab.readField('token'), attempt: tab.readField('attempt') }
@@ -159,8 +159,8 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
       return response.status
     },
     'the code in a browser with the cookies of another sign-in': async (tab, code) => {
-      const other = await Tab.open(system)
-      const cookies = [...other.browser.cookies.values()]
+      const otherTab = await Tab.open(system)
+      const cookies = [...otherTab.browser.cookies.values()]
         .map(({ name, value }) => `${name}=${value}`)
         .join('; ')
       const form = { step: 'code', code, token: tab.readField('token'), attempt: tab.readField('attempt') }
@@ -183,8 +183,8 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     },
     'a form without its token': async (tab, code) => (await tab.submit('code', { code, token: '' })).status,
     'a form with the token of another sign-in': async (tab, code) => {
-      const other = await Tab.open(system)
-      return (await tab.submit('code', { code, token: other.readField('token') })).status
+      const otherTab = await Tab.open(system)
+      return (await tab.submit('code', { code, token: otherTab.readField('token') })).status
     },
     'a form of another site': async (tab, code) =>
       (await tab.submit('code', { code }, { 'sec-fetch-site': 'cross-site' })).status,
@@ -308,14 +308,14 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
 describe('a sign-in with two tabs or the back button', () => {
   test('shows its current state in each tab after a request there', async () => {
     const tab = await Tab.open(system)
-    const other = await tab.openAnother()
+    const otherTab = await tab.openAnother()
     const code = await tab.requestCode()
-    expect(other.heading).toBe(ADDRESS_HEADING)
-    await other.reload()
-    expect(other.heading).toBe(CODE_HEADING)
-    expect((await other.allow(code)).searchParams.get('code')).not.toBeNull()
-    const repeated = await tab.submit('code', { code })
-    expect([repeated.status, tab.heading]).toEqual([410, GONE_HEADING])
+    expect(otherTab.heading).toBe(ADDRESS_HEADING)
+    await otherTab.reload()
+    expect(otherTab.heading).toBe(CODE_HEADING)
+    expect((await otherTab.allow(code)).searchParams.get('code')).not.toBeNull()
+    const repeatedResponse = await tab.submit('code', { code })
+    expect([repeatedResponse.status, tab.heading]).toEqual([410, GONE_HEADING])
     expect((await tab.reload()).status).toBe(410)
     expect(tab.page.text).toContain('If you have just allowed or denied an app, you are done.')
     expect(await countVerifications(system, tab)).toBe(1)
@@ -358,14 +358,14 @@ describe('a sign-in with two tabs or the back button', () => {
       // The request with the code finds the app once, but not a second time, so that its response fails.
       let lookups = 0
       const { app } = tab
-      const get = system.apps.get.bind(system.apps)
+      const originalGet = system.apps.get.bind(system.apps)
       system.apps.get = (id) => {
-        if (id !== app.id) return get(id)
+        if (id !== app.id) return originalGet(id)
         lookups += 1
         return lookups === 1 ? app : undefined
       }
       expect((await tab.submit('code', { code })).status).toBe(404)
-      system.apps.get = get
+      system.apps.get = originalGet
       await tab.reload()
       expect(tab.heading).toBe('You have allowed this app')
       const callbackUrl = await tab.followToApp(await tab.submit(step))
@@ -383,8 +383,8 @@ describe('a sign-in with two tabs or the back button', () => {
   test('grants once when two tabs submit the code simultaneously', async () => {
     const tab = await Tab.open(system)
     const code = await tab.requestCode()
-    const other = await tab.openAnother()
-    const statuses = (await Promise.all([tab, other].map((each) => each.submit('code', { code })))).map(
+    const otherTab = await tab.openAnother()
+    const statuses = (await Promise.all([tab, otherTab].map((each) => each.submit('code', { code })))).map(
       ({ status }) => status,
     )
     expect(statuses).toContain(303)

@@ -70,10 +70,10 @@ export function describeStopCommand(
         printed: expect.stringMatching(/^Would revoke all tokens: 4 tokens/),
       })
       expect(await isAnyActive(tokens)).toBe(true)
-      const stopped = await system.auth('stop --all-tokens --reason a+drill --json')
+      const stopResult = await system.auth('stop --all-tokens --reason a+drill --json')
       expect(await isAnyActive(tokens)).toBe(false)
-      expect(stopped.code).toBe(0)
-      expect(JSON.parse(stopped.printed)).toEqual({
+      expect(stopResult.code).toBe(0)
+      expect(JSON.parse(stopResult.printed)).toEqual({
         ok: true,
         done: true,
         scope: 'all-tokens',
@@ -100,12 +100,14 @@ export function describeStopCommand(
     test('--client revokes the tokens of one agent only, which can then get new ones', async () => {
       const [target, other] = [await createKnownAgent(), await createKnownAgent()]
       const id = target.agent.client_id
-      const stopped = await system.auth(`stop --client ${id} --reason its+log+leaked`)
+      const stopResult = await system.auth(`stop --client ${id} --reason its+log+leaked`)
       expect(await isAnyActive(target.tokens)).toBe(false)
       expect(await isAnyActive(other.tokens)).toBe(true)
-      expect(stopped.code).toBe(0)
-      expect(stopped.printed).toMatch(new RegExp(`^Revoked the tokens of ${id}: 2 tokens, after \\d+ ms\\.`))
-      expect(stopped.printed).toContain(`agents disable ${id}`)
+      expect(stopResult.code).toBe(0)
+      expect(stopResult.printed).toMatch(
+        new RegExp(`^Revoked the tokens of ${id}: 2 tokens, after \\d+ ms\\.`),
+      )
+      expect(stopResult.printed).toContain(`agents disable ${id}`)
       await expect
         .poll(async () => isActive(system.instances[1], await getToken(system.instances[0], target.agent)), {
           timeout: 10_000,
@@ -187,10 +189,10 @@ export function describeStopCommand(
     test('revokes nothing without PostgreSQL, and says so', async () => {
       const { tokens } = await createKnownAgent()
       const unreachable = { AUTH_DATABASE_URL: 'postgres://auth:Canary-pw@127.0.0.1:1/auth' }
-      const failed = await system.auth('stop --all-tokens --reason a+drill', unreachable)
-      expect([failed.code, failed.printed]).toEqual([1, ''])
-      expect(failed.errors).toMatch(/Nothing was changed.*Run the same command again\.$/)
-      expect(failed.errors).not.toContain('Canary-pw')
+      const stopResult = await system.auth('stop --all-tokens --reason a+drill', unreachable)
+      expect([stopResult.code, stopResult.printed]).toEqual([1, ''])
+      expect(stopResult.errors).toMatch(/Nothing was changed.*Run the same command again\.$/)
+      expect(stopResult.errors).not.toContain('Canary-pw')
       expect(await isAnyActive(tokens)).toBe(true)
       expect((await system.auth('stop --all-tokens --reason again')).code).toBe(0)
       expect(await isAnyActive(tokens)).toBe(false)

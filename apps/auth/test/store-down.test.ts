@@ -131,10 +131,10 @@ describe.for([
 
   // This test runs first, because the cache is valid for half a minute.
   test('rejects wrong credentials of cached callers without the database', async () => {
-    const wrong = await requestToken(auth, { ...otherAgent, client_secret: 'wrong' })
-    expectProblem(wrong, { status: 401, code: 'invalid-client', error: 'invalid_client' })
-    const refused = await requestIntrospection(auth, token, basicAuth('rs_api', 'wrong'))
-    expectProblem(refused, { status: 401, code: 'invalid-client', error: 'invalid_client' })
+    const wrongSecretResponse = await requestToken(auth, { ...otherAgent, client_secret: 'wrong' })
+    expectProblem(wrongSecretResponse, { status: 401, code: 'invalid-client', error: 'invalid_client' })
+    const wrongCallerResponse = await requestIntrospection(auth, token, basicAuth('rs_api', 'wrong'))
+    expectProblem(wrongCallerResponse, { status: 401, code: 'invalid-client', error: 'invalid_client' })
   })
 
   test('responds 503 within 5 s to requests that need the database', { timeout: 60_000 }, async () => {

@@ -233,7 +233,7 @@ describe('commands for URL clients:', () => {
       })
       expect(await isActiveAtEach(agentsInDomain[0].token)).toEqual([true, true])
 
-      const blocked = await run(
+      const blockResult = await run(
         'agents',
         'block',
         'Agents.clients.test.',
@@ -241,10 +241,10 @@ describe('commands for URL clients:', () => {
         'they send spam',
         '--json',
       )
-      expect(blocked.code, blocked.errors).toBe(0)
-      const { agents, audit_head } = JSON.parse(blocked.printed) as { agents: number; audit_head: string }
+      expect(blockResult.code, blockResult.errors).toBe(0)
+      const { agents, audit_head } = JSON.parse(blockResult.printed) as { agents: number; audit_head: string }
       expect(agents).toBe((JSON.parse(dryRun.printed) as { agents: number }).agents)
-      expect(blocked.events).toContainEqual(
+      expect(blockResult.events).toContainEqual(
         expect.objectContaining({ event: 'domain-blocked', domain: 'agents.clients.test', by: 'operator' }),
       )
       for (const { token, agent } of agentsInDomain) {
@@ -265,14 +265,17 @@ describe('commands for URL clients:', () => {
       for (const host of ['notagents.clients.test', 'clients.test'])
         expect((await requestUrlToken(auth, publish(host), clock)).status).toBe(200)
 
-      const enabled = await run('agents', 'enable', agentsInDomain[0].agent.client_id)
-      expect(enabled).toMatchObject({ code: 1, errors: expect.stringContaining('its domain is blocked') })
+      const enableResult = await run('agents', 'enable', agentsInDomain[0].agent.client_id)
+      expect(enableResult).toMatchObject({
+        code: 1,
+        errors: expect.stringContaining('its domain is blocked'),
+      })
       expect((await run('agents', 'blocks', '--verify', '--head', audit_head)).code).toBe(0)
       expect((await run('agents', 'blocks')).printed).toMatch(/block +agents\.clients\.test .*they send spam/)
 
-      const unblocked = await run('agents', 'unblock', 'agents.clients.test', '--reason', 'they stopped')
-      expect(unblocked.code, unblocked.errors).toBe(0)
-      expect(unblocked.events).toContainEqual(
+      const unblockResult = await run('agents', 'unblock', 'agents.clients.test', '--reason', 'they stopped')
+      expect(unblockResult.code, unblockResult.errors).toBe(0)
+      expect(unblockResult.events).toContainEqual(
         expect.objectContaining({ event: 'domain-unblocked', domain: 'agents.clients.test' }),
       )
       await expectRefusal(auth, () => requestUrlToken(auth, agentsInDomain[0].agent, clock), UNPROVEN)
@@ -354,8 +357,8 @@ describe('commands for URL clients:', () => {
     expect(deleteResponse.status, deleteResponse.text).toBe(204)
     expect(await isActiveAtEach(token)).toEqual([false, false])
     await getUrlToken(auth, agent, clock)
-    const refused = await requestUrlToken(auth, agent, clock, { fields: grant })
-    expectProblem(refused, { status: 400, code: 'invalid-grant', error: 'invalid_grant' })
+    const refusedResponse = await requestUrlToken(auth, agent, clock, { fields: grant })
+    expectProblem(refusedResponse, { status: 400, code: 'invalid-grant', error: 'invalid_grant' })
   })
 
   describe('replay after a restore', () => {

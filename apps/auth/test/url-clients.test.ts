@@ -64,16 +64,16 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
   test('gets its first token without registration, and later tokens without another fetch', async () => {
     const agent = publish()
     const storedBefore = await countStored(auth)
-    const firstGrant = await getUrlToken(auth, agent, clock)
-    expect(firstGrant).toMatchObject({ expiresIn: 3600, scope: 'guides:read waitlist:write' })
+    const first = await getUrlToken(auth, agent, clock)
+    expect(first).toMatchObject({ expiresIn: 3600, scope: 'guides:read waitlist:write' })
     expect(agent.countFetches()).toBe(1)
-    expect(await isActiveAtEach(firstGrant.token)).toEqual([true, true])
+    expect(await isActiveAtEach(first.token)).toEqual([true, true])
     const storedAfter = await countStored(auth)
     expect(storedAfter['agents']).toBe((storedBefore['agents'] ?? 0) + 1)
-    const secondGrant = await getUrlToken(auth, agent, clock)
-    const thirdGrant = await getUrlToken(otherInstance, agent, clock)
+    const second = await getUrlToken(auth, agent, clock)
+    const third = await getUrlToken(otherInstance, agent, clock)
     expect(agent.countFetches()).toBe(1)
-    for (const { token } of [firstGrant, secondGrant, thirdGrant]) expect(await isActiveAtEach(token)).toEqual([true, true])
+    for (const { token } of [first, second, third]) expect(await isActiveAtEach(token)).toEqual([true, true])
   })
 
   test('is stored with its URL and keys, and without its name or other texts of the document', async () => {
@@ -382,7 +382,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     ['PUT', '/api/agent/jwks', true],
     ['POST', '/api/agent/secrets', false],
     ['DELETE', '/api/agent/secrets/6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', false],
-  ] as const)('is refused with the advice to change its document instead: %s %s', async ([method, path, hasKeys]) => {
+  ] as const)('is advised to change its document instead: %s %s', async ([method, path, hasKeys]) => {
     const agent = publish()
     await getUrlToken(auth, agent, clock)
     const rowBefore = await findAgentRow(agent.client_id)

@@ -1,7 +1,7 @@
 import { DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
-import { at, exampleAttempt, exampleLinkMail, exampleRedemption, START } from '../../test/example-claim.ts'
+import { at, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
 import { type AuthStores, openAuthStores } from '../../test/open-auth-stores.ts'
 import { runAuth } from '../../test/run-auth.ts'
 import { loadConfig } from '../config.ts'
@@ -29,7 +29,7 @@ test('claims list and claims show print no address, and claims revoke revokes a 
     const record = exampleAgent()
     await agents.add(record)
     const attempt = exampleAttempt(record.agent.id, { createdAt })
-    await attempts.begin(attempt, exampleLinkMail(attempt))
+    await attempts.begin(attempt, linkMail(attempt))
     await attempts.showCode(attempt.id, Buffer.alloc(32), createdAt)
     await verifications.redeem(exampleRedemption(attempt.id, Buffer.alloc(32), createdAt))
     ids.push(attempt.registrationId)

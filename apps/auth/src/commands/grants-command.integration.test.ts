@@ -1,7 +1,7 @@
 import { DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
-import { at, exampleAttempt, exampleLinkMail, exampleRedemption, START } from '../../test/example-claim.ts'
+import { at, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
 import { type AuthStores, openAuthStores } from '../../test/open-auth-stores.ts'
 import { parseSecurityEvents } from '../../test/parse-security-events.ts'
 import { runAuth } from '../../test/run-auth.ts'
@@ -35,7 +35,7 @@ async function createVerification(
   createdAtMs: number,
 ): Promise<string> {
   const attempt = exampleAttempt(agentId, { createdAt: at(createdAtMs) })
-  await attempts.begin(attempt, exampleLinkMail(attempt))
+  await attempts.begin(attempt, linkMail(attempt))
   await attempts.showCode(attempt.id, Buffer.alloc(32), at(createdAtMs))
   const redemption = exampleRedemption(attempt.id, Buffer.alloc(32), at(createdAtMs))
   expect((await verifications.redeem(redemption)).ok).toBe(true)

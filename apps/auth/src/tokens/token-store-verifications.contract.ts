@@ -2,7 +2,7 @@ import type { AgentId, RegistrationId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { exampleAttempt, exampleLinkMail, exampleRedemption } from '../../test/example-claim.ts'
+import { exampleAttempt, exampleRedemption, linkMail } from '../../test/example-claim.ts'
 import type { Authority } from '../../test/open-authority.ts'
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { createVerificationAttemptStore } from '../verifications/postgres-verification-attempt-store.ts'
@@ -49,7 +49,7 @@ export function describeVerifiedTokens(
       const now = store.clock.now
       const attempt = exampleAttempt(clientId, { createdAt: now })
       const attempts = createVerificationAttemptStore(deps())
-      await attempts.begin(attempt, exampleLinkMail(attempt))
+      await attempts.begin(attempt, linkMail(attempt))
       await attempts.showCode(attempt.id, sha256('code'), now)
       expect(
         await openVerifications().redeem(exampleRedemption(attempt.id, sha256('code'), now)),

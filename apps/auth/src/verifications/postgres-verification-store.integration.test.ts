@@ -3,7 +3,7 @@ import { isUnavailable } from '@plainpath/postgres'
 import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { at, createMailRecorder, exampleAttempt, exampleLinkMail, exampleRedemption, START } from '../../test/example-claim.ts'
+import { at, exampleAttempt, exampleRedemption, linkMail, mailbag, START } from '../../test/example-claim.ts'
 import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
 import { createVerificationStore } from './postgres-verification-store.ts'
@@ -15,7 +15,7 @@ import type { NewAttempt } from './verification-attempt-store.ts'
 let authority: Authority
 let attempts: ReturnType<typeof createVerificationAttemptStore>
 let verifications: ReturnType<typeof createVerificationStore>
-const addedMails = createMailRecorder()
+const addedMails = mailbag()
 /** The verifications whose tokens were revoked. */
 const revokedIds: string[] = []
 let publishRevocation: (agentId: string) => void = () => undefined
@@ -49,7 +49,7 @@ async function registerAgent(): Promise<string> {
 }
 async function begin(agentId: string, change: Partial<NewAttempt> = {}): Promise<NewAttempt> {
   const attempt = exampleAttempt(agentId, { email: newMailbox(), ...change })
-  expect(await attempts.begin(attempt, exampleLinkMail(attempt))).toBe(true)
+  expect(await attempts.begin(attempt, linkMail(attempt))).toBe(true)
   return attempt
 }
 /** Begins an attempt and shows its code. */
@@ -163,7 +163,7 @@ describe('an attempt', () => {
     const attempt = await beginAndShowCode(agentId)
     await authority.agents.deactivate(agentId as never, 'disabled', async () => undefined)
     expect(await redeem(attempt)).toEqual(refusal('unknown'))
-    expect(await attempts.begin(exampleAttempt(agentId), exampleLinkMail(exampleAttempt(agentId)))).toBe(false)
+    expect(await attempts.begin(exampleAttempt(agentId), linkMail(exampleAttempt(agentId)))).toBe(false)
   })
 })
 
@@ -359,7 +359,7 @@ test('re-encrypts verifications and attempts, so that they can be read without t
   const redeemedAttempt = exampleAttempt(verifiedAgent.agent.id)
   const openAttempt = exampleAttempt(otherAgent.agent.id)
   for (const attempt of [redeemedAttempt, openAttempt])
-    await oldStores.attempts.begin(attempt, exampleLinkMail(attempt))
+    await oldStores.attempts.begin(attempt, linkMail(attempt))
   await oldStores.attempts.showCode(redeemedAttempt.id, codeHash, START)
   await oldStores.verifications.redeem(exampleRedemption(redeemedAttempt.id, codeHash, START))
 

@@ -2,14 +2,14 @@ import { DAY_MS, MINUTE_MS } from '@plainpath/domain'
 import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { at, createMailRecorder, exampleAttempt, exampleLinkMail, exampleRedemption, START } from '../../test/example-claim.ts'
+import { at, exampleAttempt, exampleRedemption, linkMail, mailbag, START } from '../../test/example-claim.ts'
 import { type Authority, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
 import { createVerificationStore } from './postgres-verification-store.ts'
 import { sweepVerifications } from './sweep-verifications.ts'
 import type { NewAttempt } from './verification-attempt-store.ts'
 
-const addedMails = createMailRecorder()
+const addedMails = mailbag()
 const codeHash = Buffer.alloc(32, 7)
 const hashKey = exampleHashKey()
 let authority: Authority
@@ -33,7 +33,7 @@ let mailboxCount = 0
 async function verify(agentId: string, email = `ana${mailboxCount++}@example.org`): Promise<NewAttempt> {
   const attempts = createVerificationAttemptStore(deps())
   const attempt = exampleAttempt(agentId, { email })
-  await attempts.begin(attempt, exampleLinkMail(attempt))
+  await attempts.begin(attempt, linkMail(attempt))
   await attempts.showCode(attempt.id, codeHash, START)
   expect((await openVerifications().redeem(exampleRedemption(attempt.id, codeHash, START))).ok).toBe(true)
   return attempt
