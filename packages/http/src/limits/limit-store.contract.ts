@@ -73,7 +73,7 @@ export function describeLimitStore(name: string, open: () => Promise<LimitStoreU
       expect(await sendBurst()).toBe(3)
     })
 
-    test('allows at most the quota in any window, and refuses only if 1.1 windows used it up', {
+    test('allows at most the quota in any window, and refuses only if the last 1.1 windows used it up', {
       timeout: 60_000,
     }, async () => {
       await using limits = await open()
@@ -104,7 +104,7 @@ export function describeLimitStore(name: string, open: () => Promise<LimitStoreU
       await fc.assert(property, { numRuns: 25, seed: 148 })
     })
 
-    test('includes the requests under yesterday’s key, and counts no request under that key', async () => {
+    test('includes earlier requests under yesterday’s key, but adds no request to that key', async () => {
       await using limits = await open()
       for (const _ of times(2)) await limits.store.take('yesterday', policy)
       await limits.advance(30)
@@ -169,7 +169,7 @@ export function describeSharedLimitStore(
       expect(takenCounts.reduce((sum, taken) => sum + taken, 0)).toBe(100)
     })
 
-    test('counts no more than it is called for, and returns what remains', async () => {
+    test('counts no more than the requested number, and returns the remaining quota', async () => {
       await using limits = await open()
       expect(await limits.store.takeUpTo('key', reads, 4)).toMatchObject({
         allowed: true,

@@ -57,7 +57,7 @@ const REPORT_EVERY_MS = 10_000
  * store fails, `take` throws `unavailable`.
  */
 export function createLimiter({ store, factor, now, log, onDecision }: LimiterOptions): Limiter {
-  /** Created on first use, because it reserves memory for its keys. */
+  /** Counts while `store` fails. Created when it is first needed. */
   let fallback: LimitStore | undefined
   const takeWithoutWaiting = createTakeLocally({ store, factor, now, onDecision })
   let pausedUntil = Number.NEGATIVE_INFINITY
@@ -248,7 +248,7 @@ const MAX_HASHES_BYTES = 2_000_000
 const MAX_CACHED_LENGTH = 500
 
 /**
- * Hashes a subject into the key under which it is counted.
+ * Hashes a subject into the key under which it is counted: 22 characters, or 132 bits, enough that no two subjects collide.
  *
  * @param dailyKey 32 bytes
  */

@@ -81,6 +81,7 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     const requestedAt = now().getTime()
     const maxSize = Math.max(1, Math.min(policy.batch ?? 1, Math.floor(policy.quota / 10)))
     const previousBatch = findCurrentBatch(key, requestedAt)
+    // Without a previous batch, 0.5 makes the first batch one request.
     const size = Math.min(maxSize, (previousBatch?.size ?? 0.5) * 2)
     const missingCount = size - (previousBatch?.unusedCount ?? 0)
     const { taken, ...count } = await store.takeUpTo(key, policy, missingCount, yesterdaysKey)

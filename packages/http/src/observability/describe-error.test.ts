@@ -7,24 +7,24 @@ const redactMessage = (message: string) => describeError(new Error(message)).mes
 
 describe('redacts from a message', () => {
   test.for([
-    { why: 'a quoted value', message: 'invalid input for uuid: "canary"' },
-    { why: 'a value in single quotes', message: "no user 'canary'" },
-    { why: 'a value in single quotes after an apostrophe', message: "can't find user 'canary'" },
+    { kind: 'a quoted value', message: 'invalid input for uuid: "canary"' },
+    { kind: 'a value in single quotes', message: "no user 'canary'" },
+    { kind: 'a value in single quotes after an apostrophe', message: "can't find user 'canary'" },
     {
-      why: 'input that JSON.parse quotes',
+      kind: 'input that JSON.parse quotes',
       message: `Unexpected token 'h', "{"message":"canary" h" is not valid JSON`,
     },
-    { why: 'quoted text that does not end', message: 'near "canary' },
-    { why: 'quoted text that ends far away', message: `near "${'x'.repeat(2_000)} canary"` },
-    { why: 'an e-mail address', message: 'Key (email)=(canary@example.org) already exists' },
-    { why: 'an access token', message: 'unknown token ppt_canary-1_2' },
-    { why: 'a secret', message: 'wrong secret pps_canary' },
-    { why: 'credentials', message: 'refused Basic canary' },
-    { why: 'a bearer token', message: 'refused bearer canary' },
-    { why: 'a URL with a password', message: 'connect postgres://auth:canary@db/auth failed' },
-    { why: 'a URL with a query', message: 'GET https://plainpath.example/claim?attempt=canary' },
-    { why: 'a long random text', message: `key ${'canary'.repeat(7)}` },
-  ])('$why', ({ message }) => {
+    { kind: 'quoted text that does not end', message: 'near "canary' },
+    { kind: 'quoted text that ends far away', message: `near "${'x'.repeat(2_000)} canary"` },
+    { kind: 'an e-mail address', message: 'Key (email)=(canary@example.org) already exists' },
+    { kind: 'an access token', message: 'unknown token ppt_canary-1_2' },
+    { kind: 'a secret', message: 'wrong secret pps_canary' },
+    { kind: 'credentials', message: 'refused Basic canary' },
+    { kind: 'a bearer token', message: 'refused bearer canary' },
+    { kind: 'a URL with a password', message: 'connect postgres://auth:canary@db/auth failed' },
+    { kind: 'a URL with a query', message: 'GET https://plainpath.example/claim?attempt=canary' },
+    { kind: 'a long random text', message: `key ${'canary'.repeat(7)}` },
+  ])('$kind', ({ message }) => {
     const redactedMessage = redactMessage(message)
     expect(redactedMessage).toContain('[…]')
     expect(redactedMessage).not.toContain('canary')

@@ -32,8 +32,8 @@ test('logs nothing more about a failure without repetitions', () => {
 })
 
 test.for([
-  ['another text', new Error('refused'), 'unavailable'],
-  ['another kind', new RangeError('no answer'), 'unavailable'],
+  ['another message', new Error('refused'), 'unavailable'],
+  ['another error name', new RangeError('no answer'), 'unavailable'],
   ['another cause', new Error('no answer', { cause: new Error('refused') }), 'unavailable'],
   ['another code', new Error('no answer'), 'internal-error'],
   ['no error', undefined, 'unavailable'],

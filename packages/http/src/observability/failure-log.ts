@@ -44,6 +44,7 @@ export function createFailureLogger(log: Pick<Log, 'error'>): LogFailure {
   }
 }
 
+/** Deeper causes are not compared, so a circular chain ends. */
 const MAX_CAUSES = 4
 
 function listErrorTexts(error: unknown, depth = 0): string[] {

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 const LOG = fileURLToPath(new URL('log.ts', import.meta.url))
 const LINES = 40_000
 
-/** Logs much more than a pipe and the log hold. Then writes to standard error, to show that it was not blocked. */
+/** Logs much more than a pipe and the log's buffer hold. Then writes to standard error, to show that it was not blocked. */
 const PROGRAM = `
 import { createLog } from ${JSON.stringify(LOG)}
 const log = createLog({ service: 'test' })
@@ -67,7 +67,7 @@ test('writes a line while the process stays idle', async () => {
 })
 
 test.for([
-  ['comes to its end', ''],
+  ['runs to its end', ''],
   ['calls exit', 'process.exit(3)'],
   ['fails', "throw new Error('nobody caught this')"],
 ])('loses no line of a process that %s', async ([, statements]) => {

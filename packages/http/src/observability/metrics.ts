@@ -7,7 +7,7 @@ export interface Metrics {
   countLimitDecision(policy: string, decision: Decision): void
   /** Sets the clock skew: how far this machine's clock is ahead of the database's. */
   setSkew(seconds: number): void
-  /** Records a successful run of a sweep. Call it at startup too, so that a missing first run becomes overdue. */
+  /** Records a successful run of a sweep. Call it at startup too, so that a sweep that never succeeds becomes overdue. */
   recordSweep(sweep: string): void
   /** Creates a gauge. Setting it removes its values for other labels. */
   createGauge(

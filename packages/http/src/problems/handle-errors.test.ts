@@ -117,12 +117,12 @@ describe('does not reveal what was thrown:', () => {
     readonly headers = { 'x-leak': SECRET }
   }
   test.for([
-    { why: 'an error', thrown: new Error(`select '${SECRET}'`) },
-    { why: 'a driver error that looks like a response', thrown: new DriverError(`"${SECRET}"`) },
-    { why: 'a string', thrown: SECRET },
-    { why: 'nothing', thrown: undefined },
-    { why: 'an error with a cause', thrown: new Error('x', { cause: new Error(`'${SECRET}'`) }) },
-  ])('$why', async ({ thrown }) => {
+    { kind: 'an error', thrown: new Error(`select '${SECRET}'`) },
+    { kind: 'a driver error that looks like a response', thrown: new DriverError(`"${SECRET}"`) },
+    { kind: 'a string', thrown: SECRET },
+    { kind: 'nothing', thrown: undefined },
+    { kind: 'an error with a cause', thrown: new Error('x', { cause: new Error(`'${SECRET}'`) }) },
+  ])('$kind', async ({ thrown }) => {
     for (const format of ['problem', 'agent', 'oauth', 'page'] as const) {
       // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- third-party code may do so
       await using service = await startFailingService(() => Promise.reject(thrown), format)

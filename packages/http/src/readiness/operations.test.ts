@@ -28,15 +28,15 @@ describe('/ready', () => {
   })
 
   test.for([
-    { why: 'returns false', check: async () => false },
-    { why: 'rejects', check: () => Promise.reject(new Error('canary')) },
+    { outcome: 'returns false', check: async () => false },
+    { outcome: 'rejects', check: () => Promise.reject(new Error('canary')) },
     {
-      why: 'throws synchronously',
+      outcome: 'throws synchronously',
       check: () => {
         throw new Error('canary')
       },
     },
-  ])('is 503 when a check $why, and shows only its name', async ({ check }) => {
+  ])('is 503 when a check $outcome, and shows only its name', async ({ check }) => {
     await using app = await startOperationsApp({ database: pass, redis: check })
     const { status, body } = await app.get('/ready')
     expect(status).toBe(503)

@@ -172,6 +172,7 @@ export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Wa
   return { readiness: { drain: () => undefined, check: async () => latestFindings }, open }
 }
 
+/** Waits for `ms`, or until `stop` is aborted. */
 async function pause(ms: number, stop: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const endPause = () => resolve()

@@ -7,38 +7,38 @@ const createNestedArray = (levels: number) => `${'['.repeat(levels)}${']'.repeat
 
 describe('parseJson refuses text that', () => {
   test.for([
-    { why: 'is empty', text: '' },
-    { why: 'names a member twice', text: '{"email":"a","email":"b"}' },
-    { why: 'names a member twice, once escaped', text: String.raw`{"email":"a","\u0065mail":"b"}` },
-    { why: 'names a member twice, deep inside', text: '[{"a":{"b":1,"c":[{}],"b":2}}]' },
-    { why: 'names the empty member twice', text: '{"":1,"":2}' },
-    { why: 'names a member twice whose name holds an escaped quote', text: String.raw`{"a\"":1,"a\"":2}` },
-    { why: 'has a member __proto__', text: '{"__proto__":{"x":1}}' },
-    { why: 'has a member __proto__, escaped', text: String.raw`{"\u005f_proto__":{"x":1}}` },
-    { why: 'has a member constructor', text: '{"constructor":{"x":1}}' },
-    { why: 'has a member prototype', text: '[{"prototype":{"x":1}}]' },
-    { why: 'has a number beyond a double', text: '{"a":1e400}' },
-    { why: 'has a number below a double', text: '-1e400' },
-    { why: 'has an integer of 20 digits', text: '[12345678901234567890]' },
-    { why: 'has the first integer that is not exact', text: '9007199254740992' },
-    { why: 'has minus zero', text: '[-0]' },
-    { why: 'has NaN', text: 'NaN' },
-    { why: 'begins with a byte order mark', text: '\uFEFF{}' },
-    { why: 'has half of a surrogate pair, escaped', text: String.raw`{"a":"\ud800"}` },
-    { why: 'has half of a surrogate pair, bare', text: '"\udc00"' },
-    { why: 'has half of a surrogate pair in a name', text: String.raw`{"\ud83d":1}` },
-    { why: 'has NUL in a string', text: String.raw`["a\u0000b"]` },
-    { why: 'has NUL in a name', text: String.raw`{"a\u0000":1}` },
-    { why: 'goes on after the value', text: '{} x' },
-    { why: 'holds two documents', text: '{}{}' },
-    { why: 'has a comment', text: '{/* */}' },
-    { why: 'has a trailing comma', text: '[1,]' },
-    { why: 'has single quotes', text: "{'a':1}" },
-    { why: 'has a line break in a string', text: '"a\nb"' },
-    { why: 'ends in the middle', text: '{"a":"b' },
-    { why: 'is nested in 17 levels', text: createNestedArray(17) },
-    { why: 'is nested in 17 levels of both kinds', text: `${'{"a":['.repeat(8)}{}${']}'.repeat(8)}` },
-  ])('$why', ({ text }) => {
+    { kind: 'is empty', text: '' },
+    { kind: 'names a member twice', text: '{"email":"a","email":"b"}' },
+    { kind: 'names a member twice, once escaped', text: String.raw`{"email":"a","\u0065mail":"b"}` },
+    { kind: 'names a member twice, deep inside', text: '[{"a":{"b":1,"c":[{}],"b":2}}]' },
+    { kind: 'names the empty member twice', text: '{"":1,"":2}' },
+    { kind: 'names a member twice whose name holds an escaped quote', text: String.raw`{"a\"":1,"a\"":2}` },
+    { kind: 'has a member __proto__', text: '{"__proto__":{"x":1}}' },
+    { kind: 'has a member __proto__, escaped', text: String.raw`{"\u005f_proto__":{"x":1}}` },
+    { kind: 'has a member constructor', text: '{"constructor":{"x":1}}' },
+    { kind: 'has a member prototype', text: '[{"prototype":{"x":1}}]' },
+    { kind: 'has a number too large for a double', text: '{"a":1e400}' },
+    { kind: 'has a negative number too large for a double', text: '-1e400' },
+    { kind: 'has an integer of 20 digits', text: '[12345678901234567890]' },
+    { kind: 'has the smallest positive integer that is not safe', text: '9007199254740992' },
+    { kind: 'has minus zero', text: '[-0]' },
+    { kind: 'has NaN', text: 'NaN' },
+    { kind: 'begins with a byte order mark', text: '\uFEFF{}' },
+    { kind: 'has half of a surrogate pair, escaped', text: String.raw`{"a":"\ud800"}` },
+    { kind: 'has half of a surrogate pair, bare', text: '"\udc00"' },
+    { kind: 'has half of a surrogate pair in a name', text: String.raw`{"\ud83d":1}` },
+    { kind: 'has NUL in a string', text: String.raw`["a\u0000b"]` },
+    { kind: 'has NUL in a name', text: String.raw`{"a\u0000":1}` },
+    { kind: 'goes on after the value', text: '{} x' },
+    { kind: 'holds two documents', text: '{}{}' },
+    { kind: 'has a comment', text: '{/* */}' },
+    { kind: 'has a trailing comma', text: '[1,]' },
+    { kind: 'has single quotes', text: "{'a':1}" },
+    { kind: 'has a line break in a string', text: '"a\nb"' },
+    { kind: 'ends in the middle', text: '{"a":"b' },
+    { kind: 'is nested in 17 levels', text: createNestedArray(17) },
+    { kind: 'is nested in 17 levels of both kinds', text: `${'{"a":['.repeat(8)}{}${']}'.repeat(8)}` },
+  ])('$kind', ({ text }) => {
     expect(() => parseJson(text)).toThrow(JsonError)
   })
 })
@@ -83,6 +83,7 @@ test('changes no prototype', () => {
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
 })
 
+/** Returns true for a value whose JSON text `parseJson` must accept. */
 const isAcceptable = (value: unknown): boolean => {
   try {
     const text = JSON.stringify(value)
@@ -130,22 +131,22 @@ test('parses random text as JSON.parse does, or refuses it', () => {
 
 describe('takes less than 150 ms of CPU time for 64 KiB:', () => {
   const LENGTH = 64 * 1024
-  const members = (count: number) => Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')
+  const createMembers = (count: number) => Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')
   test.for([
-    { why: 'a string that never ends, full of escaped quotes', text: `"${'\\"'.repeat(LENGTH / 2)}` },
+    { kind: 'a string that never ends, full of escaped quotes', text: `"${'\\"'.repeat(LENGTH / 2)}` },
     {
-      why: 'a string that never ends, full of escaped quotes, with a backslash at the end',
+      kind: 'a string that never ends, full of escaped quotes, with a backslash at the end',
       text: `"${'\\"'.repeat(LENGTH / 2)}\\`,
     },
-    { why: 'backslashes only', text: `"${'\\'.repeat(LENGTH)}` },
-    { why: 'quotes only', text: '"'.repeat(LENGTH) },
-    { why: 'brackets only', text: '['.repeat(LENGTH) },
-    { why: 'brackets that close', text: createNestedArray(LENGTH / 2) },
-    { why: 'an array of empty arrays', text: `[${'[],'.repeat(LENGTH / 3)}[]]` },
-    { why: 'an object of many members', text: `{${members(6_800)}}` },
-    { why: 'blanks', text: `${' '.repeat(LENGTH)}x` },
-    { why: 'a long number', text: '1'.repeat(LENGTH) },
-  ])('$why', async ({ text }) => {
+    { kind: 'backslashes only', text: `"${'\\'.repeat(LENGTH)}` },
+    { kind: 'quotes only', text: '"'.repeat(LENGTH) },
+    { kind: 'brackets only', text: '['.repeat(LENGTH) },
+    { kind: 'brackets that close', text: createNestedArray(LENGTH / 2) },
+    { kind: 'an array of empty arrays', text: `[${'[],'.repeat(LENGTH / 3)}[]]` },
+    { kind: 'an object of many members', text: `{${createMembers(6_800)}}` },
+    { kind: 'blanks', text: `${' '.repeat(LENGTH)}x` },
+    { kind: 'a long number', text: '1'.repeat(LENGTH) },
+  ])('$kind', async ({ text }) => {
     const parse = () => {
       try {
         parseJson(text)

@@ -258,14 +258,14 @@ describe('refuses with 400 bytes that are', () => {
   const createObjectWith = (bytes: number[]) =>
     Buffer.from([...Buffer.from('{"a":"'), ...bytes, ...Buffer.from('"}')])
   test.for([
-    { why: 'not UTF-8', bytes: createObjectWith([0xff]) },
-    { why: 'an overlong encoding', bytes: createObjectWith([0xc0, 0xaf]) },
-    { why: 'surrogates in UTF-8', bytes: createObjectWith([0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]) },
-    { why: 'cut off within a character', bytes: createObjectWith([0xc3]) },
-    { why: 'UTF-16', bytes: Buffer.from('{"a":1}', 'utf16le') },
-    { why: 'UTF-16 with a byte order mark', bytes: Buffer.from('\uFEFF{"a":1}', 'utf16le') },
-    { why: 'UTF-8 with a byte order mark', bytes: Buffer.from('\uFEFF{"a":1}') },
-  ])('$why', async ({ bytes }) => {
+    { kind: 'not UTF-8', bytes: createObjectWith([0xff]) },
+    { kind: 'an overlong encoding', bytes: createObjectWith([0xc0, 0xaf]) },
+    { kind: 'surrogates in UTF-8', bytes: createObjectWith([0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]) },
+    { kind: 'cut off within a character', bytes: createObjectWith([0xc3]) },
+    { kind: 'UTF-16', bytes: Buffer.from('{"a":1}', 'utf16le') },
+    { kind: 'UTF-16 with a byte order mark', bytes: Buffer.from('\uFEFF{"a":1}', 'utf16le') },
+    { kind: 'UTF-8 with a byte order mark', bytes: Buffer.from('\uFEFF{"a":1}') },
+  ])('$kind', async ({ bytes }) => {
     await using service = await startEchoService()
     const response = await post(service, '/echo', JSON_TYPE, new Uint8Array(bytes))
     expect(await response.json()).toMatchObject({ status: 400, code: 'invalid-request' })
