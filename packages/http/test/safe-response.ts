@@ -20,10 +20,11 @@ export interface SafetyOptions {
   readonly failure?: number | undefined
 }
 
-/** Matches text that reveals internals or is not JSON. */
+/** Matches markup and text that reveals internals, such as stack frames, SQL and the names of our libraries. */
 const INTERNALS =
   /<\/?[a-z!]|\bat .*:\d+:\d+|node_modules|\/apps\/|\.ts\b|\bselect \b|\binsert into\b|ECONN|\bSQL|postgres|redis|oidc|koa|undefined|\[object/i
 
+/** The members that every error response of a format has, sorted. */
 const MEMBERS: Readonly<Record<'oauth' | 'agent' | 'problem', readonly string[]>> = {
   oauth: ['code', 'error', 'error_description', 'error_uri'],
   agent: [

@@ -91,13 +91,13 @@ const readApplicationName = async (pool: Pick<Pool, 'query'>) =>
 
 test('F-11 runs reserved work while other work fills the pool, and lets it use idle connections', async () => {
   const open = (applicationName: string) => openPool(database.appUrl, { max: 1, applicationName })
-  await using pool = createReservedPool(open('common'), open('kept'))
+  await using pool = createReservedPool(open('common'), open('reserved'))
   await pool.openReserved()
   expect(pool.getUsage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 2, open: 1 })
   expect(await readApplicationName(pool)).toBe('common')
   await pool.transaction(async (tx) => {
     expect(await readApplicationName(tx)).toBe('common')
-    expect(await pool.runReserved(() => readApplicationName(pool))).toBe('kept')
+    expect(await pool.runReserved(() => readApplicationName(pool))).toBe('reserved')
     expect(pool.isReserved()).toBe(false)
     expect((await measureQuery(pool)).error).toMatchObject({
       message: 'timeout exceeded when trying to connect',
@@ -106,19 +106,19 @@ test('F-11 runs reserved work while other work fills the pool, and lets it use i
   await pool.runReserved(() =>
     pool.transaction(async (tx) => {
       expect(pool.isReserved()).toBe(true)
-      expect(await readApplicationName(tx)).toBe('kept')
+      expect(await readApplicationName(tx)).toBe('reserved')
       expect(await readApplicationName(pool)).toBe('common')
     }),
   )
 })
 
-const asAdmin = (sql: string) => withAdmin(database.adminUrl, (admin) => admin.query(sql))
+const runAsAdmin = (sql: string) => withAdmin(database.adminUrl, (admin) => admin.query(sql))
 
 test('F-11 makes reserved work wait for the reserved connections when the server has none left (53300)', async () => {
-  const reserve = openPool(database.appUrl, { max: 2, keepIdleConnections: true, applicationName: 'kept' })
+  const reserve = openPool(database.appUrl, { max: 2, keepIdleConnections: true, applicationName: 'reserved' })
   await using pool = createReservedPool(openPool(database.appUrl, { max: 3 }), reserve)
   await pool.openReserved()
-  await asAdmin(`alter database "${database.name}" connection limit 0`)
+  await runAsAdmin(`alter database "${database.name}" connection limit 0`)
   try {
     const sleep = () => pool.query('select pg_sleep(0.02)')
     const outcomes = await Promise.all(
@@ -126,26 +126,26 @@ test('F-11 makes reserved work wait for the reserved connections when the server
     )
     expect(outcomes.map(({ error }) => error)).toEqual(outcomes.map(() => undefined))
   } finally {
-    await asAdmin(`alter database "${database.name}" connection limit -1`)
+    await runAsAdmin(`alter database "${database.name}" connection limit -1`)
   }
 })
 
 test('F-11 reopens reserved connections that are lost before they are needed', async () => {
-  const reserve = openPool(database.appUrl, { max: 2, keepIdleConnections: true, applicationName: 'kept' })
+  const reserve = openPool(database.appUrl, { max: 2, keepIdleConnections: true, applicationName: 'reserved' })
   await using pool = createReservedPool(openPool(database.appUrl, { max: 3 }), reserve, {
     reopenIntervalMs: 20,
   })
   await pool.openReserved()
   const readPids = async () => {
     const { rows } = await pool.query<{ pid: number }>(
-      `select pid from pg_stat_activity where application_name = 'kept' and datname = current_database() order by 1`,
+      `select pid from pg_stat_activity where application_name = 'reserved' and datname = current_database() order by 1`,
     )
     return rows.map(({ pid }) => pid)
   }
   const pidsBefore = await readPids()
   expect(pidsBefore).toHaveLength(2)
-  await asAdmin(
-    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'kept' and datname = current_database()`,
+  await runAsAdmin(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'reserved' and datname = current_database()`,
   )
   await vi.waitFor(
     async () => {

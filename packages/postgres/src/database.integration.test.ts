@@ -140,15 +140,15 @@ describe('an error:', () => {
 
   test.for([
     {
-      why: 'a unique violation',
+      kind: 'a unique violation',
       run: () => addNote(pool, 'canary-7f3a').then(() => addNote(pool, 'canary-7f3a')),
     },
     {
-      why: 'a null in a column that allows none',
+      kind: 'a null in a column that allows none',
       run: () => pool.query(`insert into notes (slug, body) values ('canary-7f3a', null)`),
     },
-    { why: 'a value of another type', run: () => pool.query('select $1::int', ['canary-7f3a "quoted"']) },
-  ])('$why contains no values', async ({ run }) => {
+    { kind: 'a value of another type', run: () => pool.query('select $1::int', ['canary-7f3a "quoted"']) },
+  ])('$kind contains no values', async ({ run }) => {
     expect(inspect(await catchError(run()), { depth: 9, showHidden: true })).not.toContain('canary')
   })
 

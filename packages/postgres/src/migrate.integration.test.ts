@@ -23,7 +23,7 @@ async function createFolderWith(files: Record<string, string>) {
 }
 
 describe('migrate', () => {
-  test('applies what is missing, in order, and then has nothing to do', async () => {
+  test('applies the missing migrations in order, and none when it is called again', async () => {
     await using database = await openEmptyDatabase()
     const options = { url: database.ownerUrl, folder, appRole: database.spec.app.name }
     expect(await migrate(options)).toEqual({ applied: ['0001-notes', '0002-audit'] })
@@ -118,16 +118,16 @@ describe('migrate', () => {
 
   test.for([
     {
-      why: 'a file of another name',
+      mistake: 'a file of another name',
       files: { '3-tags.sql': '' },
       message: 'the migration 3-tags.sql must be named NNNN-name.sql',
     },
     {
-      why: 'a number used twice',
+      mistake: 'a number used twice',
       files: { '0002-tags.sql': '' },
       message: 'two migrations have the number 0002',
     },
-  ])('refuses $why', async ({ files, message }) => {
+  ])('refuses $mistake', async ({ files, message }) => {
     await using database = await openEmptyDatabase()
     await using wrongFolder = await createFolderWith(files)
     await expect(migrate({ url: database.ownerUrl, folder: wrongFolder.path })).rejects.toThrow(message)

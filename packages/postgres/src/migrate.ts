@@ -72,8 +72,7 @@ export const isSchemaCurrent = async (db: Database, folder: string) =>
 
 /**
  * Lists the migrations of `folder` that were not applied. If `schema_migrations` does not exist, or this role cannot read
- * it, lists all of them.
- * Ignores migrations of a newer release, because the previous release must run on the new schema.
+ * it, lists all of them. Ignores migrations of a newer release, because the previous release must run on the new schema.
  */
 export async function listMissingMigrations(db: Database, folder: string): Promise<string[]> {
   const expectedNames = await listMigrationNames(folder)

@@ -118,6 +118,7 @@ async function closeSchema(ownerUrl: string, app: string): Promise<void> {
   await owner.query(`grant usage on schema public to ${escapeId(app)}`)
 }
 
+/** PostgreSQL's default (`scram_iterations`). */
 const ITERATIONS = 4_096
 
 /**

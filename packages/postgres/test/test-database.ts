@@ -68,6 +68,7 @@ export async function openTestDatabase(options: { folder: string; name: string }
   }
 }
 
+/** Creates a database as a copy of the template. Reads the contents of the first copy, which later returns restore. */
 async function copyTemplate(
   server: TestPostgres,
   admin: pg.Pool,

@@ -55,28 +55,28 @@ test.for([
 })
 
 test.for([
-  { why: 'no Host', lines: ['GET / HTTP/1.1'] },
-  { why: 'no Host in HTTP/1.0', lines: ['GET / HTTP/1.0'] },
-  { why: 'two Hosts', lines: ['GET / HTTP/1.1', 'Host: plainpath.example', 'Host: evil.example'] },
+  { defect: 'no Host', lines: ['GET / HTTP/1.1'] },
+  { defect: 'no Host in HTTP/1.0', lines: ['GET / HTTP/1.0'] },
+  { defect: 'two Hosts', lines: ['GET / HTTP/1.1', 'Host: plainpath.example', 'Host: evil.example'] },
   {
-    why: 'the same Host twice',
+    defect: 'the same Host twice',
     lines: ['GET / HTTP/1.1', 'Host: plainpath.example', 'host: plainpath.example'],
   },
-  { why: 'an empty Host', lines: ['GET / HTTP/1.1', 'Host:'] },
-  { why: 'a blank in Host', lines: ['GET / HTTP/1.1', 'Host: a b'] },
-  { why: 'half an IPv6 address as Host', lines: ['GET / HTTP/1.1', 'Host: [::1'] },
-  { why: 'user information in Host', lines: ['GET / HTTP/1.1', 'Host: user@plainpath.example'] },
+  { defect: 'an empty Host', lines: ['GET / HTTP/1.1', 'Host:'] },
+  { defect: 'a blank in Host', lines: ['GET / HTTP/1.1', 'Host: a b'] },
+  { defect: 'half an IPv6 address as Host', lines: ['GET / HTTP/1.1', 'Host: [::1'] },
+  { defect: 'user information in Host', lines: ['GET / HTTP/1.1', 'Host: user@plainpath.example'] },
   {
-    why: 'user information in Host that hides the real host',
+    defect: 'user information in Host that hides the real host',
     lines: ['GET / HTTP/1.1', 'Host: plainpath.example@evil.example'],
   },
   {
-    why: 'two hosts in Host',
+    defect: 'two hosts in Host',
     lines: ['GET / HTTP/1.1', 'Host: plainpath.example, evil.example'],
   },
-  { why: 'a path in Host', lines: ['GET / HTTP/1.1', 'Host: plainpath.example/'] },
-  { why: 'a scheme in Host', lines: ['GET / HTTP/1.1', 'Host: https://plainpath.example'] },
-])('refuses a request with $why with 400', async ({ lines }) => {
+  { defect: 'a path in Host', lines: ['GET / HTTP/1.1', 'Host: plainpath.example/'] },
+  { defect: 'a scheme in Host', lines: ['GET / HTTP/1.1', 'Host: https://plainpath.example'] },
+])('refuses a request with $defect with 400', async ({ lines }) => {
   const { status, body } = await send(HTTPS, lines)
   expect(status).toBe(400)
   expect(body.code).toBe('invalid-request')

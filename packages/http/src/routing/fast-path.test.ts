@@ -57,7 +57,7 @@ async function startBoth({ store, now = () => new Date() }: { store?: LimitStore
     onResponse: ({ seconds: _seconds, ...response }: { seconds: number }) =>
       void recordedResponses.push(response),
   }
-  const build = () => {
+  const buildApp = () => {
     const limiter = createLimiter({ store: store ?? createMemoryLimitStore(now), factor: 1, now, log })
     const bearer = async (ctx: Koa.Context) => CALLERS[ctx.get('authorization')] ?? ctx.throw(401)
     const route = defineRoute({
@@ -92,8 +92,8 @@ async function startBoth({ store, now = () => new Date() }: { store?: LimitStore
     })
     return (server.address() as AddressInfo).port
   }
-  const alone = build()
-  const underFastPath = build()
+  const alone = buildApp()
+  const underFastPath = buildApp()
   const passedTargets: string[] = []
   const fastHandler = createFastPath(
     (...args) => {
@@ -156,7 +156,7 @@ describe('responds as the app does', () => {
     expect(expected[0]?.status).toBe(200)
     expect([await get(service.ports.fast, request), await get(service.ports.fast, request)]).toEqual(expected)
     expect(service.passedTargets).toEqual([])
-    expect(new Set(service.recordedResponses.map((each) => JSON.stringify(each)))).toHaveLength(1)
+    expect(new Set(service.recordedResponses.map((response) => JSON.stringify(response)))).toHaveLength(1)
   })
 })
 

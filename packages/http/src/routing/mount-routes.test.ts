@@ -111,7 +111,7 @@ describe('input', () => {
     }
   })
 
-  test('is 404 if a path parameter does not fit', async () => {
+  test('is 404 if a path parameter does not match its schema', async () => {
     await using service = await start(joinRoute)
     for (const slug of ['ABC', 'a1', '%zz', '%E0%A4%A', '%00', 'a%2fb', 'a%20b']) {
       const response = await post(`${service.url}/join/${slug}`, { email: 'a', age: 20 })
@@ -167,23 +167,23 @@ describe('a response', () => {
 
   test.for([
     {
-      why: 'with an unlisted member, where the schema is strict',
+      kind: 'with an unlisted member, where the schema is strict',
       reply: { status: 200, body: { name: 'a', secret: 'canary' } },
       schema: z.strictObject({ name: z.string() }),
     },
-    { why: 'without a member', reply: { status: 200, body: {} }, schema: Person },
+    { kind: 'without a member', reply: { status: 200, body: {} }, schema: Person },
     {
-      why: 'with a member of another type',
+      kind: 'with a member of another type',
       reply: { status: 200, body: { name: { canary: 1 } } },
       schema: Person,
     },
-    { why: 'without a body', reply: { status: 200 }, schema: Person },
+    { kind: 'without a body', reply: { status: 200 }, schema: Person },
     {
-      why: 'of a status that is not listed',
+      kind: 'of a status that is not listed',
       reply: { status: 201, body: { name: 'canary' } },
       schema: Person,
     },
-  ])('$why is a 500 that reveals nothing', async ({ reply, schema }) => {
+  ])('$kind is a 500 that reveals nothing', async ({ reply, schema }) => {
     await using service = await startReplying(
       () => ({ ...reply, headers: { location: '/canary', 'x-canary': '1' } }),
       { 200: schema },

@@ -87,11 +87,11 @@ test('makes a public response cacheable for 300 s, with a strong entity tag of i
 
 describe('responds with 304 to If-None-Match', () => {
   test.for([
-    { why: 'by its tag', ifNoneMatch: (etag: string) => etag },
-    { why: 'by its tag made weak', ifNoneMatch: (etag: string) => `W/${etag}` },
-    { why: 'by one of several', ifNoneMatch: (etag: string) => `"other", ${etag}` },
-    { why: 'by any', ifNoneMatch: () => '*' },
-  ])('$why', async ({ ifNoneMatch }) => {
+    { match: 'by its tag', ifNoneMatch: (etag: string) => etag },
+    { match: 'by its tag made weak', ifNoneMatch: (etag: string) => `W/${etag}` },
+    { match: 'by one of several', ifNoneMatch: (etag: string) => `"other", ${etag}` },
+    { match: 'by the wildcard', ifNoneMatch: () => '*' },
+  ])('$match', async ({ ifNoneMatch }) => {
     const { headers } = await get('/guide')
     for (const method of ['GET', 'HEAD']) {
       const conditionalHeaders = { 'if-none-match': ifNoneMatch(String(headers.etag)) }

@@ -48,6 +48,20 @@ describe('access:', () => {
       ).toBe(500)
     }
   })
+
+  test('responds with 500 to a caller with a proof that the app cannot mark as used', async () => {
+    const bearer: Authenticators['bearer'] = async () => ({
+      clientId: 'agt_1',
+      scopes: new Set(),
+      proof: { jkt: 'key', jti: 'one', iat: 0 },
+    })
+    await using service = await startService({
+      routes: [createWhoRoute('/a', 'public')],
+      authenticators: { bearer },
+    })
+    const response = await fetch(`${service.url}/a`, { headers: { authorization: 'DPoP good' } })
+    expect(response.status).toBe(500)
+  })
 })
 
 describe('limits', () => {
@@ -88,20 +102,6 @@ describe('limits', () => {
       (await fetch(`${service.url}/a`, { headers: { authorization: 'DPoP good', dpop } })).status
     expect([await send('one'), await send('one'), await send('two')]).toEqual([200, 401, 429])
     expect(usedProofs).toEqual(['one', 'guides:read'])
-  })
-
-  test('do not let through a caller with a proof that the app cannot mark as used, which is 500', async () => {
-    const bearer: Authenticators['bearer'] = async () => ({
-      clientId: 'agt_1',
-      scopes: new Set(),
-      proof: { jkt: 'key', jti: 'one', iat: 0 },
-    })
-    await using service = await startService({
-      routes: [createWhoRoute('/a', 'public')],
-      authenticators: { bearer },
-    })
-    const response = await fetch(`${service.url}/a`, { headers: { authorization: 'DPoP good' } })
-    expect(response.status).toBe(500)
   })
 
   test('count an authenticated client separately from its address', async () => {

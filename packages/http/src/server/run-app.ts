@@ -15,8 +15,7 @@ import { type RunningServer, serve, waitForShutdownSignal } from './server.ts'
 
 /*
  * The life cycle of a serving process: wait for startup dependencies, listen, drain after a signal, close. Each app's
- * `serve.ts` opens its stores and handlers. `server.ts` limits the connections of a
- * listener, and drains it.
+ * `serve.ts` opens its stores and handlers. `server.ts` limits the connections of a listener, and drains it.
  */
 
 interface ListenAddress {
@@ -158,7 +157,7 @@ const ERROR_EVENTS = ['uncaughtException', 'unhandledRejection'] as const
  * Until it is disposed of, logs an uncaught error and exits with 1, because the process's state is then unknown. Node's
  * own handler would print the error unredacted.
  *
- * Also ignores SIGUSR1, which would open Node's debugger and so expose every secret of the process.
+ * Also ignores SIGUSR1, which would open Node's debugger. A debugger can read every secret of the process.
  */
 export function exitOnUncaughtErrors(log: Log): Disposable {
   const exit = (error: unknown) => {

@@ -18,62 +18,62 @@ const POST = ['POST / HTTP/1.1', 'Host: h']
 
 describe('refuses with 400 and closes the connection for', () => {
   test.for([
-    { why: 'no request line', bytes: 'nonsense\r\n\r\n' },
-    { why: 'a bad version', bytes: 'GET / HTTP/9.9\r\nHost: h\r\n\r\n' },
-    { why: 'a target with a space', bytes: 'GET /a b HTTP/1.1\r\nHost: h\r\n\r\n' },
-    { why: 'a target that is not a path', bytes: 'GET a HTTP/1.1\r\nHost: h\r\n\r\n' },
-    { why: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
-    { why: 'TLS', bytes: Buffer.from('16030100d8010000d40303', 'hex') },
-    { why: 'lines that end in LF alone', bytes: 'GET / HTTP/1.1\nHost: h\n\n' },
-    { why: 'CR without LF', bytes: 'GET / HTTP/1.1\r\nHost: h\r\n\rX' },
-    { why: 'a space before the colon', bytes: head('GET / HTTP/1.1', 'Host : h') },
+    { defect: 'no request line', bytes: 'nonsense\r\n\r\n' },
+    { defect: 'a bad version', bytes: 'GET / HTTP/9.9\r\nHost: h\r\n\r\n' },
+    { defect: 'a target with a space', bytes: 'GET /a b HTTP/1.1\r\nHost: h\r\n\r\n' },
+    { defect: 'a target that is not a path', bytes: 'GET a HTTP/1.1\r\nHost: h\r\n\r\n' },
+    { defect: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
+    { defect: 'TLS', bytes: Buffer.from('16030100d8010000d40303', 'hex') },
+    { defect: 'lines that end in LF alone', bytes: 'GET / HTTP/1.1\nHost: h\n\n' },
+    { defect: 'CR without LF', bytes: 'GET / HTTP/1.1\r\nHost: h\r\n\rX' },
+    { defect: 'a space before the colon', bytes: head('GET / HTTP/1.1', 'Host : h') },
     {
-      why: 'a header folded over two lines',
+      defect: 'a header folded over two lines',
       bytes: 'GET / HTTP/1.1\r\nA: b\r\nHost: h\r\nB: c\r\n folded: 1\r\n\r\n',
     },
-    { why: 'NUL in a header', bytes: head('GET / HTTP/1.1', 'Host: h', 'A: \0') },
-    { why: 'a header without a name', bytes: head('GET / HTTP/1.1', 'Host: h', ': a') },
+    { defect: 'NUL in a header', bytes: head('GET / HTTP/1.1', 'Host: h', 'A: \0') },
+    { defect: 'a header without a name', bytes: head('GET / HTTP/1.1', 'Host: h', ': a') },
     {
-      why: 'Content-Length and then chunks',
+      defect: 'Content-Length and then chunks',
       bytes: `${head(...POST, 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     },
     {
-      why: 'chunks and then Content-Length',
+      defect: 'chunks and then Content-Length',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked', 'Content-Length: 5')}0\r\n\r\n`,
     },
-    { why: 'two different lengths', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab` },
-    { why: 'the same length twice', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 1')}a` },
-    { why: 'a list of lengths', bytes: `${head(...POST, 'Content-Length: 1, 1')}a` },
-    { why: 'a length with a sign', bytes: `${head(...POST, 'Content-Length: +5')}12345` },
-    { why: 'a negative length', bytes: head(...POST, 'Content-Length: -5') },
-    { why: 'a length in hex', bytes: `${head(...POST, 'Content-Length: 0x5')}12345` },
-    { why: 'a length of 30 digits', bytes: head(...POST, `Content-Length: ${'9'.repeat(30)}`) },
-    { why: 'an unknown transfer encoding', bytes: head(...POST, 'Transfer-Encoding: xchunked') },
+    { defect: 'two different lengths', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab` },
+    { defect: 'the same length twice', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 1')}a` },
+    { defect: 'a list of lengths', bytes: `${head(...POST, 'Content-Length: 1, 1')}a` },
+    { defect: 'a length with a sign', bytes: `${head(...POST, 'Content-Length: +5')}12345` },
+    { defect: 'a negative length', bytes: head(...POST, 'Content-Length: -5') },
+    { defect: 'a length in hex', bytes: `${head(...POST, 'Content-Length: 0x5')}12345` },
+    { defect: 'a length of 30 digits', bytes: head(...POST, `Content-Length: ${'9'.repeat(30)}`) },
+    { defect: 'an unknown transfer encoding', bytes: head(...POST, 'Transfer-Encoding: xchunked') },
     {
-      why: 'chunked after another coding',
+      defect: 'chunked after another coding',
       bytes: `${head(...POST, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     },
     {
-      why: 'another coding after chunked',
+      defect: 'another coding after chunked',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked, identity')}0\r\n\r\n`,
     },
     {
-      why: 'a chunk size that is not a number',
+      defect: 'a chunk size that is not a number',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked')}zz\r\n`,
     },
     {
-      why: 'a chunk size of 17 hex digits',
+      defect: 'a chunk size of 17 hex digits',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked')}${'f'.repeat(17)}\r\n`,
     },
     {
-      why: 'a chunk longer than its size',
+      defect: 'a chunk longer than its size',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked')}1\r\nabc\r\n0\r\n\r\n`,
     },
     {
-      why: 'a chunk size ended by LF alone',
+      defect: 'a chunk size ended by LF alone',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked')}1\na\n0\n\n`,
     },
-  ])('$why', async ({ bytes }) => {
+  ])('$defect', async ({ bytes }) => {
     await using server = await startServer()
     const { responses, closed } = await converse(server.port, bytes)
     expect(responses.map(({ status }) => status)).toEqual([400])
@@ -231,7 +231,7 @@ describe('matches responses to requests for', () => {
     expect(closed).toBe(true)
   })
 
-  test('a request with a trailer field, which does not count as a header and so authenticates nobody', async () => {
+  test('a request with a trailer field, which authenticates nobody, because it does not count as a header', async () => {
     await using server = await startServer((request, response) => {
       request.resume().on('end', () => response.end(String(request.headers.authorization)))
     })
@@ -242,7 +242,7 @@ describe('matches responses to requests for', () => {
 
 test.for([
   {
-    why: 'an upgrade to HTTP/2',
+    request: 'an upgrade to HTTP/2',
     lines: [
       'GET /a HTTP/1.1',
       'Host: h',
@@ -252,7 +252,7 @@ test.for([
     ],
   },
   {
-    why: 'an upgrade to a WebSocket',
+    request: 'an upgrade to a WebSocket',
     lines: [
       'GET /a HTTP/1.1',
       'Host: h',
@@ -262,7 +262,7 @@ test.for([
       'Sec-WebSocket-Version: 13',
     ],
   },
-])('treats $why as an ordinary request', async ({ lines }) => {
+])('treats $request as an ordinary request', async ({ lines }) => {
   await using server = await startServer()
   const { responses } = await converse(server.port, head(...lines), { responses: 1 })
   expect(responses).toMatchObject([{ status: 200, body: '/a ' }])

@@ -63,6 +63,7 @@ async function refuseUsedDatabase(client: pg.Client): Promise<void> {
     throw new BackupError(
       'The database already has tables. Nothing was changed. Restore the backup into an empty database.',
     )
+  // A lease only keeps the embedded server running, and uses no tables.
   const { rows: sessions } = await client.query<{ name: string }>(
     `select distinct application_name as name from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'plainpath%'

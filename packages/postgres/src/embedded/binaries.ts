@@ -12,6 +12,7 @@ export class EmbeddedPostgresError extends Error {
 const READ_BY_OTHERS = 0o004
 const EXECUTE_BY_OTHERS = 0o001
 
+/** Makes the server's user the owner of `file`, if the server runs as a user other than ours. */
 export function giveToServerUser(file: string): void {
   const user = getServerUser()
   if (user) fs.chownSync(file, user.uid, user.gid)
@@ -83,6 +84,7 @@ function linkLibraries(native: string): boolean {
   }
 }
 
+/** Creates a symbolic link, unless another process has created it in the meantime. */
 function createLink(target: string, link: string): void {
   try {
     fs.symlinkSync(target, link)

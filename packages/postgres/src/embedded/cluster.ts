@@ -18,6 +18,7 @@ export interface Cluster {
 
 const PASSWORD_FILE = 'superuser.secret'
 const INITDB_TIMEOUT_MS = 60_000
+/** No process still uses an unfinished directory of this age, because initdb takes at most a minute. */
 const ABANDONED_AFTER_MS = 600_000
 const INITDB_OPTIONS = [
   ...['--username=postgres', '--auth=scram-sha-256', '--encoding=UTF8', '--no-instructions'],
@@ -40,7 +41,7 @@ export async function openCluster(
     const dir = findReachableFolder(path.resolve(directory))
     if (!fs.existsSync(path.join(dir, PASSWORD_FILE))) await createCluster(binaries, dir, options)
     takeFromNobody(dir)
-    checkCluster(binaries, dir)
+    requireUsableCluster(binaries, dir)
     return { dir: fs.realpathSync(dir), password: fs.readFileSync(path.join(dir, PASSWORD_FILE), 'utf8') }
   } catch (error) {
     const errno = (error as NodeJS.ErrnoException).errno
@@ -73,7 +74,8 @@ function takeFromNobody(dir: string): void {
   for (const file of [...contents, dir]) fs.lchownSync(file, user.uid, user.gid)
 }
 
-function checkCluster(binaries: Binaries, dir: string): void {
+/** Throws if the directory belongs to a user other than the server's, or to another major version of PostgreSQL. */
+function requireUsableCluster(binaries: Binaries, dir: string): void {
   const owner = fs.lstatSync(dir).uid
   const user = getServerUser()?.uid ?? process.getuid?.()
   if (owner !== user && !findRunningServer(dir)) {

@@ -51,6 +51,7 @@ const FIXED_SETTINGS: Readonly<Record<string, string>> = {
 export function findRunningServer(dir: string): RunningServer | undefined {
   const lines = readIfPresent(path.join(dir, 'postmaster.pid'))?.split('\n')
   if (!lines) return undefined
+  // The first line is the process id, the fourth the port, and the eighth the state.
   const pid = Number(lines[0])
   const port = Number(lines[3])
   if (!isServerForDirectory(dir, pid)) return undefined
