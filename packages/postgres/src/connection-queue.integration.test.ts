@@ -115,7 +115,11 @@ test('F-11 runs reserved work while other work fills the pool, and lets it use i
 const runAsAdmin = (sql: string) => withAdmin(database.adminUrl, (admin) => admin.query(sql))
 
 test('F-11 makes reserved work wait for the reserved connections when the server has none left (53300)', async () => {
-  const reserve = openPool(database.appUrl, { max: 2, keepIdleConnections: true, applicationName: 'reserved' })
+  const reserve = openPool(database.appUrl, {
+    max: 2,
+    keepIdleConnections: true,
+    applicationName: 'reserved',
+  })
   await using pool = createReservedPool(openPool(database.appUrl, { max: 3 }), reserve)
   await pool.openReserved()
   await runAsAdmin(`alter database "${database.name}" connection limit 0`)
@@ -131,7 +135,11 @@ test('F-11 makes reserved work wait for the reserved connections when the server
 })
 
 test('F-11 reopens reserved connections that are lost before they are needed', async () => {
-  const reserve = openPool(database.appUrl, { max: 2, keepIdleConnections: true, applicationName: 'reserved' })
+  const reserve = openPool(database.appUrl, {
+    max: 2,
+    keepIdleConnections: true,
+    applicationName: 'reserved',
+  })
   await using pool = createReservedPool(openPool(database.appUrl, { max: 3 }), reserve, {
     reopenIntervalMs: 20,
   })

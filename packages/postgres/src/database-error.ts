@@ -3,9 +3,9 @@ import { ConnectionQueueFullError } from './connection-queue.ts'
 
 /**
  * The SQLSTATEs (PostgreSQL manual, appendix A) of failures that may be transient, for any statement: a lost connection
- * (08), missing resources (53), a server that stops or starts (57P0), a cancelled statement (57014), a lock time-out
- * (55P03), a serialization failure or deadlock (40001, 40P01), a read-only server (25006), and an idle transaction that the
- * server ended (25P03).
+ * (08), missing resources (53), a server that starts, stops or ends the session (57P0), a cancelled statement (57014), a lock
+ * time-out (55P03), a serialization failure or deadlock (40001, 40P01), a read-only server (25006), and an idle transaction
+ * that the server ended (25P03).
  */
 const UNAVAILABLE_STATES = /^(?:08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25006|25P03)$/
 const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([

@@ -113,6 +113,7 @@ function createRunningSpan(tracer: Tracer, { span, context, request }: SpanParts
   }
 }
 
+/** Matches a short word such as `23505` or `TypeError`. Other text could quote personal data. */
 const ERROR_KIND = /^\w{1,40}$/
 
 function createErrorAttributes(error: unknown): Attributes {

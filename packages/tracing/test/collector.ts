@@ -73,6 +73,9 @@ async function close(server: Server): Promise<void> {
   await closeEvent
 }
 
+/** `STATUS_CODE_ERROR` of OTLP. */
+const ERROR_STATUS = 2
+
 function readSpans(body: string): CollectedSpan[] {
   const { resourceSpans } = JSON.parse(body) as ExportBody
   return resourceSpans.flatMap(({ resource, scopeSpans }) =>
@@ -84,7 +87,7 @@ function readSpans(body: string): CollectedSpan[] {
         spanId,
         parentSpanId: parentSpanId || undefined,
         attributes: toAttributeValues(attributes),
-        hasFailed: status.code === 2,
+        hasFailed: status.code === ERROR_STATUS,
       })),
     ),
   )

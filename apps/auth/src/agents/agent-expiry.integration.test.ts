@@ -40,10 +40,10 @@ const createDeps = (invalidate: (id: string) => void = () => undefined) => ({
   agentCache: { invalidate },
 })
 /**
- * Expires a batch of agents. `expireAgents` returns only their number, but invalidates the cache for each, so their ids are collected
- * there.
+ * Expires a batch of agents. `expireAgents` returns only their number, but invalidates the cache entry of each, so their ids are
+ * collected there.
  *
- * @returns their ids
+ * @returns the ids of the expired agents
  */
 async function expireBatch(now: Date, maxNeverUsed = NO_LIMIT): Promise<string[]> {
   const expiredIds: string[] = []
@@ -196,8 +196,8 @@ describe('expireAgents', () => {
   test('changes nothing if the tokens cannot be revoked', async () => {
     const { agent } = await addAgent()
     const tokens = { revokeTokensOf: () => Promise.reject(new Error('no Redis')) }
-    const expiring = expireAgents({ ...createDeps(), tokens }, timeAfter(7 * DAY_MS), NO_LIMIT)
-    await expect(expiring).rejects.toThrow('no Redis')
+    const expiry = expireAgents({ ...createDeps(), tokens }, timeAfter(7 * DAY_MS), NO_LIMIT)
+    await expect(expiry).rejects.toThrow('no Redis')
     expect(await listAgentIds()).toEqual([agent.id])
     expect(await findTombstone(agent.id, START)).toBeUndefined()
   })

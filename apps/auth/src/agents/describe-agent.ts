@@ -49,6 +49,7 @@ export const SECRET_MEMBERS = {
   token_endpoint_auth_method: 'client_secret_basic' as const,
 }
 
+/** Builds the members of a client that authenticates with keys. */
 export function describeKeys({ keys }: Agent) {
   // The member can name only one algorithm (OpenID Connect Registration §2), so it is omitted if the keys use several.
   const [algorithm, anotherAlgorithm] = new Set(keys.map(({ alg }) => alg))

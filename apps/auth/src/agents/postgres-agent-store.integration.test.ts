@@ -134,7 +134,7 @@ test('rejects a row that is not a valid agent', async () => {
 
 test('notifies processes when an agent or its secrets are updated or deleted', async () => {
   const received: string[] = []
-  await using _listening = await listen(
+  await using _subscription = await listen(
     authority.database.appUrl,
     { agents_changed: (id) => void received.push(id) },
     { onConnected: () => undefined, log: console },

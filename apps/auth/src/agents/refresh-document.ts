@@ -43,9 +43,9 @@ export function createFetchDocument(
   return (id, address, options) => {
     const pendingFetch = fetchesInFlight.get(id)
     if (pendingFetch) return pendingFetch
-    const fetching = fetchOnce(id, address, options).finally(() => fetchesInFlight.delete(id))
-    fetchesInFlight.set(id, fetching)
-    return fetching
+    const newFetch = fetchOnce(id, address, options).finally(() => fetchesInFlight.delete(id))
+    fetchesInFlight.set(id, newFetch)
+    return newFetch
   }
 }
 

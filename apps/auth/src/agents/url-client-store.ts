@@ -140,7 +140,7 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
         ])
         // If another request stored the agent in the meantime, the assertion must be signed with a key of that row.
         const [addedRow] = rows
-        const credentialVersion = addedRow?.credentialVersion ?? (await findActiveVersion(tx, id))
+        const credentialVersion = addedRow?.credentialVersion ?? (await lockActiveVersion(tx, id))
         const outcome = await createUsedJtiStore(tx).markUsed(assertion)
         if (outcome !== 'accepted' || credentialVersion === undefined) {
           await tx.query('rollback to savepoint before_activation')
@@ -154,7 +154,7 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
 
     async refresh(id, document, beforeCommit) {
       const refreshed = await db.transaction(async (tx) => {
-        const lockedClient = await lockActive(tx, id)
+        const lockedClient = await lockActiveUrlClient(tx, id)
         if (!lockedClient || isSameFetch(document, lockedClient)) return lockedClient
         if (document.fetchedAt < lockedClient.fetchedAt) return { ...lockedClient, isOlder: true }
         const reason = findRevocationReason(lockedClient, document)
@@ -182,7 +182,7 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
 
     async expireDocument(id, requestedAt, { skipExpired }, beforeCommit) {
       const raisedVersion = await db.transaction(async (tx) => {
-        const lockedClient = await lockActive(tx, id)
+        const lockedClient = await lockActiveUrlClient(tx, id)
         if (
           !lockedClient ||
           lockedClient.fetchedAt > requestedAt ||
@@ -261,7 +261,7 @@ async function isBlocked(db: Database, id: AgentId): Promise<boolean> {
   return rows.length > 0
 }
 
-async function findActiveVersion(tx: Database, id: AgentId): Promise<number | undefined> {
+async function lockActiveVersion(tx: Database, id: AgentId): Promise<number | undefined> {
   const { rows } = await tx.query<{ credentialVersion: number }>(
     `select generation as "credentialVersion" from agents where id = $1 and status = 'active' for no key update`,
     [id],
@@ -269,7 +269,7 @@ async function findActiveVersion(tx: Database, id: AgentId): Promise<number | un
   return rows[0]?.credentialVersion
 }
 
-async function lockActive(tx: Database, id: AgentId): Promise<RefreshedClient | undefined> {
+async function lockActiveUrlClient(tx: Database, id: AgentId): Promise<RefreshedClient | undefined> {
   await tx.query('set local synchronous_commit = on')
   const { rows } = await tx.query(
     `select ${UrlClientRow.columns} from agents where id = $1 and id like 'https://%' and status = 'active' for no key update`,

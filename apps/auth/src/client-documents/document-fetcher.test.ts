@@ -50,7 +50,7 @@ beforeEach(() => {
 const accepted = expect.objectContaining({ ok: true })
 const busy = { ok: false, error: { kind: 'busy' } }
 const unusable = { ok: false, error: { kind: 'unusable' } }
-const callerAddress = (index: number) => `198.51.100.${index}`
+const getCallerAddress = (index: number) => `198.51.100.${index}`
 
 let pathCount = 0
 function serveDocument(name: string): AgentId {
@@ -84,15 +84,15 @@ function holdResponses() {
 test('refuses a third fetch from one host as busy, and accepts it when another has finished', async () => {
   const held = holdResponses()
   const firstFetches = [held.serve(HOST_A), held.serve(HOST_A)].map((url, index) =>
-    fetchDocument(url, callerAddress(index)),
+    fetchDocument(url, getCallerAddress(index)),
   )
   await held.waitForRequests(2)
   const thirdUrl = serveDocument(HOST_A)
-  expect(await fetchDocument(thirdUrl, callerAddress(3))).toEqual(busy)
-  expect(await fetchDocument(serveDocument(HOST_B), callerAddress(3))).toEqual(accepted)
+  expect(await fetchDocument(thirdUrl, getCallerAddress(3))).toEqual(busy)
+  expect(await fetchDocument(serveDocument(HOST_B), getCallerAddress(3))).toEqual(accepted)
   held.release()
   expect(await Promise.all(firstFetches)).toEqual([accepted, accepted])
-  expect(await fetchDocument(thirdUrl, callerAddress(3))).toEqual(accepted)
+  expect(await fetchDocument(thirdUrl, getCallerAddress(3))).toEqual(accepted)
   expect(outcomes).toEqual(['busy', 'fetched', 'fetched', 'fetched', 'fetched'])
 })
 
@@ -114,46 +114,48 @@ test.for([
 test('allows 12 fetches in flight for new clients and 16 in all, and shares a fetch beyond that', async () => {
   const held = holdResponses()
   const urls = NAMES.slice(0, 8).flatMap((name) => [held.serve(name), held.serve(name)])
-  const newClientFetches = urls.slice(0, 12).map((url, index) => fetchDocument(url, callerAddress(index)))
+  const newClientFetches = urls.slice(0, 12).map((url, index) => fetchDocument(url, getCallerAddress(index)))
   await held.waitForRequests(12)
   const extraUrl = serveDocument(NAMES[8] ?? '')
-  expect(await fetchDocument(extraUrl, callerAddress(100))).toEqual(busy)
+  expect(await fetchDocument(extraUrl, getCallerAddress(100))).toEqual(busy)
   const storedClientFetches = urls
     .slice(12)
-    .map((url, index) => fetchDocument(url, callerAddress(12 + index), { isNew: false }))
+    .map((url, index) => fetchDocument(url, getCallerAddress(12 + index), { isNew: false }))
   await held.waitForRequests(16)
-  expect(await fetchDocument(extraUrl, callerAddress(100), { isNew: false })).toEqual(busy)
-  const sharedFetch = fetchDocument(urls[0]!, callerAddress(101))
+  expect(await fetchDocument(extraUrl, getCallerAddress(100), { isNew: false })).toEqual(busy)
+  const sharedFetch = fetchDocument(urls[0]!, getCallerAddress(101))
   held.release()
   const results = await Promise.all([...newClientFetches, ...storedClientFetches, sharedFetch])
   expect(results).toEqual(Array.from({ length: 17 }, () => accepted))
   expect(host.requests).toHaveLength(16)
-  expect(await fetchDocument(extraUrl, callerAddress(100))).toEqual(accepted)
+  expect(await fetchDocument(extraUrl, getCallerAddress(100))).toEqual(accepted)
 })
 
 test('reserves one fetch per host for stored clients', async () => {
   const held = holdResponses()
   const newClientFetches = [held.serve(HOST_A), held.serve(HOST_A)].map((url, index) =>
-    fetchDocument(url, callerAddress(index)),
+    fetchDocument(url, getCallerAddress(index)),
   )
   await held.waitForRequests(2)
   const extraUrl = serveDocument(HOST_A)
-  expect(await fetchDocument(extraUrl, callerAddress(3))).toEqual(busy)
-  expect(await fetchDocument(extraUrl, callerAddress(3), { isNew: false })).toEqual(accepted)
+  expect(await fetchDocument(extraUrl, getCallerAddress(3))).toEqual(busy)
+  expect(await fetchDocument(extraUrl, getCallerAddress(3), { isNew: false })).toEqual(accepted)
   held.release()
   expect(await Promise.all(newClientFetches)).toEqual([accepted, accepted])
 })
 
 test('frees the slots of failed fetches', async () => {
   for (let index = 0; index < 20; index += 1)
-    expect(await fetchDocument(host.getUrl(HOST_A, `/nowhere-${index}`), callerAddress(1))).toEqual(unusable)
-  expect(await fetchDocument(serveDocument(HOST_A), callerAddress(1))).toEqual(accepted)
+    expect(await fetchDocument(host.getUrl(HOST_A, `/nowhere-${index}`), getCallerAddress(1))).toEqual(
+      unusable,
+    )
+  expect(await fetchDocument(serveDocument(HOST_A), getCallerAddress(1))).toEqual(accepted)
 })
 
 test('shares one fetch between simultaneous calls for one URL', async () => {
   const held = holdResponses()
   const url = held.serve(HOST_A)
-  const calls = Array.from({ length: 100 }, (_, index) => fetchDocument(url, callerAddress(index)))
+  const calls = Array.from({ length: 100 }, (_, index) => fetchDocument(url, getCallerAddress(index)))
   await held.waitForRequests(1)
   held.release()
   const results = await Promise.all(calls)
@@ -163,20 +165,20 @@ test('shares one fetch between simultaneous calls for one URL', async () => {
 
 test('fetches a document at each call, because it caches none', async () => {
   const url = serveDocument(HOST_A)
-  await fetchDocument(url, callerAddress(1))
-  expect(await fetchDocument(url, callerAddress(1))).toEqual(accepted)
+  await fetchDocument(url, getCallerAddress(1))
+  expect(await fetchDocument(url, getCallerAddress(1))).toEqual(accepted)
   expect(host.requests).toHaveLength(2)
 })
 
 test('does not fetch a URL again for a minute after a failure', async () => {
   const url = host.getUrl(HOST_A, `/client-${(pathCount += 1)}.json`)
-  expect(await fetchDocument(url, callerAddress(1))).toEqual(unusable)
+  expect(await fetchDocument(url, getCallerAddress(1))).toEqual(unusable)
   host.serve(new URL(url).pathname, createJsonHandler(createClientDocument(url, [key])))
   nowMs += 59_999
-  expect(await fetchDocument(url, callerAddress(2))).toEqual(unusable)
-  expect(await fetchDocument(serveDocument(HOST_A), callerAddress(2))).toEqual(accepted)
+  expect(await fetchDocument(url, getCallerAddress(2))).toEqual(unusable)
+  expect(await fetchDocument(serveDocument(HOST_A), getCallerAddress(2))).toEqual(accepted)
   nowMs += 2
-  expect(await fetchDocument(url, callerAddress(1))).toEqual(accepted)
+  expect(await fetchDocument(url, getCallerAddress(1))).toEqual(accepted)
   expect(outcomes).toEqual(['status', 'failed-recently', 'fetched', 'fetched'])
 })
 
@@ -186,18 +188,18 @@ test('reports an invalid member again within a minute, without a second fetch', 
     new URL(url).pathname,
     createJsonHandler({ ...createClientDocument(url, [key]), grant_types: [] }),
   )
-  const firstResult = await fetchDocument(url, callerAddress(1))
+  const firstResult = await fetchDocument(url, getCallerAddress(1))
   expect(firstResult).toMatchObject({ error: { kind: 'member', member: 'grant_types' } })
-  expect(await fetchDocument(url, callerAddress(2))).toEqual(firstResult)
+  expect(await fetchDocument(url, getCallerAddress(2))).toEqual(firstResult)
   expect(host.requests).toHaveLength(1)
 })
 
 test('remembers the latest 1,000 failures, even of long URLs', async () => {
   const createUrl = (index: number) => `https://${HOST_A}:1/${'x'.repeat(220)}-${index}.json` as AgentId
-  for (let index = 0; index <= 1_500; index += 1) await fetchDocument(createUrl(index), callerAddress(1))
+  for (let index = 0; index <= 1_500; index += 1) await fetchDocument(createUrl(index), getCallerAddress(1))
   outcomes = []
-  await fetchDocument(createUrl(501), callerAddress(1))
-  await fetchDocument(createUrl(0), callerAddress(1))
+  await fetchDocument(createUrl(501), getCallerAddress(1))
+  await fetchDocument(createUrl(0), getCallerAddress(1))
   expect(outcomes).toEqual(['failed-recently', 'url'])
 })
 
@@ -208,7 +210,7 @@ test('sends no data about the caller', async () => {
     sentHeaders = request.headers
     createJsonHandler(createClientDocument(url, [key]))(request, response)
   })
-  await fetchDocument(url, callerAddress(1))
+  await fetchDocument(url, getCallerAddress(1))
   expect(sentHeaders).toEqual({
     accept: 'application/json',
     'accept-encoding': 'identity',

@@ -136,6 +136,7 @@ const createLookup =
     else callback(null, addressRecords[0]?.address ?? '', addressRecords[0]?.family)
   }
 
+/** Matches `application/json` and types such as `application/jwk-set+json`, with or without parameters. */
 const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json[\t ]*(?:;|$)/i
 
 function findHeadersFault({ statusCode, headers }: IncomingMessage): FetchFault | undefined {

@@ -57,7 +57,7 @@ async function fetchDocument(url: AgentId, options: Partial<DocumentFetcherOptio
   return { result, outcomes }
 }
 
-const refusal = (outcome: DocumentOutcome) => ({
+const createRefusal = (outcome: DocumentOutcome) => ({
   result: { ok: false, error: { kind: 'unusable' } },
   outcomes: [outcome],
 })
@@ -225,7 +225,7 @@ describe('refuses a response as unusable, without details:', () => {
     host.serve(getPath(url), hostile(formatDocument(url)))
     const sendPlain = (text: string) => send(200, JSON_TYPE, text)
     host.serve(getPath(validUrl), (valid ?? sendPlain)(formatDocument(validUrl)))
-    expect(await fetchDocument(url)).toEqual(refusal(outcome))
+    expect(await fetchDocument(url)).toEqual(createRefusal(outcome))
     expect(await fetchDocument(validUrl)).toEqual(accepted)
     expect(host.requests.filter((request) => request.endsWith('/moved'))).toEqual([])
   })
@@ -252,7 +252,7 @@ describe('refuses a document whose client_id is not exactly its URL, but', () =>
     const url = createUrl()
     const document = createClientDocument(url, [key])
     host.serve(getPath(url), createJsonHandler({ ...document, client_id: change(url) }))
-    expect(await fetchDocument(url)).toEqual(refusal('client-id'))
+    expect(await fetchDocument(url)).toEqual(createRefusal('client-id'))
     host.serve(getPath(url), createJsonHandler({ ...document, client_id: url }))
     expect(await fetchDocument(url)).toEqual(accepted)
   })

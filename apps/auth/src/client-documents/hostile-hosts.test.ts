@@ -55,7 +55,7 @@ async function fetchDocument(url: string, options: Partial<DocumentFetcherOption
   return { result: await fetcher.fetch(url as AgentId, '198.51.100.7', { isNew: true }), outcomes }
 }
 
-const refusal = (outcome: FetchFault) => ({
+const createRefusal = (outcome: FetchFault) => ({
   result: { ok: false, error: { kind: 'unusable' } },
   outcomes: [outcome],
 })
@@ -86,20 +86,24 @@ describe('refuses a URL before resolving its host:', () => {
     ['data', 'data:application/json,{}'],
     ['file', 'file:///etc/passwd'],
   ])('%s', async ([, url]) => {
-    expect(await fetchDocument(url, { testHosts: [], resolve })).toEqual(refusal('url'))
+    expect(await fetchDocument(url, { testHosts: [], resolve })).toEqual(createRefusal('url'))
     expect(resolvedNames.splice(0)).toEqual([])
   })
 
   test('but resolves a domain name on port 443', async () => {
     const url = 'https://agent.example.org/client.json?a=b'
-    expect(await fetchDocument(url, { testHosts: [], resolve })).toEqual(refusal('address'))
+    expect(await fetchDocument(url, { testHosts: [], resolve })).toEqual(createRefusal('address'))
     expect(resolvedNames.splice(0)).toEqual(['agent.example.org'])
   })
 
   test('a test host with another port or another name', async () => {
     const url = serveDocument()
-    expect(await fetchDocument(url, { testHosts: [`${NAME}:${host.port + 1}`] })).toEqual(refusal('url'))
-    expect(await fetchDocument(url, { testHosts: [`www.${NAME}:${host.port}`] })).toEqual(refusal('url'))
+    expect(await fetchDocument(url, { testHosts: [`${NAME}:${host.port + 1}`] })).toEqual(
+      createRefusal('url'),
+    )
+    expect(await fetchDocument(url, { testHosts: [`www.${NAME}:${host.port}`] })).toEqual(
+      createRefusal('url'),
+    )
     expect(await fetchDocument(url)).toEqual(accepted)
   })
 })
@@ -130,14 +134,14 @@ describe('refuses a host with an address that is not public, without connecting:
   ])('%s %s %s', async (addresses) => {
     const url = `https://${NAME}/client.json`
     const options = { testHosts: [], resolve: () => Promise.resolve(addresses) }
-    expect(await fetchDocument(url, options)).toEqual(refusal('address'))
+    expect(await fetchDocument(url, options)).toEqual(createRefusal('address'))
   })
 
   test('a test host with an address that is not loopback', async () => {
     const url = serveDocument()
     for (const addresses of [['10.0.0.1'], ['8.8.8.8'], ['127.0.0.1', '8.8.8.8']])
       expect(await fetchDocument(url, { resolve: () => Promise.resolve(addresses) })).toEqual(
-        refusal('address'),
+        createRefusal('address'),
       )
     expect(await fetchDocument(url, { resolve: () => Promise.resolve(['127.0.0.1']) })).toEqual(accepted)
   })
@@ -155,7 +159,7 @@ test('connects to the address that it checked, even if the name then resolves to
   }
   expect(await fetchDocument(url, { resolve })).toEqual(accepted)
   expect([resolvedNames, secondHost.requests]).toEqual([[NAME], []])
-  expect(await fetchDocument(url, { resolve })).toEqual(refusal('status'))
+  expect(await fetchDocument(url, { resolve })).toEqual(createRefusal('status'))
   expect(secondHost.requests).toHaveLength(1)
 })
 
@@ -165,7 +169,7 @@ describe('refuses a name that does not resolve:', () => {
     ['a failure', () => Promise.reject(new Error('Canary-7f3'))],
   ])('%s', async ([, resolve]) => {
     const url = serveDocument()
-    expect(await fetchDocument(url, { resolve })).toEqual(refusal('name'))
+    expect(await fetchDocument(url, { resolve })).toEqual(createRefusal('name'))
     expect(await fetchDocument(url)).toEqual(accepted)
   })
 })
@@ -181,20 +185,20 @@ describe('refuses a certificate:', () => {
   ] as const)('%s', async ([, issue]) => {
     await using untrustedHost = await startDocumentHost(await issue())
     await using trustedHost = await startDocumentHost(await authority.issue([`*.example.org`]))
-    expect(await fetchDocument(serveDocument(untrustedHost))).toEqual(refusal('connection'))
+    expect(await fetchDocument(serveDocument(untrustedHost))).toEqual(createRefusal('connection'))
     expect(untrustedHost.requests).toEqual([])
     expect(await fetchDocument(serveDocument(trustedHost))).toEqual(accepted)
   })
 
   test('of the test authority, unless that authority is passed as an option', async () => {
-    expect(await fetchDocument(serveDocument(), { ca: undefined })).toEqual(refusal('connection'))
+    expect(await fetchDocument(serveDocument(), { ca: undefined })).toEqual(createRefusal('connection'))
   })
 
   test('of an unknown authority, even if the environment disables certificate checks', async () => {
     const originalValue = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     try {
-      expect(await fetchDocument(serveDocument(), { ca: undefined })).toEqual(refusal('connection'))
+      expect(await fetchDocument(serveDocument(), { ca: undefined })).toEqual(createRefusal('connection'))
     } finally {
       if (originalValue === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
       else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = originalValue
@@ -227,9 +231,9 @@ test('refuses a server without TLS, and a port on which nothing listens', async 
   {
     await using plainServer = await startRawServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
     url = plainServer.url
-    expect(await fetchDocument(url)).toEqual(refusal('connection'))
+    expect(await fetchDocument(url)).toEqual(createRefusal('connection'))
   }
-  expect(await fetchDocument(url)).toEqual(refusal('connection'))
+  expect(await fetchDocument(url)).toEqual(createRefusal('connection'))
 })
 
 test('times out after two seconds in any step, and closes the connection', async () => {
@@ -261,27 +265,27 @@ test('times out after two seconds in any step, and closes the connection', async
     fetchDocument(serveDocument(), { resolve: neverResolves }),
   ])
   expect(performance.now() - startedAt).toBeGreaterThan(1_900)
-  expect(results).toEqual(Array.from({ length: 5 }, () => refusal('timeout')))
+  expect(results).toEqual(Array.from({ length: 5 }, () => createRefusal('timeout')))
   expect(closedResponses).toHaveLength(3)
   await Promise.all(closedResponses)
 })
 
 test('closes the connection when it refuses a response, before the timeout', async () => {
   const url = serveDocument()
-  let closed: Promise<unknown> | undefined
+  let closeEvent: Promise<unknown> | undefined
   host.serve(new URL(url).pathname, (_request, response) => {
-    closed = once(response, 'close')
+    closeEvent = once(response, 'close')
     response.writeHead(404).write('Canary')
   })
   const startedAt = performance.now()
-  expect(await fetchDocument(url)).toEqual(refusal('status'))
-  await closed
+  expect(await fetchDocument(url)).toEqual(createRefusal('status'))
+  await closeEvent
   expect(performance.now() - startedAt).toBeLessThan(1_900)
 })
 
 describe('jwks_uri', () => {
   const serveWithKeysAt = (uri: string) => serveDocument(host, { jwks: undefined, jwks_uri: uri })
-  const newKeysUrl = () => host.getUrl(NAME, `/keys-${(pathCount += 1)}`)
+  const createKeysUrl = () => host.getUrl(NAME, `/keys-${(pathCount += 1)}`)
 
   test.for<[title: string, uri: (origin: string) => unknown]>([
     ['another host', (origin) => `${origin.replace('agent', 'keys')}/keys`],
@@ -319,9 +323,9 @@ describe('jwks_uri', () => {
       (_request, response) => response.setHeader('content-type', 'application/json').end('Canary'),
     ],
   ])('that leads to %s is refused as unusable, without details', async ([, outcome, respond]) => {
-    const uri = newKeysUrl()
+    const uri = createKeysUrl()
     host.serve(new URL(uri).pathname, respond)
-    expect(await fetchDocument(serveWithKeysAt(uri))).toEqual(refusal(outcome))
+    expect(await fetchDocument(serveWithKeysAt(uri))).toEqual(createRefusal(outcome))
     host.serve(
       new URL(uri).pathname,
       createJsonHandler({ keys: [key] }, { 'content-type': 'application/jwk-set+json' }),
@@ -330,16 +334,16 @@ describe('jwks_uri', () => {
   })
 
   test('is not fetched if its host now resolves to an address that is not allowed', async () => {
-    const uri = newKeysUrl()
+    const uri = createKeysUrl()
     host.serve(new URL(uri).pathname, createJsonHandler({ keys: [key] }))
     const sequence = [['127.0.0.1'], ['10.0.0.1']]
     const resolve = () => Promise.resolve(sequence.shift() ?? ['127.0.0.1'])
-    expect(await fetchDocument(serveWithKeysAt(uri), { resolve })).toEqual(refusal('address'))
+    expect(await fetchDocument(serveWithKeysAt(uri), { resolve })).toEqual(createRefusal('address'))
     expect(await fetchDocument(serveWithKeysAt(uri), { resolve })).toEqual(accepted)
   })
 
   test('that leads to a private key is refused by name', async () => {
-    const uri = newKeysUrl()
+    const uri = createKeysUrl()
     host.serve(new URL(uri).pathname, createJsonHandler({ keys: [privateKey] }))
     const { result } = await fetchDocument(serveWithKeysAt(uri))
     expect(result).toMatchObject({ ok: false, error: { kind: 'member', member: 'jwks_uri' } })
@@ -351,7 +355,7 @@ describe('jwks_uri', () => {
       [7_200, 600, 600_000],
       [600, 7_200, 600_000],
     ] as const) {
-      const uri = newKeysUrl()
+      const uri = createKeysUrl()
       host.serve(
         new URL(uri).pathname,
         createJsonHandler({ keys: [key] }, { 'cache-control': `max-age=${keysSeconds}` }),

@@ -131,7 +131,8 @@ test('parses random text as JSON.parse does, or refuses it', () => {
 
 describe('takes less than 150 ms of CPU time for 64 KiB:', () => {
   const LENGTH = 64 * 1024
-  const createMembers = (count: number) => Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')
+  const createMembers = (count: number) =>
+    Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')
   test.for([
     { kind: 'a string that never ends, full of escaped quotes', text: `"${'\\"'.repeat(LENGTH / 2)}` },
     {

@@ -41,7 +41,10 @@ describe('refuses with 400 and closes the connection for', () => {
       defect: 'chunks and then Content-Length',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked', 'Content-Length: 5')}0\r\n\r\n`,
     },
-    { defect: 'two different lengths', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab` },
+    {
+      defect: 'two different lengths',
+      bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab`,
+    },
     { defect: 'the same length twice', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 1')}a` },
     { defect: 'a list of lengths', bytes: `${head(...POST, 'Content-Length: 1, 1')}a` },
     { defect: 'a length with a sign', bytes: `${head(...POST, 'Content-Length: +5')}12345` },

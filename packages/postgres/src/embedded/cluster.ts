@@ -74,7 +74,12 @@ function takeFromNobody(dir: string): void {
   for (const file of [...contents, dir]) fs.lchownSync(file, user.uid, user.gid)
 }
 
-/** Throws if the directory belongs to a user other than the server's, or to another major version of PostgreSQL. */
+/**
+ * Checks that the server can run on the directory.
+ *
+ * @throws {EmbeddedPostgresError} if the directory belongs to another user and no server runs on it, or if it contains data
+ *   of another major version
+ */
 function requireUsableCluster(binaries: Binaries, dir: string): void {
   const owner = fs.lstatSync(dir).uid
   const user = getServerUser()?.uid ?? process.getuid?.()
