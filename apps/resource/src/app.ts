@@ -141,7 +141,7 @@ const MCP_PATH = '/mcp'
 /** Paths to which scripts of any origin may POST. The app reads no cookies, so only a token grants access. */
 const PUBLIC_POST_PATHS: ReadonlySet<string> = new Set([operations.answerQuestion.path, MCP_PATH])
 
-/** Chooses the error format by path. API paths return JSON even to browsers. At `/mcp`, chat apps expect errors as in OAuth. */
+/** Chooses the error format by path. API paths return JSON even to browsers. At `/mcp`, chat apps expect OAuth errors. */
 function chooseErrorFormat(path: string): ErrorFormat {
   if (path === MCP_PATH) return 'oauth'
   return /^\/(?:api|\.well-known|openapi\.json)(?:\/|$)/.test(path) ? 'problem' : 'page'

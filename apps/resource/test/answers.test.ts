@@ -108,7 +108,7 @@ describe('POST /api/answers', () => {
 })
 
 describe('POST /api/answers refuses', () => {
-  const cases: [why: string, body: unknown, pointer?: string][] = [
+  const INVALID_REQUESTS: [title: string, body: unknown, pointer?: string][] = [
     ['a missing question', {}, '#/question'],
     ['an empty question', { question: '' }, '#/question'],
     ['blanks', { question: ' \n\t ' }, '#/question'],
@@ -127,7 +127,7 @@ describe('POST /api/answers refuses', () => {
     ],
     ['another member', { question: RENEW, email: 'ana@example.org' }, '#/email'],
   ]
-  test.for(cases)('%s', async ([, body, pointer]) => {
+  test.for(INVALID_REQUESTS)('%s', async ([, body, pointer]) => {
     const refusal = await postQuestion(body)
     expectProblem(refusal, { status: 400, code: 'invalid-request' })
     if (pointer) expect(refusal.json()['errors']).toContainEqual({ pointer, detail: expect.any(String) })

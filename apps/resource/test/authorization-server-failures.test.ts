@@ -40,7 +40,7 @@ const redirectTarget = await serve(
 const { privateKey: unknownKey } = await generateKeyPair('ES256')
 
 /** Each response differs from a valid one in one respect. */
-const TAMPERED_RESPONSES: [why: string, tamper: (reply: IntrospectionReply) => void][] = [
+const TAMPERED_RESPONSES: [title: string, tamper: (reply: IntrospectionReply) => void][] = [
   ['an error', (reply) => (reply.status = 500)],
   ['a 401, when our own credential is wrong', (reply) => (reply.status = 401)],
   [
@@ -135,8 +135,8 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
     expect((await read(token)).status).toBe(200)
   })
 
-  test.for([0, 3, -30])('accepts a response whose iat is %i s ahead of the clock', async (ahead) => {
-    api.auth.tamper((reply) => (reply.payload.iat = nowSeconds() + ahead))
+  test.for([0, 3, -30])('accepts a response whose iat is %i s ahead of the clock', async (secondsAhead) => {
+    api.auth.tamper((reply) => (reply.payload.iat = nowSeconds() + secondsAhead))
     expect((await read(api.auth.issue())).status).toBe(200)
     api.auth.tamper()
   })

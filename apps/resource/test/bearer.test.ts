@@ -76,7 +76,7 @@ const ENCRYPTED_JWT = `${Buffer.from(
 
 describe('a token is refused', () => {
   const issue = () => api.auth.issue()
-  test.for<[why: string, authorization: () => string, introspectionCount: number]>([
+  test.for<[title: string, authorization: () => string, introspectionCount: number]>([
     ['when it is unknown', () => `Bearer ${UNKNOWN_TOKEN}`, 1],
     [
       'when it is for another audience',

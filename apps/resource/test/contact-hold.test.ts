@@ -24,18 +24,18 @@ const openAndPress = async (link: string) => [
 
 describe('a message', () => {
   test.for([
-    { why: 'without triggers is held for ten minutes', handOff: undefined, minutes: 10 },
+    { behaviour: 'without triggers is held for ten minutes', handOff: undefined, minutes: 10 },
     {
-      why: 'with a trigger of high urgency is held for ten minutes',
+      behaviour: 'with a trigger of high urgency is held for ten minutes',
       handOff: { triggers: ['child-alone'] },
       minutes: 10,
     },
     {
-      why: 'with an urgent trigger is held for one minute',
+      behaviour: 'with an urgent trigger is held for one minute',
       handOff: { triggers: ['smuggling', 'detention-ice'] },
       minutes: 1,
     },
-  ])('$why, and its receipt is sent immediately', async ({ handOff, minutes }) => {
+  ])('$behaviour, and its receipt is sent immediately', async ({ handOff, minutes }) => {
     const person = fixture.newPerson()
     const heldUntil = new Date(fixture.clock.now.getTime() + minutes * MINUTE_MS).toISOString()
     const sent = await person.sendAccepted({ ...newMessage(), handOff })
@@ -79,7 +79,7 @@ describe('a message', () => {
       expect(receipt?.text.replaceAll('\n', ' ')).toContain(sentence)
   })
 
-  test('has its triggers at the top of the mail to staff, each once, and they are stored only sealed', async () => {
+  test('has its triggers at the top of the mail to staff, each once, and they are stored only encrypted', async () => {
     const person = fixture.newPerson()
     const triggers = ['public-charge', 'abuse-victim', 'public-charge']
     const { id } = await person.sendAccepted({ ...newMessage(), handOff: { triggers } })
@@ -173,8 +173,8 @@ advice.
       fixture.advanceClock(90 * DAY_MS)
       await fixture.contact.api.resource.retention.enforce()
       expect(await fixture.readStoredContent(id)).toEqual([ERASED_ROW])
-      for (const unknown of [link, 'A'.repeat(43)])
-        for (const page of await openAndPress(unknown)) {
+      for (const unknownLink of [link, 'A'.repeat(43)])
+        for (const page of await openAndPress(unknownLink)) {
           expect(page.status).toBe(404)
           expect(page.body).toContain('<h1>This link does not work</h1>')
           expect(page.body).not.toContain('method="post"')
@@ -208,15 +208,15 @@ advice.
     const person = fixture.newPerson()
     const { id } = await person.sendAccepted()
     await person.waitForWithdrawLink()
-    const lease = (until: Date | null) =>
+    const setLease = (until: Date | null) =>
       fixture.queryRows(`update mails set leased_until = $2 where about = $1 and kind = 'contact-desk'`, [
         id,
         until,
       ])
-    await lease(new Date(fixture.clock.now.getTime() + MINUTE_MS))
+    await setLease(new Date(fixture.clock.now.getTime() + MINUTE_MS))
     expectProblem(await person.requestMessage('DELETE', id), { status: 409, code: 'message-being-delivered' })
     expect((await person.requestMessage('GET', id)).json()['status']).toBe('received')
-    await lease(null)
+    await setLease(null)
     expect((await person.requestMessage('DELETE', id)).status).toBe(204)
   })
 })

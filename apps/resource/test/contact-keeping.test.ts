@@ -29,7 +29,7 @@ describe('Idempotency-Key', () => {
   const send = (registrationId: string, key: string, body: object = VALID_MESSAGE) =>
     contact.send(issueToken(registrationId), body, { 'idempotency-key': key })
 
-  test('returns the same message for a repeated request, with one mail each', async () => {
+  test('returns the same message for a repeated request, which queues no further mails', async () => {
     const first = await send('reg_a', 'key-1')
     const repeated = await send('reg_a', 'key-1')
     expect([repeated.status, repeated.json()]).toEqual([202, first.json()])
@@ -61,7 +61,7 @@ describe('Idempotency-Key', () => {
 
   test.for([
     ['of 201 characters', 'k'.repeat(201)],
-    ['of 10 000 characters', 'k'.repeat(10_000)],
+    ['of 10,000 characters', 'k'.repeat(10_000)],
     ['with a space', 'a b'],
   ] as const)('is refused with 400: a key %s', async ([, key]) => {
     const rowsBefore = await contact.countStoredRows()
@@ -211,20 +211,20 @@ describe('/contact', () => {
   })
 
   test.for([
-    { why: 'no message', change: { message: '' }, mistake: 'Write your message first' },
-    { why: 'an invalid address', change: { email: 'nobody' }, mistake: 'Type your e-mail address' },
+    { fault: 'no message', change: { message: '' }, mistake: 'Write your message first' },
+    { fault: 'an invalid address', change: { email: 'nobody' }, mistake: 'Type your e-mail address' },
     {
-      why: 'an address with a line break',
+      fault: 'an address with a line break',
       change: { email: 'a@example.org\r\nBcc: b@example.org' },
       mistake: 'Type your e-mail address',
     },
-    { why: 'an unknown topic', change: { topic: '"><script>' }, mistake: 'Choose what' },
+    { fault: 'an unknown topic', change: { topic: '"><script>' }, mistake: 'Choose what' },
     {
-      why: 'a long message',
+      fault: 'a long message',
       change: { message: 'x'.repeat(5001) },
       mistake: 'Your message has 5,001 characters',
     },
-  ])('reports $why twice on the page, and stores nothing', async ({ change, mistake }) => {
+  ])('reports $fault twice on the page, and stores nothing', async ({ change, mistake }) => {
     const rowsBefore = await contact.countStoredRows()
     const refusal = await submit({ ...FIELDS, ...change })
     expect([refusal.status, refusal.body.replaceAll(/<\/?span[^>]*>/g, '').split(mistake).length]).toEqual([

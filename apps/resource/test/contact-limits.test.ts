@@ -18,12 +18,12 @@ const newUnknownToken = () => `ppt_${randomBytes(32).toString('base64url')}`
 
 describe('while a network address sends 100 messages', () => {
   test.for([
-    { why: 'without a token', getToken: () => undefined },
-    { why: 'with a malformed token', getToken: () => 'ppt_short' },
-    { why: 'with an unknown token', getToken: newUnknownToken },
-    { why: 'with a token that lacks the scope', getToken: () => contact.api.auth.issue() },
+    { condition: 'without a token', getToken: () => undefined },
+    { condition: 'with a malformed token', getToken: () => 'ppt_short' },
+    { condition: 'with an unknown token', getToken: newUnknownToken },
+    { condition: 'with a token that lacks the scope', getToken: () => contact.api.auth.issue() },
   ])(
-    '$why, an agent at the same address with a verified e-mail is served up to its own limit',
+    '$condition, an agent at the same address with a verified e-mail is served up to its own limit',
     async ({ getToken }) => {
       const verified = contact.issueToken('ana@example.org', 'reg_ana')
       const response = await sendRequest(contact.api.origin, {

@@ -71,25 +71,25 @@ const withTriggers = (...triggers: unknown[]) => ({ ...VALID_MESSAGE, handOff: {
 const TRIGGER_IDS = TriggerId.options
 const HAND_OFF_CASES = [
   {
-    why: 'an unknown trigger',
+    title: 'an unknown trigger',
     body: withTriggers('smuggling', 'toothache'),
     validBody: withTriggers('smuggling'),
     pointer: '#/handOff/triggers/1',
   },
   {
-    why: 'no trigger',
+    title: 'no trigger',
     body: withTriggers(),
     validBody: withTriggers('public-charge'),
     pointer: '#/handOff/triggers',
   },
   {
-    why: 'eleven triggers',
+    title: 'eleven triggers',
     body: withTriggers(...TRIGGER_IDS.slice(0, 11)),
     validBody: withTriggers(...TRIGGER_IDS.slice(0, 10)),
     pointer: '#/handOff/triggers',
   },
   {
-    why: 'another member next to the triggers',
+    title: 'another member next to the triggers',
     body: { ...VALID_MESSAGE, handOff: { triggers: ['waiver-needed'], question: 'Canary.' } },
     validBody: withTriggers('waiver-needed'),
     pointer: '#/handOff/question',
@@ -99,43 +99,43 @@ const HAND_OFF_CASES = [
 describe('a message is refused and not stored, and a similar valid message is accepted:', () => {
   test.for([
     {
-      why: '5001 characters',
+      title: '5001 characters',
       body: { ...VALID_MESSAGE, message: 'x'.repeat(5001) },
       validBody: { ...VALID_MESSAGE, message: 'x'.repeat(5000) },
     },
     {
-      why: 'only spaces',
+      title: 'only spaces',
       body: { ...VALID_MESSAGE, message: ' \n' },
       validBody: { ...VALID_MESSAGE, message: ' x ' },
     },
     {
-      why: 'a NUL character',
+      title: 'a NUL character',
       body: { ...VALID_MESSAGE, message: 'a\u0000b' },
       validBody: { ...VALID_MESSAGE, message: 'a\tb' },
     },
     {
-      why: 'an escape character',
+      title: 'an escape character',
       body: { ...VALID_MESSAGE, message: '\u001b[2J' },
       validBody: { ...VALID_MESSAGE, message: '[2J' },
     },
     {
-      why: 'an unknown topic',
+      title: 'an unknown topic',
       body: { ...VALID_MESSAGE, topic: 'spam' },
       validBody: { ...VALID_MESSAGE, topic: 'other' },
     },
     {
-      why: 'a malformed guide slug',
+      title: 'a malformed guide slug',
       body: { ...VALID_MESSAGE, guideSlug: '../x' },
       validBody: { ...VALID_MESSAGE, guideSlug: null },
     },
     {
-      why: 'an unknown member',
+      title: 'an unknown member',
       body: { ...VALID_MESSAGE, email: 'eve@example.org' },
       validBody: VALID_MESSAGE,
       pointer: '#/email',
     },
     ...HAND_OFF_CASES,
-  ])('$why', async ({ body, validBody, pointer }) => {
+  ])('$title', async ({ body, validBody, pointer }) => {
     const rowsBefore = await contact.countStoredRows()
     const refusal = await contact.send(issueAnasToken(), body)
     expectProblem(refusal, { status: 400, code: 'invalid-request' })
@@ -165,48 +165,48 @@ describe('a request is refused, and nothing is stored:', () => {
     /needs the verified_email flow.*\/auth\/verified-email\.md .*ask again only if they tell you to\.$/
   test.for([
     {
-      why: 'no token',
+      title: 'no token',
       change: undefined,
       status: 401,
       code: 'token-required',
       detail: /^Send a bearer token\./,
     },
     {
-      why: 'a token with another scope',
+      title: 'a token with another scope',
       change: { scope: 'guides:read' },
       status: 403,
       code: 'insufficient-scope',
       detail: SCOPE_HINT,
     },
     {
-      why: 'a token without a verified address',
+      title: 'a token without a verified address',
       change: { email: undefined },
       status: 403,
       code: 'insufficient-scope',
       detail: SCOPE_HINT,
     },
     {
-      why: 'a token of an anonymous agent',
+      title: 'a token of an anonymous agent',
       change: { identity_type: 'anonymous' },
       status: 403,
       code: 'insufficient-scope',
       detail: SCOPE_HINT,
     },
     {
-      why: 'a token for another service',
+      title: 'a token for another service',
       change: { aud: 'https://other.example' },
       status: 401,
       code: 'invalid-token',
       detail: RENEWAL_HINT,
     },
     {
-      why: 'an inactive token',
+      title: 'an inactive token',
       change: { active: false },
       status: 401,
       code: 'invalid-token',
       detail: RENEWAL_HINT,
     },
-  ])('$why', async ({ change, status, code, detail }) => {
+  ])('$title', async ({ change, status, code, detail }) => {
     const rowsBefore = await contact.countStoredRows()
     const token = change && contact.issueToken('eve@example.org', 'reg_eve', change)
     const refusal = await contact.send(token, VALID_MESSAGE)

@@ -117,6 +117,7 @@ test.for([
       expect((await request(fixture)).status).toBe(202)
       await fixture.expectWaiting(1)
       clock.now = new Date(clock.now.getTime() + waitMs)
+      // Makes room under the cap.
       await fixture.queryRows('update mails set counted_at = null where counted_at is not null')
       await api.resource.mailer.runUpkeep()
       await api.resource.retention.enforce()
@@ -190,6 +191,7 @@ test('a repeated join queues a dropped mail again, but only once', async () => {
   await api.resource.mailer.runUpkeep()
   await fixture.expectWaiting(0)
   expect(api.logLines.join('\n')).toContain('a mail found no room under the caps in time')
+  // Makes room under the cap.
   await queryRows('update mails set counted_at = null')
   const again = await Promise.all([join(fixture, 'ben@example.org'), join(fixture, 'Ben@Example.org')])
   for (const response of again)

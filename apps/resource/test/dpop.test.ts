@@ -56,7 +56,7 @@ async function expectValidRequest(countBefore: number): Promise<void> {
 }
 
 type RefusedCase = [
-  why: string,
+  title: string,
   createRequest: () => Promise<Partial<BoundRequest>>,
   refusal?: typeof BAD_PROOF,
 ]
@@ -199,7 +199,7 @@ describe('a proof is refused, and nothing is stored:', () => {
 })
 
 describe('a proof is accepted', () => {
-  test.for<[why: string, createRequest: () => Promise<Partial<BoundRequest>>]>([
+  test.for<[title: string, createRequest: () => Promise<Partial<BoundRequest>>]>([
     ['for the URL with a query and a fragment', withHtu(() => `${getUrl()}?limit=1#part`)],
     ['for the URL with its scheme in another case', withHtu(() => getUrl().replace('http', 'HTTP'))],
     ['for the URL with dot segments', withHtu(() => getUrl('/api/./other/../guides'))],

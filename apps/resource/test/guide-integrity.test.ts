@@ -9,8 +9,8 @@ import { type RunningResource, startResource } from './start-resource.ts'
 vi.setConfig({ testTimeout: 60_000 })
 
 const NOW = new Date('2026-11-20T12:00:00Z')
-const packaged = loadGuides()
-const [firstGuide] = packaged
+const packagedGuides = loadGuides()
+const [firstGuide] = packagedGuides
 if (!firstGuide) throw new Error('there are no guides')
 
 /** Reads the first guide as it is served, with `ORIGIN` in place of the instance's origin. */
@@ -34,7 +34,7 @@ const alter = (api: RunningResource, change: object) =>
 test('the role of the app cannot alter published versions, but can publish the next one', async () => {
   await using api = await startResource()
   await using asApp = openPool(api.databaseUrl, { max: 1 })
-  expect((await publishGuides(asApp, packaged, NOW)).ok).toBe(true)
+  expect((await publishGuides(asApp, packagedGuides, NOW)).ok).toBe(true)
   for (const statement of [
     `update guide_versions set content = content || '{"title": "Altered"}'`,
     'delete from guide_versions',
@@ -43,7 +43,7 @@ test('the role of the app cannot alter published versions, but can publish the n
     'alter table guide_versions add column more text',
   ])
     await expect(asApp.query(statement)).rejects.toMatchObject({ code: '42501' })
-  const next = [{ ...firstGuide, version: firstGuide.version + 1 }, ...packaged.slice(1)]
+  const next = [{ ...firstGuide, version: firstGuide.version + 1 }, ...packagedGuides.slice(1)]
   expect((await publishGuides(asApp, next, NOW)).ok).toBe(true)
 })
 
@@ -61,7 +61,7 @@ test.for([
   'a guide that was altered in the store is served as in the release, and is counted and logged: %s',
   async ([_part, change]) => {
     await using earlierInstance = await startResource()
-    await publishGuides(earlierInstance.db, packaged, NOW)
+    await publishGuides(earlierInstance.db, packagedGuides, NOW)
     await expect.poll(() => readGuide(earlierInstance)).toMatchObject({ title: firstGuide.title })
     const published = await readGuide(earlierInstance)
     await alter(earlierInstance, change)
@@ -75,7 +75,7 @@ test.for([
 
 test('a guide whose alteration was undone is neither counted nor logged', async () => {
   await using api = await startResource()
-  await publishGuides(api.db, packaged, NOW)
+  await publishGuides(api.db, packagedGuides, NOW)
   await alter(api, { title: 'Altered' })
   await alter(api, { title: firstGuide.title })
   await using laterInstance = await startResource({ otherInstance: api })
@@ -84,7 +84,7 @@ test('a guide whose alteration was undone is neither counted nor logged', async 
 
 test('a version that this release does not have is served as it is stored', async () => {
   await using api = await startResource()
-  await publishGuides(api.db, packaged, NOW)
+  await publishGuides(api.db, packagedGuides, NOW)
   await publishGuides(
     api.db,
     [{ ...firstGuide, version: firstGuide.version + 1, title: 'Of the next release' }],

@@ -6,13 +6,13 @@ import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
-const packaged = loadGuides()
-const [firstGuide, secondGuide] = packaged
+const packagedGuides = loadGuides()
+const [firstGuide, secondGuide] = packagedGuides
 if (!firstGuide || !secondGuide) throw new Error('there are too few guides')
 /** Returns all guides, with a change to the first. */
 const changeFirst = (change: Partial<PackagedGuide>): PackagedGuide[] => [
   { ...firstGuide, ...change },
-  ...packaged.slice(1),
+  ...packagedGuides.slice(1),
 ]
 
 const get = (api: { origin: string }, path: string, headers = {}) =>
@@ -41,7 +41,7 @@ describe('publishing', () => {
   test('reaches both instances, and earlier versions stay available', async () => {
     await using one = await startResource()
     await using two = await startResource({ otherInstance: one })
-    await publish(one, packaged)
+    await publish(one, packagedGuides)
     await publish(one, changeFirst({ title: 'Another title', version: firstGuide.version + 1 }))
     for (const api of [one, two]) {
       await retryUntilPasses(async () =>
@@ -51,7 +51,7 @@ describe('publishing', () => {
         }),
       )
       const list = (await get(api, '/api/guides')).json()['guides'] as { title: string }[]
-      expect(list).toHaveLength(packaged.length)
+      expect(list).toHaveLength(packagedGuides.length)
       expect(list[0]?.title).toBe('Another title')
       expect((await get(api, `/guides/${firstGuide.slug}`)).body).toContain('<h1>Another title</h1>')
       expect(await readFirst(api, `?version=${firstGuide.version}`)).toMatchObject({
@@ -67,7 +67,7 @@ describe('publishing', () => {
   test('never mixes the guides of two publications in one response', async () => {
     await using api = await startResource()
     const retitleAll = (version: number) =>
-      packaged.map((guide) => ({ ...guide, version, title: `Title ${version}` }))
+      packagedGuides.map((guide) => ({ ...guide, version, title: `Title ${version}` }))
     await publish(api, retitleAll(10))
     await retryUntilPasses(async () => expect(await readFirst(api)).toMatchObject({ title: 'Title 10' }))
     let version = 10
@@ -78,7 +78,7 @@ describe('publishing', () => {
     while (version < 15 || servedTitles.size === 0) {
       const list = (await get(api, '/api/guides')).json()['guides'] as { title: string }[]
       const titles = new Set(list.map(({ title }) => title))
-      expect([list.length, titles.size]).toEqual([packaged.length, 1])
+      expect([list.length, titles.size]).toEqual([packagedGuides.length, 1])
       for (const title of titles) servedTitles.add(title)
     }
     await publications
@@ -86,7 +86,7 @@ describe('publishing', () => {
 
   test('changes nothing if a guide was changed and its version was not raised', async () => {
     await using api = await startResource()
-    await publish(api, packaged.slice(0, 1))
+    await publish(api, packagedGuides.slice(0, 1))
     const refusal = await publishGuides(api.db, changeFirst({ title: 'Sly' }), NOW)
     expect(refusal).toMatchObject({
       ok: false,
@@ -99,17 +99,17 @@ describe('publishing', () => {
   test('changes nothing if the stored versions are the same or newer', async () => {
     await using api = await startResource()
     await publish(api, changeFirst({ title: 'Newer', version: firstGuide.version + 1 }))
-    const repeated = await publishGuides(api.db, packaged, NOW)
+    const repeated = await publishGuides(api.db, packagedGuides, NOW)
     const steps = new Set(repeated.ok ? repeated.value.map(({ step }) => step) : [])
     expect(steps).toEqual(new Set(['older', 'same']))
     const { rows } = await api.db.query('select slug from guide_versions')
-    expect(rows).toHaveLength(packaged.length)
+    expect(rows).toHaveLength(packagedGuides.length)
   })
 })
 
 test('the role of the app cannot change or delete published versions, or delete reviews', async () => {
   await using api = await startResource()
-  await publish(api, packaged.slice(0, 1))
+  await publish(api, packagedGuides.slice(0, 1))
   await using asApp = openPool(api.databaseUrl, { max: 1 })
   for (const statement of [
     "update guide_versions set content = '{}'",
@@ -122,7 +122,7 @@ test('the role of the app cannot change or delete published versions, or delete 
 describe('?version=', () => {
   test('returns an earlier version as it was served then, in every format', async () => {
     await using api = await startResource()
-    await publish(api, packaged)
+    await publish(api, packagedGuides)
     const formats = [
       ['', { accept: 'application/json' }],
       ['', { accept: 'text/markdown' }],
@@ -163,7 +163,7 @@ describe('?version=', () => {
 describe('a retired guide', () => {
   test('is 410 with its successor in the API and on its page, is not listed, and cannot be published again', async () => {
     await using api = await startResource()
-    await publish(api, packaged)
+    await publish(api, packagedGuides)
     const retired = await retireGuide(api.db, { slug: firstGuide.slug, successor: secondGuide.slug }, NOW)
     expect(retired.ok).toBe(true)
     const successor = { slug: secondGuide.slug, url: `${api.origin}/guides/${secondGuide.slug}` }
@@ -194,8 +194,8 @@ describe('a retired guide', () => {
 
   test('names the last successor if its successor was retired too', async () => {
     await using api = await startResource()
-    const third = packaged[2]?.slug ?? ''
-    await publish(api, packaged)
+    const third = packagedGuides[2]?.slug ?? ''
+    await publish(api, packagedGuides)
     await retireGuide(api.db, { slug: firstGuide.slug, successor: secondGuide.slug }, NOW)
     await retireGuide(api.db, { slug: secondGuide.slug, successor: third }, NOW)
     await retryUntilPasses(async () =>
@@ -209,7 +209,7 @@ describe('a retired guide', () => {
     ['itself as successor', firstGuide.slug, firstGuide.slug, 'successor-not-published'],
   ] as const)('cannot be retired: %s', async ([, slug, successor, error]) => {
     await using api = await startResource()
-    await publish(api, packaged.slice(0, 2))
+    await publish(api, packagedGuides.slice(0, 2))
     expect(await retireGuide(api.db, { slug, successor }, NOW)).toEqual({ ok: false, error })
   })
 })
@@ -217,7 +217,7 @@ describe('a retired guide', () => {
 describe('a review', () => {
   test('applies to the reviewed version, and not to the next one', async () => {
     await using api = await startResource()
-    await publish(api, packaged)
+    await publish(api, packagedGuides)
     expect(await readFirst(api)).toMatchObject({ reviewed: null })
     const review = { slug: firstGuide.slug, by: 'A. Attorney' }
     expect(await reviewGuide(api.db, review, NOW)).toEqual({
@@ -237,7 +237,7 @@ describe('a review', () => {
 
   test('can be of an earlier version, and then does not apply to the served one', async () => {
     await using api = await startResource()
-    await publish(api, packaged)
+    await publish(api, packagedGuides)
     await publish(api, changeFirst({ version: firstGuide.version + 1, title: 'Changed' }))
     const review = { slug: firstGuide.slug, by: 'A. Attorney', version: firstGuide.version }
     expect(await reviewGuide(api.db, review, NOW)).toMatchObject({ value: { version: firstGuide.version } })
@@ -252,7 +252,7 @@ describe('a review', () => {
 
   test('cannot be older than the text, or of a guide that is not published', async () => {
     await using api = await startResource()
-    await publish(api, packaged.slice(0, 1))
+    await publish(api, packagedGuides.slice(0, 1))
     const before = new Date('2020-01-01T00:00:00Z')
     expect(await reviewGuide(api.db, { slug: firstGuide.slug, by: 'A' }, before)).toMatchObject({
       error: 'before-the-text',

@@ -6,7 +6,7 @@ import { startResource } from './start-resource.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const UNREACHABLE_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
-const packaged = loadGuides()
+const packagedGuides = loadGuides()
 
 describe('a guide', () => {
   test('has the same Markdown and JSON at its API address and at its page, by extension or Accept', async () => {
@@ -59,7 +59,7 @@ describe('while no guide can be read from PostgreSQL, the API', () => {
     await using api = await startResource()
     await publishGuides(
       api.db,
-      packaged.map((guide) => ({ ...guide, version: 7 })),
+      packagedGuides.map((guide) => ({ ...guide, version: 7 })),
       NOW,
     )
     const readVersion = async () =>
@@ -100,16 +100,16 @@ describe('while no guide can be read from PostgreSQL, the API', () => {
 describe('the feed of changes', () => {
   test('has an entry for each published version, newest first', async () => {
     await using api = await startResource()
-    const [guide] = packaged
+    const [guide] = packagedGuides
     if (!guide) throw new Error('there are no guides')
-    await publishGuides(api.db, packaged, NOW)
+    await publishGuides(api.db, packagedGuides, NOW)
     const later = new Date('2026-12-01T08:00:00Z')
     const version = guide.version + 1
     await publishGuides(api.db, [{ ...guide, version, title: 'Fees & <forms>' }], later)
     const readFeed = async () => (await sendRequest(api.origin, { path: '/guides.atom' })).body
     await expect.poll(readFeed, { interval: 20 }).toContain('Fees &amp; &lt;forms&gt;')
     const body = await readFeed()
-    expect(body.match(/<entry>/g)).toHaveLength(packaged.length + 1)
+    expect(body.match(/<entry>/g)).toHaveLength(packagedGuides.length + 1)
     expect(body).toContain(`<id>${api.origin}/guides.atom</id>`)
     expect(body).toContain('<updated>2026-12-01T08:00:00.000Z</updated>')
     const ids = [...body.matchAll(/<entry>\n<id>([^<]*)<\/id>/g)].map(([, id]) => id)
@@ -122,8 +122,8 @@ describe('the feed of changes', () => {
 
 test('guide_stale counts the guides with stale statements, and a stale guide says so in each format', async () => {
   const earliestCheck =
-    packaged.flatMap(({ sources }) => sources.map(({ checked }) => checked)).toSorted()[0] ?? ''
-  const [{ slug } = { slug: '' }] = packaged
+    packagedGuides.flatMap(({ sources }) => sources.map(({ checked }) => checked)).toSorted()[0] ?? ''
+  const [{ slug } = { slug: '' }] = packagedGuides
   let today = new Date(earliestCheck)
   await using api = await startResource({ now: () => today })
   const readStaleCount = async () => {
@@ -132,9 +132,9 @@ test('guide_stale counts the guides with stale statements, and a stale guide say
   }
   expect(await readStaleCount()).toBe(0)
   today = new Date('2036-01-01T00:00:00Z')
-  expect(await readStaleCount()).toBe(packaged.length)
+  expect(await readStaleCount()).toBe(packagedGuides.length)
   const status = await (await fetch(`${api.operations.url}/guides`)).text()
-  expect(status).toContain(`in ${packaged.length} of ${packaged.length} guides.`)
+  expect(status).toContain(`in ${packagedGuides.length} of ${packagedGuides.length} guides.`)
   const guide = (await sendRequest(api.origin, { path: `/api/guides/${slug}` })).json()
   expect(guide).toMatchObject({ stale: true, staleStatements: guide['statements'] })
   for (const path of [`/guides/${slug}`, `/guides/${slug}.md`]) {
@@ -149,7 +149,7 @@ test('guide_stale counts the guides with stale statements, and a stale guide say
 
 test('serves a guide that release 0.1.0 published, with the kinds of its sources derived from their hosts', async () => {
   await using api = await startResource()
-  const [guide] = packaged
+  const [guide] = packagedGuides
   if (!guide) throw new Error('there are no guides')
   const content = {
     ...guide,
@@ -176,7 +176,7 @@ test('serves a guide that release 0.1.0 published, with the kinds of its sources
 
 test('a guide has its history in JSON, in Markdown and on its page', async () => {
   await using api = await startResource()
-  const [guide] = packaged
+  const [guide] = packagedGuides
   if (!guide) throw new Error('there are no guides')
   const version = guide.version + 1
   const text = 'Corrected: the court counts five days.'

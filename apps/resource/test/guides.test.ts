@@ -171,8 +171,8 @@ describe('GET /api/guides/{slug}', () => {
   test('has the URL of its page, and for each source the day when it was checked', async () => {
     const guide = (await get('/api/guides/work-permit')).json()
     expect(guide['url']).toBe(`${api.origin}/guides/work-permit`)
-    const packaged = loadGuides().find(({ slug }) => slug === 'work-permit')
-    const days = new Map(packaged?.sources.map(({ url, checked }) => [url, checked]))
+    const packagedGuide = loadGuides().find(({ slug }) => slug === 'work-permit')
+    const days = new Map(packagedGuide?.sources.map(({ url, checked }) => [url, checked]))
     for (const source of guide['sources'] as Record<string, string>[])
       expect(source).toMatchObject({
         copyFrom: days.get(source['url'] ?? ''),

@@ -60,7 +60,7 @@ describe('a public GET', () => {
     const { headers } = await get(path, { origin: 'https://anywhere.example' })
     expect(headers['access-control-allow-origin']).toBe('*')
     expect(headers).not.toHaveProperty('access-control-allow-credentials')
-    const exposed = headers['access-control-expose-headers']?.split(', ')
+    const exposedHeaders = headers['access-control-expose-headers']?.split(', ')
     for (const name of [
       'DPoP-Nonce',
       'WWW-Authenticate',
@@ -69,7 +69,7 @@ describe('a public GET', () => {
       'RateLimit-Policy',
       'X-Request-Id',
     ])
-      expect(exposed).toContain(name)
+      expect(exposedHeaders).toContain(name)
   })
 
   test('may be read by any origin even if it fails', async () => {
@@ -109,8 +109,8 @@ describe('a preflight', () => {
     expect(headers).toMatchObject({
       'access-control-allow-origin': '*',
     })
-    const accepted = headers['access-control-allow-headers']?.split(', ')
-    expect(accepted).toEqual(expect.arrayContaining(['Authorization', 'DPoP']))
+    const allowedHeaders = headers['access-control-allow-headers']?.split(', ')
+    expect(allowedHeaders).toEqual(expect.arrayContaining(['Authorization', 'DPoP']))
   })
 
   test('allows only the configured origins to write', async () => {

@@ -97,27 +97,27 @@ describe.for(CONTACT_TOOLS)('%s', (name) => {
 
   test.for([
     {
-      why: 'no token',
+      description: 'no token',
       getToken: () => undefined,
       status: 401,
       code: 'token-required',
       scope: 'contact:write',
     },
     {
-      why: 'an unknown token',
+      description: 'an unknown token',
       getToken: () => `ppt_${'A'.repeat(43)}`,
       status: 401,
       code: 'invalid-token',
       scope: 'guides:read waitlist:write',
     },
     {
-      why: 'a token without the scope, of a registration that could get it',
+      description: 'a token without the scope, of a registration that could get it',
       getToken: () => issueToken('fay', { scope: 'guides:read' }),
       status: 403,
       code: 'insufficient-scope',
       scope: 'contact:write',
     },
-  ])('refuses $why with a challenge', async ({ getToken, status, code, scope }) => {
+  ])('refuses $description with a challenge', async ({ getToken, status, code, scope }) => {
     const rowsBefore = await fixture.contact.countStoredRows()
     const refusal = await callTool(name, createArgs(), getToken())
     expectProblem(refusal, { status, code })

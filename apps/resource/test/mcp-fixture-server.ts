@@ -75,6 +75,7 @@ const registerFixtures: RegisterTools = (server) => {
 export async function startMcpFixtureServer(): Promise<AsyncDisposable & { readonly url: string }> {
   const log = createLog({ service: 'test', write: () => undefined })
   const now = () => new Date()
+  // The handler is created below, because its URLs contain the port of the server.
   const server = await serve((request, response) => handler(request, response), {
     port: 0,
     host: '127.0.0.1',

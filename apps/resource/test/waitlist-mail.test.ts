@@ -122,12 +122,12 @@ describe('a new entry', () => {
   })
 
   test.for([
-    { why: 'a link that was never sent', link: `/waitlist/confirm?link=${'A'.repeat(43)}` },
-    { why: 'a truncated link', link: '/waitlist/confirm?link=AAAA' },
-    { why: 'no link', link: '/waitlist/remove?' },
-    { why: 'two links', link: `/waitlist/remove?link=${'A'.repeat(43)}&link=${'B'.repeat(43)}` },
-    { why: 'a wildcard', link: '/waitlist/remove?link=%25' },
-  ])('is not changed by $why, which is 404', async ({ link }) => {
+    { description: 'a link that was never sent', link: `/waitlist/confirm?link=${'A'.repeat(43)}` },
+    { description: 'a truncated link', link: '/waitlist/confirm?link=AAAA' },
+    { description: 'no link', link: '/waitlist/remove?' },
+    { description: 'two links', link: `/waitlist/remove?link=${'A'.repeat(43)}&link=${'B'.repeat(43)}` },
+    { description: 'a wildcard', link: '/waitlist/remove?link=%25' },
+  ])('is not changed by $description, which is 404', async ({ link }) => {
     const countsBefore = [await api.countEntries(), await countConfirmed()]
     const refusal = await press(link)
     expect(refusal.status).toBe(404)
@@ -178,15 +178,15 @@ describe('POST /api/waitlist/forget', () => {
   })
 
   test.for([
-    { why: 'an invalid address', body: { email: 'nobody' }, code: 'invalid-request' },
+    { description: 'an invalid address', body: { email: 'nobody' }, code: 'invalid-request' },
     {
-      why: 'a line end in the address',
+      description: 'a line end in the address',
       body: { email: 'a@example.org\r\nBcc: b@example.org' },
       code: 'invalid-request',
     },
-    { why: 'an unknown member', body: { email: 'a@example.org', all: true }, code: 'invalid-request' },
-    { why: 'an empty object', body: {}, code: 'invalid-request' },
-  ])('refuses $why and stores no mail', async ({ body, code }) => {
+    { description: 'an unknown member', body: { email: 'a@example.org', all: true }, code: 'invalid-request' },
+    { description: 'an empty object', body: {}, code: 'invalid-request' },
+  ])('refuses $description and stores no mail', async ({ body, code }) => {
     const mailsBefore = await queryRows('select count(*) as mails from mails')
     expectProblem(await forget(body), { status: 400, code })
     expect(await queryRows('select count(*) as mails from mails')).toEqual(mailsBefore)

@@ -15,7 +15,7 @@ const send = (body: unknown, headers: OutgoingHttpHeaders = {}) =>
   sendRequest(api.origin, { path: '/api/waitlist', ...createPost(body, headers) })
 
 interface Refusal {
-  why: string
+  title: string
   body?: unknown
   headers?: OutgoingHttpHeaders
   status?: number
@@ -28,71 +28,71 @@ const withMember = (name: string, value: unknown) => ({ body: { ...VALID_BODY, [
 
 /** Bodies that the API does not accept as a JSON object with the right members. */
 const INVALID_BODIES: Refusal[] = [
-  { why: 'an empty body', body: '' },
-  { why: 'a body that is not JSON', body: '{' },
-  { why: 'truncated JSON with an address', body: `{"email":"${VALID_BODY.email}"` },
-  { why: 'trailing garbage', body: `${JSON.stringify(VALID_BODY)} x` },
-  { why: 'two documents', body: `${JSON.stringify(VALID_BODY)}{}` },
-  { why: 'a comment', body: `{"email":"${VALID_BODY.email}"/* */}` },
-  { why: 'a trailing comma', body: `{"email":"${VALID_BODY.email}",}` },
-  { why: 'single quotes', body: `{'email':'${VALID_BODY.email}'}` },
-  { why: 'NaN', body: 'NaN' },
-  { why: 'a member named twice', body: `{"email":"a@example.org","email":"${VALID_BODY.email}"}` },
+  { title: 'an empty body', body: '' },
+  { title: 'a body that is not JSON', body: '{' },
+  { title: 'truncated JSON with an address', body: `{"email":"${VALID_BODY.email}"` },
+  { title: 'trailing garbage', body: `${JSON.stringify(VALID_BODY)} x` },
+  { title: 'two documents', body: `${JSON.stringify(VALID_BODY)}{}` },
+  { title: 'a comment', body: `{"email":"${VALID_BODY.email}"/* */}` },
+  { title: 'a trailing comma', body: `{"email":"${VALID_BODY.email}",}` },
+  { title: 'single quotes', body: `{'email':'${VALID_BODY.email}'}` },
+  { title: 'NaN', body: 'NaN' },
+  { title: 'a member named twice', body: `{"email":"a@example.org","email":"${VALID_BODY.email}"}` },
   {
-    why: 'a member named twice, once escaped',
+    title: 'a member named twice, once escaped',
     body: `{"\\u0065mail":"a@example.org","email":"${VALID_BODY.email}"}`,
   },
-  { why: '__proto__', body: `{"email":"${VALID_BODY.email}","__proto__":{}}` },
-  { why: 'constructor', body: { ...VALID_BODY, constructor: { prototype: {} } } },
+  { title: '__proto__', body: `{"email":"${VALID_BODY.email}","__proto__":{}}` },
+  { title: 'constructor', body: { ...VALID_BODY, constructor: { prototype: {} } } },
   {
-    why: 'a number beyond the range of a double',
+    title: 'a number beyond the range of a double',
     body: `{"email":"${VALID_BODY.email}","referredBySlug":1e400}`,
   },
-  { why: 'a lone surrogate', body: `{"email":"${VALID_BODY.email}","referredBySlug":"\\ud800"}` },
-  { why: 'NUL', body: `{"email":"${VALID_BODY.email}","referredBySlug":"a\\u0000b"}` },
-  { why: 'a byte order mark', body: `\ufeff${JSON.stringify(VALID_BODY)}` },
+  { title: 'a lone surrogate', body: `{"email":"${VALID_BODY.email}","referredBySlug":"\\ud800"}` },
+  { title: 'NUL', body: `{"email":"${VALID_BODY.email}","referredBySlug":"a\\u0000b"}` },
+  { title: 'a byte order mark', body: `\ufeff${JSON.stringify(VALID_BODY)}` },
   {
-    why: 'bytes that are not UTF-8',
+    title: 'bytes that are not UTF-8',
     body: Buffer.concat([Buffer.from('{"email":"'), Buffer.from([0xff]), Buffer.from('@example.org"}')]),
   },
   {
-    why: 'overlong UTF-8',
+    title: 'overlong UTF-8',
     body: Buffer.concat([
       Buffer.from('{"email":"'),
       Buffer.from([0xc0, 0xaf]),
       Buffer.from('@example.org"}'),
     ]),
   },
-  { why: 'UTF-16', body: Buffer.from(JSON.stringify(VALID_BODY), 'utf16le') },
-  { why: '17 levels of nesting', body: `${'['.repeat(17)}${']'.repeat(17)}` },
-  { why: '8000 levels of nesting', body: '['.repeat(8000) },
+  { title: 'UTF-16', body: Buffer.from(JSON.stringify(VALID_BODY), 'utf16le') },
+  { title: '17 levels of nesting', body: `${'['.repeat(17)}${']'.repeat(17)}` },
+  { title: '8000 levels of nesting', body: '['.repeat(8000) },
   {
-    why: 'a thousand unknown members',
+    title: 'a thousand unknown members',
     body: Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`m${n}`, 1])),
   },
   ...[null, true, 0, 'text', [], [VALID_BODY]].map((body) => ({
-    why: `${JSON.stringify(body)} as the body`,
+    title: `${JSON.stringify(body)} as the body`,
     body: JSON.stringify(body),
   })),
 ]
 
 const INVALID_MEMBERS: Refusal[] = [
-  { why: 'no e-mail', body: {}, pointers: EMAIL_POINTERS },
+  { title: 'no e-mail', body: {}, pointers: EMAIL_POINTERS },
   ...[null, true, 0, {}, { toString: 1 }, [VALID_BODY.email]].map((email) => ({
-    why: `${JSON.stringify(email)} as the e-mail`,
+    title: `${JSON.stringify(email)} as the e-mail`,
     body: { email },
     pointers: EMAIL_POINTERS,
   })),
   ...[1, true, {}, ['a'], 'x'.repeat(101)].map((slug) => ({
-    why: `${JSON.stringify(slug).slice(0, 20)} as the referrer`,
+    title: `${JSON.stringify(slug).slice(0, 20)} as the referrer`,
     ...withMember('referredBySlug', slug),
     pointers: ['#/referredBySlug'],
   })),
-  { why: 'an unknown member, by name', ...withMember('admin', true), pointers: ['#/admin'] },
-  { why: 'a member in another case', ...withMember('Email', VALID_BODY.email), pointers: ['#/Email'] },
-  { why: 'a member in snake case', ...withMember('referred_by_slug', 'a'), pointers: ['#/referred_by_slug'] },
+  { title: 'an unknown member, by name', ...withMember('admin', true), pointers: ['#/admin'] },
+  { title: 'a member in another case', ...withMember('Email', VALID_BODY.email), pointers: ['#/Email'] },
+  { title: 'a member in snake case', ...withMember('referred_by_slug', 'a'), pointers: ['#/referred_by_slug'] },
   {
-    why: 'all mistakes in one response',
+    title: 'all mistakes in one response',
     body: { email: 1, referredBySlug: 1, admin: 1 },
     pointers: ['#/email', '#/referredBySlug', '#/admin'],
   },
@@ -137,7 +137,7 @@ const INVALID_ADDRESSES: Refusal[] = [
   `a@${'b.'.repeat(130)}org`,
   `${'\u00fc'.repeat(33)}@x.org`,
 ].map((email) => ({
-  why: `the address ${JSON.stringify(email).slice(0, 40)}`,
+  title: `the address ${JSON.stringify(email).slice(0, 40)}`,
   body: { email },
   pointers: EMAIL_POINTERS,
 }))
@@ -155,7 +155,7 @@ const SLOW_ADDRESSES: Refusal[] = [
   `${' '.repeat(15_900)}a`,
   `${'\u0300'.repeat(7_900)}@x.org`,
 ].map((email) => ({
-  why: `the address ${JSON.stringify(email.slice(0, 8))}… of ${email.length} characters`,
+  title: `the address ${JSON.stringify(email.slice(0, 8))}… of ${email.length} characters`,
   body: { email },
   pointers: EMAIL_POINTERS,
 }))
@@ -169,49 +169,49 @@ const INVALID_REQUESTS: Refusal[] = [
     '',
     'application/jsonp',
   ].map((type) => ({
-    why: `the media type "${type}"`,
+    title: `the media type "${type}"`,
     headers: { 'content-type': type },
     status: 415,
     code: 'unsupported-media-type',
   })),
   ...['latin1', 'utf-7', 'utf-16', 'nonsense'].map((charset) => ({
-    why: `the charset ${charset}`,
+    title: `the charset ${charset}`,
     headers: { 'content-type': `application/json; charset=${charset}` },
     status: 415,
     code: 'unsupported-media-type',
   })),
   ...['gzip', 'br', 'identity', 'gzip, gzip'].map((encoding) => ({
-    why: `Content-Encoding: ${encoding}`,
+    title: `Content-Encoding: ${encoding}`,
     headers: { 'content-encoding': encoding },
     status: 415,
     code: 'unsupported-media-type',
   })),
   {
-    why: 'a body of 16 KiB and a byte',
+    title: 'a body of 16 KiB and a byte',
     body: JSON.stringify(VALID_BODY).padEnd(16 * 1024 + 1, ' '),
     status: 413,
     code: 'content-too-large',
   },
   {
-    why: 'a body of 1 MiB',
+    title: 'a body of 1 MiB',
     body: JSON.stringify(VALID_BODY).padEnd(1024 * 1024, ' '),
     status: 413,
     code: 'content-too-large',
   },
   {
-    why: 'a chunked body of 17 KiB',
+    title: 'a chunked body of 17 KiB',
     body: JSON.stringify(VALID_BODY).padEnd(17 * 1024, ' '),
     headers: { 'content-length': undefined, 'transfer-encoding': 'chunked' },
     status: 413,
     code: 'content-too-large',
   },
   {
-    why: 'a cross-site request of a browser',
+    title: 'a cross-site request of a browser',
     headers: { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
     status: 403,
     code: 'cross-site-request',
   },
-  { why: 'another Host', headers: { host: 'evil.example' }, status: 421, code: 'misdirected-request' },
+  { title: 'another Host', headers: { host: 'evil.example' }, status: 421, code: 'misdirected-request' },
 ]
 
 describe('POST /api/waitlist refuses', () => {
@@ -221,7 +221,7 @@ describe('POST /api/waitlist refuses', () => {
     ...INVALID_ADDRESSES,
     ...SLOW_ADDRESSES,
     ...INVALID_REQUESTS,
-  ])('$why', async (refusal) => {
+  ])('$title', async (refusal) => {
     const { body = VALID_BODY, headers, status = 400, code = 'invalid-request', pointers } = refusal
     const startedAt = performance.now()
     const response = await send(body, headers)

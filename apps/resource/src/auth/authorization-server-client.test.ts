@@ -80,7 +80,7 @@ test('probes an instance every 250 ms while it responds with 503, and sends it n
   expect(new Set(paths)).toEqual(new Set([KEY_SET_PATH]))
 })
 
-const LOSSES: [string, RequestHandler][] = [
+const CONNECTION_LOSSES: [string, RequestHandler][] = [
   ['before a response', (request) => request.socket.destroy()],
   [
     'in the middle of a response',
@@ -91,17 +91,17 @@ const LOSSES: [string, RequestHandler][] = [
   ],
 ]
 
-test.for(LOSSES)('treats an instance whose connection is lost %s as unavailable', async ([, lose]) => {
-  await using broken = await serve(lose, anyPort)
+test.for(CONNECTION_LOSSES)('treats an instance whose connection is lost %s as unavailable', async ([, loseConnection]) => {
+  await using broken = await serve(loseConnection, anyPort)
   await using second = await startInstance('second')
   const request = createAuthorizationServerClient([broken.url, second.url])
   for (let n = 0; n < 2; n += 1) expect((await request('/a', { signal: newSignal() })).text).toBe('second')
 })
 
 test('does not repeat a request after a 500, and keeps using the instance', async () => {
-  await using wrong = await serve((_request, response) => response.writeHead(500).end(), anyPort)
+  await using faulty = await serve((_request, response) => response.writeHead(500).end(), anyPort)
   await using second = await startInstance('second')
-  const request = createAuthorizationServerClient([wrong.url, second.url])
+  const request = createAuthorizationServerClient([faulty.url, second.url])
   const statuses: number[] = []
   for (let n = 0; n < 4; n += 1) statuses.push((await request('/a', { signal: newSignal() })).status)
   expect([statuses.toSorted(), second.paths]).toEqual([
@@ -128,26 +128,27 @@ test('skips an instance after a 503, and tries it less often while it responds o
   const handler: RequestHandler = (incoming, response) => {
     if (incoming.url === KEY_SET_PATH) probes += 1
     else posts += 1
-    response.writeHead(incoming.url === KEY_SET_PATH ? 200 : status).end('sick')
+    response.writeHead(incoming.url === KEY_SET_PATH ? 200 : status).end('failing')
   }
-  await using sick = await serve(handler, anyPort)
-  await using well = await startInstance('well')
-  const request = createAuthorizationServerClient([sick.url, well.url], { now: () => now })
+  await using failing = await serve(handler, anyPort)
+  await using healthy = await startInstance('healthy')
+  const request = createAuthorizationServerClient([failing.url, healthy.url], { now: () => now })
   const advanceAndRequest = async (ms = 250) => {
     now += ms
     // Requests go to the available instances in turn, so two requests reach both.
     for (let times = 0; times < 2; times += 1) await request(KEY_SET_PATH, { signal: newSignal() })
     return (await request('/a', { signal: newSignal() })).text
   }
-  for (let n = 0; n < 240; n += 1) expect(await advanceAndRequest()).toBe('well')
+  // One minute in steps of 250 ms. Pauses that double up to 8 s leave room for about a dozen posts.
+  for (let n = 0; n < 240; n += 1) expect(await advanceAndRequest()).toBe('healthy')
   expect(posts).toBeGreaterThan(3)
   expect(posts).toBeLessThan(18)
   status = 200
-  await expect.poll(() => advanceAndRequest(8_000)).toBe('sick')
+  await expect.poll(() => advanceAndRequest(8_000)).toBe('failing')
   status = 503
   const [postsBefore, probesBefore] = [posts, probes]
   const requestAndCountPosts = async () => {
-    expect((await request('/a', { signal: newSignal() })).text).toBe('well')
+    expect((await request('/a', { signal: newSignal() })).text).toBe('healthy')
     return posts
   }
   await expect.poll(requestAndCountPosts).toBe(postsBefore + 1)
@@ -159,27 +160,27 @@ test('does not mark an instance as unavailable if an earlier instance used up th
   const paths: string[] = []
   const handler: RequestHandler = (incoming, response) => {
     paths.push(incoming.url ?? '')
-    if (paths.length > 1) response.end('well')
+    if (paths.length > 1) response.end('healthy')
   }
   await using slow = await serve(handler, anyPort)
-  await using sick = await serve((_request, response) => response.writeHead(503).end(), anyPort)
-  const request = createAuthorizationServerClient([slow.url, sick.url])
+  await using failing = await serve((_request, response) => response.writeHead(503).end(), anyPort)
+  const request = createAuthorizationServerClient([slow.url, failing.url])
   const aborted = { signal: AbortSignal.abort(new RangeError('over')) }
   for (let times = 0; times < 3; times += 1) await expect(request('/none', aborted)).rejects.toThrow('over')
   await expect(request('/a', { signal: AbortSignal.timeout(200) })).rejects.toThrow(/timeout/)
-  for (const path of ['/b', '/c']) expect((await request(path, { signal: newSignal() })).text).toBe('well')
+  for (const path of ['/b', '/c']) expect((await request(path, { signal: newSignal() })).text).toBe('healthy')
   expect(paths).toEqual(['/a', '/b', '/c'])
 })
 
 test('throws the connection error after two tries at each instance when all close connections', async () => {
   const tries = [0, 0]
-  const serveLosses = (number: number) =>
+  const serveLostConnections = (number: number) =>
     serve((request) => {
       tries[number] = (tries[number] ?? 0) + 1
       request.socket.destroy()
     }, anyPort)
-  await using one = await serveLosses(0)
-  await using two = await serveLosses(1)
+  await using one = await serveLostConnections(0)
+  await using two = await serveLostConnections(1)
   const request = createAuthorizationServerClient([one.url, two.url])
   await expect(request('/a', { signal: newSignal() })).rejects.toMatchObject({ code: 'ECONNRESET' })
   expect(tries).toEqual([2, 2])

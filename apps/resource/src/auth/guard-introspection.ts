@@ -35,10 +35,10 @@ export class IntrospectionLimited extends Error {
 }
 
 /**
- * Wraps `introspect` with limits for each network, so that a caller with invalid tokens cannot use up the service for others. They
- * do not apply to a token that this process verified within the last ten minutes. Any other token is refused after 30 failed tokens
- * from its network within a minute, and while 16 introspections of such tokens from its network, or 128 in all, are in flight. As for
- * every limit, an address counts in each of its networks.
+ * Wraps `introspect` with limits for each network, so that a caller with invalid tokens cannot use up the service for others. The
+ * limits do not apply to a token that this process verified within the last ten minutes. Any other token is refused after 30 failed
+ * tokens from its network within a minute, and while 16 introspections of such tokens from its network, or 128 in all, are in
+ * flight. As for every limit, an address counts in each of its networks.
  *
  * @param options.factor multiplies the two limits of a network
  */

@@ -62,6 +62,7 @@ test('stores a proof with a TTL of three minutes', async () => {
     const seconds = await admin.ttl(proof)
     expect(seconds).toBeGreaterThan(LIFETIME_SECONDS - 30)
     expect(seconds).toBeLessThanOrEqual(LIFETIME_SECONDS)
+    // The second key stores the replication ID.
     expect(await admin.keys('*')).toHaveLength(2)
   })
 })

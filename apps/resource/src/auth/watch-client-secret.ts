@@ -24,7 +24,7 @@ export function watchClientSecret(deps: {
   readonly initial: string
   /** @throws if the file cannot be read or contains no valid secret; the error does not quote the file */
   readonly read: () => Promise<string>
-  /** The interval between reads. */
+  /** The interval between reads; by default a second. */
   readonly intervalMs?: number
   readonly log: Log
 }): WatchedClientSecret {

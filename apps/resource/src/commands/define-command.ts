@@ -68,13 +68,14 @@ export function defineCommand<
   }
 }
 
-/** A command waits longer for the database than the server does. Otherwise, operators would have to repeat commands. */
+/** Multiplies the database timeouts. A command waits longer than the server does, so that operators need not repeat it. */
 const DATABASE_PATIENCE = 4
 const DATABASE = {
   app: 'resource',
   variable: 'RESOURCE_DATABASE_URL',
   folder: MIGRATIONS,
-  // Always true: API instances do not register themselves, and after a rollback, the API's Job publishes guides on newer tables.
+  // Commands must also run on the tables of a newer release: after a rollback, the API's Job publishes guides on them. This is
+  // always true, because API instances do not register themselves, so that no query could find them.
   isReleaseRunning: async () => true,
 }
 

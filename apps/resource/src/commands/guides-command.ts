@@ -24,7 +24,7 @@ import type { PlannedGuide, PublishingStep } from '../guides/publishing-plan.ts'
 import { type ListedGuide, listGuides } from '../guides/read-published-guides.ts'
 import { defineCommand } from './define-command.ts'
 
-/** The option that names the attorney who read a guide or a trigger. */
+/** The option that names the attorney who reviewed a guide or a trigger. */
 export const reviewerOption = option('--by <name>', 'the name of the attorney', {
   parse: parseAttorneyName,
   required: true,

@@ -5,7 +5,8 @@ import { Refusal } from '@plainpath/commands'
  * Reads a short text that must not appear in process lists or shell histories, and trims it. Stops reading soon after
  * `maxCharacters`, but does not refuse a longer text.
  *
- * @param path a file, or `-` for standard input. No error quotes it, because an operator may pass the text itself by mistake
+ * @param path a file, or `-` for standard input. No error quotes the path, because an operator may pass the text
+ *   itself by mistake
  * @param option the option's name, for the refusal
  */
 export async function readShortText(path: string, option: string, maxCharacters: number): Promise<string> {

@@ -33,8 +33,8 @@ export function createContactRoutes(deps: { sendMessage: SendMessage; ownMessage
 }
 
 /**
- * Parses an Idempotency-Key: printable ASCII without spaces. So repeated headers are refused too, because Node joins them with a comma
- * and a space. Returns undefined if the header is absent or empty.
+ * Parses an Idempotency-Key: printable ASCII without spaces. This also refuses repeated headers, because Node joins them with a
+ * comma and a space. Returns undefined if the header is absent or empty.
  */
 function parseIdempotencyKey(header: string): string | undefined {
   if (header === '') return undefined

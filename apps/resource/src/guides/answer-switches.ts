@@ -94,10 +94,10 @@ const WITHDRAWN_NOTICE =
 /** Replaces the text of each withdrawn section with a notice. Headings and anchors do not change. */
 export function withdrawSections<Guide extends Pick<PackagedGuide, 'slug' | 'title' | 'body'>>(
   guide: Guide,
-  withdrawn: readonly string[],
+  withdrawnIds: readonly string[],
 ): Guide {
   const sections = listGuideSections(guide).filter(
-    ({ id, markdown }) => withdrawn.includes(id) && markdown !== '',
+    ({ id, markdown }) => withdrawnIds.includes(id) && markdown !== '',
   )
   if (sections.length === 0) return guide
   return { ...guide, body: sections.reduce(replaceSection, guide.body) }

@@ -21,6 +21,7 @@ test('runs once for all requests within a second, and again for a later request'
   expect(await check()).toBe('failed')
   expect(runCount).toBe(2)
   isFailing = false
+  // The clock was set back, so the age of the result is unknown.
   nowMs = -5_000
   expect(await check()).toBe('ok')
 })

@@ -17,7 +17,7 @@ export interface McpDeps {
 /** The request headers that are passed on, because they negotiate the protocol revision. */
 const FORWARDED_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-/** Clients may cache the tool list of an address, because it is the same for everybody and changes only with a release. */
+/** Clients may cache the description and tools of a server, which are the same for everybody and change only with a release. */
 const CACHE_HINT = { ttlMs: 300_000, cacheScope: 'public' } as const
 
 /**

@@ -60,7 +60,7 @@ export async function convertChallengeToResult(
   const toolResult = {
     // The revisions of 2025 do not have this member.
     ...(request.header('mcp-protocol-version') === MCP_VERSIONS[0] && { resultType: 'complete' }),
-    content: [{ type: 'text', text: SIGN_IN }],
+    content: [{ type: 'text', text: SIGN_IN_TEXT }],
     isError: true,
     _meta: { 'mcp/www_authenticate': [addErrorParameters(challenge)] },
   }
@@ -68,8 +68,8 @@ export async function convertChallengeToResult(
   return { status: 200, text: { type: 'application/json', content } }
 }
 
-const SIGN_IN = 'The person must sign in to Plainpath first. The app shows them how.'
+const SIGN_IN_TEXT = 'The person must sign in to Plainpath first. The app shows them how.'
 
 /** Adds `error` and `error_description`, which the documentation of this form shows even for a call without a token. */
 const addErrorParameters = (challenge: string) =>
-  `${challenge}${challenge.includes('error="') ? '' : ', error="invalid_token"'}, error_description="${SIGN_IN}"`
+  `${challenge}${challenge.includes('error="') ? '' : ', error="invalid_token"'}, error_description="${SIGN_IN_TEXT}"`

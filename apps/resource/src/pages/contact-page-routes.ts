@@ -87,7 +87,7 @@ export function createContactPageRoutes(deps: {
   now: () => Date
 }): Route[] {
   const { contact, guides, urls, now } = deps
-  /** Adds the quick exit: pages on urgent help link here, and the message may be about somebody who watches the writer. */
+  /** Creates a response with the quick exit. Pages on urgent help link here, and somebody may be watching the writer. */
   const respond = <Status extends number>(status: Status, title: string, body: Html) => {
     const page = { path: '/contact', title, body, noindex: title !== TITLE, quickExit: renderQuickExit() }
     const { headers, ...response } = createFormResponse(urls, status, page)
@@ -129,9 +129,9 @@ export function createContactPageRoutes(deps: {
         handOff: includesReasons ? { triggers } : undefined,
       })
       if (!form.success) {
-        const fields = new Set(form.error.issues.map(({ path }) => path[0]))
+        const invalidFields = new Set(form.error.issues.map(({ path }) => path[0]))
         const texts = { ...MISTAKE_TEXTS, message: describeMessageMistake(typedFields.message) }
-        const mistakes = Object.fromEntries(Object.entries(texts).filter(([field]) => fields.has(field)))
+        const mistakes = Object.fromEntries(Object.entries(texts).filter(([field]) => invalidFields.has(field)))
         const validHandOff = HandOff.safeParse({ triggers }).data
         const formValues = {
           ...typedFields,

@@ -28,6 +28,7 @@ const PHONE = /\b(1-\d{3}-\d{3}-\d{4})\b/
 const linkPhones = (text: string): Html =>
   html`${text.split(PHONE).map((part, index) => (index % 2 === 1 ? html`<a class="tel" href="${`tel:${part}`}">${part}</a>` : keepTogether(part)))}`
 
+/** Adds the ids of headings. */
 markdown.core.ruler.push('ids', ({ tokens, env }) => {
   const { getHeadingId } = env as MarkdownOptions
   if (!getHeadingId) return
@@ -35,6 +36,10 @@ markdown.core.ruler.push('ids', ({ tokens, env }) => {
     if (token.type === 'heading_open') token.attrSet('id', getHeadingId(tokens[index + 1]?.content ?? ''))
 })
 
+/**
+ * Moves the source links of each paragraph and list item behind its text, as marks. A hidden paragraph is the text of an item in a
+ * list without blank lines, which has no `<p>`.
+ */
 markdown.core.ruler.push('source-marks', (state) => {
   const { renderSourceMark } = state.env as MarkdownOptions
   if (!renderSourceMark) return
@@ -58,10 +63,10 @@ markdown.core.ruler.push('source-marks', (state) => {
 /** Prevents a line break before a source mark. */
 const WORD_JOINER = '\u2060'
 
-const SOURCE = /^#source-(\d+)$/
+const SOURCE_ANCHOR = /^#source-(\d+)$/
 
 const parseSourceNumber = (token: Token | undefined): number | undefined => {
-  const [, number] = SOURCE.exec(String(token?.type === 'link_open' && token.attrGet('href'))) ?? []
+  const [, number] = SOURCE_ANCHOR.exec(String(token?.type === 'link_open' && token.attrGet('href'))) ?? []
   return number === undefined ? undefined : Number(number)
 }
 

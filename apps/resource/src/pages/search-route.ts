@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { FormText, type GuidePagesDeps, PAGE, renderPageText } from './page.ts'
 
 const MAX_RESULTS = 10
-const MAX_NEAR_WORDS = 5
+const MAX_SIMILAR_WORDS = 5
 
 /** Accepts any text, including an empty one. A long text is truncated. */
 const SearchQuery = z.object({
@@ -26,7 +26,7 @@ export function createSearchRoute({ guides, urls }: GuidePagesDeps): Route {
       const body = renderSearchPage({
         text: q,
         results: results.map(({ guide, ...match }) => ({ ...guide, ...match })),
-        similarWords: results.length === 0 ? catalog.suggestWords(q, MAX_NEAR_WORDS) : [],
+        similarWords: results.length === 0 ? catalog.suggestWords(q, MAX_SIMILAR_WORDS) : [],
         guides: catalog.list().guides,
       })
       const page = {

@@ -5,7 +5,7 @@ type Erase = (now: Date) => Promise<number>
 
 /** The recurring job that erases data past its retention, until it is disposed of. */
 export interface Retention extends AsyncDisposable {
-  /** Erases at once everything that is past its retention. Does not check the clock. */
+  /** Erases immediately everything that is past its retention. Does not check the clock. */
   enforce(): Promise<void>
 }
 
@@ -37,6 +37,7 @@ export function startRetention(
     if (await deps.isClockSynchronised()) await enforce()
     else deps.log.error('nothing was erased, because the clock is skewed')
   }
+  // Until the first run, the metric shows when the process started.
   deps.metrics.recordSweep(SWEEP_LABEL)
   let currentRun: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
