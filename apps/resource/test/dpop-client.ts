@@ -132,5 +132,6 @@ export function expectRefused(
   expect(response.body).not.toMatch(/ppt_|eyJ/)
 }
 
+/** The problem code and the `error` of the challenge for an invalid proof, and for a refused token. */
 export const BAD_PROOF = { code: 'invalid-token-proof', error: 'invalid_dpop_proof' }
 export const BAD_TOKEN = { code: 'invalid-token', error: 'invalid_token' }

@@ -13,6 +13,7 @@ import {
 } from 'jose'
 
 export const CLIENT_ID = 'resource-api'
+/** Has characters that must be encoded in Basic credentials (RFC 6749 §2.3.1). */
 export const CLIENT_SECRET = 'prs_a_secret:_with/characters+that&need%encoding'
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 export const AGENT_ID = 'agt_AAAAAAAAAAAAAAAAAAAAAA'

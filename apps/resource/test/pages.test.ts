@@ -115,8 +115,8 @@ test.for([
   // The home page names the address of the preview image.
   [undefined, 'image/png', [0x89, 0x50, 0x4e, 0x47]],
 ] as const)('the image %s is served with its type', async ([path, type, firstBytes]) => {
-  const cardUrl = /og:image" content="([^"]*)"/.exec((await get('/')).body)?.[1]
-  const response = await fetch(path === undefined ? (cardUrl ?? '') : `${api.origin}${path}`)
+  const previewImageUrl = /og:image" content="([^"]*)"/.exec((await get('/')).body)?.[1]
+  const response = await fetch(path === undefined ? (previewImageUrl ?? '') : `${api.origin}${path}`)
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toBe(type)
   expect([...new Uint8Array(await response.arrayBuffer()).slice(0, 4)]).toEqual(firstBytes)

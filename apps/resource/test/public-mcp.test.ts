@@ -87,7 +87,7 @@ describe('no request gets a challenge', () => {
       const response = await send(message, overrides)
       expect(response.status).toBe(200)
       expect(response.headers).not.toHaveProperty('www-authenticate')
-      // It counts as a request without a token.
+      // The request counts as one without a token.
       expect(response.headers['ratelimit-policy']).toMatch(/^"reads-address";.*"reads-anonymous"/)
     }
     expect(api.auth.requests.introspection).toBe(0)
@@ -106,7 +106,7 @@ describe('no request gets a challenge', () => {
   })
 })
 
-const DOCUMENTS = [
+const METADATA_DOCUMENTS = [
   'oauth-authorization-server',
   'openid-configuration',
   'oauth-protected-resource',
@@ -114,7 +114,7 @@ const DOCUMENTS = [
 ]
 
 test.for([
-  ...DOCUMENTS.flatMap((name) => [
+  ...METADATA_DOCUMENTS.flatMap((name) => [
     `/.well-known/${name}`,
     `/.well-known/${name}/mcp`,
     `/.well-known/${name}/api/mcp`,

@@ -63,6 +63,7 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
   await joinWaitlist('stays@example.org')
   const readQueuedCount = () => queryRows(`select count(*)::int as queued from mails where state = 'queued'`)
   await expect.poll(readQueuedCount).toEqual([{ queued: 0 }])
+  // Defers both mails of the next message, so that the backup has them in the queue.
   contactApi.mailServer.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
   const withdrawn = await sendMessage('reg_withdrawn')
   const listDeferredMailKinds = () =>
@@ -79,15 +80,15 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
   await withdrawMessage(withdrawn)
   const addressFile = path.join(folder, 'address')
   await writeFile(addressFile, 'forgotten@example.org')
-  const commands = [
+  const commandResults = [
     await run('waitlist', 'forget', '--address-file', addressFile),
     await run('contact', 'erase', delivered.id),
   ]
-  expect(commands.map(({ code }) => code)).toEqual([0, 0])
+  expect(commandResults.map(({ code }) => code)).toEqual([0, 0])
   // Log collectors put a prefix before a line, and other programs write lines that are not JSON.
   const lines = [
     ...contactApi.api.logLines.slice(linesBefore),
-    ...commands.map(({ errors }) => `[pod/resource-7d9f] ${errors}`),
+    ...commandResults.map(({ errors }) => `[pod/resource-7d9f] ${errors}`),
     'a line of something else {',
   ]
   expect(lines.join('\n')).not.toMatch(/@example|abroad/)

@@ -38,6 +38,7 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   const newKey = `${newKeyEncryptionKey()}\n`
 
   await writeFile(kekFile, newKey + oldKey)
+  // The values of the message are its text, its reply address and its triggers.
   const counts = { ok: true, addresses: 2, messages: 3 }
   expect(await rewrap('--dry-run')).toEqual({ ...counts, done: false })
   expect(await rewrap()).toEqual({ ...counts, done: true })
@@ -69,7 +70,7 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   await expect(access(unwrittenFile)).rejects.toThrow('ENOENT')
 })
 
-test('the only columns with sealed values are those that rewrap re-encrypts, and that of mails', async () => {
+test('the only columns with encrypted values are those that rewrap re-encrypts, and the one of mails', async () => {
   const { rows } = await contact.api.db.query<{ column: string }>(
     `select table_name || '.' || column_name as column from information_schema.columns
      where table_schema = 'public' and column_name like '%\\_sealed' order by 1`,

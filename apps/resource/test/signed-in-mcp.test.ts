@@ -199,6 +199,7 @@ describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
       expect([response.status, response.headers['content-type']]).toEqual([200, 'application/json'])
       expect(response.headers).not.toHaveProperty('www-authenticate')
       const { id, result } = response.json() as { id: number; result: Record<string, unknown> }
+      // The id of every message that `sendMessage` sends.
       expect(id).toBe(7)
       expect(result).toMatchObject({
         isError: true,

@@ -108,7 +108,7 @@ test('/changelog begins with the running version', async () => {
 test('/changelog lists the changes of each day, newest day first', async () => {
   const { body } = await get('/changelog')
   const days = [...body.matchAll(/<h3><time datetime="([^"]+)">([^<]+)<\/time><\/h3>/g)]
-  const plain = unescapeHtml(body.replaceAll(/<[^>]*>/g, ''))
+  const pageText = unescapeHtml(body.replaceAll(/<[^>]*>/g, ''))
   expect(days.length).toBeGreaterThan(1)
   expect(days.map(([, day]) => day)).toEqual(
     days
@@ -116,9 +116,9 @@ test('/changelog lists the changes of each day, newest day first', async () => {
       .toSorted()
       .toReversed(),
   )
-  for (const [, , words] of days) expect(words).toMatch(/^[A-Z][a-z]+ \d{1,2}, 2\d{3}$/)
+  for (const [, , shownDay] of days) expect(shownDay).toMatch(/^[A-Z][a-z]+ \d{1,2}, 2\d{3}$/)
   for (const { changes } of RELEASES)
-    for (const { text } of changes) expect(plain).toContain(text.replaceAll('`', ''))
+    for (const { text } of changes) expect(pageText).toContain(text.replaceAll('`', ''))
 })
 
 test('/changelog names every operation once, with its address and a link to its description', async () => {

@@ -236,9 +236,9 @@ describe('messages', () => {
     expect(listLine).toContain(', erased')
     const shown = await run('contact', 'show', String(id))
     expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/, erased\.\n.*were erased on 20/) })
-    const unknown = '00000000-0000-4000-8000-000000000000'
+    const unknownId = '00000000-0000-4000-8000-000000000000'
     for (const command of ['show', 'erase', 'answered'])
-      expect(await run('contact', command, unknown)).toMatchObject({ code: 1, out: '' })
+      expect(await run('contact', command, unknownId)).toMatchObject({ code: 1, out: '' })
     expect(await run('contact', 'show', 'x')).toMatchObject({
       code: 1,
       errors: 'The argument is not the id of a message. To list the ids, run "contact list".',

@@ -37,7 +37,7 @@ export interface StartOptions {
   now?: () => Date
   /** Uses the time-outs of production. By default they are longer, because a machine that runs tests is busy. */
   useProductionTimeouts?: boolean
-  /** A running instance, whose database and keys the new instance uses too. By default it gets its own. */
+  /** A running instance, whose database and keys the new instance uses too. By default, the new instance gets its own. */
   otherInstance?: Pick<RunningResource, 'databaseUrl' | 'keyFolder'>
 }
 

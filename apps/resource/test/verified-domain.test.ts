@@ -57,6 +57,7 @@ describe('limits', () => {
   })
 
   test('are shared by the clients of one registrable domain, but not by those of a public suffix', async () => {
+    // The limit of a domain is then three requests.
     await using api = await startWithFactor('0.001')
     const readFrom = async (...hosts: string[]) => {
       const statuses: number[] = []
@@ -147,7 +148,7 @@ Since: November 19, 2026
     })
   })
 
-  test('of an agent with a verified domain has the domain stored sealed, named in the mail about a withdrawal, and then erased', async () => {
+  test('of an agent with a verified domain has the domain stored encrypted, named in the mail about a withdrawal, and then erased', async () => {
     const sent = await sendBy(createDomainClaims('xn--e1awd7f.example'))
     const stored = JSON.stringify(await fixture.queryRows('select c::text from contact_messages c'))
     expect(stored).not.toContain(Buffer.from('xn--e1awd7f').toString('hex'))

@@ -192,7 +192,7 @@ describe('POST /api/waitlist/forget', () => {
     expect(await queryRows('select count(*) as mails from mails')).toEqual(mailsBefore)
   })
 
-  test('accepts five requests an hour for a mailbox', async () => {
+  test('accepts at most five requests an hour for a mailbox', async () => {
     await using limited = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     const request = { path: '/api/waitlist/forget', ...createPost({ email: 'often@example.org' }) }
     for (let time = 0; time < 5; time++) expect((await sendRequest(limited.origin, request)).status).toBe(202)

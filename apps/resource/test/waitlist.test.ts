@@ -76,7 +76,7 @@ describe('POST /api/waitlist', () => {
     }
   })
 
-  test('stores the address only sealed for its row and as a keyed hash, and does not log it', async () => {
+  test('stores the address only encrypted for its row and as a keyed hash, and does not log it', async () => {
     const email = 'Canary.Canary@Example.org'
     const { referralSlug } = (await join({ email })).json()
     const row = await readEntry(referralSlug)

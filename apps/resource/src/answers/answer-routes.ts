@@ -9,6 +9,7 @@ export interface AnswerDeps {
   readonly guides: { current(): GuideCatalog }
 }
 
+/** Creates the routes that answer a question and list the enabled triggers. */
 export function createAnswerRoutes({ answers, guides }: AnswerDeps): Route[] {
   const { answerQuestion, listTriggers } = operations
   const answerRoute = defineRoute({

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { VerifiedProof } from './dpop-proof.ts'
 import type { UsedProofs } from './used-proofs.ts'
 
+/** Creates a proof that was issued now and has a `jti` of its own. */
 export const newProof = (change: Partial<VerifiedProof> = {}): VerifiedProof => ({
   jkt: 'k'.repeat(43),
   jti: randomUUID(),

@@ -5,6 +5,7 @@ import { LIMITS } from '../limits.ts'
 import type { OwnMessages } from './own-messages.ts'
 import type { SendMessage } from './send-message.ts'
 
+/** Creates the routes by which an agent sends a message to staff, reads its status, and withdraws it. */
 export function createContactRoutes(deps: { sendMessage: SendMessage; ownMessages: OwnMessages }): Route[] {
   const sendRoute = defineRoute({
     ...operations.sendContactMessage,

@@ -43,6 +43,10 @@ const EarlierMessageRow = z.object({
   state: z.string(),
 })
 
+/**
+ * The reason why an idempotency key cannot be used. `in-progress`: a request with the key is in flight; `other-request`: the key was
+ * used for other content; `withdrawn`: its message was erased.
+ */
 export type IdempotencyRefusal = 'in-progress' | 'other-request' | 'withdrawn'
 
 /**

@@ -78,7 +78,7 @@ describe('createGuideCatalog', () => {
     let today = new Date('2026-11-20T00:00:00Z')
     const newSource = (id: string, day: string) =>
       ({ ...sample.sources[0], id, checked: day, kind: 'contact' }) as PackagedGuide['sources'][number]
-    // A source of the kind `contact` is stale 100 days after its check.
+    // A source of the kind `contact` stays fresh for 100 days after its check.
     const sources = [newSource('old', '2026-08-20'), newSource('new', '2026-11-19')]
     const agingCatalog = createGuideCatalog(
       treatReleaseAsPublished([newGuide('a', { sources, body: 'One. [^old]\n\nTwo. [^new]' })]),

@@ -29,6 +29,7 @@ export interface GuideDeps {
 
 type PrepareFullList = (catalog: GuideCatalog) => PreparedResponse
 
+/** Creates the routes for guides, and the function with which the fast path finds their responses. */
 export function createGuideRoutes(deps: GuideDeps): {
   routes: Route[]
   findFastPathResponse: (target: string, accept: string | undefined) => FastPathResponse | undefined

@@ -13,6 +13,7 @@ export function renderErrorPage(
 ): string {
   const { code, title, status, detail, instance: path } = problem
   const { meaning, remedy } = getProblemKind(code)
+  // The default detail ends with the remedy, which the page of a problem shows separately.
   const explanation = detail === `${meaning} ${remedy}` ? meaning : detail
   const successor = Successor.safeParse(problem['successor']).data
   const isMissing = code === 'not-found'

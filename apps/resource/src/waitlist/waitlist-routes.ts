@@ -6,6 +6,7 @@ import { createJoinByApi, type JoinWaitlist, toCanonicalMailbox } from './join-w
 import { composeForgetMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
 
+/** Creates the routes that add a person to the waitlist, and that request the removal of a mailbox. */
 export function createWaitlistRoutes(deps: {
   joinWaitlist: JoinWaitlist
   waitlist: Pick<WaitlistStore, 'requestRemoval'>
