@@ -24,10 +24,10 @@ export const explainContactScope = (urls: ServiceUrls) =>
 
 /** The refusals of a route, by reason. Each method creates the problem to throw. */
 export interface BearerRefusals {
-  /** For a request without a token. Unlike `unreadableToken`, adds nothing to `detail`. */
-  missingToken(detail: string): Problem
-  /** For a request without a token, or with a scheme other than Bearer and DPoP. */
-  unreadableToken(detail: string): Problem
+  /** For a request that needs a token and has none. Unlike `noToken`, adds nothing to `detail`. */
+  tokenRequired(detail: string): Problem
+  /** For a request without a token, or with a scheme other than Bearer and DPoP. Adds to `detail` how to get a token. */
+  noToken(detail: string): Problem
   /** For a token that is malformed, not active, expired or for another service. */
   invalidToken(detail: string): Problem
   /** For a valid token that was sent with the wrong scheme. */
@@ -73,8 +73,8 @@ export function createBearerRefusals(
   const howToGetScope = isForContact ? ` ${explainContactScope(urls)}` : ''
   const lacksScope = `The token lacks the scope ${scopes.join(' ')}.${howToGetScope}`
   return {
-    missingToken: (detail) => createRefusal('token-required', detail),
-    unreadableToken: (detail) =>
+    tokenRequired: (detail) => createRefusal('token-required', detail),
+    noToken: (detail) =>
       createUnauthorized(isTokenOptional ? 'invalid-token' : 'token-required', detail),
     invalidToken: (detail) => createUnauthorized('invalid-token', detail, 'invalid_token', renewal),
     wrongScheme: (detail) => createRefusal('invalid-token', detail, 'invalid_token'),

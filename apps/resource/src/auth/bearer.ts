@@ -84,9 +84,9 @@ export function createBearerCheck(deps: {
       credentials.ok ? credentials.value.scheme : 'Bearer',
     )
     if (!credentials.ok) {
-      if (credentials.error === 'none') throw refusals.unreadableToken('Send a bearer token.')
+      if (credentials.error === 'none') throw refusals.noToken('Send a bearer token.')
       if (credentials.error === 'another-scheme')
-        throw refusals.unreadableToken('Only the schemes Bearer and DPoP are known here.')
+        throw refusals.noToken('Only the schemes Bearer and DPoP are known here.')
       if (credentials.error === 'several') throw refusals.ambiguousToken('Send one Authorization header.')
       throw refusals.invalidToken('The token does not look like one of ours: ppt_ and 43 more characters.')
     }

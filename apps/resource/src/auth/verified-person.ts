@@ -35,7 +35,7 @@ export function createVerifiedPersonFinder(deps: {
     const scheme = caller.proof ? 'DPoP' : 'Bearer'
     const refusals = createBearerRefusals(urls, [CONTACT_SCOPE], request.path, scheme)
     const credentials = readPresentedToken({ rawHeaders: ['authorization', request.header('authorization')] })
-    if (!credentials.ok) throw refusals.missingToken(explainContactScope(urls))
+    if (!credentials.ok) throw refusals.tokenRequired(explainContactScope(urls))
     const introspection = await deps.introspectWithEmail(credentials.value.token)
     if (
       !introspection.active ||
@@ -64,7 +64,7 @@ export function createVerifiedPersonFinder(deps: {
 export function requireContactScope(caller: Caller | undefined, urls: ServiceUrls): Caller {
   const scheme = caller?.proof ? 'DPoP' : 'Bearer'
   const refusals = createBearerRefusals(urls, [CONTACT_SCOPE], new URL(urls.mcp).pathname, scheme)
-  if (!caller) throw refusals.missingToken(explainContactScope(urls))
+  if (!caller) throw refusals.tokenRequired(explainContactScope(urls))
   if (!caller.scopes.has(CONTACT_SCOPE)) throw refusals.missingScope(explainContactScope(urls))
   return caller
 }

@@ -21,7 +21,7 @@ import type { NewMessage } from './contact-message.ts'
 
 const fillStaffTemplate = readTemplate(new URL('./staff-mail.template.txt', import.meta.url), [
   'handOff',
-  'wrote',
+  'author',
   'text',
   'topic',
   'guide',
@@ -30,7 +30,7 @@ const fillStaffTemplate = readTemplate(new URL('./staff-mail.template.txt', impo
 ])
 const fillReceiptTemplate = readTemplate(
   new URL('./receipt-mail.template.txt', import.meta.url),
-  ['urls', 'wrote', 'topic', 'text', 'handOff', 'when', 'secret', 'help', 'id', 'notYou'],
+  ['urls', 'introduction', 'topic', 'text', 'handOff', 'deliveryTime', 'secret', 'help', 'id', 'ifNotYou'],
   { expected: wrapLines(REPLY.expected), ifYouCannotWait: wrapLines(REPLY.ifYouCannotWait) },
 )
 const fillWithdrawnTemplate = readTemplate(new URL('./withdrawn-mail.template.txt', import.meta.url), [
@@ -80,7 +80,7 @@ export const composeStaffMail = (staffInbox: string, message: NewMessage, writer
   subject: `Message ${message.id} (${message.topic})`,
   text: fillStaffTemplate({
     handOff: formatHandOff(message.triggers),
-    wrote: describeWriterForStaff(writer),
+    author: describeWriterForStaff(writer),
     text: quoteLines(message.text),
     topic: message.topic,
     guide: message.guideSlug ?? 'none',
@@ -125,22 +125,22 @@ export const composeReceiptMail = (
   subject: 'We received your message to Plainpath',
   text: fillReceiptTemplate({
     urls,
-    wrote: formatReceiptIntroduction(message.writer),
+    introduction: formatReceiptIntroduction(message.writer),
     topic: CONTACT_TOPICS[message.topic],
     text: quoteLines(message.text),
     handOff: message.triggers.length > 0 ? HAND_OFF_NOTICE : '',
-    when: describeDelivery(message.heldUntil, message.receivedAt),
+    deliveryTime: describeDeliveryTime(message.heldUntil, message.receivedAt),
     secret: message.secret,
     help: chooseHelp(message.topic).map(formatHelp).join('\n'),
     id: message.id,
-    notYou:
+    ifNotYou:
       message.writer === 'person'
         ? 'If it was not you who sent the message, withdraw it by the link above.'
         : describeAccess(urls, message.writer.agent),
   }),
 })
 
-function describeDelivery(heldUntil: Date, receivedAt: Date): string {
+function describeDeliveryTime(heldUntil: Date, receivedAt: Date): string {
   const time = `${heldUntil.toISOString().slice(11, 16)} UTC on ${formatLongDate(heldUntil)}`
   const holdMs = heldUntil.getTime() - receivedAt.getTime()
   return holdMs < MINUTE_MS ? `now (${time})` : `in about ${durationIn('minute', holdMs)}\n(${time})`
