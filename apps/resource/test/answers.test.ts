@@ -52,9 +52,9 @@ describe('POST /api/answers', () => {
   test('a true fact hands off; a false fact removes its question from check', async () => {
     const { check } = await getAnswer({ question: RENEW })
     const trigger = check[0]?.trigger ?? ''
-    const denied = await getAnswer({ question: RENEW, facts: { [trigger]: false } })
-    expect(denied.outcome).toBe('information')
-    expect(denied.check.map((question) => question.trigger)).not.toContain(trigger)
+    const answerAfterDenial = await getAnswer({ question: RENEW, facts: { [trigger]: false } })
+    expect(answerAfterDenial.outcome).toBe('information')
+    expect(answerAfterDenial.check.map((question) => question.trigger)).not.toContain(trigger)
     expect(await getAnswer({ question: RENEW, facts: { [trigger]: true } })).toMatchObject({
       outcome: 'hand_off',
       handOff: { reasons: [{ trigger, because: 'facts' }] },
@@ -74,8 +74,8 @@ describe('POST /api/answers', () => {
   })
 
   test('includes an explanation only if the request asks for one', async () => {
-    const explained = await postQuestion({ question: RENEW }, {}, `${PATH}?explain=true`)
-    expect(explained.json()).toMatchObject({ explain: { language: 'en', scores: expect.any(Array) } })
+    const explainedResponse = await postQuestion({ question: RENEW }, {}, `${PATH}?explain=true`)
+    expect(explainedResponse.json()).toMatchObject({ explain: { language: 'en', scores: expect.any(Array) } })
     expect((await postQuestion({ question: RENEW }, {}, `${PATH}?explain=false`)).json()).not.toHaveProperty(
       'explain',
     )
@@ -99,11 +99,11 @@ describe('POST /api/answers', () => {
     expect(response.status).toBe(200)
     expect(response.headers['access-control-allow-origin']).toBe('*')
     expect(response.headers).not.toHaveProperty('access-control-allow-credentials')
-    const other = await sendRequest(api.origin, {
+    const waitlistResponse = await sendRequest(api.origin, {
       path: '/api/waitlist',
       ...createPost({ email: 'a@example.org' }, headers),
     })
-    expectProblem(other, { status: 403, code: 'cross-site-request' })
+    expectProblem(waitlistResponse, { status: 403, code: 'cross-site-request' })
   })
 })
 
@@ -195,16 +195,19 @@ test('no part of a question reaches the log or the metrics', async () => {
 
 describe('GET /api/triggers', () => {
   test('lists the triggers, the most urgent first, and may be cached', async () => {
-    const listed = await sendRequest(api.origin, { path: '/api/triggers' })
-    expect(listed.headers).toMatchObject({ 'cache-control': 'public, max-age=300', etag: expect.any(String) })
-    const { triggers } = listed.json() as { triggers: Record<string, unknown>[] }
+    const firstResponse = await sendRequest(api.origin, { path: '/api/triggers' })
+    expect(firstResponse.headers).toMatchObject({
+      'cache-control': 'public, max-age=300',
+      etag: expect.any(String),
+    })
+    const { triggers } = firstResponse.json() as { triggers: Record<string, unknown>[] }
     expect(Object.keys(triggers[0] ?? {})).toEqual(['id', 'urgency', 'why', 'ask', 'source', 'version'])
     expect(triggers.map(({ id }) => id)).toEqual(TriggerId.options)
     expect(triggers.map(({ urgency }) => urgency)).toEqual(TriggerId.options.map(findUrgency))
-    const again = await sendRequest(api.origin, {
+    const conditionalResponse = await sendRequest(api.origin, {
       path: '/api/triggers',
-      headers: { 'if-none-match': listed.headers['etag'] ?? '' },
+      headers: { 'if-none-match': firstResponse.headers['etag'] ?? '' },
     })
-    expect([again.status, again.body]).toEqual([304, ''])
+    expect([conditionalResponse.status, conditionalResponse.body]).toEqual([304, ''])
   })
 })

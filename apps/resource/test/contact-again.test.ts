@@ -32,8 +32,8 @@ describe('the Idempotency-Key of a message', () => {
     const person = fixture.newPerson()
     const body = newMessage()
     await person.sendAccepted(body, 'key-1')
-    const changed = { ...body, handOff: { triggers: ['missed-hearing'] } }
-    expectProblem(await person.send(changed, 'key-1'), { status: 422, code: 'idempotency-key-reused' })
+    const changedBody = { ...body, handOff: { triggers: ['missed-hearing'] } }
+    expectProblem(await person.send(changedBody, 'key-1'), { status: 422, code: 'idempotency-key-reused' })
   })
 })
 

@@ -38,10 +38,10 @@ describe('a message', () => {
   ])('$behaviour, and its receipt is sent immediately', async ({ handOff, minutes }) => {
     const person = fixture.newPerson()
     const heldUntil = new Date(fixture.clock.now.getTime() + minutes * MINUTE_MS).toISOString()
-    const sent = await person.sendAccepted({ ...newMessage(), handOff })
-    expect(sent).toMatchObject({ status: 'received', heldUntil })
-    expect((await person.requestMessage('GET', sent['id'])).json()).toEqual({
-      id: sent['id'],
+    const sentMessage = await person.sendAccepted({ ...newMessage(), handOff })
+    expect(sentMessage).toMatchObject({ status: 'received', heldUntil })
+    expect((await person.requestMessage('GET', sentMessage['id'])).json()).toEqual({
+      id: sentMessage['id'],
       status: 'received',
       heldUntil,
     })
@@ -53,10 +53,12 @@ describe('a message', () => {
     await nextPerson.sendAccepted()
     await nextPerson.waitForWithdrawLink()
     const staffMail = `select state, attempts from mails where about = $1 and kind = 'contact-desk'`
-    expect(await fixture.queryRows(staffMail, [sent['id']])).toEqual([{ state: 'queued', attempts: 0 }])
-    await fixture.deliver(sent['id'], 1)
-    expect(fixture.findStaffMails(sent['id'])).toHaveLength(1)
-    expect((await person.requestMessage('GET', sent['id'])).json()).toMatchObject({
+    expect(await fixture.queryRows(staffMail, [sentMessage['id']])).toEqual([
+      { state: 'queued', attempts: 0 },
+    ])
+    await fixture.deliver(sentMessage['id'], 1)
+    expect(fixture.findStaffMails(sentMessage['id'])).toHaveLength(1)
+    expect((await person.requestMessage('GET', sentMessage['id'])).json()).toMatchObject({
       status: 'delivered',
       heldUntil,
     })
@@ -83,11 +85,11 @@ describe('a message', () => {
     const person = fixture.newPerson()
     const triggers = ['public-charge', 'abuse-victim', 'public-charge']
     const { id } = await person.sendAccepted({ ...newMessage(), handOff: { triggers } })
-    const stored = JSON.stringify(
+    const storedRow = JSON.stringify(
       await fixture.queryRows('select c::text from contact_messages c where id = $1', [id]),
     )
     for (const text of ['abuse-victim', Buffer.from('abuse-victim').toString('hex')])
-      expect(stored + fixture.contact.api.logLines.join('\n')).not.toContain(text)
+      expect(storedRow + fixture.contact.api.logLines.join('\n')).not.toContain(text)
     await fixture.deliver(id, 10 * MINUTE_MS)
     expect(fixture.findStaffMails(id)[0]?.text).toMatch(
       /^Urgency: urgent\. .*:\n- abuse-victim \(urgent\)\n- public-charge \(normal\)\n\nAn AI agent wrote/,
@@ -129,8 +131,8 @@ advice.
         { kind: 'contact-withdrawn', state: 'sent', mail_sealed: null },
       ])
     fixture.advanceClock(MINUTE_MS)
-    const other = await fixture.newPerson().sendAccepted()
-    await fixture.deliver(other['id'], 10 * MINUTE_MS)
+    const otherMessage = await fixture.newPerson().sendAccepted()
+    await fixture.deliver(otherMessage['id'], 10 * MINUTE_MS)
     expect(fixture.findStaffMails(id)).toEqual([])
   })
 
@@ -139,11 +141,11 @@ advice.
     const { id } = await person.sendAccepted()
     const link = await person.waitForWithdrawLink()
     for (const method of ['HEAD', 'GET']) {
-      const opened = await sendRequest(fixture.contact.api.origin, {
+      const openedPage = await sendRequest(fixture.contact.api.origin, {
         method,
         path: `/contact/withdraw?link=${link}`,
       })
-      expect(opened.status).toBe(200)
+      expect(openedPage.status).toBe(200)
     }
     expect((await person.requestMessage('GET', id)).json()['status']).toBe('received')
     expect((await fixture.press('/contact/withdraw', link)).body).toContain('Your message is erased')

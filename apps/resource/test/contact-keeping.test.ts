@@ -31,8 +31,8 @@ describe('Idempotency-Key', () => {
 
   test('returns the same message for a repeated request, which queues no further mails', async () => {
     const first = await send('reg_a', 'key-1')
-    const repeated = await send('reg_a', 'key-1')
-    expect([repeated.status, repeated.json()]).toEqual([202, first.json()])
+    const repeatedResponse = await send('reg_a', 'key-1')
+    expect([repeatedResponse.status, repeatedResponse.json()]).toEqual([202, first.json()])
     const { id } = first.json()
     expect(await queryRows('select count(*) as mails from mails where about = $1', [id])).toEqual([
       { mails: 2 },
@@ -54,9 +54,9 @@ describe('Idempotency-Key', () => {
     expect(await contact.countStoredRows()).toBe(rowsBefore)
     expect(JSON.stringify(await queryRows('select m::text from contact_messages m'))).not.toContain('canary')
     now = new Date(now.getTime() + DAY_MS)
-    const later = await send('reg_a', 'canary-key', { ...VALID_MESSAGE, topic: 'other' })
-    expect(later.status).toBe(202)
-    expect(later.json()['id']).not.toBe(id)
+    const laterResponse = await send('reg_a', 'canary-key', { ...VALID_MESSAGE, topic: 'other' })
+    expect(laterResponse.status).toBe(202)
+    expect(laterResponse.json()['id']).not.toBe(id)
   })
 
   test.for([
@@ -82,11 +82,11 @@ describe('Idempotency-Key', () => {
   })
 
   test('stores one message for many simultaneous requests; the other responses are the same or 409', async () => {
-    const sent = await Promise.all(Array.from({ length: 20 }, () => send('reg_c', 'key-3')))
-    const acceptedIds = sent.filter(({ status }) => status === 202).map((each) => each.json()['id'])
+    const responses = await Promise.all(Array.from({ length: 20 }, () => send('reg_c', 'key-3')))
+    const acceptedIds = responses.filter(({ status }) => status === 202).map((each) => each.json()['id'])
     expect(new Set(acceptedIds).size).toBe(1)
     // Others may be 503 on a busy machine, where the wait for a connection can exceed its limit.
-    for (const refusal of sent.filter(({ status }) => status !== 202 && status !== 503))
+    for (const refusal of responses.filter(({ status }) => status !== 202 && status !== 503))
       expectProblem(refusal, { status: 409, code: 'idempotency-in-progress' })
     expect(
       await queryRows(`select count(*) as messages from contact_messages where registration_id = 'reg_c'`),
@@ -179,8 +179,8 @@ describe('/contact', () => {
       contact.mailServer.received.filter(
         ({ to, replyTo }) => to.includes(STAFF_INBOX) && replyTo === FIELDS.email,
       )
-    const opened = await sendRequest(contact.api.origin, { path: `/contact/confirm?link=${link}` })
-    expect(opened.status).toBe(200)
+    const openedPage = await sendRequest(contact.api.origin, { path: `/contact/confirm?link=${link}` })
+    expect(openedPage.status).toBe(200)
     expect(await queryRows(`select state from contact_messages where state = 'unconfirmed'`)).toHaveLength(1)
     expect(findMailsToStaff()).toEqual([])
     expect((await press()).body).toContain('Your message is sent')
@@ -201,11 +201,11 @@ describe('/contact', () => {
        from contact_messages, generate_series(1, 2500) n where state = 'unconfirmed' limit 2500`,
     )
     now = new Date(now.getTime() + DAY_MS)
-    const pressed = await sendRequest(contact.api.origin, {
+    const confirmResponse = await sendRequest(contact.api.origin, {
       path: '/contact/confirm',
       ...createPost(`link=${link}`, formHeaders),
     })
-    expect(pressed.status).toBe(404)
+    expect(confirmResponse.status).toBe(404)
     await contact.api.resource.retention.enforce()
     expect(await queryRows(`select id from contact_messages where state = 'unconfirmed'`)).toEqual([])
   })

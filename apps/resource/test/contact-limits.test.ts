@@ -33,8 +33,10 @@ describe('while a network address sends 100 messages', () => {
       expect(response.status).toBe(404)
       const rowsBefore = await contact.countStoredRows()
       const token = getToken()
-      const abuse = await Promise.all(Array.from({ length: 100 }, () => contact.send(token, newMessage())))
-      for (const status of listStatuses(abuse)) expect([401, 403, 429]).toContain(status)
+      const abusiveResponses = await Promise.all(
+        Array.from({ length: 100 }, () => contact.send(token, newMessage())),
+      )
+      for (const status of listStatuses(abusiveResponses)) expect([401, 403, 429]).toContain(status)
       expect(await contact.countStoredRows()).toBe(rowsBefore)
       for (let count = 0; count < 10; count++)
         expect((await contact.send(verified, newMessage())).status).toBe(202)

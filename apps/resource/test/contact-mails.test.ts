@@ -28,9 +28,9 @@ let personCount = 0
 async function sendByAgent(claim: object | undefined, body: object = {}) {
   const email = `mailed-${(personCount += 1)}@example.org`
   const token = fixture.contact.issueToken(email, `reg_mailed_${personCount}`, { claim })
-  const sent = await fixture.contact.send(token, { topic: 'question', message: MESSAGE, ...body })
-  expect(sent.status, sent.body).toBe(202)
-  return { email, id: String(sent.json()['id']) }
+  const response = await fixture.contact.send(token, { topic: 'question', message: MESSAGE, ...body })
+  expect(response.status, response.body).toBe(202)
+  return { email, id: String(response.json()['id']) }
 }
 /** Waits for the mails to an address, and returns one of them. */
 const waitForMail = async (email: string, index = 0) =>

@@ -34,9 +34,9 @@ describe('the contact form', () => {
     const email = 'page-1@example.org'
     const { link, id } = await submitAccepted(email, [['message', 'Canary one.']])
     fixture.advanceClock(5 * MINUTE_MS)
-    const confirmed = await fixture.press('/contact/confirm', link)
-    expect(confirmed.body).toContain('Your message is sent')
-    expect(confirmed.body).toContain('1-800-799-7233')
+    const confirmedPage = await fixture.press('/contact/confirm', link)
+    expect(confirmedPage.body).toContain('Your message is sent')
+    expect(confirmedPage.body).toContain('1-800-799-7233')
     expect(
       await fixture.queryRows('select state, held_until from contact_messages where id = $1', [id]),
     ).toEqual([{ state: 'received', held_until: new Date(fixture.clock.now.getTime() + 10 * MINUTE_MS) }])
@@ -50,13 +50,13 @@ describe('the contact form', () => {
     const fields: [string, string][] = [['message', 'Canary two.']]
     const first = await submitAccepted(email, fields)
     expect((await fixture.press('/contact/confirm', first.link)).status).toBe(200)
-    const again = await submitAccepted('Page-2@example.org', fields)
+    const secondMessage = await submitAccepted('Page-2@example.org', fields)
     const rowsBefore = await fixture.contact.countStoredRows()
-    const refusal = await fixture.press('/contact/confirm', again.link)
+    const refusal = await fixture.press('/contact/confirm', secondMessage.link)
     expect([refusal.status, refusal.body.includes(String(first.id))]).toEqual([409, true])
     expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
     await fixture.press('/contact/withdraw', await fixture.waitForLink(email, 'withdraw'))
-    expect((await fixture.press('/contact/confirm', again.link)).status).toBe(200)
+    expect((await fixture.press('/contact/confirm', secondMessage.link)).status).toBe(200)
   })
 
   const TRIGGERS: [string, string][] = [

@@ -26,9 +26,9 @@ const requestMessage = (method: string, id: unknown, token = issueAnasToken()) =
 describe('a message', () => {
   test('is sent to staff with every line marked, and in a receipt to the verified address, both without HTML', async () => {
     const message = '<img src=https://evil.example>\r\n\r\nTopic: attorney\nDear desk'
-    const sent = await contact.send(issueAnasToken(), { ...VALID_MESSAGE, message })
-    expect([sent.status, sent.json()]).toMatchObject([202, { status: 'received' }])
-    const { id } = sent.json()
+    const response = await contact.send(issueAnasToken(), { ...VALID_MESSAGE, message })
+    expect([response.status, response.json()]).toMatchObject([202, { status: 'received' }])
+    const { id } = response.json()
     await contact.waitForState(id, 'delivered')
     expect((await requestMessage('GET', id)).json()).toMatchObject({ id, status: 'delivered' })
     const staffMail = (await contact.mailServer.waitForMails(1, STAFF_INBOX)).find(({ subject }) =>

@@ -180,7 +180,7 @@ test('a repeated join queues a dropped mail again, but only once', async () => {
   await join(fixture, 'ana@example.org')
   await mailServer.waitForMails(1)
   await fixture.addSentMails(DOMAIN_CAP)
-  const joined = await join(fixture, 'ben@example.org')
+  const joinResponse = await join(fixture, 'ben@example.org')
   await fixture.expectWaiting(1)
   expect((await join(fixture, 'ben@example.org')).status).toBe(200)
   await fixture.expectWaiting(1)
@@ -193,11 +193,14 @@ test('a repeated join queues a dropped mail again, but only once', async () => {
   expect(api.logLines.join('\n')).toContain('a mail found no room under the caps in time')
   // Makes room under the cap.
   await queryRows('update mails set counted_at = null')
-  const again = await Promise.all([join(fixture, 'ben@example.org'), join(fixture, 'Ben@Example.org')])
-  for (const response of again)
+  const repeatedResponses = await Promise.all([
+    join(fixture, 'ben@example.org'),
+    join(fixture, 'Ben@Example.org'),
+  ])
+  for (const response of repeatedResponses)
     expect([response.status, response.json()]).toEqual([200, { status: 'already_joined' }])
   const [mail] = await mailServer.waitForMails(1, 'ben@example.org')
-  expect(mail?.text).toContain(`${String(joined.json()['referralUrl'])}\n`)
+  expect(mail?.text).toContain(`${String(joinResponse.json()['referralUrl'])}\n`)
   const [page = '', link = ''] = findLink(mail?.text, '/waitlist/confirm')
   expect((await fixture.post(page, link)).status).toBe(200)
   await expect.poll(() => queryRows(`select id from mails where state = 'queued'`), POLL_OPTIONS).toEqual([])

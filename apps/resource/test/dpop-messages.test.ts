@@ -71,8 +71,12 @@ describe('MCP', () => {
     })
     const message = createCall('send_contact_message', newMessage())
     const rowsBefore = await contact.countStoredRows()
-    const downgraded = await send({ ...message, token: boundToken, authorization: [`Bearer ${boundToken}`] })
-    expectRefused(contact.api, downgraded, { ...BAD_TOKEN, path: '/mcp' })
+    const downgradedResponse = await send({
+      ...message,
+      token: boundToken,
+      authorization: [`Bearer ${boundToken}`],
+    })
+    expectRefused(contact.api, downgradedResponse, { ...BAD_TOKEN, path: '/mcp' })
     expect(await contact.countStoredRows()).toBe(rowsBefore)
     const response = await send({ ...message, token: boundToken, proofs: [await proveCall(boundToken)] })
     expect(response.body).toMatch(/received/)
@@ -108,19 +112,24 @@ describe('messages', () => {
       expect(await contact.countStoredRows()).toBe(rowsBefore)
     }
     const proof = await proveMessage(boundToken)
-    const sent = await sendMessage(boundToken, body, { proofs: [proof], headers })
-    expect(sent.status, sent.body).toBe(202)
+    const sentResponse = await sendMessage(boundToken, body, { proofs: [proof], headers })
+    expect(sentResponse.status, sentResponse.body).toBe(202)
     const rowsAfter = await contact.countStoredRows()
     expectRefused(contact.api, await sendMessage(boundToken, body, { proofs: [proof], headers }), BAD_PROOF)
-    const retried = await sendMessage(boundToken, body, { proofs: [await proveMessage(boundToken)], headers })
-    expect([retried.status, retried.json()['id']]).toEqual([202, sent.json()['id']])
+    const retryResponse = await sendMessage(boundToken, body, {
+      proofs: [await proveMessage(boundToken)],
+      headers,
+    })
+    expect([retryResponse.status, retryResponse.json()['id']]).toEqual([202, sentResponse.json()['id']])
     expect(await contact.countStoredRows()).toBe(rowsAfter)
   })
 
   test('are read and withdrawn only with a proof for their URL and method', async () => {
     const boundToken = issueBoundToken('eva')
-    const sent = await sendMessage(boundToken, newMessage(), { proofs: [await proveMessage(boundToken)] })
-    const path = `/api/contact/${String(sent.json()['id'])}`
+    const sentResponse = await sendMessage(boundToken, newMessage(), {
+      proofs: [await proveMessage(boundToken)],
+    })
+    const path = `/api/contact/${String(sentResponse.json()['id'])}`
     const proveMethod = (method: string, provenPath = path) =>
       prove({ method, url: getUrl(provenPath), token: boundToken })
     const requestMessage = async (method: string, proof: Promise<string>) =>
@@ -137,9 +146,9 @@ describe('messages', () => {
 
   test('are refused with a DPoP challenge if the bound token lacks the scope', async () => {
     const boundToken = issueBoundToken('ben', { scope: 'guides:read' })
-    const refused = await sendMessage(boundToken, newMessage(), { proofs: [await proveMessage(boundToken)] })
-    expectProblem(refused, { status: 403, code: 'insufficient-scope' })
-    expect(refused.headers['www-authenticate']).toMatch(/^DPoP .*error="insufficient_scope", algs="/)
+    const refusal = await sendMessage(boundToken, newMessage(), { proofs: [await proveMessage(boundToken)] })
+    expectProblem(refusal, { status: 403, code: 'insufficient-scope' })
+    expect(refusal.headers['www-authenticate']).toMatch(/^DPoP .*error="insufficient_scope", algs="/)
   })
 
   test('are refused if the introspection with the address says that the token is bound to another key', async () => {

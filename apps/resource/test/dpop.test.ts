@@ -267,24 +267,24 @@ describe('a token is refused with a DPoP challenge, and no proof is stored:', ()
     [
       'an unknown token, with a valid proof',
       async () => {
-        const unknown = `ppt_${'A'.repeat(43)}`
-        return { token: unknown, proofs: [await prove({}, { token: unknown })] }
+        const unknownToken = `ppt_${'A'.repeat(43)}`
+        return { token: unknownToken, proofs: [await prove({}, { token: unknownToken })] }
       },
       BAD_TOKEN,
     ],
     [
       'an expired token, with a valid proof',
       async () => {
-        const expired = api.auth.issueBound(key.jkt, { exp: secondsFromNow(-1) })
-        return { token: expired, proofs: [await prove({}, { token: expired })] }
+        const expiredToken = api.auth.issueBound(key.jkt, { exp: secondsFromNow(-1) })
+        return { token: expiredToken, proofs: [await prove({}, { token: expiredToken })] }
       },
       BAD_TOKEN,
     ],
     [
       'a token of another service, with a valid proof',
       async () => {
-        const foreign = api.auth.issueBound(key.jkt, { aud: 'https://other.example' })
-        return { token: foreign, proofs: [await prove({}, { token: foreign })] }
+        const foreignToken = api.auth.issueBound(key.jkt, { aud: 'https://other.example' })
+        return { token: foreignToken, proofs: [await prove({}, { token: foreignToken })] }
       },
       BAD_TOKEN,
     ],
@@ -355,10 +355,10 @@ test('a proof is accepted once', async () => {
 
 test('another client may use the same jti', async () => {
   const sharedJti = { claims: { jti: 'shared' } }
-  const other = api.auth.issueBound(otherKey.jkt)
+  const otherToken = api.auth.issueBound(otherKey.jkt)
   expect((await send({ proofs: [await prove(sharedJti)] })).status).toBe(200)
-  const otherProof = await prove(sharedJti, { token: other }, otherKey)
-  expect((await send({ token: other, proofs: [otherProof] })).status).toBe(200)
+  const otherProof = await prove(sharedJti, { token: otherToken }, otherKey)
+  expect((await send({ token: otherToken, proofs: [otherProof] })).status).toBe(200)
 })
 
 test('a revoked token is refused with a valid proof, which is not stored', async () => {

@@ -99,8 +99,8 @@ describe('publishing', () => {
   test('changes nothing if the stored versions are the same or newer', async () => {
     await using api = await startResource()
     await publish(api, changeFirst({ title: 'Newer', version: firstGuide.version + 1 }))
-    const repeated = await publishGuides(api.db, packagedGuides, NOW)
-    const steps = new Set(repeated.ok ? repeated.value.map(({ step }) => step) : [])
+    const repeatedPublication = await publishGuides(api.db, packagedGuides, NOW)
+    const steps = new Set(repeatedPublication.ok ? repeatedPublication.value.map(({ step }) => step) : [])
     expect(steps).toEqual(new Set(['older', 'same']))
     const { rows } = await api.db.query('select slug from guide_versions')
     expect(rows).toHaveLength(packagedGuides.length)
@@ -139,8 +139,8 @@ describe('?version=', () => {
     await retryUntilPasses(async () => expect(await readFirst(api)).toMatchObject({ version, history }))
     for (const [index, [extension, headers]] of formats.entries()) {
       expect((await get(api, getPath(extension), headers)).body).not.toBe(earlierBodies[index])
-      const earlier = await get(api, getPath(extension, `?version=${firstGuide.version}`), headers)
-      expect([earlier.status, earlier.body]).toEqual([200, earlierBodies[index]])
+      const earlierResponse = await get(api, getPath(extension, `?version=${firstGuide.version}`), headers)
+      expect([earlierResponse.status, earlierResponse.body]).toEqual([200, earlierBodies[index]])
     }
   })
 
@@ -152,8 +152,8 @@ describe('?version=', () => {
         status: 404,
         code: 'not-found',
       })
-    for (const invalid of ['0', '-1', 'x', '1.5', '', '9'.repeat(12)])
-      expectProblem(await get(api, `/api/guides/${slug}?version=${invalid}`), {
+    for (const invalidVersion of ['0', '-1', 'x', '1.5', '', '9'.repeat(12)])
+      expectProblem(await get(api, `/api/guides/${slug}?version=${invalidVersion}`), {
         status: 400,
         code: 'invalid-request',
       })
@@ -164,8 +164,8 @@ describe('a retired guide', () => {
   test('is 410 with its successor in the API and on its page, is not listed, and cannot be published again', async () => {
     await using api = await startResource()
     await publish(api, packagedGuides)
-    const retired = await retireGuide(api.db, { slug: firstGuide.slug, successor: secondGuide.slug }, NOW)
-    expect(retired.ok).toBe(true)
+    const retirement = await retireGuide(api.db, { slug: firstGuide.slug, successor: secondGuide.slug }, NOW)
+    expect(retirement.ok).toBe(true)
     const successor = { slug: secondGuide.slug, url: `${api.origin}/guides/${secondGuide.slug}` }
     await retryUntilPasses(async () =>
       expect((await get(api, `/api/guides/${firstGuide.slug}`)).status).toBe(410),
@@ -187,8 +187,8 @@ describe('a retired guide', () => {
     expect(page.body).toContain(`<a href="${successor.url}">`)
     const list = (await get(api, '/api/guides')).body
     expect(list).not.toContain(`"${firstGuide.slug}"`)
-    const republished = changeFirst({ version: firstGuide.version + 1, title: 'Back' })
-    const result = await publishGuides(api.db, republished, NOW)
+    const republishedGuides = changeFirst({ version: firstGuide.version + 1, title: 'Back' })
+    const result = await publishGuides(api.db, republishedGuides, NOW)
     expect(result.ok && result.value.find(({ slug }) => slug === firstGuide.slug)?.step).toBe('retired')
   })
 
@@ -253,8 +253,8 @@ describe('a review', () => {
   test('cannot be older than the text, or of a guide that is not published', async () => {
     await using api = await startResource()
     await publish(api, packagedGuides.slice(0, 1))
-    const before = new Date('2020-01-01T00:00:00Z')
-    expect(await reviewGuide(api.db, { slug: firstGuide.slug, by: 'A' }, before)).toMatchObject({
+    const timeBeforeText = new Date('2020-01-01T00:00:00Z')
+    expect(await reviewGuide(api.db, { slug: firstGuide.slug, by: 'A' }, timeBeforeText)).toMatchObject({
       error: 'before-the-text',
     })
     expect(await reviewGuide(api.db, { slug: 'nothing', by: 'A' }, NOW)).toMatchObject({

@@ -46,11 +46,13 @@ describe('a guide', () => {
   ])('is compressed for clients that accept it, with an ETag of its own: %s', async (path) => {
     await using api = await startResource()
     const plain = await sendRequest(api.origin, { path })
-    const compressed = await fetch(api.origin + path, { headers: { 'accept-encoding': 'br' } })
-    expect(compressed.headers.get('content-encoding')).toBe('br')
-    expect(await compressed.text()).toBe(plain.body)
-    expect(compressed.headers.get('etag')).not.toBe(plain.headers['etag'])
-    expect(Number(compressed.headers.get('content-length'))).toBeLessThan(Buffer.byteLength(plain.body))
+    const compressedResponse = await fetch(api.origin + path, { headers: { 'accept-encoding': 'br' } })
+    expect(compressedResponse.headers.get('content-encoding')).toBe('br')
+    expect(await compressedResponse.text()).toBe(plain.body)
+    expect(compressedResponse.headers.get('etag')).not.toBe(plain.headers['etag'])
+    expect(Number(compressedResponse.headers.get('content-length'))).toBeLessThan(
+      Buffer.byteLength(plain.body),
+    )
   })
 })
 
@@ -103,9 +105,9 @@ describe('the feed of changes', () => {
     const [guide] = packagedGuides
     if (!guide) throw new Error('there are no guides')
     await publishGuides(api.db, packagedGuides, NOW)
-    const later = new Date('2026-12-01T08:00:00Z')
+    const laterTime = new Date('2026-12-01T08:00:00Z')
     const version = guide.version + 1
-    await publishGuides(api.db, [{ ...guide, version, title: 'Fees & <forms>' }], later)
+    await publishGuides(api.db, [{ ...guide, version, title: 'Fees & <forms>' }], laterTime)
     const readFeed = async () => (await sendRequest(api.origin, { path: '/guides.atom' })).body
     await expect.poll(readFeed, { interval: 20 }).toContain('Fees &amp; &lt;forms&gt;')
     const body = await readFeed()

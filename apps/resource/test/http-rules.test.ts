@@ -195,8 +195,10 @@ describe('every response', () => {
     expect((await get('/', { 'x-request-id': 'my-request.1_2' })).headers['x-request-id']).toBe(
       'my-request.1_2',
     )
-    for (const invalid of ['short', 'x'.repeat(65), 'has blank in it', '<script>alert(1)</script>']) {
-      expect((await get('/', { 'x-request-id': invalid })).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    for (const invalidId of ['short', 'x'.repeat(65), 'has blank in it', '<script>alert(1)</script>']) {
+      expect((await get('/', { 'x-request-id': invalidId })).headers['x-request-id']).toMatch(
+        /^[0-9a-f-]{36}$/,
+      )
     }
   })
 

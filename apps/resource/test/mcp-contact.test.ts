@@ -40,11 +40,11 @@ function expectToolError(response: { status: number; body: string }): string {
 
 test('a message is sent, looked up and withdrawn by the tools', async () => {
   const token = issueToken('ana')
-  const sent = parseResult(
+  const sendResult = parseResult(
     await callTool('send_contact_message', { topic: 'attorney', message: 'Help with a hearing.' }, token),
   )
-  expect(sent.structuredContent).toMatchObject({ status: 'received', attorneyLists: [{}, {}] })
-  const { id, heldUntil } = sent.structuredContent
+  expect(sendResult.structuredContent).toMatchObject({ status: 'received', attorneyLists: [{}, {}] })
+  const { id, heldUntil } = sendResult.structuredContent
   const lookUp = async () =>
     parseResult(await callTool('get_contact_message', { id }, token)).structuredContent
   expect(await lookUp()).toEqual({ id, status: 'received', heldUntil })

@@ -62,17 +62,17 @@ test('an invalid token is 401, and with a valid one the limits of its client app
   expect(refusal.status).toBe(401)
   expect(refusal.headers['www-authenticate']).toMatch(/error="invalid_token"/)
   const authorization = `Bearer ${api.auth.issue()}`
-  const accepted = await callTool(api.origin, 'list_guides', {}, { authorization })
-  expect(accepted.status).toBe(200)
-  expect(accepted.headers['ratelimit-policy']).toMatch(/"reads-client"/)
+  const acceptedResponse = await callTool(api.origin, 'list_guides', {}, { authorization })
+  expect(acceptedResponse.status).toBe(200)
+  expect(acceptedResponse.headers['ratelimit-policy']).toMatch(/"reads-client"/)
 })
 
 test('another site may call only if its origin is configured, and another Host is 421', async () => {
   const configuredOrigin = 'https://app.example.org'
   await using api = await startResource({ env: { RESOURCE_CORS_ORIGINS: configuredOrigin } })
-  const allowed = await callTool(api.origin, 'list_guides', {}, { origin: configuredOrigin })
-  expect(allowed.status).toBe(200)
-  expect(allowed.headers['access-control-allow-origin']).toBe(configuredOrigin)
+  const allowedResponse = await callTool(api.origin, 'list_guides', {}, { origin: configuredOrigin })
+  expect(allowedResponse.status).toBe(200)
+  expect(allowedResponse.headers['access-control-allow-origin']).toBe(configuredOrigin)
   const preflight = await sendRequest(api.origin, {
     method: 'OPTIONS',
     path: '/api/mcp',

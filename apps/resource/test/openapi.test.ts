@@ -47,9 +47,9 @@ test.for([
 
 test('the order of the names does not change the document', async () => {
   const { headers, body } = await get('?operation=getGuide,createToken')
-  const reordered = await get('?operation=createToken&operation=getGuide')
-  expect(reordered.body).toBe(body)
-  expect(reordered.headers['etag']).toBe(headers['etag'])
+  const reorderedResponse = await get('?operation=createToken&operation=getGuide')
+  expect(reorderedResponse.body).toBe(body)
+  expect(reorderedResponse.headers['etag']).toBe(headers['etag'])
 })
 
 test('an unknown parameter is ignored, and the whole document is served', async () => {
@@ -67,8 +67,10 @@ test('a part may be cached for five minutes, has its own ETag, and supports cond
   const { etag = '' } = part.headers
   expect(etag).toMatch(/^"[\w-]{22}"$/)
   expect(etag).not.toBe((await get('')).headers['etag'])
-  const again = await get('?operation=getGuide', { 'if-none-match': etag })
-  expect([again.status, again.body, again.headers['etag']]).toEqual([304, '', etag])
+  const conditionalResponse = await get('?operation=getGuide', { 'if-none-match': etag })
+  expect([conditionalResponse.status, conditionalResponse.body, conditionalResponse.headers['etag']]).toEqual(
+    [304, '', etag],
+  )
   const head = await get('?operation=getGuide', {}, 'HEAD')
   expect([head.status, head.body]).toEqual([200, ''])
   for (const name of ['content-type', 'etag', 'cache-control', 'vary'])
@@ -77,10 +79,10 @@ test('a part may be cached for five minutes, has its own ETag, and supports cond
 })
 
 test('a part has the media type that Accept requests, and is compressed', async () => {
-  const typed = await get('?tag=OAuth', { accept: 'application/openapi+json' })
-  expect(typed.headers['content-type']).toBe('application/openapi+json')
-  const compressed = await get('?tag=OAuth', { 'accept-encoding': 'br' })
-  expect(compressed.headers['content-encoding']).toBe('br')
+  const typedResponse = await get('?tag=OAuth', { accept: 'application/openapi+json' })
+  expect(typedResponse.headers['content-type']).toBe('application/openapi+json')
+  const compressedResponse = await get('?tag=OAuth', { 'accept-encoding': 'br' })
+  expect(compressedResponse.headers['content-encoding']).toBe('br')
 })
 
 test.for([

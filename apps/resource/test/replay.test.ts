@@ -65,24 +65,24 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
   await expect.poll(readQueuedCount).toEqual([{ queued: 0 }])
   // Defers both mails of the next message, so that the backup has them in the queue.
   contactApi.mailServer.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
-  const withdrawn = await sendMessage('reg_withdrawn')
+  const messageToWithdraw = await sendMessage('reg_withdrawn')
   const listDeferredMailKinds = () =>
     queryRows(
       `select kind from mails where state = 'queued' and attempts = 1 and leased_until is null order by kind`,
     )
   await expect.poll(listDeferredMailKinds).toEqual([{ kind: 'contact-desk' }, { kind: 'contact-receipt' }])
-  const delivered = await sendMessage('reg_delivered')
-  await contactApi.waitForState(delivered.id, 'delivered')
+  const deliveredMessage = await sendMessage('reg_delivered')
+  await contactApi.waitForState(deliveredMessage.id, 'delivered')
   const restore = await backUp(contactApi.api.adminUrl ?? '')
 
   const linesBefore = contactApi.api.logLines.length
   await leaveByMailedLink('left@example.org')
-  await withdrawMessage(withdrawn)
+  await withdrawMessage(messageToWithdraw)
   const addressFile = path.join(folder, 'address')
   await writeFile(addressFile, 'forgotten@example.org')
   const commandResults = [
     await run('waitlist', 'forget', '--address-file', addressFile),
-    await run('contact', 'erase', delivered.id),
+    await run('contact', 'erase', deliveredMessage.id),
   ]
   expect(commandResults.map(({ code }) => code)).toEqual([0, 0])
   // Log collectors put a prefix before a line, and other programs write lines that are not JSON.
@@ -105,8 +105,8 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
     erasedMessage,
     erasedMessage,
   ])
-  const exported = await run('waitlist', 'export', '--file', `${logFile}-export`)
-  expect(exported.out).toMatch(/^Wrote 1 entry to /)
+  const exportResult = await run('waitlist', 'export', '--file', `${logFile}-export`)
+  expect(exportResult.out).toMatch(/^Wrote 1 entry to /)
   // The links to confirm and to remove the entry that stays.
   expect(await queryRows('select count(*)::int as links from waitlist_links')).toEqual([{ links: 2 }])
   expect(await queryRows(`select action, about from desk_audit where action = 'replay'`)).toEqual([
@@ -118,10 +118,10 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
 })
 
 test('`replay` reports a missing log in one sentence', async () => {
-  const missing = `${logFile}-missing`
-  expect(await run('replay', '--log', missing)).toEqual({
+  const missingFile = `${logFile}-missing`
+  expect(await run('replay', '--log', missingFile)).toEqual({
     code: 1,
     out: '',
-    errors: `${missing} cannot be read (ENOENT).`,
+    errors: `${missingFile} cannot be read (ENOENT).`,
   })
 })

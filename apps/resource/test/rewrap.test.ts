@@ -31,9 +31,9 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   const token = contact.issueToken('cleo@example.org', 'reg_a')
   const handOff = { triggers: ['risky-travel'] }
   const question = { topic: 'question', message: 'May I renew it from abroad?', handOff }
-  const sent = await contact.send(token, question)
-  expect(sent.status).toBe(202)
-  const { id } = sent.json()
+  const sendResponse = await contact.send(token, question)
+  expect(sendResponse.status).toBe(202)
+  const { id } = sendResponse.json()
   const oldKey = await readFile(path.join(contact.api.keyFolder, 'kek'), 'utf8')
   const newKey = `${newKeyEncryptionKey()}\n`
 
@@ -49,8 +49,8 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   })
 
   await writeFile(kekFile, newKey)
-  const shown = await run('contact', 'show', String(id), '--json')
-  expect(JSON.parse(shown.out)).toMatchObject({
+  const showResult = await run('contact', 'show', String(id), '--json')
+  expect(JSON.parse(showResult.out)).toMatchObject({
     text: question.message,
     replyTo: 'cleo@example.org',
     triggers: handOff.triggers,

@@ -34,7 +34,7 @@ test('the process serves, and on SIGTERM it exits with 0', async () => {
     },
   })
   resources.defer(() => void child.kill('SIGKILL'))
-  const exited = once(child, 'exit')
+  const exitEvent = once(child, 'exit')
   const lines: Record<string, unknown>[] = []
   for await (const line of createInterface(child.stdout)) {
     lines.push(JSON.parse(line) as Record<string, unknown>)
@@ -50,6 +50,6 @@ test('the process serves, and on SIGTERM it exits with 0', async () => {
     expect((await fetch(`http://127.0.0.1:${operationsPort}/ready`)).status).toBe(200)
     child.kill('SIGTERM')
   }
-  expect(await exited).toEqual([0, null])
+  expect(await exitEvent).toEqual([0, null])
   expect(lines.map(({ msg }) => msg)).toEqual(['listening', 'request', 'stopping'])
 })

@@ -173,8 +173,10 @@ describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
     const { result } = parseMessage(await send(FIRST_MESSAGE[era], issueToken('ana')))
     expect(result.instructions).toContain('signed in with their e-mail address')
     expect(result.capabilities).toEqual({ tools: { listChanged: false } })
-    const listed = parseMessage(await send({ era, method: 'tools/list' }, issueToken('ana')))
-    expect(listed.result.tools.map(({ name }: { name: string }) => name)).toEqual(Object.keys(MCP_TOOLS))
+    const listResponse = parseMessage(await send({ era, method: 'tools/list' }, issueToken('ana')))
+    expect(listResponse.result.tools.map(({ name }: { name: string }) => name)).toEqual(
+      Object.keys(MCP_TOOLS),
+    )
   })
 
   test('sends a message, looks it up and withdraws it, and cannot see those of others', async () => {
@@ -183,8 +185,8 @@ describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
     expect(status).toBe('received')
     expect(await call(token, 'get_contact_message', { id })).toMatchObject({ id, status: 'received' })
     expect(await call(token, 'withdraw_contact_message', { id })).toEqual({ id, status: 'erased' })
-    const other = await send(createToolCall('get_contact_message', { id }, era), issueToken('eve'))
-    expect(parseMessage(other).result).toMatchObject({ isError: true })
+    const othersResponse = await send(createToolCall('get_contact_message', { id }, era), issueToken('eve'))
+    expect(parseMessage(othersResponse).result).toMatchObject({ isError: true })
   })
 
   test('is challenged in the result of a tool call, if the host is ChatGPT', async () => {
@@ -214,8 +216,10 @@ describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
       expect(challenge).toMatch(/, error_description="[^"\\]+"$/)
     }
     expect(await contact.countStoredRows()).toBe(rowsBefore)
-    const sent = parseMessage(await send(message, issueToken(`gus-${era}`), { 'user-agent': CHATGPT }))
-    expect(sent.result.structuredContent).toMatchObject({ status: 'received' })
+    const sendResponse = parseMessage(
+      await send(message, issueToken(`gus-${era}`), { 'user-agent': CHATGPT }),
+    )
+    expect(sendResponse.result.structuredContent).toMatchObject({ status: 'received' })
   })
 })
 

@@ -93,10 +93,10 @@ test('an address in any spelling is removed from the waitlist once, which is aud
     return await run('waitlist', 'forget', '--address-file', file)
   }
   await join('cleo@example.org')
-  const forgotten = await forget(' CLEO@Example.org')
-  expect(forgotten).toMatchObject({ code: 0 })
-  expect(JSON.parse(forgotten.errors)).toMatchObject({ event: 'entry-erased', by: 'operator' })
-  expect(forgotten.errors).not.toMatch(/cleo/i)
+  const forgetResult = await forget(' CLEO@Example.org')
+  expect(forgetResult).toMatchObject({ code: 0 })
+  expect(JSON.parse(forgetResult.errors)).toMatchObject({ event: 'entry-erased', by: 'operator' })
+  expect(forgetResult.errors).not.toMatch(/cleo/i)
   expect(await forget('cleo@example.org')).toMatchObject({ code: 1, out: '' })
   expect(await forget('nobody')).toMatchObject({
     code: 1,
@@ -144,8 +144,8 @@ describe('messages', () => {
     const list = await run('contact', 'list', '--json')
     expect(JSON.parse(list.out)).toMatchObject({ messages: [{ id, topic: 'question' }] })
     expect(list.out + (await run('contact', 'list')).out).not.toMatch(/Canary|ana@/)
-    const shown = await run('contact', 'show', String(id))
-    expect(shown.out).toContain('Reply to ana@example.org\n| Canary text.\n| Two lines.')
+    const showResult = await run('contact', 'show', String(id))
+    expect(showResult.out).toContain('Reply to ana@example.org\n| Canary text.\n| Two lines.')
     expect((await readAudit()).at(-1)).toBe(`contact show: ${String(id)}`)
   })
 
@@ -172,8 +172,8 @@ describe('messages', () => {
       /  2 h  question, (received|delivered)  urgent: missed-hearing, smuggling$/,
     )
     expect((await readAudit()).at(-1)).toBe('contact list: triggers of 3 messages')
-    const shown = await run('contact', 'show', String(ids[1]))
-    expect(shown.out).toContain('Needs an attorney: missed-hearing, smuggling\n')
+    const showResult = await run('contact', 'show', String(ids[1]))
+    expect(showResult.out).toContain('Needs an attorney: missed-hearing, smuggling\n')
   })
 
   test('are assigned, answered and closed with a note, which the API does not show', async () => {
@@ -205,12 +205,12 @@ describe('messages', () => {
     expect((await run('contact', 'list')).out).toContain('question, closed, assigned to Rosa')
     expect((await run('contact', 'show', id)).out).toContain('Assigned to Rosa\n')
     expect((await run('contact', 'show', id)).out).toContain('Staff note:\n| Canary note')
-    for (const repeated of [
+    for (const repeatedArgs of [
       ['assign', id],
       ['answered', id],
       ['close', id, '--note-file', file],
     ])
-      expect(await run('contact', ...repeated)).toMatchObject({ code: 1, out: '' })
+      expect(await run('contact', ...repeatedArgs)).toMatchObject({ code: 1, out: '' })
     const { rows } = await contact.api.db.query(
       'select t::text as line from contact_messages t where id = $1',
       [id],
@@ -234,8 +234,11 @@ describe('messages', () => {
       .split('\n')
       .find((line) => line.startsWith(String(id)))
     expect(listLine).toContain(', erased')
-    const shown = await run('contact', 'show', String(id))
-    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/, erased\.\n.*were erased on 20/) })
+    const showResult = await run('contact', 'show', String(id))
+    expect(showResult).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/, erased\.\n.*were erased on 20/),
+    })
     const unknownId = '00000000-0000-4000-8000-000000000000'
     for (const command of ['show', 'erase', 'answered'])
       expect(await run('contact', command, unknownId)).toMatchObject({ code: 1, out: '' })

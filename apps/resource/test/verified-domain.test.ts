@@ -103,9 +103,9 @@ describe('a message', () => {
         claim: { ...CLAIM, ...(agentName !== undefined && { agent_name: agentName }) },
         ...claims,
       })
-    const sent = await fixture.contact.send(issueToken(), newMessage())
-    expect(sent.status, sent.body).toBe(202)
-    const id = String(sent.json()['id'])
+    const response = await fixture.contact.send(issueToken(), newMessage())
+    expect(response.status, response.body).toBe(202)
+    const id = String(response.json()['id'])
     const [receipt] = await fixture.contact.mailServer.waitForMails(1, email)
     return { email, id, receipt: receipt?.text ?? '', headers: { authorization: `Bearer ${issueToken()}` } }
   }
@@ -149,15 +149,15 @@ Since: November 19, 2026
   })
 
   test('of an agent with a verified domain has the domain stored encrypted, named in the mail about a withdrawal, and then erased', async () => {
-    const sent = await sendBy(createDomainClaims('xn--e1awd7f.example'))
-    const stored = JSON.stringify(await fixture.queryRows('select c::text from contact_messages c'))
-    expect(stored).not.toContain(Buffer.from('xn--e1awd7f').toString('hex'))
-    expect((await withdraw(sent)).status).toBe(204)
-    const [, mail] = await fixture.contact.mailServer.waitForMails(2, sent.email)
+    const sentMessage = await sendBy(createDomainClaims('xn--e1awd7f.example'))
+    const storedRows = JSON.stringify(await fixture.queryRows('select c::text from contact_messages c'))
+    expect(storedRows).not.toContain(Buffer.from('xn--e1awd7f').toString('hex'))
+    expect((await withdraw(sentMessage)).status).toBe(204)
+    const [, mail] = await fixture.contact.mailServer.waitForMails(2, sentMessage.email)
     expect(mail?.text).toContain(
       '\nAn AI agent at xn--e1awd7f[.]example (domain checked) sent it for you and then withdrew it.\n',
     )
-    expect(await fixture.readStoredContent(sent.id)).toMatchObject([
+    expect(await fixture.readStoredContent(sentMessage.id)).toMatchObject([
       { agent_domain_sealed: ERASED_ROW.agent_domain_sealed },
     ])
   })
@@ -175,9 +175,9 @@ Since: November 19, 2026
   test('of a connected app names its host in the mail about a withdrawal, with the link that ends its access', async () => {
     const endSecret = 'E'.repeat(43)
     const claim = { ...CLAIM, agent_name: FORGED_NAME, app_host: 'claude.ai', end_secret: endSecret }
-    const sent = await sendBy({ email_verified: true, claim })
-    expect((await withdraw(sent)).status).toBe(204)
-    const [, mail] = await fixture.contact.mailServer.waitForMails(2, sent.email)
+    const sentMessage = await sendBy({ email_verified: true, claim })
+    expect((await withdraw(sentMessage)).status).toBe(204)
+    const [, mail] = await fixture.contact.mailServer.waitForMails(2, sentMessage.email)
     expect(mail?.text).toContain(`
 An app at claude[.]ai sent it for you and then withdrew it.
 
@@ -188,18 +188,20 @@ ${fixture.contact.api.origin}/claim?end=${endSecret}
   })
 
   test('of a registered agent names no domain, even if the name of the agent imitates one', async () => {
-    const sent = await sendBy({ email_verified: true }, FORGED_NAME)
-    expect(sent.receipt).toMatch(/^An AI agent sent us this message for you\.\n/)
-    expect(sent.receipt).toContain('\n   “An agent at agent[.]example[.]org (…)”\n\nThat name is unverified')
-    expect(sent.receipt).not.toMatch(/domain checked/i)
-    expect(await runShow(sent.id)).toContain('\nWritten by an AI agent or app; e-mail verified\n')
-    expect(JSON.parse(await runShow(sent.id, '--json'))).not.toHaveProperty('verified_domain')
-    expect((await withdraw(sent)).status).toBe(204)
-    const [, mail] = await fixture.contact.mailServer.waitForMails(2, sent.email)
+    const sentMessage = await sendBy({ email_verified: true }, FORGED_NAME)
+    expect(sentMessage.receipt).toMatch(/^An AI agent sent us this message for you\.\n/)
+    expect(sentMessage.receipt).toContain(
+      '\n   “An agent at agent[.]example[.]org (…)”\n\nThat name is unverified',
+    )
+    expect(sentMessage.receipt).not.toMatch(/domain checked/i)
+    expect(await runShow(sentMessage.id)).toContain('\nWritten by an AI agent or app; e-mail verified\n')
+    expect(JSON.parse(await runShow(sentMessage.id, '--json'))).not.toHaveProperty('verified_domain')
+    expect((await withdraw(sentMessage)).status).toBe(204)
+    const [, mail] = await fixture.contact.mailServer.waitForMails(2, sentMessage.email)
     expect(mail?.text).toContain('\nAn AI agent sent it for you and then withdrew it.\n')
-    const delivered = await sendBy({}, FORGED_NAME)
-    await fixture.deliver(delivered.id, 10 * MINUTE_MS)
-    expect(fixture.findStaffMails(delivered.id)[0]?.text).toMatch(
+    const deliveredMessage = await sendBy({}, FORGED_NAME)
+    await fixture.deliver(deliveredMessage.id, 10 * MINUTE_MS)
+    expect(fixture.findStaffMails(deliveredMessage.id)[0]?.text).toMatch(
       /^An AI agent wrote this for a person who confirmed it by e-mail\./,
     )
   })

@@ -64,8 +64,8 @@ describe('a new entry', () => {
     expect(head.status).toBe(200)
     expect(await countConfirmed()).toBe(confirmedBefore)
     for (const _time of [1, 2]) {
-      const pressed = await press(link)
-      expect([pressed.status, /<h1>You are confirmed</.test(pressed.body)]).toEqual([200, true])
+      const pressedPage = await press(link)
+      expect([pressedPage.status, /<h1>You are confirmed</.test(pressedPage.body)]).toEqual([200, true])
     }
     expect(await countConfirmed()).toBe(Number(confirmedBefore) + 1)
   })
@@ -85,9 +85,9 @@ describe('a new entry', () => {
     expect(await queryRows(`select count(referred_by) as referred from waitlist_entries`)).toEqual([
       { referred: 0 },
     ])
-    const again = await join({ email: 'leaves@example.org' })
-    expect(again.status).toBe(201)
-    expect(again.json()['referralSlug']).not.toBe(referralSlug)
+    const secondJoin = await join({ email: 'leaves@example.org' })
+    expect(secondJoin.status).toBe(201)
+    expect(secondJoin.json()['referralSlug']).not.toBe(referralSlug)
   })
 
   test('of a person whom somebody else added stays unconfirmed, is not credited as a referral, and is erased by the link', async () => {
@@ -99,8 +99,8 @@ describe('a new entry', () => {
     const joinClocked = (body: object) =>
       sendRequest(clockedApi.origin, { path: '/api/waitlist', ...createPost(body) })
     const { referralSlug } = (await joinClocked({ email: 'gains@example.org' })).json()
-    const joined = await joinClocked({ email: 'third.party@example.org', referredBySlug: referralSlug })
-    expect(joined.status).toBe(201)
+    const joinResponse = await joinClocked({ email: 'third.party@example.org', referredBySlug: referralSlug })
+    expect(joinResponse.status).toBe(201)
     const [mail] = await mailServer.waitForMails(1, 'third.party@example.org')
     clock.now = new Date(clock.now.getTime() + 30 * 24 * 3_600_000)
     await clockedApi.resource.retention.enforce()
@@ -184,7 +184,11 @@ describe('POST /api/waitlist/forget', () => {
       body: { email: 'a@example.org\r\nBcc: b@example.org' },
       code: 'invalid-request',
     },
-    { description: 'an unknown member', body: { email: 'a@example.org', all: true }, code: 'invalid-request' },
+    {
+      description: 'an unknown member',
+      body: { email: 'a@example.org', all: true },
+      code: 'invalid-request',
+    },
     { description: 'an empty object', body: {}, code: 'invalid-request' },
   ])('refuses $description and stores no mail', async ({ body, code }) => {
     const mailsBefore = await queryRows('select count(*) as mails from mails')

@@ -24,18 +24,18 @@ const findReferralLink = (body: string) => /<code id="referral">([^<]*)<\/code>/
 const getSlug = (link: string) => new URL(link).searchParams.get('ref') ?? ''
 
 test('a new person gets a referral link, a known address does not, and the page must not be stored', async () => {
-  const joined = await submit({ email: ' Nia@Example.org ' })
-  expect(joined.status).toBe(201)
-  expect(joined.headers).toMatchObject({
+  const joinedPage = await submit({ email: ' Nia@Example.org ' })
+  expect(joinedPage.status).toBe(201)
+  expect(joinedPage.headers).toMatchObject({
     'cache-control': 'no-store',
     'content-type': 'text/html; charset=utf-8',
     'referrer-policy': 'same-origin',
   })
-  expect(findReferralLink(joined.body)).toMatch(new RegExp(`^${api.origin}/\\?ref=[a-z2-7]{16}$`))
-  const again = await submit({ email: 'nia@example.org' })
-  expect(again.status).toBe(200)
-  expect(again.body).toContain('on the waitlist already')
-  expect(again.body).not.toMatch(/[?]ref=|nia@/i)
+  expect(findReferralLink(joinedPage.body)).toMatch(new RegExp(`^${api.origin}/\\?ref=[a-z2-7]{16}$`))
+  const repeatedPage = await submit({ email: 'nia@example.org' })
+  expect(repeatedPage.status).toBe(200)
+  expect(repeatedPage.body).toContain('on the waitlist already')
+  expect(repeatedPage.body).not.toMatch(/[?]ref=|nia@/i)
 })
 
 test('the form knows an address that joined through the API', async () => {
@@ -123,8 +123,8 @@ describe('/waitlist', () => {
     expect((await submit({ email: 'a@example.org' }, { 'content-type': 'application/json' })).status).toBe(
       415,
     )
-    const deleted = await sendRequest(api.origin, { method: 'DELETE', path: '/waitlist' })
-    expect([deleted.status, deleted.headers['allow']]).toEqual([405, 'GET, HEAD, POST'])
+    const deleteResponse = await sendRequest(api.origin, { method: 'DELETE', path: '/waitlist' })
+    expect([deleteResponse.status, deleteResponse.headers['allow']]).toEqual([405, 'GET, HEAD, POST'])
   })
 })
 

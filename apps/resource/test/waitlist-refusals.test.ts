@@ -90,7 +90,11 @@ const INVALID_MEMBERS: Refusal[] = [
   })),
   { title: 'an unknown member, by name', ...withMember('admin', true), pointers: ['#/admin'] },
   { title: 'a member in another case', ...withMember('Email', VALID_BODY.email), pointers: ['#/Email'] },
-  { title: 'a member in snake case', ...withMember('referred_by_slug', 'a'), pointers: ['#/referred_by_slug'] },
+  {
+    title: 'a member in snake case',
+    ...withMember('referred_by_slug', 'a'),
+    pointers: ['#/referred_by_slug'],
+  },
   {
     title: 'all mistakes in one response',
     body: { email: 1, referredBySlug: 1, admin: 1 },

@@ -91,12 +91,15 @@ const CONNECTION_LOSSES: [string, RequestHandler][] = [
   ],
 ]
 
-test.for(CONNECTION_LOSSES)('treats an instance whose connection is lost %s as unavailable', async ([, loseConnection]) => {
-  await using broken = await serve(loseConnection, anyPort)
-  await using second = await startInstance('second')
-  const request = createAuthorizationServerClient([broken.url, second.url])
-  for (let n = 0; n < 2; n += 1) expect((await request('/a', { signal: newSignal() })).text).toBe('second')
-})
+test.for(CONNECTION_LOSSES)(
+  'treats an instance whose connection is lost %s as unavailable',
+  async ([, loseConnection]) => {
+    await using broken = await serve(loseConnection, anyPort)
+    await using second = await startInstance('second')
+    const request = createAuthorizationServerClient([broken.url, second.url])
+    for (let n = 0; n < 2; n += 1) expect((await request('/a', { signal: newSignal() })).text).toBe('second')
+  },
+)
 
 test('does not repeat a request after a 500, and keeps using the instance', async () => {
   await using faulty = await serve((_request, response) => response.writeHead(500).end(), anyPort)

@@ -74,8 +74,7 @@ export function createBearerRefusals(
   const lacksScope = `The token lacks the scope ${scopes.join(' ')}.${howToGetScope}`
   return {
     tokenRequired: (detail) => createRefusal('token-required', detail),
-    noToken: (detail) =>
-      createUnauthorized(isTokenOptional ? 'invalid-token' : 'token-required', detail),
+    noToken: (detail) => createUnauthorized(isTokenOptional ? 'invalid-token' : 'token-required', detail),
     invalidToken: (detail) => createUnauthorized('invalid-token', detail, 'invalid_token', renewal),
     wrongScheme: (detail) => createRefusal('invalid-token', detail, 'invalid_token'),
     invalidProof: (detail) => createRefusal('invalid-token-proof', detail, 'invalid_dpop_proof'),

@@ -131,7 +131,9 @@ export function createContactPageRoutes(deps: {
       if (!form.success) {
         const invalidFields = new Set(form.error.issues.map(({ path }) => path[0]))
         const texts = { ...MISTAKE_TEXTS, message: describeMessageMistake(typedFields.message) }
-        const mistakes = Object.fromEntries(Object.entries(texts).filter(([field]) => invalidFields.has(field)))
+        const mistakes = Object.fromEntries(
+          Object.entries(texts).filter(([field]) => invalidFields.has(field)),
+        )
         const validHandOff = HandOff.safeParse({ triggers }).data
         const formValues = {
           ...typedFields,
