@@ -1,4 +1,4 @@
-/** By default the seed is fixed, so that every change of the code gets the same requests. `npm run check:long` generates more. */
+/** By default the seed is fixed, so that every version of the code gets the same requests. `npm run check:long` generates more. */
 const DEFAULT_SEED = 20_261_120
 const DEFAULT_RUNS = 25
 

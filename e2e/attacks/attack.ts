@@ -17,7 +17,7 @@ const REFUSALS_PER_VALID_REQUEST = 4
 const MAX_RESPONSE_MS = 4_000
 const CONCURRENCY = 8
 let refusalCount = 0
-/** The stored rows after the last refusal, and the number of requests until then. */
+/** The counts of stored rows after the last refusal, and the number of requests that were sent until then. */
 const lastCounts = new WeakMap<Targets, { readonly stored: Counts; readonly requests: number }>()
 
 /**
@@ -51,7 +51,10 @@ export interface AttackCase {
   readonly statuses: readonly number[]
 }
 
-/** Sends many requests whose expected statuses are known, several of them simultaneously, and checks the responses. */
+/**
+ * Sends many requests whose expected statuses are known, several of them simultaneously, and checks the responses. The
+ * refused requests must store nothing.
+ */
 export async function attackWithAll(
   context: AttackContext,
   target: Target,

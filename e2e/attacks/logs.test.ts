@@ -12,6 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
+/** A text as long as the random part of a token. */
 const CANARY = 'Canary58b1Canary58b1Canary58b1Canary58b1Can'
 const TOKEN = `ppt_${CANARY}`
 const EMAIL = 'canary.person@example.org'

@@ -1,6 +1,7 @@
 import { form } from '../send.ts'
 import type { FormFields, Target } from './target.ts'
 
+/** The service's limits for a request body, and the member names that it refuses. */
 const MAX_DEPTH = 16
 const MAX_BYTES = 16 * 1024
 const UNSAFE_NAMES = ['__proto__', 'constructor', 'prototype']
@@ -39,6 +40,7 @@ function isStorable(value: unknown, depth: number): boolean {
   )
 }
 
+/** The service's limit for the number of fields in a form. */
 const MAX_FIELDS = 32
 
 /**
@@ -70,11 +72,11 @@ export function judgeForm(
   if (getValues('grant_type')[0] !== 'client_credentials') return 400
   const [resource, another] = getValues('resource')
   if (another !== undefined || (resource && resource !== validValues.base)) return 400
-  return mayHaveScope(getValues('scope')[0] ?? '') ? 'accepted' : 400
+  return isScopeAccepted(getValues('scope')[0] ?? '') ? 'accepted' : 400
 }
 
 /** Returns whether a scope is accepted (RFC 6749 §3.3): it must be well-formed, and contain a permitted scope or be blank. */
-function mayHaveScope(scope: string): boolean {
+function isScopeAccepted(scope: string): boolean {
   if (scope.trim() === '') return true
   const isWellFormed = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope)
   return isWellFormed && scope.split(' ').some((each) => each === 'guides:read' || each === 'waitlist:write')

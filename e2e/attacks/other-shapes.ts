@@ -70,7 +70,8 @@ const HEADERS = [
   'x-rewrite-url',
   '__proto__',
 ]
-const SPECIFIC_VALUES = [
+/** Values that have a meaning in some of these headers. */
+const MEANINGFUL_HEADER_VALUES = [
   'application/json',
   'application/x-www-form-urlencoded',
   'text/plain',
@@ -124,7 +125,7 @@ export const anyRequestChange: fc.Arbitrary<Change> = fc.oneof(
   fc
     .tuple(
       fc.constantFrom(...HEADERS),
-      fc.oneof(anyHeaderValue, fc.constantFrom(...SPECIFIC_VALUES)),
+      fc.oneof(anyHeaderValue, fc.constantFrom(...MEANINGFUL_HEADER_VALUES)),
       fc.integer({ min: 1, max: 2 }),
     )
     .map(

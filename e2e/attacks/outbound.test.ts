@@ -96,7 +96,7 @@ test('the service requests none of the URLs that a client sends', async () => {
       client_secret: 'x'.repeat(20),
     })
     await send({ method: 'POST', path: '/oauth/token', ...asClient })
-    const header = address.split('\r')[0] ?? ''
+    const headerValue = address.split('\r')[0] ?? ''
     for (const name of [
       'referer',
       'origin',
@@ -107,7 +107,7 @@ test('the service requests none of the URLs that a client sends', async () => {
       'from',
       'traceparent',
     ])
-      await send({ path: '/api/guides', headers: { [name]: header } })
+      await send({ path: '/api/guides', headers: { [name]: headerValue } })
     await send({
       path: `/oauth/authorize?${new URLSearchParams({ client_id: address, request_uri: address, redirect_uri: address }).toString()}`,
     })

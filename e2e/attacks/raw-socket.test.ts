@@ -140,7 +140,7 @@ describe('each request gets its own response:', () => {
 })
 
 describe('Expect:', () => {
-  test('100-continue gets an interim response, then the request its own', async () => {
+  test('100-continue gets an interim response, and then the request gets its response', async () => {
     const { responses, interim } = await converse(system.origin, createJoin('Expect: 100-continue'), {
       responses: 1,
     })

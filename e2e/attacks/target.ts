@@ -33,6 +33,10 @@ export interface Targets extends Disposable {
 
 const RegistrationResponse = z.object({ client_id: z.string(), client_secret: z.string() })
 const SecretResponse = z.object({ secret_id: z.uuid() })
+/**
+ * Operations that delete the client or change its credentials, if only with another method: `getAgent` has the path of
+ * `deleteAgent`. Each of their requests is from a new client.
+ */
 const CREDENTIAL_CHANGES = new Set([
   'deleteAgent',
   'getAgent',
@@ -75,7 +79,6 @@ export async function openTargets(system: System): Promise<Targets> {
   const createAuthHeaders = async ({ operationId, access }: Target['operation']) => {
     if (operationId === 'introspect')
       return { ...system.resourceServer, accept: 'application/token-introspection+jwt' }
-    // These operations, or other methods at their paths, delete the client or revoke its secret.
     if (CREDENTIAL_CHANGES.has(operationId)) {
       const newAgent = await register()
       return basic(newAgent.client_id, newAgent.client_secret)

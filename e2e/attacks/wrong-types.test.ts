@@ -59,7 +59,7 @@ describe('values of every wrong type:', () => {
     'every field of a form, in place of the right one, next to it and twice, is refused or accepted as the standards say',
     async () => {
       for (const target of listTargets('form')) {
-        const facts = { clientId: context.targets.agent.client_id, base: `${system.origin}/api` }
+        const validValues = { clientId: context.targets.agent.client_id, base: `${system.origin}/api` }
         const { body } = await target.createValidRequest()
         const validFields = [...new URLSearchParams(String(body))] as [string, string][]
         const forms = [...listMembers(target), 'unknown'].flatMap((member) => {
@@ -73,7 +73,7 @@ describe('values of every wrong type:', () => {
         const cases = forms.map(async (fields): Promise<AttackCase> => {
           return {
             sent: await target.withFields(fields),
-            statuses: getExpectedStatuses(target, judgeForm(target, fields, facts)),
+            statuses: getExpectedStatuses(target, judgeForm(target, fields, validValues)),
           }
         })
         await attackWithAll(context, target, await Promise.all(cases))

@@ -34,7 +34,7 @@ export function describeUnexpected({ status, text }: HttpResponse): string {
 
 export const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** Adds one to the owner's requests in flight at once. `release` subtracts it. */
+/** Adds one to the owner's requests in flight immediately. The `release` of the returned attempt subtracts it. */
 export function withOwner(owner: KnownAgent | KnownConnection, attempt: Attempt): Attempt {
   owner.requestsInFlight += 1
   return {

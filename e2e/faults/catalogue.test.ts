@@ -17,7 +17,8 @@ test('every fault number has a scenario, or tests with the number in their title
   for (const number of listNumbersWithoutScenario(FAULTS)) {
     const titles = (findFaultTests().get(number) ?? []).map(({ title }) => title)
     expect([number, titles.length]).not.toEqual([number, 0])
-    // `npm run faults` selects these tests by number, and finds them in the report by title.
+    // `npm run faults` selects these tests by number, and finds them in the report by their titles in the source. So a
+    // title must contain no placeholder or escape after the number.
     for (const title of titles) expect(title).toMatch(new RegExp(`${number}(?!.*[%$\\\\])`))
   }
 })

@@ -9,7 +9,6 @@ import type { Ledger } from './ledger.ts'
 import { getOperation } from './operations.ts'
 
 const run = promisify(execFile)
-const SERVER_FAULT = { parts: ['auth database', 'api database'], isManual: true } as const
 /** More rows than fit into the pages that the tables have already allocated. */
 const MAX_REGISTRATIONS = 400
 /** More 16 MiB segments than the server can have preallocated on the disk. */
@@ -18,10 +17,10 @@ const MAX_SEGMENTS = 40
 /** Faults of full disks. The disks are small file systems in memory, which only root can mount. */
 export const DISK_FAULTS: readonly FaultCase[] = [
   {
-    ...SERVER_FAULT,
     name: 'Postgres: the disk with the agents is full (53100)',
     numbers: ['F-09'],
     parts: ['auth database'],
+    isManual: true,
     refuses: ['register'],
     async prepare(system) {
       const disk = await mountSmallDisk(system, 'agents', '2m')
@@ -46,9 +45,10 @@ export const DISK_FAULTS: readonly FaultCase[] = [
     },
   },
   {
-    ...SERVER_FAULT,
     name: 'Postgres: the disk of the write-ahead log is full (PANIC)',
     numbers: ['F-10'],
+    parts: ['auth database', 'api database'],
+    isManual: true,
     refuses: ['register', 'join'],
     failsCheck: 'database',
     async prepare(system) {

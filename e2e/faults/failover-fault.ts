@@ -32,11 +32,12 @@ export function createFailoverFault(): FaultCase {
     },
     async begin(system) {
       await system.postgres.stop('SIGKILL')
-      // The second argument limits the wait to 1 s. The time-out of the statement is 2 s.
+      // Waits at most 1 s, because the statement times out after 2 s. The next query waits until the promotion is complete.
       await standby.admin.query('select pg_promote(true, 1)')
       await waitUntilFound(standby.admin, 'select where not pg_is_in_recovery()')
       await system.redirectDatabases(standby.port)
     },
+    // The apps use the promoted server until `finish`.
     end: async () => {},
     /** Moves the data of the promoted server to the original server, and directs the apps back to it. */
     async finish(system) {

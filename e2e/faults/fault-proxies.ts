@@ -17,7 +17,7 @@ const REDIS: readonly ProxiedConnection[] = ['auth redis', 'api redis']
 export interface FaultProxies extends AsyncDisposable {
   /** Starts a proxy in front of the server at a URL, and returns the URL with the address of the proxy. */
   addProxy(connection: ProxiedConnection, url: string): Promise<string>
-  /** Sets the fault of connections: of those that are open, and of new ones. */
+  /** Sets the fault for these connections, both for open ones and for new ones. */
   setFault(fault: Fault, ...connections: readonly ProxiedConnection[]): Promise<void>
   /**
    * Starts to count the chunks that clients send on a connection and that contain a text. Ends an earlier count of the

@@ -41,6 +41,7 @@ export async function createFaultyMachines(folder: string): Promise<{ get(name: 
 function createMachine(library: string, file: string): Machine {
   let hasStateFile = false
   const setFaults: Machine['setFaults'] = ({ clockOffsetMs = 0, isNameResolutionDown = false }) => {
+    // The layout that `faulty-machine.c` reads: two numbers of 64 bits.
     const state = Buffer.alloc(16)
     state.writeBigInt64LE(BigInt(Math.round(clockOffsetMs * 1_000)), 0)
     state.writeBigInt64LE(isNameResolutionDown ? 1n : 0n, 8)

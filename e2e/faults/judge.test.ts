@@ -50,7 +50,7 @@ describe('the judgement', () => {
   })
 
   test.for<[string, Partial<Entry>, string]>([
-    ['a wrong response', { outcome: 'wrong', why: '500' }, 'register: 500 (1)'],
+    ['a wrong response', { outcome: 'wrong', mistake: '500' }, 'register: 500 (1)'],
     [
       'a refusal of an operation that needs no failed part',
       { operation: 'jwks', outcome: 'refused' },
@@ -92,15 +92,15 @@ describe('the judgement', () => {
 
   test('excuses only refusals after a time-out, during a stall and shortly after it', () => {
     const stalls = [{ from: 1_500, to: 1_700 }]
-    const refusedJoin = (startedAt: number, endedAt: number) =>
+    const createRefusedJoin = (startedAt: number, endedAt: number) =>
       createEntry({ operation: 'join', outcome: 'refused', startedAt, endedAt })
-    const afterTimeout = refusedJoin(2_500, 2_700)
-    const duringStall = refusedJoin(1_650, 1_900)
-    const longAfterStall = refusedJoin(2_001, 2_010)
+    const afterTimeout = createRefusedJoin(2_500, 2_700)
+    const duringStall = createRefusedJoin(1_650, 1_900)
+    const longAfterStall = createRefusedJoin(2_001, 2_010)
     const wrong = createEntry({
       operation: 'join',
       outcome: 'wrong',
-      why: '500',
+      mistake: '500',
       startedAt: 1_650,
       endedAt: 1_660,
     })
@@ -152,7 +152,7 @@ describe('the judgement', () => {
     expect(judge([shed, good], loadFault).wrong).toEqual([])
     expect(judge([shed, shed, good], loadFault).wrong).toHaveLength(1)
     expect(judge([shed, good], { ...loadFault, maxShedShare: undefined }).wrong).not.toEqual([])
-    const wrong = createEntry({ operation: 'token', outcome: 'wrong', why: 'it is still active' })
+    const wrong = createEntry({ operation: 'token', outcome: 'wrong', mistake: 'it is still active' })
     expect(judge([wrong, good], loadFault).wrong).toEqual(['token: it is still active (1)'])
   })
 })

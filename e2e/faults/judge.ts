@@ -101,11 +101,11 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
   }
 }
 
-function describeSlowRecovery(goodput: Goodput | undefined, withinMs: number | undefined): string[] {
-  if (withinMs === undefined) return []
+function describeSlowRecovery(goodput: Goodput | undefined, maxMs: number | undefined): string[] {
+  if (maxMs === undefined) return []
   if (!goodput) return ['goodput was never again 80 % of what it had been']
   const { recoveredSeconds: seconds } = goodput
-  if (seconds * 1_000 <= withinMs) return []
+  if (seconds * 1_000 <= maxMs) return []
   return [`goodput was 80 % of what it had been only after ${seconds.toFixed(1)} s`]
 }
 
@@ -169,7 +169,7 @@ function findMistakes(
   affected: readonly OperationName[],
 ): string[] {
   const { operation: name, outcome, startedAt, endedAt } = entry
-  if (outcome === 'wrong') return [`${name}: ${entry.why ?? ''}`]
+  if (outcome === 'wrong') return [`${name}: ${entry.mistake ?? ''}`]
   if (endedAt - startedAt > maxResponseMs)
     return [`${name}: answered after more than ${maxResponseMs / 1000} s`]
   if (outcome === 'good') return []

@@ -56,14 +56,14 @@ function createRotationFault(): FaultCase {
         '--algorithm',
         oldKey.algorithm === 'ES256' ? 'EdDSA' : 'ES256',
       )
-      const isRetired = async () => {
+      const rotateAndCheckRetired = async () => {
         await system.admin.server.query('select pg_sleep(0.3)')
         await runKeysCommand(system, 'rotate')
         return (await readKeyRing(system)).keys.some(
           ({ kid, state }) => kid === oldKey.kid && state === 'retired',
         )
       }
-      if (!(await waitUntil(isRetired, ROTATION_TIMEOUT_MS))) throw new Error('the rotation does not end')
+      if (!(await waitUntil(rotateAndCheckRetired, ROTATION_TIMEOUT_MS))) throw new Error('the rotation does not end')
     },
     end: async () => {},
     async finish(system) {
@@ -90,6 +90,7 @@ function findSigningKey({ keys }: KeyRing): KeyRing['keys'][number] {
 const readKeyRing = async (system: FaultyStack) =>
   (await runKeysCommand(system, 'list')) as unknown as KeyRing
 
+/** Lists the inconsistencies that `auth keys verify` finds. */
 async function listFindings(system: FaultyStack): Promise<string[]> {
   const { findings } = await runKeysCommand(system, 'verify')
   return Array.isArray(findings) ? findings.map(String) : ['keys verify says nothing']

@@ -6,6 +6,7 @@ import { random } from './random.ts'
 export interface Link {
   /** Applies the current fault, after it has changed. */
   applyFault(): void
+  /** Resets both sides. */
   reset(): void
 }
 
@@ -128,6 +129,7 @@ function schedule(lane: Lane, fault: Fault, act: () => void): void {
   if (lane.queue.length === 1) drain(lane)
 }
 
+/** Runs the queued actions of a lane in order, each when it is due. */
 function drain(lane: Lane): void {
   const [next] = lane.queue
   if (!next) return

@@ -17,8 +17,8 @@ export interface Entry {
   readonly startedAt: number
   readonly endedAt: number
   readonly outcome: 'good' | 'refused' | 'wrong'
-  /** The reason why a response is `wrong`. */
-  readonly why?: string
+  /** The mistake in a response that is `wrong`. */
+  readonly mistake?: string
 }
 
 /** A period in which this process did not run. The other processes probably did not run, either. */
@@ -41,7 +41,7 @@ const ENDING_OPERATIONS: ReadonlySet<OperationName> = new Set([
   'token of a deleted agent',
 ])
 const TICK_MS = 10
-/** A longer time between two ticks is a stall. It is half of the apps' time-out for Redis. */
+/** A longer time between two ticks is a stall. This limit is half of the apps' time-out for Redis. */
 const STALL_MS = 100
 /** While this many requests are in flight, further requests are dropped. */
 const MAX_IN_FLIGHT = 2_000
@@ -64,14 +64,14 @@ export function startLoad(options: {
   const inFlight = new Set<Promise<void>>()
   const sendWaiters = new Set<{ readonly count: number; readonly done: () => void }>()
   let sentCount = 0
-  let remainingMix: OperationName[] = []
+  let remainingOperations: OperationName[] = []
 
   async function carryOut(name: OperationName, attempt: Attempt, retriesLeft = retries): Promise<void> {
     const response = await client.send(attempt.request)
     const mistake = findMistake(name, attempt, response)
     const { startedAt, endedAt } = response
     const outcome = getOutcome(response, mistake)
-    entries.push({ operation: name, startedAt, endedAt, outcome, ...(mistake && { why: mistake }) })
+    entries.push({ operation: name, startedAt, endedAt, outcome, ...(mistake && { mistake }) })
     attempt.release?.()
     if (outcome === 'good' && ENDING_OPERATIONS.has(name)) useNewestEndedToken(name)
     if (outcome === 'refused' && retriesLeft > 0)
@@ -102,8 +102,8 @@ export function startLoad(options: {
     tickedAt = now
     const dueCount = ((now - startedAt) * rate) / 1000
     for (; sentCount < dueCount; sentCount += 1) {
-      if (remainingMix.length === 0) remainingMix = shuffleOperations()
-      const name = remainingMix.pop() ?? 'health'
+      if (remainingOperations.length === 0) remainingOperations = shuffleOperations()
+      const name = remainingOperations.pop() ?? 'health'
       send(name, getOperation(name).prepare(ledger))
     }
     for (const waiter of sendWaiters) if (sentCount >= waiter.count) waiter.done()

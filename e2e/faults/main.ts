@@ -106,8 +106,8 @@ async function runTests(): Promise<TestResult[]> {
     results.push(...testResults)
     const passed = testResults.filter(({ outcome }) => outcome === 'passed').length
     report(`${number} ${FAULT_NUMBERS[number].fault}: ${passed} of ${testResults.length} tests passed`)
-    for (const { title, outcome, why } of testResults)
-      if (outcome !== 'passed') print(`    ${title}: ${why ?? outcome}`)
+    for (const { title, outcome, reason } of testResults)
+      if (outcome !== 'passed') print(`    ${title}: ${reason ?? outcome}`)
   }
   return results
 }

@@ -79,7 +79,7 @@ export const OPERATIONS = {
     needs: AUTH_STORES,
     errorFormat: 'oauth',
     share: 1,
-    prepare: requestTokenOfDeleted,
+    prepare: requestTokenOfDeletedAgent,
   },
   join: { needs: ['api', 'api database'], errorFormat: 'problem', share: 8, prepare: join },
   'join again': { needs: ['api', 'api database'], errorFormat: 'problem', share: 4, prepare: joinAgain },
@@ -217,7 +217,7 @@ function issueBoundToken(ledger: Ledger): Attempt | undefined {
  */
 export const MAX_STALE_AGENT_MS = 40_000
 
-function requestTokenOfDeleted(ledger: Ledger): Attempt | undefined {
+function requestTokenOfDeletedAgent(ledger: Ledger): Attempt | undefined {
   const agent = pickRandom(ledger.agents.filter((each) => each.endedAt !== undefined))
   return agent && requestTokenAfterDeletion(ledger, agent)
 }

@@ -38,6 +38,7 @@ export function createRedisLoadingFault(): FaultCase {
       await redis.config('SET', 'masteruser', username)
       await redis.config('SET', 'masterauth', password)
       await redis.config('SET', 'key-load-delay', String(KEY_LOAD_DELAY_US))
+      // Redis then replies with LOADING after every KiB that it has loaded, and not only after every 2 MiB.
       await redis.config('SET', 'loading-process-events-interval-bytes', '1024')
       await redis.config('SET', 'repl-diskless-sync-delay', '0')
     },

@@ -57,6 +57,7 @@ function measureShares(before: Times, after: Times): Shares {
 }
 
 function readTimes(): Times {
+  // The eighth number is the stolen time (proc_stat(5)).
   const stolenTicks = /^cpu +(?:\d+ +){7}(\d+)/m.exec(readFileSync('/proc/stat', 'utf8'))?.[1]
   return {
     waitedForProcessor: readPressure('cpu', 'some'),

@@ -22,9 +22,9 @@ test.for<[string, TestRuns, object]>([
       { title, status: 'passed' },
       { title, status: 'failed', failureMessages: ['AssertionError: 2\n  at here'] },
     ],
-    { outcome: 'failed', why: 'AssertionError: 2' },
+    { outcome: 'failed', reason: 'AssertionError: 2' },
   ],
-  ['was skipped', [{ title, status: 'skipped' }], { outcome: 'failed', why: 'skipped' }],
+  ['was skipped', [{ title, status: 'skipped' }], { outcome: 'failed', reason: 'skipped' }],
   ['is not in the report', [{ title: 'another', status: 'passed' }], { outcome: 'not run' }],
 ])('findOutcome returns the outcome of a test that %s', ([, runs, outcome]) => {
   expect(findOutcome(runs, title)).toEqual(outcome)

@@ -21,7 +21,7 @@ export interface TestResult {
   /** A skipped test counts as failed. A test that is absent from the report counts as not run. */
   readonly outcome: 'passed' | 'failed' | 'not run'
   /** Of a failed test: the first line of its error, or its status, such as `skipped`. */
-  readonly why?: string
+  readonly reason?: string
 }
 
 /** The output of Vitest's reporter `json`. */
@@ -62,12 +62,12 @@ export async function runFaultTests(number: FaultNumber): Promise<TestResult[]> 
  * Finds the outcome of a test from the runs whose titles contain `title`. All of them must pass, since a parametrized
  * suite runs the test several times.
  */
-export function findOutcome(runs: TestRuns, title: string): Pick<TestResult, 'outcome' | 'why'> {
+export function findOutcome(runs: TestRuns, title: string): Pick<TestResult, 'outcome' | 'reason'> {
   const matches = runs.filter((each) => each.title.includes(title))
   if (matches.length === 0) return { outcome: 'not run' }
   const failed = matches.find(({ status }) => status !== 'passed')
   if (!failed) return { outcome: 'passed' }
-  return { outcome: 'failed', why: failed.failureMessages?.[0]?.split('\n')[0] ?? failed.status }
+  return { outcome: 'failed', reason: failed.failureMessages?.[0]?.split('\n')[0] ?? failed.status }
 }
 
 async function runFile(file: string, number: FaultNumber): Promise<TestRuns> {

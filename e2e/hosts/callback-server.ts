@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A program on this computer to which an authorization returns. */
+/** The server of a program on this computer, to which a browser returns after an authorization. */
 export interface CallbackServer extends AsyncDisposable {
   readonly redirectUri: string
   /** Resolves with the address of the next callback. */
   next(): Promise<URL>
 }
 
-/** Starts the program. @param path the path of its redirect URI, such as `/oauth/callback` */
+/** Starts the server. @param path the path of its redirect URI, such as `/oauth/callback` */
 export async function startCallbackServer(path: string): Promise<CallbackServer> {
   const callbacks: URL[] = []
   let onCallback: ((callback: URL) => void) | undefined

@@ -12,9 +12,9 @@ import {
 
 /** Creates a step that sends an authorization request, with changes if it is hostile. */
 const authorizeWithChanges =
-  (changes: Fields, choose: (scene: Scene) => { app: App; redirectUri: string } = chooseSiteApp) =>
+  (changes: Fields, chooseApp: (scene: Scene) => { app: App; redirectUri: string } = chooseSiteApp) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
-    const { app, redirectUri } = choose(scene)
+    const { app, redirectUri } = chooseApp(scene)
     return openAsNewPerson(scene, app, app.authorize({ redirectUri, changes: isHostile ? changes : {} }))
   }
 

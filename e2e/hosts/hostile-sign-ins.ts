@@ -44,7 +44,7 @@ const passCodeInterval = (scene: Scene) =>
     `update claim_attempts set created_at = created_at - interval '61 seconds' where purpose = 'sign-in'`,
   )
 
-/** Returns another code. */
+/** Returns a code that differs from this one. */
 const changeCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 
 /** Creates a step that types the code that `getCode` returns. */
@@ -244,6 +244,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
     description: 'the code before the e-mail address',
     expectedOutcome: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
     async run(scene, isHostile) {
+      // The harmless twin is an ordinary sign-in.
       if (!isHostile) return typeCodeFrom(async () => '')(scene, false)
       const { code } = await beginSignIn(scene)
       const person = scene.newPerson()

@@ -21,10 +21,10 @@ async function obtainCode(scene: Scene, app: App = scene.app) {
 
 /** Creates a step that redeems a code, with changes if it is hostile. */
 const exchangeWith =
-  (hostile: Fields | ((scene: Scene, authorization: Authorization) => Fields)) =>
+  (hostileChanges: Fields | ((scene: Scene, authorization: Authorization) => Fields)) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
     const { authorization, callback } = await obtainCode(scene)
-    const changes = typeof hostile === 'function' ? hostile(scene, authorization) : hostile
+    const changes = typeof hostileChanges === 'function' ? hostileChanges(scene, authorization) : hostileChanges
     await scene.startCountingGrants()
     return useTokens(scene.app, await scene.app.exchange(authorization, callback, isHostile ? changes : {}))
   }

@@ -4,7 +4,7 @@ import { waitUntil } from '@plainpath/stack/managed-process'
 import { findLink } from '../verification-steps.ts'
 import { openPlainBrowser, type Page, type PlainBrowser } from './plain-browser.ts'
 
-const DELIVERY_MS = 20_000
+const DELIVERY_TIMEOUT_MS = 20_000
 
 /** A person with a mailbox and a browser without scripts. */
 export interface Person extends Disposable {
@@ -67,7 +67,7 @@ export function newPerson({ origin, mail, email = createAddress(), from }: Perso
       return requireExternalTarget(await browser.press(page, BUTTONS.deny))
     },
     async waitForCodes(count) {
-      if (!(await waitUntil(() => listCodes().length >= count, DELIVERY_MS)))
+      if (!(await waitUntil(() => listCodes().length >= count, DELIVERY_TIMEOUT_MS)))
         throw new Error(`${listCodes().length} codes were mailed instead of ${count}`)
       return listCodes()
     },
@@ -76,7 +76,7 @@ export function newPerson({ origin, mail, email = createAddress(), from }: Perso
         listMails()
           .flatMap(({ text }) => findLink(text, 'end') || [])
           .at(-1)
-      if (!(await waitUntil(() => findNewestLink() !== undefined, DELIVERY_MS)))
+      if (!(await waitUntil(() => findNewestLink() !== undefined, DELIVERY_TIMEOUT_MS)))
         throw new Error('no mail has an end link')
       return findNewestLink() ?? ''
     },

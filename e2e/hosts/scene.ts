@@ -33,7 +33,7 @@ export interface HostileCase {
 export const CLAUDE_URI = 'https://claude.ai/api/mcp/auth_callback'
 export const LOOPBACK_URI = 'http://localhost:8787/callback'
 
-/** What all cases share: apps that are registered once, and ways to create people, agents and grants. */
+/** The things that all cases share: apps that are registered once, and ways to create people, agents and grants. */
 export interface Scene extends AsyncDisposable {
   readonly system: SystemWithMail
   readonly documents: DocumentServer

@@ -61,7 +61,7 @@ async function openSite(origin: string): Promise<Page> {
   return page
 }
 
-test('a page of another origin can ask, search and read, but its registration fails without a reason', async () => {
+test('a page of another origin can ask, search and read, but its registration fails with a network error', async () => {
   const page = await openSite(otherOrigin)
   expect(await page.evaluate("plainpath.ask('When do I renew my green card?')")).toMatchObject({
     outcome: 'information',
