@@ -150,7 +150,8 @@ test('exactly one of twenty simultaneous uses of a proof at two processes of the
 describeStolenTokens(() => ({ system, publishAgent, newToken }))
 
 const SLOW_URLS = 40
-const SLOW_HOSTS = ['', 'agents.', 'deep.agents.', 'other.']
+/** The slow documents are at these subdomains of `clients.test`, and at that domain itself. */
+const SLOW_SUBDOMAINS = ['', 'agents.', 'deep.agents.', 'other.']
 /** Less than the two seconds that the fetch of a document may take. Other clients must not wait for a fetch. */
 const UNAFFECTED_MS = 1_900
 
@@ -160,12 +161,12 @@ test(`other clients are served while one address names ${SLOW_URLS} documents of
   const registeredAgent = await registerAgent()
   await newToken(storedAgent, false, system.createSender({ from: '127.0.0.24' }))
   const slowAgents = Array.from({ length: SLOW_URLS }, (_, index) => {
-    const holder = publishAgent({ host: `${SLOW_HOSTS[index % SLOW_HOSTS.length]}clients.test` })
+    const holder = publishAgent({ host: `${SLOW_SUBDOMAINS[index % SLOW_SUBDOMAINS.length]}clients.test` })
     holder.document.hang()
     return holder
   })
   const abuser = system.createSender({ from: '127.0.0.25' })
-  const abuse = slowAgents.map((holder) => requests.requestToken(abuser, holder, { isBound: false }))
+  const abusiveRequests = slowAgents.map((holder) => requests.requestToken(abuser, holder, { isBound: false }))
   await expect.poll(() => slowAgents.some(({ document }) => document.countFetches() > 0)).toBe(true)
   const otherResponses = await Promise.all([
     ...[publishAgent({ host }), publishAgent({ host }), storedAgent].map((holder) =>
@@ -177,7 +178,7 @@ test(`other clients are served while one address names ${SLOW_URLS} documents of
   expect(otherResponses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
   expect(Math.max(...otherResponses.map(({ ms }) => ms))).toBeLessThan(UNAFFECTED_MS)
 
-  const refusals = await Promise.all(abuse)
+  const refusals = await Promise.all(abusiveRequests)
   const statuses = refusals.map(({ status }) => status)
   expect(statuses.filter((status) => status !== 401 && status !== 429)).toEqual([])
   // An address may have two fetches in flight at each of the two processes. Further requests get 429.
@@ -188,7 +189,7 @@ test(`other clients are served while one address names ${SLOW_URLS} documents of
   expect((await db.query('select from agents where id = any($1)', [ids])).rowCount).toBe(0)
 })
 
-const MAILED_MS = 20_000
+const MAIL_TIMEOUT_MS = 20_000
 
 /**
  * Lets a person verify their e-mail address for the agent.
@@ -214,7 +215,7 @@ async function verifyEmail(
       .filter(({ to }) => to.includes(email))
       .map(({ text }) => new URL(findLink(text, 'end') || 'about:blank').searchParams.get('end'))
       .find((secret) => secret !== null)
-  await waitUntil(() => findEndSecret() !== undefined, MAILED_MS)
+  await waitUntil(() => findEndSecret() !== undefined, MAIL_TIMEOUT_MS)
   return { assertion, endSecret: findEndSecret() ?? '' }
 }
 

@@ -17,7 +17,7 @@ const MAX_EXCUSED_SHARE = process.env['ROLLING_RATE'] ? 0 : 0.04
 /** The pause before the next kill. A process that has just started is slow until its code is compiled. */
 const WARM_SECONDS = 5
 /** The maximum time until a process serves requests, on a busy machine. */
-const BACK_MS = 60_000
+const MAX_START_MS = 60_000
 
 let system: System
 let ledger: Ledger
@@ -41,11 +41,11 @@ async function waitForFirstRequest({ ports }: RunningApp): Promise<void> {
     const response = await fetch(`http://127.0.0.1:${ports.operations}/metrics`)
     return /^http_request_duration_seconds_count\{.*\} [1-9]/m.test(await response.text())
   }
-  await expect.poll(hasServed, { timeout: BACK_MS }).toBe(true)
+  await expect.poll(hasServed, { timeout: MAX_START_MS }).toBe(true)
 }
 
-const formatEntry = ({ operation, outcome, why = '', startedAt, endedAt }: Entry) =>
-  `${operation} ${outcome} ${why} after ${Math.round(endedAt - startedAt)} ms`
+const formatEntry = ({ operation, outcome, mistake = '', startedAt, endedAt }: Entry) =>
+  `${operation} ${outcome} ${mistake} after ${Math.round(endedAt - startedAt)} ms`
 
 const listFailed = () => load.entries.filter(({ outcome }) => outcome !== 'good')
 
@@ -58,7 +58,7 @@ function describeUnexcused(entries: readonly Entry[]): string[] {
   return entries.filter((entry) => !excused.includes(entry)).map(formatEntry)
 }
 
-function printFigures(what: string, facts: Record<string, unknown>): void {
+function printFigures(what: string, additionalFigures: Record<string, unknown>): void {
   const slowest = Math.max(...load.entries.map(({ startedAt, endedAt }) => endedAt - startedAt))
   const stalls = load.stalls.length
   const figures = {
@@ -68,13 +68,13 @@ function printFigures(what: string, facts: Record<string, unknown>): void {
     maxResponseMs: Math.round(slowest),
     stalls,
   }
-  process.stdout.write(`\n${JSON.stringify({ ...figures, ...facts })}\n`)
+  process.stdout.write(`\n${JSON.stringify({ ...figures, ...additionalFigures })}\n`)
 }
 
 test(
   `F-19 each process restarted in turn under ${RATE} requests a second: no request fails`,
   {
-    timeout: 4 * BACK_MS + 60_000,
+    timeout: 4 * MAX_START_MS + 60_000,
     retry: REPEAT_IF_BUSY,
   },
   explainIfBusy(async () => {
@@ -98,7 +98,7 @@ test(
 test(
   `F-18 each process killed in turn under ${RATE} requests a second: only requests in flight fail`,
   {
-    timeout: 4 * BACK_MS + 60_000,
+    timeout: 4 * MAX_START_MS + 60_000,
     retry: REPEAT_IF_BUSY,
   },
   explainIfBusy(async () => {
@@ -130,7 +130,7 @@ test(
 )
 
 test('F-36 while all stores are down, all instances are live and report what they await; they are ready after the stores start', {
-  timeout: 3 * BACK_MS,
+  timeout: 3 * MAX_START_MS,
 }, async () => {
   const { stack, origin } = system
   const postgres = createPostgresProcess(stack.postgres)
@@ -146,7 +146,7 @@ test('F-36 while all stores are down, all instances are live and report what the
   const awaitedByApi = { schema: 'PostgreSQL' }
   const expectedAwaited = [awaitedByAuth, awaitedByAuth, awaitedByApi, awaitedByApi]
   await expect
-    .poll(() => readAllStatuses('/ready'), { timeout: BACK_MS })
+    .poll(() => readAllStatuses('/ready'), { timeout: MAX_START_MS })
     .toMatchObject(expectedAwaited.map((awaited) => ({ code: 503, awaited })))
   expect(await readAllStatuses('/live')).toMatchObject(listProcesses().map(() => ({ code: 200 })))
   using client = createHttpClient(origin)
@@ -157,12 +157,12 @@ test('F-36 while all stores are down, all instances are live and report what the
   await Promise.all([postgres.start(), stack.redis.start()])
   const storesStartedAt = performance.now()
   await expect
-    .poll(() => readAllStatuses('/ready'), { timeout: BACK_MS })
+    .poll(() => readAllStatuses('/ready'), { timeout: MAX_START_MS })
     .toMatchObject(listProcesses().map(() => ({ code: 200 })))
   const seconds = Number(((performance.now() - storesStartedAt) / 1000).toFixed(1))
   process.stdout.write(`\n${JSON.stringify({ what: 'everything was down', readySeconds: seconds })}\n`)
   await Promise.all(started)
   await expect
-    .poll(async () => await checkAcknowledged(origin, await prepareLedger(origin)), { timeout: BACK_MS })
+    .poll(async () => await checkAcknowledged(origin, await prepareLedger(origin)), { timeout: MAX_START_MS })
     .toEqual([])
 })

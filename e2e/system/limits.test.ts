@@ -19,7 +19,7 @@ const takeNewAddress = () => {
   lastAddress += 1
   return `127.1.${Math.floor(lastAddress / 200)}.${(lastAddress % 200) + 1}`
 }
-/** Does `work` a number of times simultaneously. */
+/** Calls `work` `count` times simultaneously. */
 const repeat = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
 const countStatuses = (responses: readonly HttpResponse[]) => {

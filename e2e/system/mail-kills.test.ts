@@ -7,10 +7,12 @@ import { type MailSystem, obtainContactToken, openMailSystem } from './open-mail
 /** The number of kills. Before a release, run the test with MAIL_KILLS=50. */
 const KILLS = Number(process.env['MAIL_KILLS'] ?? 8)
 const SEED = Number(process.env['MAIL_KILLS_SEED'] ?? 20_261_120)
+/** The number of requests per second. */
 const RATE = Number(process.env['MAIL_KILLS_RATE'] ?? 25)
 /** Longer than the lease of a killed mailer and the poll interval of the others. */
-const DELIVERED_MS = 240_000
-const KILL_MS = 20_000
+const DELIVERY_TIMEOUT_MS = 240_000
+/** The time-out for a kill, for the requests before it and for the start after it. */
+const MAX_MS_PER_KILL = 20_000
 const VERIFIED_EMAIL = 'ana@lender.example.org'
 
 let system: MailSystem
@@ -44,7 +46,7 @@ async function killProcesses(load: MailLoad): Promise<Record<string, number>> {
 }
 
 test(`${KILLS} kills at ${RATE} requests a second: every promised mail arrives, and all copies of a mail have one Message-ID`, {
-  timeout: KILLS * KILL_MS + DELIVERED_MS + 60_000,
+  timeout: KILLS * MAX_MS_PER_KILL + DELIVERY_TIMEOUT_MS + 60_000,
 }, async () => {
   const { received } = system.mail
   const token = await obtainContactToken(system, VERIFIED_EMAIL)
@@ -66,7 +68,7 @@ test(`${KILLS} kills at ${RATE} requests a second: every promised mail arrives, 
     return load.promised.filter((mail) => !arrived.has(mail))
   }
   await expect
-    .poll(findMissing, { interval: 500, timeout: DELIVERED_MS })
+    .poll(findMissing, { interval: 500, timeout: DELIVERY_TIMEOUT_MS })
     .toEqual([])
     .finally(() => {
       const distinct = new Set(received.map(identifyMail)).size

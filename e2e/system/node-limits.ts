@@ -106,7 +106,7 @@ export function describeNodeLimits(getSystem: () => System): void {
       const app = [...system.stack.auth, ...system.stack.resource].find(({ ports }) =>
         serverUrl.endsWith(`:${ports.public}`),
       )
-      const { sockets, countClosed } = await openIdle(Number(new URL(serverUrl).port), 4_300)
+      const { sockets, countClosed } = await openIdleConnections(Number(new URL(serverUrl).port), 4_300)
       try {
         expect(countClosed()).toBeGreaterThanOrEqual(200)
         const liveness = await fetch(`http://127.0.0.1:${app?.ports.operations}/live`)
@@ -155,7 +155,7 @@ async function trickle(url: string, beginning: string, fewBytes: string) {
 }
 
 /** Opens idle connections. Returns them, and a function that counts those that the server has closed. */
-async function openIdle(port: number, count: number) {
+async function openIdleConnections(port: number, count: number) {
   let closedCount = 0
   const sockets: Socket[] = []
   for (let openedCount = 0; openedCount < count; openedCount += 100) {

@@ -170,6 +170,7 @@ const CONNECTION_FAULTS: readonly Fault[] = [
   { kind: 'stop-reading' },
   { kind: 'reset' },
 ]
+/** The connections to disturb. The connection of the API to Redis is listed twice, so that it is chosen more often. */
 const CONNECTIONS: readonly ProxiedConnection[] = ['api redis', 'api redis', 'auth redis', 'introspection']
 
 /** Incidents of Redis and of API processes. When `cause` resolves, the affected process runs again. */

@@ -7,9 +7,9 @@ import type { AppName } from '@plainpath/metadata'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 
 const MAIN = fileURLToPath(new URL('../../infra/stack/src/main.ts', import.meta.url))
-const START_MS = 290_000
+const START_TIMEOUT_MS = 290_000
 /** The command stops its processes, each within a time limit. If the command is killed earlier, its processes keep running. */
-const STOP_MS = 60_000
+const STOP_TIMEOUT_MS = 60_000
 
 /** The process of `npm run stack`. */
 export interface StackProcess extends AsyncDisposable {
@@ -49,8 +49,8 @@ export async function runStackCommand(
       env: { PORT: String(port), DATA_DIR: dataDirectory, ...env },
       logFile: path.join(folder, 'printed.log'),
       readyLine: 'Ready: ',
-      startMs: START_MS,
-      stopMs: STOP_MS,
+      startMs: START_TIMEOUT_MS,
+      stopMs: STOP_TIMEOUT_MS,
     }),
   )
   const resources = opening.move()
@@ -69,8 +69,8 @@ export async function runStackCommand(
         env: { DATA_DIR: dataDirectory },
         logFile: path.join(folder, 'added.log'),
         readyLine: 'Ctrl-C stops it',
-        startMs: START_MS,
-        stopMs: STOP_MS,
+        startMs: START_TIMEOUT_MS,
+        stopMs: STOP_TIMEOUT_MS,
       }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -13,7 +13,10 @@ const MAX_P99_MS = 1_000
 /** Options of `slowhttptest`: the connections, their rate, the duration, the time-out of its probe, and its log level. */
 const LOAD_OPTIONS = ['-c', String(CONNECTIONS), '-r', '200', '-l', String(SECONDS), '-p', '3', '-v', '1']
 
-/** The attacks, each with its paths at the gateway, an auth process and an API process. */
+/**
+ * The attacks, each with its options of `slowhttptest`, and with its paths at the gateway, an auth process and an API
+ * process. `-H`, `-B` and `-X` select slow headers, slow bodies and slow reading.
+ */
 const ATTACKS = [
   {
     name: 'headers',
@@ -89,6 +92,7 @@ function probeServers(system: System, urls: readonly string[]) {
   const host = new URL(system.origin).host
   const loops = urls.map(async (url, index) => {
     const sender = system.createSender({ url, from: '127.0.0.30' })
+    // The third server is an API process, which does not serve the key set.
     const path = index === 2 ? '/api/health' : '/oauth/jwks.json'
     for await (const _tick of every(PROBE_MS)) {
       if (!isRunning) break

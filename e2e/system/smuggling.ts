@@ -6,6 +6,7 @@ import type { System } from './open-system.ts'
 
 const JSON_TYPE = 'Content-Type: application/json'
 
+/** Matches the names of the framings that have both a length and chunks. */
 const CHUNKS_AND_LENGTH = /^(a length and chunks|chunks and a length)$/
 
 interface AttackedServer {
@@ -13,8 +14,7 @@ interface AttackedServer {
   getUrl(system: System): string
   /** The request line of the outer request. */
   readonly requestLine: string
-  /** Formats the hidden request. */
-  formatInner(system: System, host: string): string
+  formatHiddenRequest(system: System, host: string): string
 }
 
 const formatJoin = (system: System, host: string) => {
@@ -29,25 +29,25 @@ const SERVERS: readonly AttackedServer[] = [
     name: 'the gateway, to auth',
     getUrl: ({ origin }) => origin,
     requestLine: 'POST /oauth/token',
-    formatInner: formatJoin,
+    formatHiddenRequest: formatJoin,
   },
   {
     name: 'the gateway, to the API',
     getUrl: ({ origin }) => origin,
     requestLine: 'POST /api/waitlist',
-    formatInner: formatRegistration,
+    formatHiddenRequest: formatRegistration,
   },
   {
     name: 'an auth process',
     getUrl: ({ stack }) => `http://127.0.0.1:${stack.auth[0]?.ports.public}`,
     requestLine: 'POST /oauth/token',
-    formatInner: formatRegistration,
+    formatHiddenRequest: formatRegistration,
   },
   {
     name: 'an API process',
     getUrl: ({ stack }) => `http://127.0.0.1:${stack.resource[0]?.ports.public}`,
     requestLine: 'POST /api/waitlist',
-    formatInner: formatJoin,
+    formatHiddenRequest: formatJoin,
   },
 ]
 
@@ -55,7 +55,7 @@ const SERVERS: readonly AttackedServer[] = [
 export function describeSmuggling(getSystem: () => System): void {
   describe.for(SERVERS)(
     'sent to $name, a hidden request is not carried out:',
-    ({ getUrl, requestLine, formatInner, name }) => {
+    ({ getUrl, requestLine, formatHiddenRequest, name }) => {
       test.for(FRAMINGS)('$name', async (framing) => {
         const system = getSystem()
         const { host } = new URL(system.origin)
@@ -63,11 +63,11 @@ export function describeSmuggling(getSystem: () => System): void {
         const countsBefore = await storedCounts.count()
         const { responses, closed } = await converse(
           getUrl(system),
-          formatFramedRequest(framing, host, requestLine, formatInner(system, host)),
+          formatFramedRequest(framing, host, requestLine, formatHiddenRequest(system, host)),
         )
         const statuses = responses.map(({ status }) => status)
         if (name.startsWith('the gateway')) {
-          // RFC 9112 §6.1 lets a server use the chunks. The inner request is then an ordinary second request.
+          // RFC 9112 §6.1 lets a server use the chunks. The hidden request is then an ordinary second request.
           if (CHUNKS_AND_LENGTH.test(framing.name)) return await expectMatchingResponses(system)
           expect(statuses.length).toBeLessThanOrEqual(1)
         } else {

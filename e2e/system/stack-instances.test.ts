@@ -24,6 +24,7 @@ beforeAll(async () => {
 }, START_MS)
 afterAll(() => resources.disposeAsync(), START_MS)
 
+// The port table is in the usage text of the command (`stack-command.ts`).
 test('each process listens at its port of the port table', async () => {
   for (const [name, offset] of [
     ['PostgreSQL', 0],
