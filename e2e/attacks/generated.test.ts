@@ -37,7 +37,7 @@ const checkEach = async <T>(
     )
 }
 const getExpectedStatuses = (verdict: ReturnType<typeof judgeJson>, target: Target) =>
-  verdict === 'accepted' ? target.accepted : [verdict]
+  verdict === 'accepted' ? target.acceptedStatuses : [verdict]
 
 test(
   'a JSON body of any members and values gets the status that its schema says',

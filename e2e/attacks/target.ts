@@ -18,7 +18,7 @@ export interface Target {
   /** Creates the request with another form as its body. */
   withFields(fields: FormFields): Promise<HttpRequest>
   /** The statuses with which the operation can succeed. */
-  readonly accepted: readonly number[]
+  readonly acceptedStatuses: readonly number[]
 }
 
 export interface Targets extends Disposable {
@@ -118,7 +118,7 @@ export async function openTargets(system: System): Promise<Targets> {
           ? withFields(Object.entries(createBody() as Record<string, string>))
           : withBody(createBody())
       },
-      accepted: operation.method === 'delete' ? [204] : [200, 201, 202],
+      acceptedStatuses: operation.method === 'delete' ? [204] : [200, 201, 202],
     }
   }
   const bodyCreators: Record<string, () => unknown> = {

@@ -22,7 +22,7 @@ const listMembers = ({ operation: { request } }: Target) =>
   request?.body ? Object.keys((request.body as z.ZodObject).shape) : []
 const listTargets = (kind: Target['kind']) => context.targets.all.filter((target) => target.kind === kind)
 const getExpectedStatuses = (target: Target, verdict: ReturnType<typeof judgeJson>) =>
-  verdict === 'accepted' ? target.accepted : [verdict]
+  verdict === 'accepted' ? target.acceptedStatuses : [verdict]
 /** The strings that a form or a query can contain. */
 const FORM_TEXTS = NASTY_TEXTS.filter((text) => text.isWellFormed())
 
@@ -95,7 +95,7 @@ describe('values of every wrong type:', () => {
             const path = `${sent.path}?${new URLSearchParams([[name, value]]).toString()}`
             const isAccepted =
               query === undefined || (query.safeParse({ [name]: value }).success && name !== 'cursor')
-            cases.push({ sent: { ...sent, path }, statuses: isAccepted ? target.accepted : [400] })
+            cases.push({ sent: { ...sent, path }, statuses: isAccepted ? target.acceptedStatuses : [400] })
           }
         await attackWithAll(context, target, cases)
       }

@@ -63,7 +63,8 @@ function createRotationFault(): FaultCase {
           ({ kid, state }) => kid === oldKey.kid && state === 'retired',
         )
       }
-      if (!(await waitUntil(rotateAndCheckRetired, ROTATION_TIMEOUT_MS))) throw new Error('the rotation does not end')
+      if (!(await waitUntil(rotateAndCheckRetired, ROTATION_TIMEOUT_MS)))
+        throw new Error('the rotation does not end')
     },
     end: async () => {},
     async finish(system) {

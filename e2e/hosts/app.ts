@@ -215,6 +215,7 @@ export function sendMcp(
   options: McpOptions & { readonly clientInfo: object; readonly capabilities: object },
 ): Promise<HttpResponse> {
   const { token, path = '/mcp', version = '2025-11-25', headers, clientInfo, capabilities } = options
+  // In this revision, each message names the client and its capabilities.
   const isModern = version === '2026-07-28'
   const message = json({
     jsonrpc: '2.0',

@@ -24,7 +24,8 @@ const exchangeWith =
   (hostileChanges: Fields | ((scene: Scene, authorization: Authorization) => Fields)) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
     const { authorization, callback } = await obtainCode(scene)
-    const changes = typeof hostileChanges === 'function' ? hostileChanges(scene, authorization) : hostileChanges
+    const changes =
+      typeof hostileChanges === 'function' ? hostileChanges(scene, authorization) : hostileChanges
     await scene.startCountingGrants()
     return useTokens(scene.app, await scene.app.exchange(authorization, callback, isHostile ? changes : {}))
   }
@@ -38,7 +39,7 @@ const refreshWith =
     return useTokens(app, await app.refresh(refreshToken, isHostile ? createChanges(scene) : {}))
   }
 
-/** Makes every used refresh token look as if it was used this many seconds earlier. */
+/** Makes every used refresh token look as if it was used this many seconds earlier. Its grace period is 60 s. */
 const ageUsedRefreshTokens = (scene: Scene, seconds: number) =>
   scene.db.query(
     `update oauth_records set consumed_at = consumed_at - make_interval(secs => $1)

@@ -8,7 +8,10 @@ const NO_KEY = { jwk: { kty: 'OKP' } }
  *
  * @returns the URL, and a function that replaces the document
  */
-export function publishDocument(documents: DocumentServer, createDocument: (url: string) => object | undefined) {
+export function publishDocument(
+  documents: DocumentServer,
+  createDocument: (url: string) => object | undefined,
+) {
   const published = documents.publish([NO_KEY])
   published.change(createDocument(published.client_id))
   return { url: published.client_id, change: (document: object) => published.change(document) }

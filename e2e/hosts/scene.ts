@@ -52,7 +52,7 @@ export interface Scene extends AsyncDisposable {
   registerAgent(): Promise<AgentCredentials>
   /** Starts to count new grants. */
   startCountingGrants(): Promise<void>
-  /** Returns by how many the usable claims, codes and refresh tokens have increased since `startCountingGrants`. */
+  /** Returns how many more e-mail verifications, codes and refresh tokens are in effect than at `startCountingGrants`. */
   countNewGrants(): Promise<number>
   /** Exchanges the code of the callback, and uses the token. */
   redeem(app: App, authorization: Authorization, callback: URL): Promise<Outcome>

@@ -23,7 +23,7 @@ interface SignedInClient extends AsyncDisposable {
   ): Promise<{ readonly isError?: boolean; readonly structuredContent?: Readonly<Record<string, unknown>> }>
   /** Requests new tokens with the refresh token, and uses them from then on. */
   refresh(): Promise<void>
-  accessToken(): string
+  getAccessToken(): string
 }
 
 /** Shows the page to the person, and returns the address to which the browser was redirected. */
@@ -119,7 +119,7 @@ async function connectSdk(
       ;({ client, connect } = await sdk.open())
       await connect()
     },
-    accessToken: () => stored.tokens?.access_token ?? '',
+    getAccessToken: () => stored.tokens?.access_token ?? '',
     [Symbol.asyncDispose]: () => client.close(),
   }
 }
@@ -157,6 +157,7 @@ const connectSdk1: SignInClient['connect'] = async (url, { redirectUri, signIn }
   })
 }
 
+/** Lets `oauth4webapi` send requests without TLS, which the tested service does not have. */
 const INSECURE = { [oauth.allowInsecureRequests]: true } as const
 
 /** Signs in and refreshes with `oauth4webapi`. That library does not know MCP, so this function builds the messages. */
@@ -234,7 +235,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
       )
       tokens = await oauth.processRefreshTokenResponse(server, client, refreshResponse)
     },
-    accessToken: () => tokens.access_token,
+    getAccessToken: () => tokens.access_token,
     [Symbol.asyncDispose]: async () => {},
   }
 }

@@ -31,9 +31,9 @@ test.for(SIGN_IN_CLIENTS)(
     const message = `When do I renew my work permit? ${randomUUID()}`
     const sent = await client.call('send_contact_message', { topic: 'question', message })
     const { id } = sent.structuredContent as { id: string }
-    const firstToken = client.accessToken()
+    const firstToken = client.getAccessToken()
     await client.refresh()
-    expect(client.accessToken()).not.toBe(firstToken)
+    expect(client.getAccessToken()).not.toBe(firstToken)
     expect((await client.call('withdraw_contact_message', { id })).isError).toBeFalsy()
     expect((await client.call('get_contact_message', { id })).structuredContent).toMatchObject({
       status: 'erased',

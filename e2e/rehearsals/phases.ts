@@ -92,7 +92,7 @@ export async function rehearseUnderLoad(
     const isSlow = ({ endedAt, startedAt }: Load['entries'][number]) => endedAt - startedAt > SLOW_MS
     const wrong = Map.groupBy(
       phaseEntries.filter(({ outcome }) => outcome === 'wrong'),
-      ({ operation, why }) => `${operation}: ${why ?? ''}`,
+      ({ operation, mistake }) => `${operation}: ${mistake ?? ''}`,
     )
     return {
       name,

@@ -101,7 +101,7 @@ export async function runSoak(options: {
     requests: load.entries.length,
     refused: refused.length,
     unprovokedRefusals: refused.filter((entry) => !isProvoked(entry)).length,
-    wrong: load.entries.flatMap(({ operation, why }) => (why ? [`${operation}: ${why}`] : [])),
+    wrong: load.entries.flatMap(({ operation, mistake }) => (mistake ? [`${operation}: ${mistake}`] : [])),
     lost: await checkAcknowledged(stack.origin, ledger),
     revocations: ledger.endedTokens.length,
     rotations: Math.max(0, signingKids.size - 1),

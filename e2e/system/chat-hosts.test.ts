@@ -87,9 +87,9 @@ test.for(SIGN_IN_CLIENTS)(
     const sent = await client.call('send_contact_message', { topic: 'question', message })
     const { id } = sent.structuredContent as { id: string }
     expect((await client.call('withdraw_contact_message', { id })).isError).toBeFalsy()
-    const firstToken = client.accessToken()
+    const firstToken = client.getAccessToken()
     await client.refresh()
-    const tokens = [firstToken, client.accessToken()]
+    const tokens = [firstToken, client.getAccessToken()]
     for (const token of tokens) await expectServed(token)
     await person.revokeAllAccess(page)
     for (const token of tokens) await expectRefused(token)

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { basic, json } from '../send.ts'
 import type { System } from './open-system.ts'
 
+/** Lets `oauth4webapi` send requests without TLS, which the tested service does not have. */
 const INSECURE = { [oauth.allowInsecureRequests]: true } as const
 
 /** Tests, through the gateway, what an agent does from its registration to its deletion. */

@@ -166,7 +166,9 @@ test(`other clients are served while one address names ${SLOW_URLS} documents of
     return holder
   })
   const abuser = system.createSender({ from: '127.0.0.25' })
-  const abusiveRequests = slowAgents.map((holder) => requests.requestToken(abuser, holder, { isBound: false }))
+  const abusiveRequests = slowAgents.map((holder) =>
+    requests.requestToken(abuser, holder, { isBound: false }),
+  )
   await expect.poll(() => slowAgents.some(({ document }) => document.countFetches() > 0)).toBe(true)
   const otherResponses = await Promise.all([
     ...[publishAgent({ host }), publishAgent({ host }), storedAgent].map((holder) =>

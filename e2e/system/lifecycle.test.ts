@@ -10,7 +10,7 @@ import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { explainIfBusy, REPEAT_IF_BUSY } from '../faults/repeat-if-busy.ts'
 import { openSystem, type System } from './open-system.ts'
 
-/** Before a release, run the tests with ROLLING_RATE=200 on a machine without other work. */
+/** The number of requests per second. Before a release, run the tests with ROLLING_RATE=200 on a machine without other work. */
 const RATE = Number(process.env['ROLLING_RATE'] ?? 40)
 /** The share of requests that may be refused after a time-out, because the machine may be busy. */
 const MAX_EXCUSED_SHARE = process.env['ROLLING_RATE'] ? 0 : 0.04
@@ -58,11 +58,11 @@ function describeUnexcused(entries: readonly Entry[]): string[] {
   return entries.filter((entry) => !excused.includes(entry)).map(formatEntry)
 }
 
-function printFigures(what: string, additionalFigures: Record<string, unknown>): void {
+function printFigures(title: string, additionalFigures: Record<string, unknown>): void {
   const slowest = Math.max(...load.entries.map(({ startedAt, endedAt }) => endedAt - startedAt))
   const stalls = load.stalls.length
   const figures = {
-    what,
+    what: title,
     rate: RATE,
     requests: load.entries.length,
     maxResponseMs: Math.round(slowest),

@@ -25,6 +25,8 @@ const HEADERS_MS = 10_000
 const REQUEST_MS = { gateway: 18_000, app: 15_000 }
 const IDLE_MS = { gateway: 30_000, app: 5_000 }
 const MAX_DELAY_MS = 4_000
+/** Longer than every time-out above, with its delay. */
+const GIVE_UP_MS = 40_000
 
 /** Tests the limits of the servers: for time, for the size of headers, and for the number of connections. */
 export function describeNodeLimits(getSystem: () => System): void {
@@ -63,7 +65,7 @@ export function describeNodeLimits(getSystem: () => System): void {
         url(getSystem()),
         formatRequest('GET /api/health', getHost()),
         {
-          forMs: 40_000,
+          forMs: GIVE_UP_MS,
         },
       )
       expect([responses.length, closed]).toEqual([1, true])
@@ -143,7 +145,7 @@ async function trickle(url: string, beginning: string, fewBytes: string) {
   socket.write(beginning)
   const dripTimer = setInterval(() => socket.write(fewBytes), 1_000)
   // oxlint-disable-next-line no-restricted-globals -- bounds the wait for the end
-  const giveUpTimer = setTimeout(() => socket.destroy(), 40_000)
+  const giveUpTimer = setTimeout(() => socket.destroy(), GIVE_UP_MS)
   await once(socket, 'close')
   clearInterval(dripTimer)
   clearTimeout(giveUpTimer)
@@ -151,7 +153,7 @@ async function trickle(url: string, beginning: string, fewBytes: string) {
   const statuses = [...received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => ({
     status: Number(status),
   }))
-  return { responses: statuses, closed: ms < 40_000, ms }
+  return { responses: statuses, closed: ms < GIVE_UP_MS, ms }
 }
 
 /** Opens idle connections. Returns them, and a function that counts those that the server has closed. */
