@@ -34,8 +34,8 @@ export interface Targets extends Disposable {
 const RegistrationResponse = z.object({ client_id: z.string(), client_secret: z.string() })
 const SecretResponse = z.object({ secret_id: z.uuid() })
 /**
- * Operations that delete the client or change its credentials, if only with another method: `getAgent` has the path of
- * `deleteAgent`. Each of their requests is from a new client.
+ * Operations that delete the client or change its credentials, so that each of their requests needs a new client. So does
+ * `getAgent`, because an attack may send DELETE to its path.
  */
 const CREDENTIAL_CHANGES = new Set([
   'deleteAgent',

@@ -39,7 +39,7 @@ const refreshWith =
     return useTokens(app, await app.refresh(refreshToken, isHostile ? createChanges(scene) : {}))
   }
 
-/** Makes every used refresh token look as if it was used this many seconds earlier. Its grace period is 60 s. */
+/** Makes every used refresh token look as if it was used this many seconds earlier. The grace period is 60 s. */
 const ageUsedRefreshTokens = (scene: Scene, seconds: number) =>
   scene.db.query(
     `update oauth_records set consumed_at = consumed_at - make_interval(secs => $1)
