@@ -11,8 +11,8 @@ const USAGE = `npm run eval:answers [FILE] [--misses] [--hands LETTERS] [--split
 
 FILE has a line of JSON for each question: {"id", "question", "expected", "also_ok"}, or "outcome", "triggers" and
 "sections" in place of "expected", which is answer:GUIDE, handoff:TRIGGER or out_of_scope. "also_ok" lists other labels
-that count as right. The first letter of an id is its
-author's. --misses also prints each question that was not answered as expected, and why.`
+that count as right. --hands reads only the questions of the authors with these letters; the first letter of an id is
+its author's. --misses also prints each question that was not answered as expected, and why.`
 
 const DEFAULT_FILE = 'packages/answers/examples/given.jsonl'
 const DEFAULT_DATE = '2026-11-23'

@@ -30,7 +30,7 @@ export const selectSectionFeatures = (names: readonly string[]): readonly string
 
 const [SPACE, ZERO] = [' '.charCodeAt(0), '0'.charCodeAt(0)]
 
-/** Adds the weights of a feature to the sums of their sections. Reads digit by digit, because that creates no strings. */
+/** Adds a feature's weights, times its rarity, to the sums of their sections. Reads digit by digit, which creates no strings. */
 function addWeights(sums: Float64Array, weights: string, rarity: number): void {
   let section: number | undefined
   let number = 0

@@ -26,7 +26,7 @@ import { countQuestions, detectQuestionTypes } from './question-types.ts'
 /** A section, with the types of information that it gives. */
 export interface IndexedSection extends GuideSection {
   readonly types: ReadonlySet<QuestionType>
-  /** The id under which the model of likely sections knows it. */
+  /** The id of the section in the model of likely sections, which also has a key for introductions: `guide#key`. */
   readonly modelId: string
 }
 
@@ -48,7 +48,7 @@ export interface SectionReading {
   /** Best first. */
   readonly hits: readonly SectionHit[]
   readonly types: ReadonlySet<QuestionType>
-  /** The similarity to the questions of the most similar section, from 0 to 1. */
+  /** The greatest of the similarities in `LikelySubjects.sections`; 0 if there is none. */
   readonly maxSimilarity: number
   /** The number of questions in the text, as `countQuestions` counts them. */
   readonly questionCount: number

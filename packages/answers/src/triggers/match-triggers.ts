@@ -79,7 +79,6 @@ const MIN_CHECK_SCORE = 0.02
 /**
  * Reads which triggers a question states.
  *
- * @param question only the first `MAX_QUESTION_LENGTH` units are read
  * @param triggers the enabled triggers, in the order of their precedence. They are compiled once for each list.
  */
 export function readTriggers(
