@@ -15,6 +15,7 @@ that count as right. --hands reads only the questions of the authors with these 
 its author's. --misses also prints each question that was not answered as expected, and why.`
 
 const DEFAULT_FILE = 'packages/answers/examples/given.jsonl'
+/** Fixed, because answers depend on the distance of dates in the questions. */
 const DEFAULT_DATE = '2026-11-23'
 
 interface AnsweredQuestion {
@@ -184,7 +185,7 @@ function isMiss(question: AnsweredQuestion): boolean {
   if (answer.outcome === 'hand_off')
     return !hasAcceptedHandOff(question) && getLabelKind(labelled) === 'handoff'
   if (answer.outcome !== 'information') return false
-  return !listAcceptedNames(labelled, 'answer').some((guide) => listGuides(answer).includes(guide))
+  return !hasRightGuide(question)
 }
 
 function printMiss({ labelled, answer }: AnsweredQuestion): void {

@@ -97,7 +97,7 @@ export const AI_CATALOG = {
   },
 }
 
-/** RFC 9728 §2. It requires that members with empty lists are left out. */
+/** RFC 9728 §2. Members with empty lists must be left out, so each list has at least one item. */
 export const PROTECTED_RESOURCE = {
   type: 'object',
   required: ['resource', 'authorization_servers', 'scopes_supported', 'bearer_methods_supported'],

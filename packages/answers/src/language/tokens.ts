@@ -37,9 +37,10 @@ const CONJUNCTIONS = new Set([
   'although',
   'since',
 ])
-/** Words that begin a clause only if one of `SUBJECTS` follows. */
+/** Words that begin a clause only if one of `CLAUSE_STARTS` follows. */
 const JOINING_WORDS = new Set(['and', 'or', 'now', 'that'])
-const SUBJECTS = new Set(
+/** Subjects, question words and verbs with which a clause goes on after a joining word. */
+const CLAUSE_STARTS = new Set(
   'i we he she they it my our his her the this that you now there somebody someone nobody who what how can do does is will am are then want'.split(
     ' ',
   ),
@@ -78,7 +79,7 @@ function findBreakBefore(tokens: readonly Token[], index: number): 0 | 1 | 2 {
   if (index === 0) return 2
   if (punctuation > 0) return punctuation
   if (CONJUNCTIONS.has(word)) return 1
-  return JOINING_WORDS.has(word) && SUBJECTS.has(tokens[index + 1]?.word ?? '') ? 1 : 0
+  return JOINING_WORDS.has(word) && CLAUSE_STARTS.has(tokens[index + 1]?.word ?? '') ? 1 : 0
 }
 
 function normalizeWords(raw: string, correctSpelling: CorrectSpelling): readonly string[] {

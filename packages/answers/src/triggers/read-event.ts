@@ -29,7 +29,7 @@ export interface FoundEvent {
 const NEGATION_REACH = 5
 /** The number of words before any slot of a pattern in which a negation applies to that slot. */
 const SLOT_NEGATION_REACH = 2
-/** A hit that begins before the window is considered only if it begins at most this many words before. */
+/** A hit that begins up to this many words before the window is considered too, because its end can be in the window. */
 const MAX_WORDS_BEFORE_WINDOW = 12
 /** The additional width of a window that can cross the end of a sentence. */
 const QUESTION_SLACK = 20

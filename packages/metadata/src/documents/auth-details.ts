@@ -121,7 +121,7 @@ function formatVerifiedEmail(urls: ServiceUrls): string {
 
 const fillKeys = readTemplate(
   getTemplateUrl('keys'),
-  ['urls', 'register', 'assertion', 'token', 'look', 'replace', 'proof', 'addSecret', 'deleteSecret'],
+  ['urls', 'register', 'assertion', 'token', 'readAgent', 'replace', 'proof', 'addSecret', 'deleteSecret'],
   {
     agentKeys: numberInWords(RULES.agentKeys),
     algorithms: ASSERTION_ALGORITHMS.map((name) => `\`${name}\``).join(', '),
@@ -175,7 +175,7 @@ function formatKeys(urls: ServiceUrls): string {
     token: formatExchange(createToken, urls, {
       overrides: { client_assertion_type: CLIENT_ASSERTION_TYPE, client_assertion: ASSERTION_PLACEHOLDER },
     }),
-    look: formatExchange(getAgent, urls, {
+    readAgent: formatExchange(getAgent, urls, {
       headers: { 'Client-Assertion': ASSERTION_PLACEHOLDER },
       createResponseBody: () => agent,
     }),
@@ -261,7 +261,7 @@ function formatErrors(urls: ServiceUrls): string {
   })
 }
 
-const fillLifetimes = readTemplate(getTemplateUrl('lifetimes'), ['urls', 'look', 'expiredPage'], {
+const fillLifetimes = readTemplate(getTemplateUrl('lifetimes'), ['urls', 'readAgent', 'expiredPage'], {
   tokenLifetime: durationIn('hour', RULES.tokenMs),
   neverUsed: durationIn('day', RULES.neverUsedMs),
   idle: durationIn('day', RULES.idleMs),
@@ -288,7 +288,7 @@ function formatLifetimes(urls: ServiceUrls): string {
     urls,
     expiredPage: urls.problem('client-expired'),
     // A newly registered agent has one secret.
-    look: formatExchange(getAgent, urls, {
+    readAgent: formatExchange(getAgent, urls, {
       headers: EXAMPLE_BASIC_HEADER,
       createResponseBody: () => ({ ...example, secrets: secrets.slice(-1) }),
     }),

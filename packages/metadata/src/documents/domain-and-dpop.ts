@@ -92,7 +92,7 @@ export function formatDpopMd(urls: ServiceUrls): string {
       claims: { jti: '4e9b0c1d-7a2f-4c55-8d3e-61f0a9b27c48', iat: getExampleSeconds(), ...claims },
     })
   const tokenRequest = { htm: 'POST', htu: urls.token }
-  const needsNonce = OAuthError.parse({
+  const missingNonceError = OAuthError.parse({
     error: 'use_dpop_nonce',
     error_description:
       'The proof has no nonce, or one that this server did not issue within the last minutes. No token was issued. ' +
@@ -106,7 +106,7 @@ export function formatDpopMd(urls: ServiceUrls): string {
     firstProof: formatProof(tokenRequest),
     needsNonce: formatErrorExchange(createToken, urls, {
       headers: { ...EXAMPLE_BASIC_HEADER, DPoP: PROOF_PLACEHOLDER },
-      error: needsNonce,
+      error: missingNonceError,
       responseHeaders: { 'DPoP-Nonce': NONCE },
     }),
     proof: formatProof({ ...tokenRequest, nonce: NONCE }),
