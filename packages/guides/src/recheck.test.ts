@@ -102,12 +102,15 @@ test.for([
     { verdicts: createReading().verdicts.map((verdict) => ({ ...verdict, verdict: 'changed' })) },
     'not found in the copy: You have ten days.',
   ],
-] satisfies [string, Partial<Reading>, string][])('skips a reading with %s, and says why', ([, change, reason]) => {
-  const { folder } = createFolder(FILE)
-  const plan = planRecheck(readGuides(folder), [createReading(change)], NOW)
-  expect(plan.changes).toEqual([])
-  expect(plan.skipped[0]?.why).toContain(reason)
-})
+] satisfies [string, Partial<Reading>, string][])(
+  'skips a reading with %s, and says why',
+  ([, change, reason]) => {
+    const { folder } = createFolder(FILE)
+    const plan = planRecheck(readGuides(folder), [createReading(change)], NOW)
+    expect(plan.changes).toEqual([])
+    expect(plan.skipped[0]?.why).toContain(reason)
+  },
+)
 
 test('parseReadings parses all readings, or reports the mistakes of all lines', () => {
   const line = JSON.stringify({ ...createReading(), more: 'for people' })

@@ -120,7 +120,7 @@ export function loadScopeRules(): ScopeRules {
             return false
           if (exemptedPhrases?.test(words) === true) return false
           if (rule.reason === 'other-subject' && certainPhrases.test(words)) return false
-          // For a citizen who does not ask for a relative, words of immigration do not exempt a question from the rule.
+          // If a citizen does not ask about a relative, neither `unless` nor words of immigration exempt the question from the rule.
           const isAboutCitizen =
             rule.reason === 'other-subject' && citizenPhrases.test(words) && !relativePhrases.test(words)
           if (isAboutCitizen) return true
