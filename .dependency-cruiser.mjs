@@ -22,7 +22,7 @@ const PACKAGE_IMPORTS = {
   tracing: [],
 }
 
-/** The folders that each folder of an app may import, and why. A folder that is not listed may import none. */
+/** The folders that each folder of an app may import, separated by `|`, and why. A folder that is not listed may import none. */
 const FOLDER_IMPORTS = {
   // To revoke an agent is also to revoke its e-mail verifications and tokens, and to notify the APIs. Blocks of domains are audited.
   agents: 'audit|verifications|client-documents|clients|revocation|tokens',
@@ -94,7 +94,7 @@ const RULES = [
   },
   {
     name: 'packages-do-not-import-apps',
-    comment: 'apps import packages, not the reverse',
+    comment: 'neither packages nor scripts import apps or end-to-end tests',
     from: { path: '^(packages|scripts)/' },
     to: { path: '^(apps|e2e)/' },
   },

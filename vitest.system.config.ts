@@ -34,7 +34,7 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-/** Tests that judge how soon each request gets its response, so no other test runs at the same time. */
+/** Tests that measure how soon each request gets its response, so no other test runs at the same time. */
 const FAULTS = ['e2e/system/faults.test.ts', 'e2e/system/lifecycle.test.ts']
 /** Tests that share one stack. */
 const PAGES = 'e2e/system/{pages,page-tasks,safe-pages}.test.ts'

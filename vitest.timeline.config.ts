@@ -5,7 +5,7 @@ import config from './vitest.config.ts'
 const measurementsFile = path.resolve('node_modules/.cache/test-timeline.jsonl')
 const reportFile = path.resolve('node_modules/.cache/test-timeline.md')
 
-/** All of `npm test`, and a report of where its time goes. */
+/** Runs the tests of `npm test`, and reports where their time goes. */
 export default mergeConfig(config, {
   test: {
     env: { TEST_TIMELINE_FILE: measurementsFile },

@@ -12,10 +12,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
  */
 export function readBlock(markdown: string, marker: string): string {
   const comment = `<!-- ${marker} -->\n`
-  const [, following, ...more] = markdown.split(comment)
-  if (following === undefined) throw new Error(`README.md has no comment ${comment.trim()}`)
-  if (more.length > 0) throw new Error(`README.md has the comment ${comment.trim()} more than once`)
-  const block = /^```\w+\n(.*?)^```$/ms.exec(following)
+  const [, afterComment, ...furtherParts] = markdown.split(comment)
+  if (afterComment === undefined) throw new Error(`README.md has no comment ${comment.trim()}`)
+  if (furtherParts.length > 0) throw new Error(`README.md has the comment ${comment.trim()} more than once`)
+  const block = /^```\w+\n(.*?)^```$/ms.exec(afterComment)
   if (block?.[1] === undefined || block.index !== 0)
     throw new Error(`README.md has no block of commands right after ${comment.trim()}`)
   return block[1]

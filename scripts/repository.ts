@@ -12,7 +12,7 @@ export interface Repository {
 /**
  * Lists the files of a checkout.
  *
- * @throws outside of a git checkout
+ * @throws {Error} outside of a git checkout
  */
 export function openRepository(root: string): Repository {
   const listing = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {

@@ -23,6 +23,7 @@ function readMapping(name: string): [key: string, value: string][] {
 }
 
 test.for([
+  // A week, in minutes.
   'minimumReleaseAge: 10080',
   'minimumReleaseAgeStrict: true',
   'minimumReleaseAgeIgnoreMissingTime: false',
@@ -40,10 +41,10 @@ test.for([
 
 test('each exception from the minimum release age names an exact, locked version', () => {
   const exceptions = /^minimumReleaseAgeExclude:\n((?: +.+\n)+)/m.exec(workspace)?.[1] ?? ''
-  const locked = read('pnpm-lock.yaml')
+  const lockfile = read('pnpm-lock.yaml')
   for (const [, entry = ''] of exceptions.matchAll(/^ +- ['"]?(.+?)['"]?$/gm)) {
     expect(entry).toMatch(/.@\d+\.\d+\.\d+$/)
-    expect(locked).toContain(entry)
+    expect(lockfile).toContain(entry)
   }
 })
 

@@ -38,7 +38,7 @@ const EXPECTED = {
 const USUAL_PORT = 8080
 const GRACE_MS = 5000
 
-/** Follows README.md in a new clone of the last commit: starts the service, makes the journey, stops, and does the rest after a second start. */
+/** Follows README.md in a new clone of the last commit. Starts the service for each block of `EXPECTED`, runs the block, and stops the service. */
 async function walkReadme(root: string): Promise<void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'plainpath-walk-'))
   const clone = path.join(folder, 'clone')

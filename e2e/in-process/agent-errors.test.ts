@@ -29,6 +29,7 @@ beforeAll(async () => {
   documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
   const env = {
     ...createMailSettings(mail),
+    // Minutes, in which a message can be withdrawn.
     RESOURCE_CONTACT_HOLD: '10',
   }
   const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
@@ -44,21 +45,25 @@ interface Agent {
 interface Request {
   readonly as?: Agent
   readonly token?: string
-  readonly key?: string
+  readonly idempotencyKey?: string
   readonly assertion?: string
   readonly proof?: string
   readonly json?: unknown
   readonly form?: Readonly<Record<string, string>>
 }
 
-const send = (method: string, path: string, { as, token, key, assertion, proof, json, form }: Request = {}) =>
+const send = (
+  method: string,
+  path: string,
+  { as, token, idempotencyKey, assertion, proof, json, form }: Request = {},
+) =>
   fetch(system.origin + path, {
     method,
     headers: {
       ...(as && { authorization: `Basic ${btoa(`${as.client_id}:${as.client_secret}`)}` }),
       ...(token !== undefined && { authorization: `${proof === undefined ? 'Bearer' : 'DPoP'} ${token}` }),
       ...(proof !== undefined && { dpop: proof }),
-      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
       ...(assertion !== undefined && { 'client-assertion': assertion }),
       ...(json !== undefined && { 'content-type': 'application/json' }),
     },
@@ -111,8 +116,12 @@ async function confirmAgent() {
 }
 
 const MESSAGE = { topic: 'question', message: 'When do I renew it?' }
-const sendMessage = (token: string, key?: string, message = MESSAGE.message) =>
-  send('POST', '/api/contact', { token, ...(key !== undefined && { key }), json: { ...MESSAGE, message } })
+const sendMessage = (token: string, idempotencyKey?: string, message = MESSAGE.message) =>
+  send('POST', '/api/contact', {
+    token,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    json: { ...MESSAGE, message },
+  })
 
 const agentKey = createAgentKey()
 const signProof = (method: string, path: string, more: { token?: string; nonce?: string | undefined } = {}) =>
@@ -225,6 +234,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     const as = await register()
     const { readCode } = await beginVerification(as)
     const otp = makeWrongCode(await readCode())
+    // The fifth wrong code locks the verification.
     for (const status of [400, 400, 400, 400])
       expect((await completeVerification(as, otp)).status).toBe(status)
     await completeVerification(as, otp)

@@ -63,9 +63,9 @@ async function sendDocumentedRequests(path: string) {
   const signer = await createSigner()
   const fill = (text: string) =>
     [...realValues].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
-  const steps: { exchange: DocumentedExchange; response: Response; real: unknown }[] = []
+  const steps: { exchange: DocumentedExchange; response: Response; realBody: unknown }[] = []
   for (const { exchange, json } of parseExchanges(await readDocument(path))) {
-    signer.learn(exchange, json)
+    signer.collectShownValues(exchange, json)
     for (const document of json.filter(isClientDocument))
       documents.serve(
         DOCUMENT_PATH,
@@ -86,12 +86,12 @@ async function sendDocumentedRequests(path: string) {
       ...(exchange.body !== undefined && { body: await signer.fillJwts(fill(exchange.body), fill) }),
     })
     const text = await response.text()
-    const real: unknown = text === '' ? undefined : JSON.parse(text)
+    const realBody: unknown = text === '' ? undefined : JSON.parse(text)
     const { 'DPoP-Nonce': nonce } = exchange.responseHeaders
     if (nonce !== undefined) realValues.set(nonce, response.headers.get('dpop-nonce') ?? 'missing')
-    for (const [shown, value] of matchStrings(exchange.responseBody, real))
+    for (const [shown, value] of matchStrings(exchange.responseBody, realBody))
       if (shown !== value) realValues.set(shown, value)
-    steps.push({ exchange, response, real })
+    steps.push({ exchange, response, realBody })
   }
   return steps
 }
@@ -134,9 +134,10 @@ async function createSigner() {
       .sign(privateKey)
   }
   return {
-    learn({ body = '' }: DocumentedExchange, json: readonly unknown[]) {
+    /** Collects the JWTs that an exchange shows, and the public key that the real key replaces. */
+    collectShownValues({ body = '' }: DocumentedExchange, json: readonly unknown[]) {
       jwts.push(
-        ...json.filter((each): each is ShownJwt => typeof each === 'object' && !!each && 'claims' in each),
+        ...json.filter((shown): shown is ShownJwt => typeof shown === 'object' && !!shown && 'claims' in shown),
       )
       const [, x, y] = /"x": ?"([\w-]+)", ?"y": ?"([\w-]+)"/.exec(body + JSON.stringify(json)) ?? []
       if (x && y && jwk.x && jwk.y) shownKeys.set(x, jwk.x).set(y, jwk.y)
@@ -174,16 +175,16 @@ test.for([
 ] as const)('each request of %s gets the shown status, type and members', async ([path, count]) => {
   const steps = await sendDocumentedRequests(path)
   expect(steps).toHaveLength(count)
-  for (const { exchange, response, real } of steps) {
-    const { method, url, status, type, responseBody: shown } = exchange
+  for (const { exchange, response, realBody } of steps) {
+    const { method, url, status, type, responseBody: shownBody } = exchange
     expect({
       request: `${method} ${url}`,
       status: response.status,
       type: response.headers.get('content-type')?.split(';')[0],
-      members: listMemberPaths(real),
-    }).toEqual({ request: `${method} ${url}`, status, type, members: listMemberPaths(shown) })
-    if (status >= 400) expect(withoutRequestId(real)).toEqual(withoutRequestId(shown))
-    expect(getStatus(real)).toEqual(getStatus(shown))
+      members: listMemberPaths(realBody),
+    }).toEqual({ request: `${method} ${url}`, status, type, members: listMemberPaths(shownBody) })
+    if (status >= 400) expect(withoutRequestId(realBody)).toEqual(withoutRequestId(shownBody))
+    expect(getStatus(realBody)).toEqual(getStatus(shownBody))
   }
 })
 

@@ -76,7 +76,7 @@ const countingFetch: typeof fetch = async (input, init) => {
 
 const getGuideUrl = () => new URL('/api/guides/work-permit', system.origin)
 
-/** Returns the status of a response, even if the library throws the response. */
+/** Returns the status of a response. The libraries throw an error for a response with a challenge. */
 async function readStatus(request: () => Promise<Response>): Promise<number> {
   try {
     return (await request()).status
@@ -156,13 +156,13 @@ async function openOpenidSession(
 const LIBRARIES = { oauth4webapi: openOauth4webapiSession, 'openid-client': openOpenidSession }
 
 const CASES = Object.entries(LIBRARIES).flatMap(([library, openSession]) =>
-  Object.entries(CLIENT_FACTORIES).flatMap(([method, createClient]) =>
-    ALGORITHMS.map((alg) => ({ library, method, alg, openSession, createClient })),
+  Object.entries(CLIENT_FACTORIES).flatMap(([credentialKind, createClient]) =>
+    ALGORITHMS.map((alg) => ({ library, credentialKind, alg, openSession, createClient })),
   ),
 )
 
 test.for(CASES)(
-  '$library: an agent with $method gets, uses, renews and revokes tokens bound to a key of $alg',
+  '$library: an agent with $credentialKind gets, uses, renews and revokes tokens bound to a key of $alg',
   async ({ alg, openSession, createClient }) => {
     const session = await openSession(await createClient({ dpop_bound_access_tokens: true }), alg)
     nonceErrorCount = 0

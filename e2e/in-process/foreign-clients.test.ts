@@ -88,7 +88,7 @@ async function generateKey() {
   return { privateKey, publicJwk: publicJwk!, privateJwk: privateJwk! }
 }
 
-const INSECURE = { [oauth.allowInsecureRequests]: true } as const
+const ALLOW_HTTP = { [oauth.allowInsecureRequests]: true } as const
 
 async function openOauth4webapiSession(
   clientId: string,
@@ -96,7 +96,7 @@ async function openOauth4webapiSession(
   send: Fetch,
 ): Promise<Session> {
   const issuer = new URL(system.origin)
-  const options = { ...INSECURE, [oauth.customFetch]: send as never }
+  const options = { ...ALLOW_HTTP, [oauth.customFetch]: send as never }
   const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
   const server = await oauth.processDiscoveryResponse(issuer, discoveryResponse)
   const client = { client_id: clientId }
@@ -257,6 +257,7 @@ async function expectJourney(session: Session): Promise<void> {
   if (!session.revoke) return
   await session.revoke(secondToken!)
   expect([await readGuides(secondToken), await readGuides(token)]).toEqual([401, 200])
+  // A client may revoke a token again (RFC 7009, section 2.2).
   await session.revoke(secondToken!)
 }
 

@@ -245,7 +245,7 @@ async function expectChallenge({ app, fixture }: Host, token: string): Promise<v
   } else expect([status, headers.get('www-authenticate')]).toEqual([401, expect.stringContaining(metadata)])
 }
 
-/** The hosts that identify themselves differently to the MCP server. */
+/** One host for each combination of user agent and client name that hosts send to the MCP server. */
 const MCP_HOSTS = [
   ...new Map(HOSTS.map((host) => [`${host.userAgents.mcp} ${host.clientInfo.name}`, host])).values(),
 ]
@@ -279,12 +279,13 @@ describe('a host asks at the public address without signing in, and is never sen
       for (const path of [`/.well-known/${name}`, `/.well-known/${name}/mcp`]) {
         const { status, text } = await sender.send({ path, headers: { 'user-agent': userAgents.oauth } })
         expect([path, status]).toEqual([path, 404])
+        // The text is neither HTML nor JSON.
         expect(text).not.toMatch(/[<{]/)
       }
   })
 })
 
-describe('a host connects, asks, sends a message, withdraws it, refreshes, and loses access when the person ends it:', () => {
+describe('a host connects, asks, sends a message, withdraws it, refreshes, and loses access when the person revokes it:', () => {
   test.for(HOSTS.map((host) => [host.name, host] as const))('%s', async ([, fixture]) => {
     const host = await openHost(fixture, 'pinned')
     using _app = host.app

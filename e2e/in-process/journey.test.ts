@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-const INSECURE = { [oauth.allowInsecureRequests]: true } as const
+const ALLOW_HTTP = { [oauth.allowInsecureRequests]: true } as const
 
 async function register(): Promise<{ client_id: string; client_secret: string }> {
   const response = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
@@ -18,7 +18,7 @@ async function register(): Promise<{ client_id: string; client_secret: string }>
 
 async function discover(): Promise<oauth.AuthorizationServer> {
   const issuer = new URL(system.origin)
-  const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...INSECURE })
+  const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...ALLOW_HTTP })
   return oauth.processDiscoveryResponse(issuer, response)
 }
 
@@ -33,7 +33,7 @@ async function issueToken(
     client,
     oauth.ClientSecretBasic(agent.client_secret),
     new URLSearchParams(parameters),
-    INSECURE,
+    ALLOW_HTTP,
   )
   return oauth.processClientCredentialsResponse(server, client, response)
 }
@@ -65,7 +65,7 @@ describe('with oauth4webapi, an agent', () => {
       { client_id: agent.client_id },
       oauth.ClientSecretPost(agent.client_secret),
       token.access_token,
-      INSECURE,
+      ALLOW_HTTP,
     )
     await oauth.processRevocationResponse(revocationResponse)
     expect((await get('/api/guides', token.access_token)).status).toBe(401)

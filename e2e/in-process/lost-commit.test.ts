@@ -38,6 +38,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
       )
     ).rows
 
+  // In the protocol of PostgreSQL, a zero byte ends the text of a statement.
   await proxy?.set({ kind: 'lose-reply-to', request: 'commit\0' })
   const sendAndCountMessages = async () => {
     const { status, headers: responseHeaders } = await send()

@@ -14,6 +14,7 @@ import {
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as StreamableHTTPClientTransport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
+/** The credentials of a client that authenticates with a secret. */
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret: string

@@ -117,7 +117,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
   test('learns how a person lets it send messages, and requests no token in vain', async () => {
     const { posts, fetch } = recordPosts()
     await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
-    const requestsBefore = posts.length
+    const countBefore = posts.length
     for (const [name, args] of [
       ['send_contact_message', { topic: 'question', message: 'When do I renew?' }],
       ['get_contact_message', { id: crypto.randomUUID() }],
@@ -127,6 +127,6 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
       expect(result.isError).toBe(true)
       expect(result.content[0]?.text).toContain(serviceUrls(system.origin).authVerifiedEmail)
     }
-    expect(posts.slice(requestsBefore).map((post) => post.url)).toEqual([url, url, url])
+    expect(posts.slice(countBefore).map((post) => post.url)).toEqual([url, url, url])
   })
 })

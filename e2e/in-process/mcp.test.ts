@@ -51,9 +51,9 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     ])
 
     const list = await client.call('list_guides', {})
-    const api = await (await globalThis.fetch(`${system.origin}/api/guides`)).json()
-    expect(list.structuredContent).toEqual(api)
-    const { guides } = api as { guides: { slug: string }[] }
+    const guidesOfRoute = await (await globalThis.fetch(`${system.origin}/api/guides`)).json()
+    expect(list.structuredContent).toEqual(guidesOfRoute)
+    const { guides } = guidesOfRoute as { guides: { slug: string }[] }
     const slug = guides[0]?.slug ?? ''
 
     const guide = await client.call('get_guide', { slug })

@@ -87,13 +87,13 @@ async function readDigests(): Promise<unknown> {
       const { rows } = await db.query<{ name: string }>(
         `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
       )
-      const digest = ({ name }: { name: string }) =>
+      const toDigestQuery = ({ name }: { name: string }) =>
         `select '${name}' as name, md5(string_agg(t::text, ',' order by t::text)) as content from ${name} t`
       return (
         await db.query(
           rows
             .filter(({ name }) => !OMITTED_TABLES.has(name))
-            .map(digest)
+            .map(toDigestQuery)
             .join(' union all '),
         )
       ).rows
@@ -340,9 +340,9 @@ describe('an unusual situation is handled:', () => {
   )
 
   test('a stop of tokens that were issued before a time is proven, also when it is repeated', async () => {
-    const at = new Date(Math.floor(Date.now() / 1_000 - 60) * 1_000).toISOString()
+    const issuedBefore = new Date(Math.floor(Date.now() / 1_000 - 60) * 1_000).toISOString()
     for (let times = 0; times < 2; times += 1)
-      expect(await runCommand(`auth stop --issued-before ${at} --reason drill`)).toMatchObject({
+      expect(await runCommand(`auth stop --issued-before ${issuedBefore} --reason drill`)).toMatchObject({
         code: 0,
         out: expect.stringContaining(': proven: '),
       })

@@ -10,7 +10,7 @@ import { openResource } from '@plainpath/resource/wire'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
 
-const SETTINGS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '3' }
+const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '3' }
 
 const resources = new AsyncDisposableStack()
 const apiUrls: string[] = []
@@ -34,8 +34,9 @@ beforeAll(async () => {
     return { url: `http://localhost:${server.port}`, respondWith }
   }
   const firstServer = await startServer()
-  const system = resources.use(await openSystemEnvironment(firstServer.url, 1_000_000))
-  env = { ...system.env, ...SETTINGS }
+  const limitsFactor = 1_000_000
+  const system = resources.use(await openSystemEnvironment(firstServer.url, limitsFactor))
+  env = { ...system.env, ...SHORT_INTERVALS }
   const getHost = (url: string) => new URL(url).host
   for (const publicServer of [firstServer, await startServer()]) {
     const auth = resources.use(
@@ -121,14 +122,14 @@ test('no request fails while the API credential is changed and the old one remov
   expect(newSecret).not.toBe(oldSecret)
   for (const file of [getSecretFile(), getServersFile()]) expect((await stat(file)).mode & 0o777).toBe(0o600)
   for (const secret of [oldSecret, newSecret])
-    expect([...logLines, ...commandErrors].join('')).not.toContain(secret.trim().slice(4))
+    expect([...logLines, ...commandErrors].join('')).not.toContain(secret.trim().slice('rss_'.length))
 }, 60_000)
 
 test('an invalid file of resource servers has no effect, logs an error, and is read again once it is valid', async () => {
-  const text = await readFile(getServersFile(), 'utf8')
+  const validText = await readFile(getServersFile(), 'utf8')
   const readStatus = async () =>
     (await (await fetch(`${operationsUrls[0]}/ready`)).json()) as { resource_servers: { problem?: string } }
-  await writeFile(getServersFile(), text.slice(0, 40))
+  await writeFile(getServersFile(), validText.slice(0, 40))
   await expect.poll(async () => (await readStatus()).resource_servers.problem).toBeDefined()
   expect(await Promise.all(apiUrls.map(readGuides))).toEqual([200, 200])
   expect((await fetch(`${operationsUrls[0]}/ready`)).status).toBe(200)
@@ -136,6 +137,6 @@ test('an invalid file of resource servers has no effect, logs an error, and is r
     'resource_servers_readable{service="auth"} 0',
   )
   expect(logLines.filter((line) => line.includes('cannot be loaded')).length).toBeGreaterThan(0)
-  await writeFile(getServersFile(), text)
+  await writeFile(getServersFile(), validText)
   await expect.poll(async () => (await readStatus()).resource_servers.problem).toBeUndefined()
 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 test.for(SIGN_IN_CLIENTS)(
-  '$name signs a person in, asks, sends a message, refreshes, withdraws the message, and loses access when the person ends it',
+  '$name signs a person in, asks, sends a message, refreshes, withdraws the message, and loses access when the person revokes it',
   async ({ connect }) => {
     using person = newPerson(system)
     await using client = await connect(serviceUrls(system.origin).signedInMcp, {

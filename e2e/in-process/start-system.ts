@@ -9,13 +9,15 @@ import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
 import { openSystemEnvironment } from '../system-environment.ts'
 
+/** Both apps, which run in this process, and the addresses at which tests reach them. */
 export interface System extends AsyncDisposable {
   readonly origin: string
   /** The origin of the public MCP server. It has its own port with the option `publicMcp`, and is `origin` otherwise. */
   readonly mcpPublicOrigin: string
   readonly adminUrls: { readonly auth: string; readonly resource: string }
-  /** The internal listener of auth, and the header with which the API authenticates there. */
+  /** The URL of the internal listener of auth. */
   readonly internalUrl: string
+  /** The header with which the API authenticates at the internal listener. */
   readonly resourceServer: { readonly authorization: string }
   /** Every method and path of the public listeners of both apps. */
   readonly publicEndpoints: readonly { readonly method: string; readonly path: string }[]
@@ -31,7 +33,7 @@ export interface SystemOptions {
   readonly documents?: Pick<DocumentServer, 'settings' | 'runtime'>
   /** Settings that replace or extend the settings of every test. */
   readonly env?: Readonly<Record<string, string>>
-  /** Returns the address at which the API reaches its database, such as the address of a fault proxy. */
+  /** Returns the URL at which the API reaches the database of the given URL, such as the URL of a fault proxy. */
   readonly redirectDatabase?: (url: string) => Promise<string>
 }
 
@@ -40,7 +42,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   await using opening = new AsyncDisposableStack()
   const logged: string[] = []
   const sharedDependencies = {
-    // Logs the reads that production logs omit, too.
+    // Also logs the reads that production logs omit.
     log: {
       ...createLog({ service: 'e2e', write: (line) => logged.push(line) }),
       logsEveryRead: true as const,

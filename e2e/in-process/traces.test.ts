@@ -10,8 +10,8 @@ const CLIENT_TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const CLIENT_TRACEPARENT = `00-${CLIENT_TRACE_ID}-00f067aa0ba902b7-01`
 const redisUrl = inject('redisUrl')
 
-const createSettings = (url: string, more: Readonly<Record<string, string>> = {}) => ({
-  env: { AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url, ...more },
+const createSettings = (url: string, moreSettings: Readonly<Record<string, string>> = {}) => ({
+  env: { AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url, ...moreSettings },
 })
 
 /**
@@ -153,6 +153,7 @@ test('logs no trace ids without the setting', async () => {
 const BROKEN_COLLECTORS = ['unreachable', 'unresponsive'] as const
 test.for(BROKEN_COLLECTORS)('an %s collector affects no request, and each app warns once', async (kind) => {
   await using unresponsive = await startCollector({ responds: false })
+  // Nothing listens on port 9.
   const url = kind === 'unresponsive' ? unresponsive.url : 'http://127.0.0.1:9'
   let logged: readonly string[] = []
   {

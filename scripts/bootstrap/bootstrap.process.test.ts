@@ -98,7 +98,7 @@ describe('installing', () => {
 })
 
 describe('signals', () => {
-  const DRAINING = `
+  const DRAINING_PROGRAM = `
     import { appendFileSync } from 'node:fs'
     const say = (line) => appendFileSync('said', line + '\\n')
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -110,7 +110,7 @@ describe('signals', () => {
   beforeEach(async () => {
     await checkout.start(['hello.mjs']).ended
     writeFileSync(path.join(checkout.root, 'said'), '')
-    checkout.write('drains.mjs', DRAINING)
+    checkout.write('drains.mjs', DRAINING_PROGRAM)
   })
 
   it.each([

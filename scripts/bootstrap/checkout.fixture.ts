@@ -18,6 +18,7 @@ mkdir -p node_modules/.bin packages/one/node_modules
 ln -sf "$REAL_NODE" node_modules/.bin/node
 `
 
+/** A small checkout in which the bootstrap runs with a fake npm and a fake pnpm. */
 export interface Checkout extends Disposable {
   readonly root: string
   write(file: string, content: string): void

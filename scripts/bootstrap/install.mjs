@@ -152,9 +152,9 @@ async function installPnpm(root, transcript) {
  * @throws {Refusal} if the program cannot be started, or a signal asks us to stop.
  */
 function runInstaller(program, args, { cwd, transcript }) {
-  let end = () => {}
+  let endChild = () => {}
   // Registered before the child starts: otherwise a signal could end this process and leave the child running.
-  const stopListening = onFirstSignal(() => end())
+  const stopListening = onFirstSignal(() => endChild())
   // The child gets a process group of its own, so that all its processes can be ended: npm does not pass on every signal.
   const child = spawn(program, args, {
     cwd,
@@ -164,11 +164,11 @@ function runInstaller(program, args, { cwd, transcript }) {
   })
   return new Promise((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', transcript.add)
-    end = () => {
+    endChild = () => {
       killGroup(child.pid, 'SIGTERM')
       setTimeout(() => killGroup(child.pid, 'SIGKILL'), KILL_AFTER_SECONDS * 1000).unref()
     }
-    const limitTimer = setTimeout(end, INSTALL_LIMIT_SECONDS * 1000)
+    const limitTimer = setTimeout(endChild, INSTALL_LIMIT_SECONDS * 1000)
     child.on('error', () => {
       clearTimeout(limitTimer)
       stopListening()

@@ -74,6 +74,7 @@ function isAlive(holder) {
 function readStartTime(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The start time is field 22 (proc_pid_stat(5)). Field 2 is the name of the program, which may contain blanks.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
   } catch {
     return ''

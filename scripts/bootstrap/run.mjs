@@ -5,6 +5,7 @@ import process from 'node:process'
 
 /** The time within which the same signal counts as a repetition. */
 const REPEAT_MS = 1000
+const PARENT_POLL_MS = 500
 
 /**
  * Runs a program with the pinned Node until it ends, and passes signals on to it.
@@ -27,6 +28,7 @@ export function runPinned(root, file, args) {
     env: {
       ...process.env,
       PATH: [bin, process.env['PATH']].join(path.delimiter),
+      // The pipe in `stdio`, for stop-with-bootstrap.mjs.
       PLAINPATH_LIFELINE: '3',
       TURBO_TELEMETRY_DISABLED: '1',
       DO_NOT_TRACK: '1',
@@ -53,7 +55,7 @@ export function runPinned(root, file, args) {
     if (process.ppid === parent) return
     clearInterval(parentCheck)
     passOn('SIGTERM')
-  }, 500).unref()
+  }, PARENT_POLL_MS).unref()
 
   return new Promise((resolve, reject) => {
     child.on('error', reject)

@@ -62,6 +62,7 @@ function readChildCpuMs(): number {
     const fields = readFileSync('/proc/self/stat', 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')
+    // Fields 16 and 17 of proc_pid_stat(5): the times in user mode and in the kernel. The first two fields were cut off.
     return (Number(fields[13]) + Number(fields[14])) * MS_PER_TICK
   } catch {
     return 0

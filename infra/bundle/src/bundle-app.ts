@@ -10,7 +10,7 @@ export type App = (typeof APPS)[number]
 const UNBUNDLED = ['pg-native', 'pg-cloudflare']
 
 /**
- * Bundles an app and its dependencies into `APP.mjs`, and writes a source map and the licenses of all bundled registry packages
+ * Bundles an app and its dependencies into `APP.mjs`, and writes a source map and the licences of all bundled registry packages
  * beside it. Data files, such as migrations, templates and guides, are copied to the paths that they have in the repository.
  *
  * @param outputFolder its content is deleted first
@@ -40,7 +40,7 @@ export async function bundleApp(app: App, outputFolder: string): Promise<void> {
   const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk')
   const modules = chunks.flatMap(({ moduleIds }) => moduleIds).filter((id) => path.isAbsolute(id))
   await copyData(modules, outputFolder)
-  await writeFile(path.join(outputFolder, `${app}.licences.txt`), await collectLicenses(modules))
+  await writeFile(path.join(outputFolder, `${app}.licences.txt`), await collectLicences(modules))
 }
 
 /**
@@ -113,17 +113,17 @@ async function copyData(modules: readonly string[], outputFolder: string) {
 const isDataFile = (relativePath: string) =>
   !/(?:^|\/)(?:node_modules|test|testing)\/|\.m?ts$|(?:^|\/)(?:README\.md|package\.json)$/.test(relativePath)
 
-/** Collects the licenses of all registry packages in the bundle. */
-async function collectLicenses(modules: readonly string[]): Promise<string> {
+/** Collects the licences of all registry packages in the bundle. */
+async function collectLicences(modules: readonly string[]): Promise<string> {
   const packageFolders = new Set(
     modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []),
   )
-  const texts = await Promise.all([...packageFolders].map(readLicense))
+  const texts = await Promise.all([...packageFolders].map(readLicence))
   return texts.toSorted().join(`\n${'-'.repeat(80)}\n\n`)
 }
 
-/** Reads the name, version and license files of a package. */
-async function readLicense(packageFolder: string): Promise<string> {
+/** Reads the name, version and licence files of a package. */
+async function readLicence(packageFolder: string): Promise<string> {
   const manifest = JSON.parse(await readFile(path.join(packageFolder, 'package.json'), 'utf8')) as {
     name: string
     version: string

@@ -26,7 +26,7 @@ const COMMAND_TIMEOUT_MS = 1_200_000
 export async function startEngine(folder: string, { keepImages = false } = {}): Promise<Engine> {
   await mkdir(folder, { recursive: true })
   const configFile = path.join(folder, 'containers.conf')
-  // A pod has no option for limits. These are low enough for every machine: a container may not exceed its host's limits.
+  // The limits are here, because a pod has no option for them. They are low enough for every machine: a container may not exceed its host's limits.
   await writeFile(
     configFile,
     `[containers]

@@ -22,7 +22,10 @@ export async function observeHardening(
   return JSON.parse(await evaluateInContainer(running, container, code)) as object
 }
 
-/** What `observeHardening` must return for a hardened container, apart from `cores`, the limit of core dumps. */
+/**
+ * What `observeHardening` must return for a hardened container, apart from `cores`, the limit of core dumps. 65532 is the user
+ * `nonroot`, and 2 is the seccomp mode that filters system calls.
+ */
 export const HARDENED = {
   uid: '65532',
   gid: '65532',

@@ -8,13 +8,16 @@ export interface Proof {
   readonly observed: string
 }
 
+/** The services of compose.yaml while they run, and the addresses at which this machine reaches them. */
 export interface RunningTopology {
   readonly engine: Engine
   readonly topology: Topology
   readonly origin: string
+  /** The page of the mail catcher, which shows the newest mails as JSON. */
   readonly mailUrl: string
 }
 
+/** The path of Node in the images. */
 export const NODE = '/usr/local/bin/node'
 export const INSTANCES = ['auth-1', 'auth-2', 'resource-1', 'resource-2']
 
@@ -32,14 +35,14 @@ export function expectEqual(subject: string, observed: unknown, expected: unknow
 export const evaluateInContainer = ({ topology }: RunningTopology, service: string, code: string) =>
   topology.exec(service, NODE, '-e', code)
 
-/** Polls until `check` returns a value, and returns that value. @throws {Error} that names the event, after `timeoutMs` */
+/** Polls until `observe` returns a value, and returns that value. @throws {Error} that names the event, after `timeoutMs` */
 export async function waitFor<T>(
   event: string,
-  check: () => Promise<T | undefined>,
+  observe: () => Promise<T | undefined>,
   timeoutMs = 60_000,
 ): Promise<T> {
   for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(500)) {
-    const observed = await check()
+    const observed = await observe()
     if (observed !== undefined) return observed
   }
   throw new Error(`${event} did not happen within ${timeoutMs / 1000} s`)

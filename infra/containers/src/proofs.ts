@@ -9,7 +9,8 @@ import {
   waitFor,
 } from './proof.ts'
 
-const AUTH = [NODE, '--disable-proto=throw', 'auth.mjs']
+/** The command line of auth in its image. */
+const AUTH_COMMAND = [NODE, '--disable-proto=throw', 'auth.mjs']
 
 /**
  * Proves that auth has a way out of its networks and the API has none, that the gateway cannot resolve the name of PostgreSQL, and
@@ -160,18 +161,18 @@ export async function proveRevocation(
   running: RunningTopology,
   containers?: { readonly auth: readonly string[]; readonly resource: readonly string[] },
 ): Promise<Proof[]> {
-  const { auth: [auth = 'auth-1'] = [], resource } = containers ?? {}
-  const listStatuses = (token: string) => requestAtEachInstance(running, token, resource)
+  const authContainer = containers?.auth[0] ?? 'auth-1'
+  const listStatuses = (token: string) => requestAtEachInstance(running, token, containers?.resource)
   const agent = await registerAgent(running)
   const [revokedToken, otherToken] = [await agent.requestToken(), await agent.requestToken()]
   expectEqual('before', await listStatuses(revokedToken), [200, 200, 200])
   await agent.revoke(revokedToken)
   expectEqual('after the revocation', await listStatuses(revokedToken), [401, 401, 401])
   expectEqual('the other token', await listStatuses(otherToken), [200, 200, 200])
-  const command = [...AUTH, 'stop', '--all-tokens', '--reason', 'container test']
+  const command = [...AUTH_COMMAND, 'stop', '--all-tokens', '--reason', 'container test']
   // A connection to a store can time out just after containers have started. So the command is repeated until it succeeds.
   await waitFor('`stop --all-tokens`', async () =>
-    (await running.engine.tryPodman('exec', auth, ...command)).code === 0 ? true : undefined,
+    (await running.engine.tryPodman('exec', authContainer, ...command)).code === 0 ? true : undefined,
   )
   expectEqual('after `stop --all-tokens`', await listStatuses(otherToken), [401, 401, 401])
   expectEqual('a new token', await listStatuses(await agent.requestToken()), [200, 200, 200])
@@ -188,7 +189,7 @@ export async function proveRevocation(
 export async function proveRotation(running: RunningTopology): Promise<Proof[]> {
   const { origin, topology } = running
   // Retries while this address exceeds its rate limit.
-  const listKeys = () =>
+  const listKids = () =>
     waitFor('a response with the key set', async () => {
       const response = await fetch(`${origin}/oauth/jwks.json`)
       if (!response.ok) return undefined
@@ -197,25 +198,25 @@ export async function proveRotation(running: RunningTopology): Promise<Proof[]> 
     })
   const agent = await registerAgent(running)
   const token = await agent.requestToken()
-  const keysBefore = await listKeys()
+  const kidsBefore = await listKids()
   await topology.runOnce('auth-keys', 'keys', 'rotate', '--now')
   await topology.runOnce('auth-keys', 'keys', 'rotate')
-  const bothKeys = await waitFor('a second key in the key set', async () => {
-    const keys = await listKeys()
-    return keys.length === 2 ? keys : undefined
+  const bothKids = await waitFor('a second key in the key set', async () => {
+    const kids = await listKids()
+    return kids.length === 2 ? kids : undefined
   })
   expectEqual(
     'tokens while both keys are published',
     await requestAtEachInstance(running, token),
     [200, 200, 200],
   )
-  const [leakedKid = ''] = keysBefore
-  await topology.exec('auth-1', ...AUTH, 'keys', 'revoke', leakedKid, '--reason', 'container test')
-  const remainingKids = bothKeys.filter((kid) => kid !== leakedKid)
+  const [leakedKid = ''] = kidsBefore
+  await topology.exec('auth-1', ...AUTH_COMMAND, 'keys', 'revoke', leakedKid, '--reason', 'container test')
+  const remainingKids = bothKids.filter((kid) => kid !== leakedKid)
   await waitFor('the removal of the old key from the key set', async () =>
-    (await listKeys()).includes(leakedKid) ? undefined : true,
+    (await listKids()).includes(leakedKid) ? undefined : true,
   )
-  expectEqual('the key set', await listKeys(), remainingKids)
+  expectEqual('the key set', await listKids(), remainingKids)
   expectEqual(
     'tokens after the revocation of the key',
     await requestAtEachInstance(running, token),

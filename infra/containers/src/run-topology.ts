@@ -5,6 +5,7 @@ import { listDependencies, translateNetworks, translateService } from './transla
 
 type Compose = ReturnType<typeof readCompose>
 
+/** The services that `runTopology` has started. */
 export interface Topology {
   /** Seconds from the start of each service until it was healthy, or had ended if it is a job. */
   readonly startSeconds: ReadonlyMap<string, number>
@@ -53,8 +54,8 @@ export async function runTopology(
   async function isHealthy(name: string): Promise<boolean> {
     const [kind, ...args] = compose.services[name]?.healthcheck?.test ?? []
     if (!kind) return isRunning(name)
-    const check = kind === 'CMD-SHELL' ? ['sh', '-c', ...args] : args
-    return (await engine.tryPodman('exec', name, ...check)).code === 0
+    const healthCommand = kind === 'CMD-SHELL' ? ['sh', '-c', ...args] : args
+    return (await engine.tryPodman('exec', name, ...healthCommand)).code === 0
   }
 
   async function waitUntilHealthy(name: string): Promise<void> {

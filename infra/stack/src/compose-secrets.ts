@@ -27,6 +27,7 @@ const ENV_FILES = APP_NAMES.flatMap((app) => {
     { file: `${app}-redis.env`, variable: `${prefix}_REDIS_URL`, formatUrl: formatRedisUrl },
   ]
 })
+/** The names of the variables that each environment file sets. */
 export const COMPOSE_ENV_FILES = Object.fromEntries(ENV_FILES.map(({ file, variable }) => [file, [variable]]))
 
 /** The host name of the mail catcher. */
@@ -53,6 +54,7 @@ export async function createComposeSecrets(folder: string, origin: string): Prom
   }
   for (const file of Object.values(files)) await chmod(file, 0o644)
   const servers = await data.createFileOnce(path.basename(files.AUTH_RESOURCE_SERVERS_FILE), () => '[]')
+  // compose.yaml names this copy, because the name of the original contains the audience.
   await writeOnce('resource-servers.json', () => servers.content)
   await writeOnce('postgres-password', generatePassword)
   await writeOnce('role-passwords.psql', () =>

@@ -37,7 +37,7 @@ export function createSelfSignedCertificate(host: string): { key: string; certif
   // [2]: dNSName.
   const alternativeNames = encodeSequence(encodeDer(toContextTag(2, false), Buffer.from(host)))
   const tbsCertificate = encodeSequence(
-    // Version 3.
+    // Version 3, which is encoded as 2.
     encodeDer(toContextTag(0), encodeDer(TAG.integer, Buffer.of(2))),
     // The first byte keeps the serial number positive.
     encodeDer(TAG.integer, Buffer.concat([Buffer.of(1), randomBytes(15)])),

@@ -54,13 +54,13 @@ export async function startPrometheus(options: {
     scrape_configs: [createScrapeJob('auth'), createScrapeJob('resource')],
   }
   // JSON is valid YAML.
-  const file = path.join(folder, 'prometheus.json')
-  await writeFile(file, JSON.stringify(configuration, null, 2))
+  const configFile = path.join(folder, 'prometheus.json')
+  await writeFile(configFile, JSON.stringify(configuration, null, 2))
   const prometheus = await startManagedProcess({
     name: 'prometheus',
     command: [
       options.program,
-      `--config.file=${file}`,
+      `--config.file=${configFile}`,
       `--storage.tsdb.path=${path.join(folder, 'prometheus')}`,
       '--storage.tsdb.retention.time=2d',
       `--web.listen-address=127.0.0.1:${port}`,

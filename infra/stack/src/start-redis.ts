@@ -20,9 +20,10 @@ export async function startRedis(options: {
 }): Promise<RunningRedis> {
   const { program, port, folder } = options
   const createPassword = () => randomBytes(24).toString('base64url')
-  const [auth, resource, admin] = [createPassword(), createPassword(), createPassword()]
+  const passwords = { auth: createPassword(), resource: createPassword() }
+  const adminPassword = createPassword()
   const aclFile = path.join(folder, `redis-${port}.acl`)
-  const acl = `${formatRedisAcl({ auth, resource })}user admin on >${admin} ~* &* +@all\n`
+  const acl = `${formatRedisAcl(passwords)}user admin on >${adminPassword} ~* &* +@all\n`
   await writeFile(aclFile, acl, { mode: 0o600 })
   const redis = await startManagedProcess({
     name: 'redis',
@@ -39,8 +40,8 @@ export async function startRedis(options: {
   const formatUrl = (user: string, password: string) => `redis://${user}:${password}@127.0.0.1:${port}`
   return Object.assign(redis, {
     port,
-    urls: { auth: formatUrl('auth', auth), resource: formatUrl('resource', resource) },
-    adminUrl: formatUrl('admin', admin),
+    urls: { auth: formatUrl('auth', passwords.auth), resource: formatUrl('resource', passwords.resource) },
+    adminUrl: formatUrl('admin', adminPassword),
   })
 }
 

@@ -31,9 +31,9 @@ const FIRST_PAUSE_MS = 1_000
 const MAX_PAUSE_MS = 60_000
 
 /**
- * Prints a line when a process ends without having been stopped, and restarts it after a pause. The pause doubles each
- * time, up to a minute. After the process has run for longer than a minute, the next pause is as short as the first one. Disposing ends
- * the supervision, not the process.
+ * Prints a line when a process ends without having been stopped, and restarts it after a pause. The pause doubles each time, up to a
+ * minute. After the process has run for longer than a minute, the next pause is as short as the first one. Disposing ends the
+ * supervision, not the process.
  */
 export function superviseProcess(supervised: SupervisedProcess, options: SupervisionOptions): Disposable {
   const stopping = new AbortController()

@@ -8,7 +8,7 @@ import { ARROWS, WORKLOADS } from './arrows.ts'
 import { readPods } from './pods.ts'
 import { listNetworks, parseWorkload, readCompose, readManifests } from './read-manifests.ts'
 
-const NAME = 'app.kubernetes.io/name'
+const NAME_LABEL = 'app.kubernetes.io/name'
 const PodPeer = z.strictObject({
   namespaceSelector: z
     .strictObject({ matchLabels: z.strictObject({ 'kubernetes.io/metadata.name': z.string() }) })
@@ -22,7 +22,7 @@ const WorldPeer = z.strictObject({
 const Peer = z.union([PodPeer, WorldPeer])
 const Ports = z.array(z.strictObject({ protocol: z.enum(['TCP', 'UDP']), port: z.int() })).min(1)
 const Policy = z.strictObject({
-  podSelector: z.strictObject({ matchLabels: z.strictObject({ [NAME]: z.string() }).optional() }),
+  podSelector: z.strictObject({ matchLabels: z.strictObject({ [NAME_LABEL]: z.string() }).optional() }),
   policyTypes: z.tuple([z.literal('Ingress'), z.literal('Egress')]),
   ingress: z.array(z.strictObject({ from: z.array(Peer).min(1).optional(), ports: Ports })).default([]),
   egress: z.array(z.strictObject({ to: z.array(Peer).min(1), ports: Ports })).default([]),
@@ -41,7 +41,7 @@ const listNames = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
   peers
     ? [
         ...new Set(
-          peers.map((peer) => ('ipBlock' in peer ? 'world' : (peer.podSelector.matchLabels[NAME] ?? ''))),
+          peers.map((peer) => ('ipBlock' in peer ? 'world' : (peer.podSelector.matchLabels[NAME_LABEL] ?? ''))),
         ),
       ]
     : ['world']
@@ -80,7 +80,7 @@ test('each policy selects the pods that have its name, and each pod has a policy
   })
   expect(labels.toSorted()).toEqual([...WORKLOADS].toSorted())
   for (const { name, podSelector } of readPolicies().filter((policy) => policy.name !== 'default'))
-    expect(podSelector.matchLabels).toEqual({ [NAME]: name })
+    expect(podSelector.matchLabels).toEqual({ [NAME_LABEL]: name })
 })
 
 test('policies name the namespace of each peer in another namespace', () => {
@@ -90,7 +90,7 @@ test('policies name the namespace of each peer in another namespace', () => {
   ])
   for (const { namespaceSelector, podSelector } of peers.filter((peer) => 'podSelector' in peer))
     expect(namespaceSelector === undefined, JSON.stringify(podSelector)).toBe(
-      isWorkload(podSelector.matchLabels[NAME] ?? ''),
+      isWorkload(podSelector.matchLabels[NAME_LABEL] ?? ''),
     )
 })
 
@@ -113,13 +113,13 @@ test.for([
 
 test('services of compose.yaml share a network exactly if arrows.ts connects them or they belong to one app', () => {
   const { services } = readCompose()
-  const attached = Object.entries(services).map(([name, service]) => ({
+  const workloads = Object.entries(services).map(([name, service]) => ({
     name: COMPOSE_ONLY[parseWorkload(name)] ?? parseWorkload(name),
     networks: listNetworks(service),
   }))
   const formatPair = (one: string, other: string) => [one, other].toSorted().join(' + ')
-  const shared = attached.flatMap((one, index) =>
-    attached
+  const connectedPairs = workloads.flatMap((one, index) =>
+    workloads
       .slice(index + 1)
       .filter((other) => other.networks.some((network) => one.networks.includes(network)))
       .filter((other) => parseApp(one.name) === undefined || parseApp(one.name) !== parseApp(other.name))
@@ -128,7 +128,7 @@ test('services of compose.yaml share a network exactly if arrows.ts connects the
   const expected = ARROWS.filter(({ from, to }) => from !== 'world' && to !== 'world').map(({ from, to }) =>
     formatPair(from, to),
   )
-  expect([...new Set(shared)].toSorted()).toEqual([...new Set(expected)].toSorted())
+  expect([...new Set(connectedPairs)].toSorted()).toEqual([...new Set(expected)].toSorted())
 })
 
 /** Maps each service of compose.yaml that is a second container of a Job on Kubernetes to that Job. */
@@ -138,31 +138,31 @@ const parseApp = (name: string) => /^(auth|resource)(-|$)/.exec(name)?.[1]
 test('only services with a published port, Prometheus, and auth (which fetches client documents) are on a network with a way out', () => {
   const { services, networks } = readCompose()
   for (const [name, service] of Object.entries(services)) {
-    const external = listNetworks(service).filter((network) => networks[network]?.internal !== true)
+    const externalNetworks = listNetworks(service).filter((network) => networks[network]?.internal !== true)
     if (service.ports.length === 0 && name !== 'prometheus')
-      expect(external, name).toEqual(/^auth-\d$/.test(name) ? ['documents'] : [])
+      expect(externalNetworks, name).toEqual(/^auth-\d$/.test(name) ? ['documents'] : [])
     for (const port of service.ports) expect(port, name).toMatch(/^127\.0\.0\.1:/)
   }
 })
 
 test('each URL setting that the manifests set has an arrow, and each setting of an arrow exists', () => {
-  const urls = APP_NAMES.flatMap((app) => APP_SETTINGS[app].map(({ name }) => name)).filter((name) =>
+  const urlSettings = APP_NAMES.flatMap((app) => APP_SETTINGS[app].map(({ name }) => name)).filter((name) =>
     name.endsWith('_URL'),
   )
-  const named = ARROWS.map(({ setting }) => setting).filter((setting) => setting !== undefined)
-  for (const name of urls.filter((each) => !(each in LEFT_AT_DEFAULT)))
-    expect(named, `${name} has no arrow in arrows.ts`).toContain(name)
-  for (const name of named) expect(urls).toContain(name)
+  const arrowSettings = ARROWS.map(({ setting }) => setting).filter((setting) => setting !== undefined)
+  for (const name of urlSettings.filter((each) => !(each in LEFT_AT_DEFAULT)))
+    expect(arrowSettings, `${name} has no arrow in arrows.ts`).toContain(name)
+  for (const name of arrowSettings) expect(urlSettings).toContain(name)
 })
 
 test('the picture in docs/architecture.md has an arrow for each port of the apps, for mail and for documents', () => {
   const text = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8')
-  const expected = Array.from(
+  const drawnArrows = Array.from(
     text.matchAll(/^ {2}(\w+) (?:-->|-\.->)\|(\d+)[^|]*\| (\w+)$/gm),
     ([, from = '', port, to = '']) => formatArrow({ from, to, port: Number(port) }),
   )
   const appArrows = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail', 'world'].includes(to)).map(
     formatArrow,
   )
-  expect(expected.toSorted()).toEqual(appArrows.toSorted())
+  expect(drawnArrows.toSorted()).toEqual(appArrows.toSorted())
 })

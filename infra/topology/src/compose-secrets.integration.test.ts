@@ -15,6 +15,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readPods } from './pods.ts'
 import { readCompose, readInfra, readVariables } from './read-manifests.ts'
 
+/** The error code of PostgreSQL for a missing privilege. */
+const INSUFFICIENT_PRIVILEGE = '42501'
+
 const resources = new AsyncDisposableStack()
 let folder: string
 let createdFiles: string[]
@@ -178,9 +181,9 @@ test('roles.sql creates an app role that can use the tables, but not alter them 
     url.search = baseUrl.search
     return url.href
   }
-  const owner = readTestUrl('auth-owner.env', server.adminUrl)
+  const ownerUrl = readTestUrl('auth-owner.env', server.adminUrl)
   const appRole = `${prefix}auth_app`
-  await expect(migrate({ url: owner, folder: MIGRATIONS, appRole })).resolves.toHaveProperty('applied.length')
+  await expect(migrate({ url: ownerUrl, folder: MIGRATIONS, appRole })).resolves.toHaveProperty('applied.length')
   await using app = openPool(readTestUrl('auth-database.env', server.adminUrl), { max: 1 })
   const tryStatement = (text: string) =>
     app.query(text).then(
@@ -188,12 +191,14 @@ test('roles.sql creates an app role that can use the tables, but not alter them 
       (error: unknown) => (error as { code?: string }).code,
     )
   expect(await tryStatement('select from agents')).toBe('done')
-  expect(await tryStatement('alter table agents add column more text')).toBe('42501')
-  expect(await tryStatement('create table mine (id int)')).toBe('42501')
+  expect(await tryStatement('alter table agents add column more text')).toBe(INSUFFICIENT_PRIVILEGE)
+  expect(await tryStatement('create table mine (id int)')).toBe(INSUFFICIENT_PRIVILEGE)
   for (const database of [`${prefix}resource`, server.name]) {
     const otherUrl = new URL(readTestUrl('auth-database.env', server.adminUrl))
     otherUrl.pathname = `/${database}`
     await using other = openPool(otherUrl.href, { max: 1 })
-    await expect(other.query('select 1'), database).rejects.toMatchObject({ code: '42501' })
+    await expect(other.query('select 1'), database).rejects.toMatchObject({
+      code: INSUFFICIENT_PRIVILEGE,
+    })
   }
 })

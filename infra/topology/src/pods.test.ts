@@ -49,6 +49,7 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
       /_(OPERATIONS|INTERNAL)_HOST$/.test(name),
     )
     expect(hostSettings.map(([, value]) => value)).toEqual(hostSettings.map(() => '0.0.0.0'))
+    // The public listener is on all addresses by default.
     expect(hostSettings.length).toBe(findPod().containers[0]!.ports.length - 1)
   })
 
@@ -69,11 +70,11 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
 
   test('have enough time to drain before they are killed', () => {
     const drainSeconds = Number(variables[`${app.toUpperCase()}_DRAIN_SECONDS`])
-    const delay = APP_SETTINGS[app].find(({ name }) => name.endsWith('_DRAIN_DELAY_SECONDS'))?.default
+    const delaySeconds = APP_SETTINGS[app].find(({ name }) => name.endsWith('_DRAIN_DELAY_SECONDS'))?.default
     // `preStop` delays the signal until no Service routes to the pod. After the drain, the app closes its stores.
     const [preStopSeconds, closingSeconds] = [5, 10]
     expect(findPod().spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
-      preStopSeconds + Number(delay) + drainSeconds + closingSeconds,
+      preStopSeconds + Number(delaySeconds) + drainSeconds + closingSeconds,
     )
   })
 

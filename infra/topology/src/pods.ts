@@ -61,27 +61,29 @@ const PodTemplate = z.looseObject({
   metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
   spec: PodSpec,
 })
-const Owner = z.looseObject({
+const PodOwner = z.looseObject({
   spec: z.looseObject({
     template: PodTemplate.optional(),
     jobTemplate: z.looseObject({ spec: z.looseObject({ template: PodTemplate }) }).optional(),
   }),
 })
 
+/** A pod that a manifest defines. `name` and `kind` are those of its Deployment, Job or CronJob. */
 export interface Pod {
   readonly name: string
   readonly kind: string
+  /** The value of the label `app.kubernetes.io/name`, by which network policies select the pod. */
   readonly label: string | undefined
   readonly spec: z.infer<typeof PodSpec>
   readonly containers: readonly Container[]
 }
 
-/** Reads the pods that the manifests define, each with the name of its Deployment, Job or CronJob. */
+/** Reads the pods that the manifests define. */
 export const readPods = (): Pod[] => readManifests().flatMap(({ manifest }) => parsePods(manifest))
 
 function parsePods(manifest: Manifest): Pod[] {
   if (!['Deployment', 'Job', 'CronJob'].includes(manifest.kind)) return []
-  const { spec } = Owner.parse(manifest)
+  const { spec } = PodOwner.parse(manifest)
   const template = spec.template ?? spec.jobTemplate?.spec.template
   if (!template) throw new Error(`${manifest.metadata.name} has no pod`)
   const { kind, metadata } = manifest
