@@ -43,10 +43,12 @@ interface Agent {
 }
 
 interface Request {
+  /** The agent whose id and secret authenticate the request. */
   readonly as?: Agent
   readonly token?: string
   readonly idempotencyKey?: string
-  readonly assertion?: string
+  readonly clientAssertion?: string
+  /** A DPoP proof. */
   readonly proof?: string
   readonly json?: unknown
   readonly form?: Readonly<Record<string, string>>
@@ -55,7 +57,7 @@ interface Request {
 const send = (
   method: string,
   path: string,
-  { as, token, idempotencyKey, assertion, proof, json, form }: Request = {},
+  { as, token, idempotencyKey, clientAssertion, proof, json, form }: Request = {},
 ) =>
   fetch(system.origin + path, {
     method,
@@ -64,7 +66,7 @@ const send = (
       ...(token !== undefined && { authorization: `${proof === undefined ? 'Bearer' : 'DPoP'} ${token}` }),
       ...(proof !== undefined && { dpop: proof }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-      ...(assertion !== undefined && { 'client-assertion': assertion }),
+      ...(clientAssertion !== undefined && { 'client-assertion': clientAssertion }),
       ...(json !== undefined && { 'content-type': 'application/json' }),
     },
     ...(json !== undefined && { body: JSON.stringify(json) }),
@@ -170,17 +172,17 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     const client_id = documents.getUrl(DOMAIN, '/client.json')
     const jwks = { keys: [agentKey.publicJwk] }
     documents.serve('/client.json', createJsonHandler({ ...createClientDocument(client_id, []), jwks }))
-    const assertion = () => agentKey.signAssertion(client_id, system.origin)
+    const signAssertion = () => agentKey.signAssertion(client_id, system.origin)
     await succeed(
       send('POST', '/oauth/token', {
         form: {
           ...GRANT,
           client_assertion_type: CLIENT_ASSERTION_TYPE,
-          client_assertion: assertion(),
+          client_assertion: signAssertion(),
         },
       }),
     )
-    return send('POST', '/api/agent/secrets', { assertion: assertion() })
+    return send('POST', '/api/agent/secrets', { clientAssertion: signAssertion() })
   },
   'foreign-token': async () =>
     send('POST', '/oauth/revoke', {
@@ -198,7 +200,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'client-has-keys': async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256')
     const { client_id } = await register({ jwks: { keys: [await exportJWK(publicKey)] } })
-    const assertion = await new SignJWT({
+    const clientAssertion = await new SignJWT({
       iss: client_id,
       sub: client_id,
       aud: system.origin,
@@ -207,7 +209,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
       .setProtectedHeader({ alg: 'ES256' })
       .setExpirationTime('1 minute')
       .sign(privateKey)
-    return send('POST', '/api/agent/secrets', { assertion })
+    return send('POST', '/api/agent/secrets', { clientAssertion })
   },
   'too-many-secrets': async () => {
     const as = await register()

@@ -46,7 +46,7 @@ test('a document, a link, a mail or a convention names every public path that is
 async function isNamed(method: string, path: string): Promise<boolean> {
   if (CONVENTIONAL_PATHS.has(path) || SIGN_IN_PATHS.has(path) || MAILED_PATHS.has(path)) return true
   if (documentedOperations.has(`${method} ${path}`)) return true
-  // The signed-in MCP server asks the client to sign in, whatever the method.
+  // A crawl cannot visit these. The signed-in MCP server (`/mcp`) asks the client to sign in, whatever the method.
   if (method === 'POST' || path === '/mcp') return listPostTargets(visits).has(`${system.origin}${path}`)
   return isVisited(path) || isAlias(path)
 }

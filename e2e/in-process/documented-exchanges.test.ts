@@ -137,7 +137,9 @@ async function createSigner() {
     /** Collects the JWTs that an exchange shows, and the public key that the real key replaces. */
     collectShownValues({ body = '' }: DocumentedExchange, json: readonly unknown[]) {
       jwts.push(
-        ...json.filter((shown): shown is ShownJwt => typeof shown === 'object' && !!shown && 'claims' in shown),
+        ...json.filter(
+          (shown): shown is ShownJwt => typeof shown === 'object' && !!shown && 'claims' in shown,
+        ),
       )
       const [, x, y] = /"x": ?"([\w-]+)", ?"y": ?"([\w-]+)"/.exec(body + JSON.stringify(json)) ?? []
       if (x && y && jwk.x && jwk.y) shownKeys.set(x, jwk.x).set(y, jwk.y)

@@ -325,7 +325,7 @@ describe('an unusual situation is handled:', () => {
     ['of an earlier release', 'old-1:7', null, 'its release is too old to check a test token'],
     ['that does not answer', 'silent-1:7', '0.1.0', 'it is running, but did not report on the test token'],
   ] as const)(
-    'a stop goes ahead, names an instance %s, and is not proven',
+    'a stop revokes all tokens, but is not proven, and names an instance %s',
     async ([, host, release, reason]) => {
       await issueToken()
       {

@@ -49,6 +49,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     },
     now: () => new Date(),
   }
+  // The server listens before the apps open, because their settings contain its port.
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
   const server = opening.use(
     await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),

@@ -94,7 +94,7 @@ test('a request is one trace through both apps and their stores, without private
   const [introspectionSpan, ...otherIntrospectionSpans] = findChildren(introspectionCallSpan, AUTH)
   expect(otherIntrospectionSpans).toEqual([])
   expect(introspectionSpan).toMatchObject({ name: 'POST /oauth/introspect' })
-  // The statement begins with a CTE.
+  // The statement of a join begins with a CTE, so its span has the name `with`.
   expect(
     findChildren(requestSpan, RESOURCE)
       .filter(isStatement)

@@ -14,8 +14,11 @@ export interface FileTimeline {
   readonly childCpuMs: number
   /** The time for which the worker waited for timers, sockets and files. */
   readonly idleMs: number
+  /** The number of processes that the tests started. */
   readonly processes: number
+  /** The number of test databases that were created. */
   readonly databases: number
+  /** The time that the creation of these databases took. */
   readonly databaseMs: number
   /** How long timers ran, in milliseconds, by the place that set them. Timers may overlap. */
   readonly timers: Readonly<Record<string, number>>

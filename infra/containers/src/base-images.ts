@@ -11,6 +11,7 @@ export const TRUSTED_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 const DEBIAN_SUITE = 'bookworm'
 /** The Debian packages of which the stand-in for `gcr.io/distroless/cc-debian12` consists. */
 const DISTROLESS_PACKAGES = ['base-files', 'tzdata', 'libc6', 'libgcc-s1', 'gcc-12-base', 'libstdc++6']
+/** The Debian packages of the services whose images have stand-ins. */
 const SERVICE_PACKAGES = ['caddy', 'postgresql', 'prometheus', 'redis-server']
 
 const STAND_INS = path.join(import.meta.dirname, 'stand-ins')
@@ -32,6 +33,7 @@ export function readBaseNames(dockerfile: string): BaseNames {
   const version = /^ARG NODE=(\S+)$/m.exec(dockerfile)?.[1] ?? ''
   const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)]
     .map(([, name = '']) => name.replace('${NODE}', version))
+    // The name of an earlier stage has neither a slash nor a colon.
     .filter((name) => /[/:]/.test(name))
   const node = bases.find((name) => name === `node:${version}-${DEBIAN_SUITE}-slim`)
   const distroless = bases.find((name) => name === 'gcr.io/distroless/cc-debian12:nonroot')

@@ -41,7 +41,9 @@ const listNames = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
   peers
     ? [
         ...new Set(
-          peers.map((peer) => ('ipBlock' in peer ? 'world' : (peer.podSelector.matchLabels[NAME_LABEL] ?? ''))),
+          peers.map((peer) =>
+            'ipBlock' in peer ? 'world' : (peer.podSelector.matchLabels[NAME_LABEL] ?? ''),
+          ),
         ),
       ]
     : ['world']

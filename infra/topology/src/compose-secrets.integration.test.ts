@@ -145,6 +145,7 @@ test('creates a password for the administrator of Grafana, which reads it from a
 
 test('roles.sql creates an app role that can use the tables, but not alter them or connect to other databases', async () => {
   await using server = await openTestDatabase({ folder: MIGRATIONS, name: 'roles' })
+  // The names begin with `plainpath_test_` and the id of the test run, like those of every database and role of the run.
   const prefix = `${server.name.split('_').slice(0, 3).join('_')}_sql_`
   const passwords = new Map(
     Array.from(read('role-passwords.psql').matchAll(/\\set (\S+) '(.+)'/g), ([, name, value]) => [
@@ -183,7 +184,9 @@ test('roles.sql creates an app role that can use the tables, but not alter them 
   }
   const ownerUrl = readTestUrl('auth-owner.env', server.adminUrl)
   const appRole = `${prefix}auth_app`
-  await expect(migrate({ url: ownerUrl, folder: MIGRATIONS, appRole })).resolves.toHaveProperty('applied.length')
+  await expect(migrate({ url: ownerUrl, folder: MIGRATIONS, appRole })).resolves.toHaveProperty(
+    'applied.length',
+  )
   await using app = openPool(readTestUrl('auth-database.env', server.adminUrl), { max: 1 })
   const tryStatement = (text: string) =>
     app.query(text).then(
