@@ -87,7 +87,9 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
     if (storedClient && isFresh(storedClient, now())) return toAppClient(id, storedClient, 'document')
     const copy = copies.get(id)
     const useFallback = () => {
-      if (!copy || !storedClient) return copy && toAppClient(id, copy, 'pinned')
+      if (!copy) return undefined
+      if (!storedClient) return toAppClient(id, copy, 'pinned')
+      // The stored document has expired, and its keys with it.
       return storedClient.authMethod === 'none' ? toAppClient(id, storedClient, 'document') : undefined
     }
     try {

@@ -113,8 +113,8 @@ export function parseAppDocument(
   if (uris.length === 0)
     return refuseMember('redirect_uris', 'must hold an address that apps may connect from')
   const method = members['token_endpoint_auth_method'] ?? 'none'
-  const { token_endpoint_auth_methods_supported: methods } = members
-  const isPublic = method === 'none' || (Array.isArray(methods) && methods.includes('none'))
+  const { token_endpoint_auth_methods_supported: supportedMethods } = members
+  const isPublic = method === 'none' || (Array.isArray(supportedMethods) && supportedMethods.includes('none'))
   if (!isPublic && method !== 'private_key_jwt')
     return refuseMember('token_endpoint_auth_method', 'must be none or private_key_jwt')
   const description = describeApp(uris, AgentName.safeParse(members['client_name']).data)

@@ -18,6 +18,7 @@ const AuditRow = z.object({
 export type AuditRow = Readonly<z.infer<typeof AuditRow>>
 const auditRowReader = createRowReader(AuditRow)
 
+/** What the first row has in place of the hash of a previous row: 32 zero bytes, as long as a SHA-256 hash. */
 const FIRST_PREVIOUS_HASH: Buffer = Buffer.alloc(32)
 
 /** Builds the row that follows `previous`, which is undefined for an empty chain. */

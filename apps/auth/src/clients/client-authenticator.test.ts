@@ -92,11 +92,11 @@ test('reveals that a client expired only to a caller that presents its secret', 
   const secrets = [{ digest: realHashKey.hash('client-secret', SECRET), keyId: realHashKey.id }]
   const expired = { id, keys: [], secrets, cause: 'idle' as const, expiredAt: NOW }
   expect((await authenticate(undefined, SECRET, expired)).outcome).toBe('client-expired')
-  for (const otherTombstone of [
+  for (const otherExpired of [
     { ...expired, secrets: [] },
     { ...expired, keys: [exampleKey('one')] },
   ])
-    expect((await authenticate(undefined, SECRET, otherTombstone)).outcome).toBe('invalid-client')
+    expect((await authenticate(undefined, SECRET, otherExpired)).outcome).toBe('invalid-client')
   expect((await authenticate(undefined, 'pps_wrong', expired)).outcome).toBe('invalid-client')
 })
 

@@ -7,6 +7,7 @@ const NOW = 1_795_183_200
 const url = 'https://plainpath.example/oauth/token'
 const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
 const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+/** Creates a proof whose signature is not valid, because `findProofFault` does not verify it. */
 const createProof = (claims: object) =>
   `${encodePart({ typ: 'DPoP+jwt', alg: 'EdDSA', jwk })}.${encodePart({ jti: 'x', htm: 'POST', htu: url, iat: NOW, ...claims })}.c2ln`
 const findFault = (claims: object) =>

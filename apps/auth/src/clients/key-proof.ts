@@ -36,7 +36,7 @@ const Claims = z.object({
   iat: z.int(),
   exp: z.int(),
   jti: z.string().min(1).max(RULES.jtiCharacters),
-  /** Thumbprints (RFC 7638) of all keys in the set. */
+  /** Thumbprints (RFC 7638) of all keys in the set: SHA-256 in base64url, which has 43 characters. */
   jkts: z.array(z.string().max(43)).max(RULES.agentKeys),
 })
 type Claims = z.infer<typeof Claims>

@@ -38,6 +38,7 @@ export function readCredentials(
 }
 
 const BASIC_HEADER = /^basic +(?<encoded>[A-Za-z0-9+/]{4,}={0,2})$/i
+/** In characters. A longer header is rejected without being decoded. */
 const MAX_HEADER_LENGTH = 1024
 
 /** Decodes Basic credentials: base64 of `id:secret` (RFC 7617), whose parts are form-urlencoded (RFC 6749 appendix B). */
