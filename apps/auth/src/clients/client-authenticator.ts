@@ -57,7 +57,7 @@ export type AuthenticateClient = (
  * Member of `ctx.state`: the client's credential version when it was authenticated. The token is issued under this
  * version, so removing the credential revokes the token even if that happens before the token is stored.
  */
-export const CREDENTIAL_VERSION = 'clientGeneration'
+export const CREDENTIAL_VERSION = 'clientCredentialVersion'
 /** Member of `ctx.state`: when the document of a URL client expires. The client's token expires no later. */
 export const DOCUMENT_EXPIRES_AT = 'clientDocumentExpiresAt'
 

@@ -14,7 +14,8 @@ export type JtiOutcome = 'accepted' | 'used' | 'not-current'
 export interface UsedJtiStore {
   /**
    * Marks an assertion as used, atomically across all instances. The same statement reads the agent's row, so a
-   * process with a stale cache rejects a key that was replaced. The commit is synchronous (`set_config` in the statement).
+   * process with a stale cache rejects a key that was replaced. `set_config` in the statement makes the commit
+   * synchronous, so a crash of PostgreSQL does not lose the mark.
    */
   markUsed(assertion: VerifiedAssertion): Promise<JtiOutcome>
   /**

@@ -148,5 +148,5 @@ const describeDisabled = (agentCount: number) =>
 
 const formatHead = (head: string | undefined) => (head ? `\nAudit head: ${head}` : '')
 
-const formatEntry = ({ at, step, domain: name, by, reason: why }: BlockEntry) =>
-  [at, step.padEnd(7), name, `by ${by.user} on ${by.host}`, `(${why})`].join('  ')
+const formatEntry = ({ at, step, domain: name, by, reason: recordedReason }: BlockEntry) =>
+  [at, step.padEnd(7), name, `by ${by.user} on ${by.host}`, `(${recordedReason})`].join('  ')

@@ -18,6 +18,7 @@ import { defineCommand } from './define-command.ts'
  * be finished within half an hour.
  */
 const EXCLUDED_TABLES = ['tokens', 'key_followers', 'resource_server_followers', 'sign_ins']
+/** Longer than in the server, as for the other commands. */
 const REDIS_TIMEOUT_MS = 2_000
 
 /** The commands `backup` and `restore`. */
