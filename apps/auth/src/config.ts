@@ -172,6 +172,7 @@ export interface Config {
   readonly databaseUrl: string
   /** The same database without a pooler. */
   readonly sessionDatabaseUrl: string
+  /** True if AUTH_SESSION_DATABASE_URL is set: only a `databaseUrl` that leads through a pooler needs it. */
   readonly isDatabasePooled: boolean
   readonly migrationDatabaseUrl: string | undefined
   readonly redisUrl: string | undefined
@@ -192,6 +193,7 @@ export interface Config {
   readonly clientDocumentTestHosts: readonly string[]
   readonly limitsFactor: number
   readonly otlpUrl: string | undefined
+  /** The maximum number of registered clients that never got a token. */
   readonly neverUsedClients: number
   readonly drainDelaySeconds: number
   readonly drainSeconds: number
@@ -250,6 +252,7 @@ export function loadConfig(env: Environment): Config {
   })
 }
 
+/** Finds settings that are valid alone, but not together. */
 function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const {
     AUTH_KEYS_LEASE_SECONDS: leaseSeconds,

@@ -125,8 +125,8 @@ export const keysCommands = [
     opens: 'stores',
     async run(context) {
       const operations = createOperations(context)
-      const { kid: leakedKid, reason: why, dryRun } = context.args
-      const revoked = await operations.revoke(leakedKid, { reason: why, dryRun })
+      const { kid: leakedKid, reason: revocationReason, dryRun } = context.args
+      const revoked = await operations.revoke(leakedKid, { reason: revocationReason, dryRun })
       if (!revoked.ok) throw toRefusal(revoked.error)
       const appliedChange = 'unchangedRing' in revoked.value ? undefined : revoked.value
       if (appliedChange && appliedChange.head === undefined)

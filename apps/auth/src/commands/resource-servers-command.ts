@@ -203,7 +203,7 @@ async function withChangeLock<T>(
   return await change(createOperations(call)).catch((error: unknown) => {
     const { code, syscall, path } = error as NodeJS.ErrnoException
     if (!code || !FILE_CALLS.has(syscall)) throw error
-    // Errors of an open file name no path.
+    // The error of a call on an open file, such as `fsync`, has no path.
     const file = path === undefined ? '' : `: ${path}`
     throw new Refusal(`A file cannot be read or written${file} (${code}).`)
   })

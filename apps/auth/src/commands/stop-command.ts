@@ -202,8 +202,8 @@ function describeScope(scope: RevocationScope): string {
   return scope.kind === 'all-tokens' ? 'all tokens' : `tokens issued before ${scope.at.toISOString()}`
 }
 
-const formatEntry = ({ at, scope, by, reason: why, ...entry }: RevocationEntry) =>
-  [at, scope, entry.client_id ?? entry.issued_before ?? '', `by ${by.user} on ${by.host}`, `(${why})`]
+const formatEntry = ({ at, scope, by, reason: recordedReason, ...entry }: RevocationEntry) =>
+  [at, scope, entry.client_id ?? entry.issued_before ?? '', `by ${by.user} on ${by.host}`, `(${recordedReason})`]
     .filter(Boolean)
     .join('  ')
 

@@ -84,7 +84,7 @@ function describeStoreMismatch(
     : `${theirStore}, but AUTH_REDIS_URL names another Redis. Set it to the Redis that the instance uses.`
 }
 
-/** Describes how to set the origin. For an `http:` origin with a port, this names the variables of `npm run auth` too. */
+/** Describes how to set the origin. For an `http:` origin with a port, also names the variables of `npm run auth`. */
 function describeOriginRemedy(origin: string): string {
   const { protocol, port } = new URL(origin)
   const localRemedy =
