@@ -117,6 +117,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
     policy: settings,
   })
 
+  /** Creates the function that decides how a step changes the ring, or refuses it. */
   function createDecider(name: StepName, { kid, algorithm }: StepOptions) {
     return (view: RingView): Result<RingChange, KeyRefusal> => {
       const { ring } = view
@@ -173,6 +174,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
   }
 }
 
+/** The state that a key must have for each step. */
 const REQUIRED_STATES = { publish: 'generated', activate: 'published', retire: 'retiring' } as const
 
 function selectOnlyKey(

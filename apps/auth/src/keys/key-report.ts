@@ -29,7 +29,7 @@ const DURATION_UNITS = [
   [60_000, 'min'],
 ] as const
 
-/** Formats a duration, such as `3 d`, `2 min`, `0.4 s`. */
+/** Formats a duration in the largest unit of which it has at least two, or else in seconds: `3 d`, `2 min`, `0.4 s`. */
 function formatDuration(ms: number): string {
   const [size, unit] = DURATION_UNITS.find(([unitMs]) => ms >= 2 * unitMs) ?? [1_000, 's']
   const count = ms / size
