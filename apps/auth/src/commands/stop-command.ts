@@ -203,7 +203,13 @@ function describeScope(scope: RevocationScope): string {
 }
 
 const formatEntry = ({ at, scope, by, reason: recordedReason, ...entry }: RevocationEntry) =>
-  [at, scope, entry.client_id ?? entry.issued_before ?? '', `by ${by.user} on ${by.host}`, `(${recordedReason})`]
+  [
+    at,
+    scope,
+    entry.client_id ?? entry.issued_before ?? '',
+    `by ${by.user} on ${by.host}`,
+    `(${recordedReason})`,
+  ]
     .filter(Boolean)
     .join('  ')
 
