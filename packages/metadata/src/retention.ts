@@ -23,8 +23,8 @@ const CLAIM_ROWS: readonly RetentionRow[] = [
   },
   {
     what: 'That you signed in with an app: its id, where it is, and the name that it gave itself',
-    how: 'The name is encrypted. The request of the app stands there as a hash.',
-    until: `A sign-in that was not finished, for ${durationIn('hour', RULES.unfinishedSignInMs)}. Else until the record of how it ended goes.`,
+    how: 'The name is encrypted. Of the app’s request, we store only a hash.',
+    until: `For ${durationIn('hour', RULES.unfinishedSignInMs)}, if the sign-in was not finished. Otherwise until we erase the record of how it ended.`,
   },
   {
     what: 'That an agent, or a sign-in, asked somebody, and what came of it',
@@ -34,12 +34,12 @@ const CLAIM_ROWS: readonly RetentionRow[] = [
   {
     what: 'The code that our page shows you or our e-mail has, and the links in our e-mails',
     how: 'Only a hash; of the code, a keyed one.',
-    until: `A code until it is used, replaced or declined, and at most ${durationIn('hour', RULES.claimLinkMs)}. A link as long as what it is about.`,
+    until: `A code until it is used, replaced or declined, and at most ${durationIn('hour', RULES.claimLinkMs)}. A link, for as long as what it is about.`,
   },
   {
     what: 'Your e-mail address, after you confirmed an agent or allowed an app',
-    how: 'Encrypted. A keyed hash of the address stands beside it.',
-    until: `For ${durationIn('day', RULES.claimMs)}, or until you, the agent or app, or the operator ends it. Also at once when an old key of the app is used again.`,
+    how: 'Encrypted, with a keyed hash of the address.',
+    until: `For ${durationIn('day', RULES.claimMs)}, or until you, the agent or app, or the operator revokes it. We also erase it at once if somebody uses an old key of the app again.`,
   },
   {
     what: 'That an agent was confirmed or an app allowed, and how that ended',
@@ -62,12 +62,12 @@ const CONTACT_ROWS: readonly RetentionRow[] = [
   {
     what: 'A message that you wrote to us, the address for the answer, the checked domain of your agent, if it has one, and why you need a lawyer, if you agreed that we are told',
     how: 'Encrypted.',
-    until: `Until you take it back, and at most ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy until they delete it; you can ask them to. A message from our page that you do not confirm goes ${durationIn('hour', RULES.unconfirmedMessageMs)} after our e-mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
+    until: `Until you take it back, and at most ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy until they delete it; you can ask them to. If you do not confirm a message from our page, we erase it ${durationIn('hour', RULES.unconfirmedMessageMs)} after our e-mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
   },
   {
     what: 'That there was a message: its number, topic, guide, state and times, and the number of the confirmation that its agent had',
-    how: `Without text and address. That number says nothing once the confirmation is forgotten, ${durationIn('day', RULES.endedClaimKeptMs)} after it ended.`,
-    until: 'Kept.',
+    how: `Without text and address. The number of the confirmation means nothing once we erase the record of it, ${durationIn('day', RULES.endedClaimKeptMs)} after it ended.`,
+    until: 'We do not erase this.',
   },
   {
     what: 'The Idempotency-Key of a message from an agent, and the request sent with it, so that a message is sent only once',
@@ -89,9 +89,9 @@ export const RETENTION: readonly RetentionRow[] = [
     until: 'Until you take it off the list, by the link in our e-mail or a new one that you ask for.',
   },
   {
-    what: 'Invitations you shared: who led whom to the waitlist',
+    what: 'Invitations you shared: who invited whom to the waitlist',
     how: `A link between two entries. Your share link has ${RULES.referralSlugCharacters} random characters.`,
-    until: 'As long as the two entries.',
+    until: 'For as long as both entries exist.',
   },
   {
     what: 'The links in our e-mails about the waitlist and about your message',
@@ -117,27 +117,27 @@ export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'The name of an agent, if it gave one',
     how: 'Encrypted.',
-    until: 'Until the agent deletes its registration, or that expires.',
+    until: 'Until the agent deletes its registration, or the registration expires.',
   },
   {
     what: 'An agent’s registration: its id, its scopes, its state, when it registered, and the day of its last token',
     how: 'The id is random, or the URL of the document that the agent publishes; then also when we fetched it.',
-    until: `Until it expires: ${durationIn('day', RULES.neverUsedMs)} after it was made if the agent never got a token, else ${durationIn('day', RULES.idleMs)} (and ${durationIn('day', RULES.useRecordedMs)} at most) after the last one. One that the agent deletes, or the operator disables, is kept, so that the id never works again.`,
+    until: `Until it expires: ${durationIn('day', RULES.neverUsedMs)} after it was made if the agent never got a token, otherwise ${durationIn('day', RULES.idleMs)} (plus at most ${durationIn('day', RULES.useRecordedMs)}) after its last token. We keep a registration that the agent deletes or the operator disables, so that its id never works again.`,
   },
   {
     what: 'That a registration expired',
-    how: 'Its id, keyed hashes of its secrets or its public keys, and the time: enough to tell the agent so.',
+    how: 'Its id, keyed hashes of its secrets or its public keys, and the time, which is enough to tell the agent.',
     until: `For ${durationIn('day', RULES.tombstoneMs)}.`,
   },
   {
     what: 'The secrets of an agent',
     how: 'Only keyed hashes.',
-    until: `Until the agent deletes its registration, ends the secret or registers keys instead. An old one goes ${durationIn('day', RULES.oldSecretMs)} after a new one was made.`,
+    until: `Until the agent deletes its registration, ends the secret or registers keys instead. We erase an old secret ${durationIn('day', RULES.oldSecretMs)} after a new one was made.`,
   },
   {
     what: 'The public keys of an agent, if it has keys instead of a secret',
     how: 'As it sent or published them. We keep nothing else of a document. A public key is no secret.',
-    until: `Until the agent replaces them, we fetch a document without them, or the agent deletes its registration, and ${durationIn('day', RULES.tombstoneMs)} after that expired.`,
+    until: `Until the agent replaces them, we fetch a document without them, or the agent deletes its registration, and ${durationIn('day', RULES.tombstoneMs)} after the registration expired.`,
   },
   {
     what: 'That a client assertion of an agent was used',
@@ -157,13 +157,13 @@ export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'How often a network address, an agent or an e-mail address was used, for our limits',
     how: 'Counts under keyed hashes. Their random key changes each day.',
-    until: `Counted for at most an hour and a few minutes, and requests of agents to be confirmed for a day. After ${durationInWords('day', RULES.limitKeyMs)} the key is gone, and the hashes say nothing.`,
+    until: `Counted for at most an hour and a few minutes, and requests of agents to be confirmed for a day. After ${durationInWords('day', RULES.limitKeyMs)} the key is gone, and nobody can tell what a hash stood for.`,
   },
   {
     what: 'A log line for a request, and one when something changes or ends: an agent, a confirmation, a place on the list, a message',
     how: 'Times, kinds, results and random numbers; when something changes, also the checked domain of the agent, if it has one. The number of a request is our own or the X-Request-Id that the caller sent. No network address, e-mail address, search or token.',
     until:
-      'As long as the operator of this server keeps logs; lines about changes as long as backups, 35 days, so that what ended stays so.',
+      'For as long as the operator of this server keeps logs; lines about changes as long as backups, 35 days, so that we can erase and revoke the same things again after restoring a backup.',
   },
   ...CLAIM_ROWS,
 ]
