@@ -65,7 +65,7 @@ describe.for(OPERATIONS)('%s: in %s,', ([_app, requestLine, createHiddenRequest]
 describe('each request gets its own response:', () => {
   const get = (path: string) => formatRequest(`GET ${path}`, host)
 
-  test('I10 fifty pipelined requests on one connection, to both apps, in order', async () => {
+  test('both apps answer fifty pipelined requests on one connection in order', async () => {
     const paths = ['/api/health', '/oauth/jwks.json', '/nowhere', '/api/agent', '/api/guides/avoid-scams']
     const requestedPaths = Array.from({ length: 50 }, (_, n) => paths[n % paths.length] ?? '')
     const { responses } = await converse(system.origin, requestedPaths.map(get).join(''), { responses: 50 })

@@ -180,7 +180,7 @@ describe('agents', () => {
       errors: expect.stringMatching(/^\{.*"event":"client-ended".*\}$/),
     })
     expect(await findListedAgent()).toMatchObject({ status: 'disabled' })
-    expect((await run(`agents show ${id}`)).printed).not.toContain('because:')
+    expect((await run(`agents show ${id}`)).printed).not.toContain('reason:')
     await run(`agents disable ${id} --reason abuse`)
     expect((await run(`agents show ${id}`)).printed).toContain('  reason: abuse')
     expect(JSON.parse((await run(`agents show ${id} --json`)).printed)).toMatchObject({

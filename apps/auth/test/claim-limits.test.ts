@@ -182,7 +182,7 @@ test('sends at most five mails a day to a mailbox over all clients, and responds
 })
 
 test('sends the mails about a confirmation and its revocation even when the caps are reached', async () => {
-  // With a fifth of the usual caps, a mailbox gets one mail a day.
+  // With a fifth of the usual caps, a mailbox gets one verification mail a day.
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
   const email = newAddress()
   const { agent } = await confirmAgent(system, { email })
@@ -197,7 +197,7 @@ test('sends the mails about a confirmation and its revocation even when the caps
   await expect.poll(listLinkKinds).toEqual(['attempt', 'end', undefined])
 })
 
-test('does not let an agent that knows only the address of a mailbox use up its tries', async () => {
+test('does not let an agent use up the tries of a mailbox of which it knows only the address', async () => {
   await using system = await startVerificationSystem()
   const email = newAddress()
   const attemptOfStranger = await beginVerification(system, { email })

@@ -57,7 +57,7 @@ describe('limits', () => {
   })
 
   test('are shared by the clients of one registrable domain, but not by those of a public suffix', async () => {
-    // The limit of a domain is then three requests.
+    // With this factor, the limit of a domain is three requests.
     await using api = await startWithFactor('0.001')
     const readFrom = async (...hosts: string[]) => {
       const statuses: number[] = []

@@ -11,7 +11,7 @@ export const TRUSTED_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 const DEBIAN_SUITE = 'bookworm'
 /** The Debian packages of which the stand-in for `gcr.io/distroless/cc-debian12` consists. */
 const DISTROLESS_PACKAGES = ['base-files', 'tzdata', 'libc6', 'libgcc-s1', 'gcc-12-base', 'libstdc++6']
-/** The Debian packages of the services whose images have stand-ins. */
+/** The Debian packages that the stand-ins for service images contain. */
 const SERVICE_PACKAGES = ['caddy', 'postgresql', 'prometheus', 'redis-server']
 
 const STAND_INS = path.join(import.meta.dirname, 'stand-ins')

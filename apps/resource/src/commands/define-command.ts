@@ -74,8 +74,8 @@ const DATABASE = {
   app: 'resource',
   variable: 'RESOURCE_DATABASE_URL',
   folder: MIGRATIONS,
-  // Commands must also run on the tables of a newer release: after a rollback, the API's Job publishes guides on them. This is
-  // always true, because API instances do not register themselves, so that no query could find them.
+  // Commands must also run on the tables of a newer release: after a rollback, the API's Job publishes guides on them. The
+  // result is always true, because API instances do not register themselves, so no query could find them.
   isReleaseRunning: async () => true,
 }
 
