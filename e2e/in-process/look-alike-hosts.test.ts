@@ -85,7 +85,7 @@ const URI_SETS = HOSTS.flatMap(({ name, introduction }) =>
 test.for(URI_SETS)('$name registers its URIs, but no fixed one with an added letter', async ({ uris }) => {
   const urisWithPort = uris.map((uri) => uri.replace('PORT', '49152'))
   expect((await register(...urisWithPort)).status).toBe(201)
-  // A loopback URI has any port, and the other two patterns are of URIs whose last segment varies.
+  // A loopback URI may have any port and any path, and the two patterns match URIs whose last segment varies.
   const fixedUris = urisWithPort.filter(
     (uri) => !uri.startsWith('http:') && !/\/(?:r|connector\/oauth)\//.test(uri),
   )

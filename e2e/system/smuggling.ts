@@ -6,7 +6,7 @@ import type { System } from './open-system.ts'
 
 const JSON_TYPE = 'Content-Type: application/json'
 
-/** Matches the names of the framings that have both a length and chunks. */
+/** Matches the names of the two framings that combine valid chunks with a length. */
 const CHUNKS_AND_LENGTH = /^(a length and chunks|chunks and a length)$/
 
 interface AttackedServer {

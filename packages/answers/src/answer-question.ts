@@ -31,7 +31,7 @@ export interface AnswerOptions {
   readonly explain?: boolean
 }
 
-/** An answer without the members that do not depend on the rule, and the rule that led to it. */
+/** An answer without the members that `answerReading` adds, and the rule that led to it. */
 interface Decision {
   readonly answer: Omit<Answer, 'disclaimer' | 'answersVersion' | 'explain'>
   readonly rule: string

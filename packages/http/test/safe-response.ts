@@ -24,7 +24,7 @@ export interface SafetyOptions {
 const INTERNALS =
   /<\/?[a-z!]|\bat .*:\d+:\d+|node_modules|\/apps\/|\.ts\b|\bselect \b|\binsert into\b|ECONN|\bSQL|postgres|redis|oidc|koa|undefined|\[object/i
 
-/** The members that every error response of a format has, sorted. */
+/** The members that every error response of a format has, sorted. Only the response to an unreadable request has no `instance`. */
 const MEMBERS: Readonly<Record<'oauth' | 'agent' | 'problem', readonly string[]>> = {
   oauth: ['code', 'error', 'error_description', 'error_uri'],
   agent: [

@@ -169,7 +169,7 @@ const CLOSED_CLAIM_TEXTS: Readonly<
 
 export const getClosedClaimTitle = (reason: ClosedClaim): string => CLOSED_CLAIM_TEXTS[reason].title
 
-/** Renders the page behind a mailed link that can show no code. */
+/** Renders the page for a mailed link that can show no code. */
 export const renderClosedClaimPage = (
   reason: ClosedClaim,
 ): Html => html`<h1>${CLOSED_CLAIM_TEXTS[reason].title}</h1>
