@@ -11,6 +11,7 @@ export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>
 
 /** The mean rate of revocations. It is well above the expected rate in production, but below what the server can handle. */
 const REVOCATIONS_PER_SECOND = 50
+/** How many tokens are prepared at the same time. */
 const CONCURRENCY = 16
 
 /**

@@ -59,6 +59,7 @@ export function findFault(
   const errors = saturation.errors + arrivals.errors
   if (errors > 0 || arrivals.answered === 0) return { kind: 'errors', what: `${errors} errors` }
   const { targetBusy, generatorBusy } = saturation
+  // The generator used nearly a whole core, while the server did not.
   if (boundBy === 'server' && targetBusy < 0.9 && generatorBusy > 0.85) {
     return {
       kind: 'generator',

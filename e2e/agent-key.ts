@@ -28,7 +28,7 @@ export function createAgentKey(): AgentKey {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const publicJwk = publicKey.export({ format: 'jwk' })
   const proofHeader = encode({ typ: 'dpop+jwt', alg: 'EdDSA', jwk: publicJwk })
-  const encodedAssertionHeader = encode({ typ: 'JWT', alg: 'EdDSA' })
+  const assertionHeader = encode({ typ: 'JWT', alg: 'EdDSA' })
   const signJwt = (header: string, claims: object) => {
     const input = `${header}.${encode({ jti: randomUUID(), iat: nowSeconds(), ...claims })}`
     return `${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`
@@ -43,7 +43,7 @@ export function createAgentKey(): AgentKey {
         ...(nonce !== undefined && { nonce }),
       }),
     signAssertion: (clientId, audience) =>
-      signJwt(encodedAssertionHeader, {
+      signJwt(assertionHeader, {
         iss: clientId,
         sub: clientId,
         aud: audience,

@@ -40,7 +40,7 @@ export async function converse(
   // A reset closes the connection, too; the data before it counts.
   socket.on('error', () => undefined)
   socket.on('close', () => resolve(true))
-  // oxlint-disable-next-line no-restricted-globals -- a bound
+  // oxlint-disable-next-line no-restricted-globals -- bounds the time for reading
   const timer = setTimeout(() => resolve(false), forMs)
   socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
   const closed = await promise

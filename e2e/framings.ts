@@ -1,8 +1,8 @@
 import { formatRequest } from './converse.ts'
 
 /**
- * Headers and a body that two servers may delimit differently. A server that ends the body early takes `inner`, the
- * bytes after it, for a second request. A server that ends the body late takes `inner` for a part of the body.
+ * Headers and a body that two servers may delimit differently. A server that ends the body early treats `inner`, the
+ * bytes after the body, as a second request. A server that ends the body late treats `inner` as a part of the body.
  */
 export interface Framing {
   readonly name: string
@@ -11,9 +11,10 @@ export interface Framing {
 }
 
 const FOUR_BYTES = 'abcd'
-const createLengthFraming = (name: string, ...values: ((totalLength: number) => string)[]): Framing => ({
+const createLengthFraming = (name: string, ...formatters: ((totalLength: number) => string)[]): Framing => ({
   name,
-  headers: (inner) => values.map((value) => `Content-Length: ${value(FOUR_BYTES.length + inner.length)}`),
+  headers: (inner) =>
+    formatters.map((format) => `Content-Length: ${format(FOUR_BYTES.length + inner.length)}`),
   body: (inner) => FOUR_BYTES + inner,
 })
 const formatLength = (totalLength: number) => String(totalLength)

@@ -1,7 +1,7 @@
 import type { AgentKey } from './agent-key.ts'
 import { form, type HttpResponse, type Sender } from './send.ts'
 
-/** An agent that authenticates with a key. It has registered, or its id is the URL of its document. */
+/** An agent that authenticates with a key. It has registered, or its `client_id` is the URL of its client metadata document. */
 export interface KeyHolder {
   readonly client_id: string
   readonly key: AgentKey

@@ -48,8 +48,8 @@ export async function openSystemEnvironment(
   const resource = opening.use(await openTestDatabase({ folder: RESOURCE_MIGRATIONS, name: 'resource' }))
   // Production limits (factor 1) are counted in memory, because a shared Redis would contain counts of other tests.
   const redisUrl = limitsFactor > 1 ? inject('redisUrl') : undefined
-  const name = `plainpath-test-${randomUUID()}`
-  if (redisUrl) opening.defer(() => removeKey(redisUrl, getRevocationKey(name)))
+  const revocationName = `plainpath-test-${randomUUID()}`
+  if (redisUrl) opening.defer(() => removeKey(redisUrl, getRevocationKey(revocationName)))
   const env = {
     ...secrets.files,
     RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
@@ -64,6 +64,7 @@ export async function openSystemEnvironment(
     AUTH_OUTBOX_DIR: path.join(folder, 'outbox'),
     RESOURCE_OUTBOX_DIR: path.join(folder, 'outbox'),
     ...(origin.startsWith('https:') && { AUTH_SMTP_URL: NO_MAIL_SERVER, RESOURCE_SMTP_URL: NO_MAIL_SERVER }),
+    // Nothing listens here. Tests that start an auth instance set its address.
     RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
     ...(redisUrl && { AUTH_REDIS_URL: redisUrl, RESOURCE_REDIS_URL: redisUrl }),
   }
@@ -73,7 +74,7 @@ export async function openSystemEnvironment(
     env,
     adminUrls: { auth: auth.adminUrl, resource: resource.adminUrl },
     dependencies: {
-      revocation: { name, intervals: { leaseMs: 500, renewMs: 100, marginMs: 50 } },
+      revocation: { name: revocationName, intervals: { leaseMs: 500, renewMs: 100, marginMs: 50 } },
       databasePatience: 5,
       redisTimeoutMs: 5_000,
       introspectionTimeoutMs: 5_000,

@@ -27,7 +27,7 @@ export async function seedPostgres(
   await fillTable(urls.resource, { table: 'waitlist_entries', rows, insert: INSERT_WAITLIST_ENTRIES })
 }
 
-/** In both statements, `$1` and `$2` are the numbers of the first and the last row. */
+/** In this statement and the next, `$1` and `$2` are the numbers of the first and the last row. */
 const INSERT_AGENTS = `
   with agent as (
     insert into agents (id, name_sealed, scopes, status, generation, registered_at)
@@ -37,6 +37,7 @@ const INSERT_AGENTS = `
   insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at)
   select gen_random_uuid(), id, sha256(id::bytea), '00000000', now() from agent`
 
+/** A referral slug has no 0, 1, 8 or 9, so `translate` replaces these digits of the hash with letters. */
 const INSERT_WAITLIST_ENTRIES = `
   with entry as (
     insert into waitlist_entries (id, email_sealed, email_hash, email_hash_key, referral_slug, joined_at)
@@ -62,11 +63,11 @@ async function fillTable(
 
 /** Writes the keys of `redis-token-store.ts` for tokens that were never issued. */
 const INSERT_TOKENS = `
-local life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
+local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
 for n = ARGV[1], ARGV[2] do
   local digest = redis.sha1hex('token' .. n) .. redis.sha1hex('more' .. n)
   local client = 'agt_' .. string.sub(redis.sha1hex('agent' .. n), 1, 22)
-  redis.call('SET', 'auth:token:' .. string.sub(digest, 1, 43), life .. ' ' .. cjson.encode({
+  redis.call('SET', 'auth:token:' .. string.sub(digest, 1, 43), replication_id .. ' ' .. cjson.encode({
     client = client, generation = 1, epoch = 0, scope = 'guides:read waitlist:write', audience = ARGV[3],
     issued = tonumber(ARGV[4]), expires = tonumber(ARGV[4]) + 3600000 }), 'EX', 7200)
   redis.call('SET', 'auth:generation:' .. client, 1, 'EX', 7200)

@@ -77,8 +77,8 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
 
 /**
- * Parses an HTTP/1.1 response with a Content-Length or in chunks. It supports nothing else, and treats chunked content as complete
- * once it ends with the last chunk, since the work of a complete client would be measured too.
+ * Parses an HTTP/1.1 response with a Content-Length or in chunks. Supports nothing else. Chunked content counts as complete once
+ * the received bytes end with the last chunk, because the work of a complete parser would be measured too.
  *
  * @param received the bytes from the beginning of the response
  */

@@ -10,7 +10,11 @@ test.for([
   ['a head without its body', `${HEAD}\r\n`, { kind: 'partial' }],
   ['a part of the body', `${HEAD}\r\nfin`, { kind: 'partial' }],
   ['a complete response', `${HEAD}\r\nfine`, { kind: 'whole', status: 200, closes: false }],
-  ['the last response', `${HEAD}Connection: close\r\n\r\nfine`, { kind: 'whole', closes: true }],
+  [
+    'a response after which the server closes the connection',
+    `${HEAD}Connection: close\r\n\r\nfine`,
+    { kind: 'whole', closes: true },
+  ],
   ['a response without content', 'HTTP/1.1 204 No Content\r\n\r\n', { kind: 'whole', status: 204 }],
   ['more bytes than Content-Length says', `${HEAD}\r\nfine!`, { kind: 'unreadable' }],
   ['chunked content that has not begun', CHUNKED_HEAD, { kind: 'partial' }],

@@ -5,7 +5,7 @@ export interface Target {
   readonly pid: number
   /** Returns the bytes of the next request. */
   readonly next: () => Buffer
-  /** Creates requests just before a measurement of that length, if creating them is slow or they must be recent. */
+  /** Creates requests just before a measurement of the given length, if creating them is slow or they must be recent. */
   readonly prepare?: (seconds: number) => Promise<void>
   /** The expected status; any other is an error. */
   readonly status: number

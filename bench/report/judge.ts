@@ -129,10 +129,10 @@ function computeRatio(ours: Series, theirs: Series, compare: Comparison): Ratio 
 export const formatSpread = ({ median, least, most }: Spread, digits: number) =>
   `${median.toFixed(digits)} (${least.toFixed(digits)}–${most.toFixed(digits)})`
 
-/** The target of the 99th percentile; it must be below this. */
+/** The target for revocations: their 99th percentile must be below this. */
 const MAX_REVOCATION_MS = 20
 const MEGABYTE = 1024 ** 2
-/** The targets of memory; it must be below these. */
+/** The targets for memory: the resident memory of each app must be below these. */
 const MAX_MEMORY_MB = { idle: 120, underLoad: 250 }
 
 /** Judges the latency of revocations. If the APIs did not cache introspections, the target is not met. */

@@ -23,6 +23,7 @@ interface ScaleReport {
 const MEBIBYTE = 1024 ** 2
 /** The target: a response may cost at most this many times the processor time that it costs with one instance. */
 const MAX_COST_RATIO = 1.25
+/** The target for revocations: their 99th percentile must be below this. */
 const MAX_REVOCATION_MS = 20
 
 /** Renders the results page of a scale run. */
@@ -88,9 +89,9 @@ export function compareWithOneInstance(
   series: InstanceSeries,
   pathSeries: readonly InstanceSeries[],
 ): Spread {
-  const atOne = pathSeries.find(({ name, instances }) => name === series.name && instances === 1)
+  const seriesAtOne = pathSeries.find(({ name, instances }) => name === series.name && instances === 1)
   const ratios = series.rounds.map((usage, index) => {
-    const usageAtOne = atOne?.rounds[index]
+    const usageAtOne = seriesAtOne?.rounds[index]
     return usageAtOne ? computeCost(usage) / computeCost(usageAtOne) : Number.NaN
   })
   return summarizeSpread(ratios)

@@ -45,12 +45,12 @@ export async function measureRevocationsByApis(
     await using simulation = await startSimulatedApis(apis, stack.stores, options.folder)
     const pid = simulation.child.pid ?? 0
     const listProcesses = (part: Part) => (part === 'api' ? [pid] : stack.listProcesses(part))
-    const revoke = async (length: number): Promise<RevocationRound> => {
+    const revoke = async (durationSeconds: number): Promise<RevocationRound> => {
       signal.throwIfAborted()
-      const target = await prepareRevocations({ auth, apis: [], agents }, length)
+      const target = await prepareRevocations({ auth, apis: [], agents }, durationSeconds)
       let revocations: Revocations | undefined
       const usage = await measureUsage({ listProcesses, redis }, async () => {
-        revocations = await sendRevocations(target, length)
+        revocations = await sendRevocations(target, durationSeconds)
       })
       if (!revocations) throw new Error('nothing was measured')
       return { ...revocations, usage }

@@ -8,7 +8,7 @@ const MAX_LOG_LINES_PER_SECOND = 4 * 40
 /** Lists the broken bounds. The list is empty if the abusers did not affect other clients. */
 export function findBrokenBounds(result: AbuseResult): string[] {
   const minutes = Math.ceil(result.seconds / 60) + 1
-  const checks: [boolean, string][] = [
+  const bounds: [boolean, string][] = [
     [hasOnlySucceeded(result.client), 'the client with a verified token was refused'],
     [hasOnlySucceeded(result.anonymous), 'the reader without a token was refused'],
     [result.deliveredMails === result.requestedMails, 'a mail that a person asked for did not come'],
@@ -25,7 +25,7 @@ export function findBrokenBounds(result: AbuseResult): string[] {
       'no bad token was refused before it was introspected: this proves nothing',
     ],
   ]
-  return checks.filter(([isHeld]) => !isHeld).map(([, brokenBound]) => brokenBound)
+  return bounds.filter(([isHeld]) => !isHeld).map(([, brokenBound]) => brokenBound)
 }
 
 const hasOnlySucceeded = (statuses: Statuses) => Object.keys(statuses).join() === '200'

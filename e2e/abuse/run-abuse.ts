@@ -34,6 +34,9 @@ const JOINER_ADDRESSES = Array.from({ length: 20 }, (_, index) => `127.0.2.${ind
 const CLIENT_ADDRESS = '127.0.3.1'
 const READER_ADDRESS = '127.0.3.2'
 const PERSON_ADDRESS = '127.0.3.3'
+const CLIENT_INTERVAL_MS = 200
+/** About 86 reads a minute. The quota of a caller without a token is 120. */
+const READER_INTERVAL_MS = 700
 const CONNECTIONS_PER_ADDRESS = 8
 const FLOODED_DOMAIN = 'flooded.example'
 const PEOPLE_COUNT = 5
@@ -59,11 +62,11 @@ export async function runAbuse(options: {
   const introspectionsBefore = await countIntrospections(stack)
   const endSignal = AbortSignal.timeout(seconds * 1_000)
   const [badTokens, joins, verifications, client, anonymous] = await Promise.all([
-    flood(ABUSER_ADDRESSES.map(openSender), createRandomRead, endSignal),
+    flood(ABUSER_ADDRESSES.map(openSender), createReadWithRandomToken, endSignal),
     flood(JOINER_ADDRESSES.map(openSender), createInventedJoin, endSignal, 1),
     floodVerifications(ABUSER_ADDRESSES.map(openSender), endSignal),
-    sendAtPace(openSender(CLIENT_ADDRESS), () => createRead(token), 200, endSignal),
-    sendAtPace(openSender(READER_ADDRESS), () => ({ path: '/api/guides' }), 700, endSignal),
+    sendAtPace(openSender(CLIENT_ADDRESS), () => createRead(token), CLIENT_INTERVAL_MS, endSignal),
+    sendAtPace(openSender(READER_ADDRESS), () => ({ path: '/api/guides' }), READER_INTERVAL_MS, endSignal),
   ])
   const introspections = (await countIntrospections(stack)) - introspectionsBefore
   const logLines = (await countLogLines(folder)) - linesBefore
@@ -81,7 +84,8 @@ export async function runAbuse(options: {
   }
 }
 
-const createRandomRead = (): HttpRequest => createRead(`ppt_${randomBytes(32).toString('base64url')}`)
+const createReadWithRandomToken = (): HttpRequest =>
+  createRead(`ppt_${randomBytes(32).toString('base64url')}`)
 const createRead = (token: string): HttpRequest => ({
   path: '/api/guides',
   headers: { authorization: `Bearer ${token}` },
@@ -107,14 +111,14 @@ async function countLogLines(folder: string): Promise<number> {
 /** Keeps several connections of each sender busy: a connection sends its next request when it has received a response. */
 async function flood(
   senders: readonly Sender[],
-  next: () => HttpRequest,
+  createRequest: () => HttpRequest,
   endSignal: AbortSignal,
   connections = CONNECTIONS_PER_ADDRESS,
 ): Promise<Statuses> {
-  const statuses = new Counter()
+  const statuses = new StatusCounter()
   const loops = senders.flatMap((sender) =>
     Array.from({ length: connections }, async () => {
-      while (!endSignal.aborted) await statuses.count(sender.send(next()))
+      while (!endSignal.aborted) await statuses.count(sender.send(createRequest()))
     }),
   )
   await Promise.all(loops)
@@ -123,7 +127,7 @@ async function flood(
 
 /** Registers clients from each address, and lets each client begin verifications of invented mailboxes. */
 async function floodVerifications(senders: readonly Sender[], endSignal: AbortSignal): Promise<Statuses> {
-  const statuses = new Counter()
+  const statuses = new StatusCounter()
   const loops = senders.map(async (sender) => {
     while (!endSignal.aborted) {
       const registration = await statuses.count(sender.send(createRegistration()))
@@ -154,21 +158,21 @@ const createRegistration = (): HttpRequest => ({
 /** Sends at a fixed interval, without waiting for responses. */
 async function sendAtPace(
   sender: Sender,
-  next: () => HttpRequest,
-  everyMs: number,
+  createRequest: () => HttpRequest,
+  intervalMs: number,
   endSignal: AbortSignal,
 ): Promise<Statuses> {
-  const statuses = new Counter()
+  const statuses = new StatusCounter()
   const pending: Promise<unknown>[] = []
   while (!endSignal.aborted) {
-    pending.push(statuses.count(sender.send(next())))
-    await sleep(everyMs)
+    pending.push(statuses.count(sender.send(createRequest())))
+    await sleep(intervalMs)
   }
   await Promise.all(pending)
   return statuses.counts
 }
 
-class Counter {
+class StatusCounter {
   readonly counts: Record<number, number> = {}
 
   /** Counts a response by its status. Returns the response; undefined if there was none. */

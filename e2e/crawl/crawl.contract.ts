@@ -238,12 +238,13 @@ const readResponse = async (response: Response): Promise<ReadResponse> => ({
   headers: response.headers,
 })
 
-/** Calls an operation with each example of its body, each time as a new agent. */
+/** Calls an operation with each example of its body. If the operation needs a client, a new agent sends all these calls. */
 async function callWithExamples(
   operation: CallableOperation,
   { visits, server, registerNewAgent }: Crawl,
 ): Promise<ReadResponse[]> {
   const agent = operation.security.some((scheme) => 'client' in scheme) ? await registerNewAgent() : undefined
+  // An operation on one secret is called with the id of a second secret of the agent.
   const [collection, suffix] = operation.urlTemplate.split('/{id}')
   const url =
     agent && collection?.endsWith('/secrets') && suffix === ''
@@ -260,7 +261,8 @@ async function callWithExamples(
           { grant_type: 'client_credentials' },
         )
       : {}
-    const values = JSON.stringify(example)
+    // A real token and addresses that no other run uses replace those of the example.
+    const bodyJson = JSON.stringify(example)
       ?.replaceAll(/ppt_[\w-]{43}/g, access_token ?? '')
       .replaceAll('@example.org', `@${crypto.randomUUID()}.example.org`)
     const response = await fetch(url, {
@@ -269,8 +271,8 @@ async function callWithExamples(
         ...(agent && { authorization: basicAuthorization(agent) }),
         ...(type && { 'content-type': type }),
       },
-      ...(values && {
-        body: type === 'application/json' ? values : new URLSearchParams(JSON.parse(values)).toString(),
+      ...(bodyJson && {
+        body: type === 'application/json' ? bodyJson : new URLSearchParams(JSON.parse(bodyJson)).toString(),
       }),
     })
     responses.push(await readResponse(response))

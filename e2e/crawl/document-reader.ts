@@ -46,19 +46,23 @@ export class DocumentReader {
   async find(purpose: Purpose): Promise<{ method: string; url: string }> {
     for (;;) {
       const request = this.#requests.find((each) => RECOGNIZERS[purpose](each))
-      if (request) return { ...request, url: request.url.replace('{slug}', this.#firstSlug()) }
-      const next = this.#nextDocument()
+      if (request) return { ...request, url: request.url.replace('{slug}', this.#findFirstGuideSlug()) }
+      const next = this.#findNextDocument()
       if (next === undefined) throw new Error(`no document says how to ${purpose}`)
       await this.read(next)
     }
   }
 
   /** Sends a request to the documented address. @returns the JSON of the response @throws for an unexpected status */
-  async send(purpose: Purpose, status: number, init: RequestInit = {}): Promise<Record<string, unknown>> {
+  async send(
+    purpose: Purpose,
+    expectedStatus: number,
+    init: RequestInit = {},
+  ): Promise<Record<string, unknown>> {
     const { method, url } = await this.find(purpose)
     const response = await this.#fetch(url, { ...init, method })
     const text = await response.text()
-    if (response.status !== status)
+    if (response.status !== expectedStatus)
       throw new Error(`${purpose}: ${method} ${url} was ${response.status}: ${text}`)
     return (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
   }
@@ -69,12 +73,12 @@ export class DocumentReader {
   }
 
   /** Returns the last path segment of the first link to a guide, as the documents instruct. */
-  #firstSlug(): string {
+  #findFirstGuideSlug(): string {
     const guide = this.#links.find(({ heading }) => /guides/i.test(heading))
     return new URL(guide?.href ?? 'about:none').pathname.split('/').at(-1) ?? ''
   }
 
-  #nextDocument(): string | undefined {
+  #findNextDocument(): string | undefined {
     const rank = ({ sentence }: DescribedLink) =>
       PROMISING_WORDS.findIndex((pattern) => pattern.test(sentence))
     const unreadLinks = this.#links.filter((link) => rank(link) >= 0 && !this.#readAddresses.has(link.href))

@@ -5,7 +5,7 @@ export interface DescribedRequest {
   readonly url: string
   /** The request itself: a block with a request line, a curl command, or the sentence that names it. */
   readonly text: string
-  /** The heading above it, and the paragraph before a block. */
+  /** The heading above the request and, if a block contains the request, the paragraph before the block. */
   readonly about: string
 }
 
@@ -35,6 +35,7 @@ export function readMarkdown(markdown: string): {
     else if (part.startsWith('#')) [heading, paragraphBefore] = [part, '']
     else {
       paragraphBefore = part
+      // A sentence ends with a full stop or a colon. The next one begins with a capital letter, code or a link.
       for (const sentence of part.split(/(?<=[.:]) (?=[A-Z`[])/)) {
         requests.push(...findRequestsInSentence(sentence, heading))
         links.push(...Array.from(sentence.matchAll(LINK), ([, href = '']) => ({ href, sentence, heading })))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { drawGraph } from './draw-graph.ts'
 
-test('scales a graph to its largest number, leaves out missing values, and escapes markup in names', () => {
+test('scales a graph to its largest value, rounded up, leaves out missing values, and escapes markup in names', () => {
   const svg = drawGraph('A & B', ' s', [
     {
       name: '<b>',

@@ -47,6 +47,7 @@ ${series.map(({ name }, index) => drawLegend(name, index)).join('\n')}
 
 const pickColour = (index: number) => COLOURS[index % COLOURS.length] ?? '#000'
 
+/** Draws one entry of the legend, which has four entries in a row. A long name is cut, so that it does not reach the next entry. */
 function drawLegend(name: string, index: number): string {
   const [left, top] = [PLOT.left + (index % 4) * 165, PLOT.bottom + 30 + Math.floor(index / 4) * 14]
   return `<rect x="${left}" y="${top - 8}" width="10" height="10" fill="${pickColour(index)}"/><text x="${left + 14}" y="${top + 1}">${escapeXml(name.slice(0, 26))}</text>`

@@ -11,7 +11,7 @@ export interface AppProcess extends AsyncDisposable {
   readonly printed: readonly string[]
 }
 
-const START_MS = 60_000
+const START_TIMEOUT_MS = 60_000
 
 /**
  * Runs `apps/<app>/src/main.ts serve` as a process, and waits until it listens. Disposing sends SIGTERM, and waits until the
@@ -41,7 +41,10 @@ export async function startProcess(
   }
   child.once('exit', (code) => reject(new Error(`${app} exited with code ${code}:\n${printed.join('\n')}`)))
   // oxlint-disable-next-line no-restricted-globals -- bounds the time until the process listens
-  const timer = setTimeout(() => reject(new Error(`${app} was not ready in ${START_MS} ms`)), START_MS)
+  const timer = setTimeout(
+    () => reject(new Error(`${app} was not ready in ${START_TIMEOUT_MS} ms`)),
+    START_TIMEOUT_MS,
+  )
   try {
     await listening
   } catch (error) {

@@ -14,7 +14,7 @@ import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.t
 import { POOL_SIZE, type Pooler, startPooler } from './start-pooler.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-const TESTS_MS = 600_000
+const TESTS_TIMEOUT_MS = 600_000
 
 export const POOLER: Rehearsal = {
   title: 'PostgreSQL behind a pooler in transaction mode',
@@ -109,7 +109,9 @@ async function runTests(): Promise<RehearsalResult['tests']> {
   const options = ['--config', 'vitest.rehearsals.config.ts', '--reporter=json', `--outputFile=${report}`]
   const args = ['node_modules/vitest/vitest.mjs', 'run', ...options, 'behind-pooler']
   // Failed tests are in the report. After a time-out there is no report.
-  await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TESTS_MS }).catch(() => undefined)
+  await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TESTS_TIMEOUT_MS }).catch(
+    () => undefined,
+  )
   const text = await readFile(report, 'utf8').catch(() => undefined)
   if (text === undefined) return [{ title: 'the tests', outcome: 'not run' }]
   return parseVitestReport(text).map(({ title, status, failureMessages }) => ({

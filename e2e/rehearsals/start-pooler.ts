@@ -15,7 +15,7 @@ export interface Pooler {
   runConsoleCommand(command: string): Promise<readonly Record<string, unknown>[]>
 }
 
-/** The number of sessions that the pooler opens for each app. One instance may open more without a pooler. */
+/** The number of sessions that the pooler opens for each app. Without a pooler, a single instance may open more. */
 export const POOL_SIZE = 6
 /** The user id and the group id of `nobody`. */
 const NOBODY = 65_534

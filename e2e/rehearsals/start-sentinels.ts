@@ -27,7 +27,7 @@ export interface Sentinels extends AsyncDisposable {
 /** After this time without a reply, a Sentinel counts the primary as down. */
 export const DOWN_AFTER_MS = 2_000
 /** The name under which the Sentinels monitor the primary. */
-const NAME = 'plainpath'
+const PRIMARY_NAME = 'plainpath'
 const SENTINEL_COUNT = 3
 const QUORUM = 2
 const PATIENCE_MS = 60_000
@@ -79,7 +79,7 @@ export async function startSentinels(
     for (const { port } of servers) {
       await getConnection(port).config('SET', 'masteruser', username)
       await getConnection(port).config('SET', 'masterauth', password)
-      // Otherwise a primary changes its replication ID, and so loses its tokens, an hour after its last replica has disconnected.
+      // Otherwise a primary changes its replication ID an hour after its last replica has disconnected, which invalidates all tokens.
       await getConnection(port).config('SET', 'repl-backlog-ttl', '0')
       await getConnection(port).config('SET', 'repl-diskless-sync-delay', '0')
     }
@@ -94,11 +94,11 @@ export async function startSentinels(
     const file = path.join(folder, `sentinel-${port}.conf`)
     const settings = [
       ...[`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`],
-      `sentinel monitor ${NAME} 127.0.0.1 ${redis.port} ${QUORUM}`,
-      `sentinel auth-user ${NAME} ${username}`,
-      `sentinel auth-pass ${NAME} ${password}`,
-      `sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}`,
-      `sentinel failover-timeout ${NAME} 10000`,
+      `sentinel monitor ${PRIMARY_NAME} 127.0.0.1 ${redis.port} ${QUORUM}`,
+      `sentinel auth-user ${PRIMARY_NAME} ${username}`,
+      `sentinel auth-pass ${PRIMARY_NAME} ${password}`,
+      `sentinel down-after-milliseconds ${PRIMARY_NAME} ${DOWN_AFTER_MS}`,
+      `sentinel failover-timeout ${PRIMARY_NAME} 10000`,
       '',
     ]
     await writeFile(file, settings.join('\n'), { mode: 0o600 })
@@ -136,7 +136,7 @@ export async function startSentinels(
     getPrimary: () => primary,
     getReplica,
     async failOver() {
-      await sentinel.call('SENTINEL', 'FAILOVER', NAME)
+      await sentinel.call('SENTINEL', 'FAILOVER', PRIMARY_NAME)
     },
     async waitForSwitch(oldPrimary) {
       await expectWithin(() => primary !== oldPrimary, 'Sentinel did not switch')
@@ -153,7 +153,7 @@ export async function startSentinels(
 
 /** Returns true if a Sentinel knows the others and the replica, which it discovers within ten seconds. */
 async function isComplete(sentinel: Redis): Promise<boolean> {
-  const fields = (await sentinel.call('SENTINEL', 'MASTER', NAME)) as string[]
+  const fields = (await sentinel.call('SENTINEL', 'MASTER', PRIMARY_NAME)) as string[]
   const readField = (name: string) => fields[fields.indexOf(name) + 1]
   return (
     readField('num-other-sentinels') === String(SENTINEL_COUNT - 1) &&

@@ -45,6 +45,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   const oldRoot = path.join(folder, 'release')
   checkOutCommit(ROOT, release.commit, oldRoot)
   const mail = resources.use(await startFaultyMailServer())
+  // One port for the gateway, and three for each of the four processes.
   const [port = 0, ...ports] = await reserveFreePorts(13)
   const takePort = () => ports.pop() ?? 0
   const origin = `http://localhost:${port}`

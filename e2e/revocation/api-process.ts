@@ -3,6 +3,7 @@ import { type ApiProcess, INTERVALS, type World } from './world.ts'
 interface Connection {
   isSubscribed: boolean
   isOpen: boolean
+  /** True if the connection transmits nothing, whether or not it is open. */
   isSilent: boolean
   /** When the last message in each direction arrives. Later messages never arrive earlier. */
   lastStoreArrivalAt: number
@@ -10,6 +11,7 @@ interface Connection {
   lastReceivedAt: number
 }
 
+/** A process that has received nothing for this time closes its connection. */
 const MAX_SILENCE_MS = 1_500
 const { leaseMs, renewMs } = INTERVALS
 
@@ -43,6 +45,7 @@ export function createApiProcess(
   function runAt(at: number, action: () => void): void {
     time.at(at, () => (time.now() < pausedUntil ? runAt(pausedUntil, action) : action()))
   }
+  /** Draws the time that a message takes in one direction. */
   const drawHopMs = () => (random.happens(0.03) ? random.between(0, 400) : random.between(0.1, 2))
 
   /** Runs an action when a message from the store arrives at this process, unless the connection has failed by then. */
@@ -60,12 +63,12 @@ export function createApiProcess(
    * Sends a command. It reaches the store even if the connection breaks afterwards, but not while the store is
    * unavailable.
    */
-  function send<T>(target: Connection, step: () => T, onResponse: (response: T) => void): void {
+  function send<T>(target: Connection, runCommand: () => T, onResponse: (response: T) => void): void {
     if (target.isSilent) return
     target.lastStoreArrivalAt = Math.max(target.lastStoreArrivalAt, time.now() + drawHopMs())
     time.at(target.lastStoreArrivalAt, () => {
       if (time.now() < world.storeUnavailableUntil) return
-      const response = step()
+      const response = runCommand()
       // The process may handle a reply after notifications that arrived together with it.
       if (target.isOpen)
         sendToApi(target, () => onResponse(response), random.happens(0.3) ? random.between(0, 2) : 0)
@@ -138,7 +141,8 @@ export function createApiProcess(
     request(token) {
       runAt(time.now(), () => {
         const startedAt = time.now()
-        const settle = (sourceName: string) => (active: boolean) => {
+        /** Creates a function that counts the request if it is accepted, and records a violation of R-LIN. */
+        const createRecorder = (sourceName: string) => (active: boolean) => {
           if (!active) return
           world.accepted += 1
           const respondedAt = world.respondedAt.get(token) ?? Number.POSITIVE_INFINITY
@@ -151,11 +155,12 @@ export function createApiProcess(
           : subscriber.beginIntrospection(token, readLocalTime())
         if (source.from === 'cache') {
           world.acceptedFromCache += 1
-          settle('cache')(true)
-        } else if (source.from === 'uncached') introspect(token, settle('uncached'))
-        else if (source.from === 'shared') waitersByIntrospection.get(source.inFlight)!.push(settle('shared'))
+          createRecorder('cache')(true)
+        } else if (source.from === 'uncached') introspect(token, createRecorder('uncached'))
+        else if (source.from === 'shared')
+          waitersByIntrospection.get(source.inFlight)!.push(createRecorder('shared'))
         else {
-          const waiters = [settle('new')]
+          const waiters = [createRecorder('new')]
           waitersByIntrospection.set(source.inFlight, waiters)
           introspect(token, (active, mark) => {
             subscriber.finishIntrospection(
@@ -163,7 +168,7 @@ export function createApiProcess(
               createIntrospection(token, active, mark),
               readLocalTime(),
             )
-            for (const settleWaiter of waiters) settleWaiter(active)
+            for (const recordResult of waiters) recordResult(active)
           })
         }
       })
@@ -194,7 +199,8 @@ export function createApiProcess(
   }
 }
 
-const JKT = 'A'.repeat(43)
+/** An invented thumbprint of a key. */
+const KEY_THUMBPRINT = 'A'.repeat(43)
 
 type Introspection = Parameters<
   ReturnType<World['parts']['createRevocationSubscriber']>['finishIntrospection']
@@ -207,10 +213,11 @@ function createIntrospection(token: string, active: boolean, mark: string | unde
     clientId,
     scopes: new Set(),
     audience: [],
+    // The latest time that a `Date` can represent.
     expiresAt: new Date(8.64e15),
     identityType: 'anonymous',
     // Every other token is bound to a key, which must make no difference.
-    ...(Number(number) % 2 === 0 && { jkt: JKT }),
+    ...(Number(number) % 2 === 0 && { jkt: KEY_THUMBPRINT }),
     ...(mark !== undefined && { revocationMark: mark }),
   }
 }

@@ -16,6 +16,7 @@ export function createRevokingProcess(
   const readLocalTime = () => clock.offset + time.now() * clock.speed
   const toGlobalTime = (at: number) => (at - clock.offset) / clock.speed
   let knownMark: ReturnType<typeof parts.updateKnownMark> | undefined
+  /** Draws the time that a message takes in one direction. */
   const drawHopMs = () => (random.happens(0.05) ? random.between(0, 150) : random.between(0.1, 3))
 
   /** Sends a command to the store. While the store is unavailable, the command is lost and gets no reply. */

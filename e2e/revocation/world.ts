@@ -51,8 +51,9 @@ export interface World {
   /** For each token, the time of the first response to a revocation. */
   readonly respondedAt: Map<string, number>
   readonly violations: string[]
-  /** The number of requests that were accepted, and of those that a cached introspection accepted. */
+  /** The number of requests that were accepted. */
   accepted: number
+  /** The number of requests that were accepted because of a cached introspection. */
   acceptedFromCache: number
 }
 

@@ -27,6 +27,7 @@ const changedTexts = renderWithRules(
 )
 
 const WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
+/** A pattern for what the texts count in the rules that are not durations. */
 const COUNTED_THINGS =
   'codes|tries|mails|digits|public keys|of \\d|(random |printable )?characters|were shown|in all'
 
@@ -66,5 +67,6 @@ test('no served text states the figure that a rule had before it was changed', (
     ),
   )
   expect(staleWordings).toEqual([])
+  // Few matches would mean that the pattern no longer fits the wording of the texts.
   expect(Object.values(currentTexts).join('\n').match(currentWording)?.length).toBeGreaterThan(50)
 })

@@ -9,7 +9,7 @@ import { hasPassed, renderSoakDocument, renderSoakTable } from './soak-table.ts'
 
 const HELP = `npm run soak -- [options]
 Lets the whole topology work under a steady load while keys rotate, tokens are revoked and processes are killed, and
-looks whether memory stays flat and every promise holds. An hour or more writes e2e/soak/RESULTS.md.
+checks that memory stays flat and every promise holds. An hour or more writes e2e/soak/RESULTS.md.
   --minutes <number>  how long (60)
   --rate <number>     requests a second (100: about half of what two cores carry beside their load)
   --seed <number>     chooses the requests and the kills (the time of day)`
@@ -38,7 +38,7 @@ async function main(): Promise<boolean> {
   print(`Commit ${commit}, seed ${options.seed}, ${minutes} minutes at ${rate} requests a second`)
   const stopController = new AbortController()
   void waitForShutdownSignal().then(() => stopController.abort())
-  const result = await runSoak({ minutes, rate, print, stopped: stopController.signal })
+  const result = await runSoak({ minutes, rate, print, stopSignal: stopController.signal })
   if (!result) {
     print('The run was stopped early, so there is no result.')
     return false

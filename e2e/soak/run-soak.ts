@@ -49,14 +49,14 @@ const MAX_TOKEN_AGE_MS = 50 * 60_000
  * Runs a load, and meanwhile kills processes, rotates keys and measures memory.
  *
  * @param options.print receives a line per minute
- * @param options.stopped ends the run early
+ * @param options.stopSignal ends the run early
  * @returns undefined if the run was ended early
  */
 export async function runSoak(options: {
   minutes: number
   rate: number
   print: (line: string) => void
-  stopped: AbortSignal
+  stopSignal: AbortSignal
 }): Promise<SoakResult | undefined> {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-soak-'))
@@ -64,8 +64,9 @@ export async function runSoak(options: {
   const stack = resources.use(await startStack({ folder, limitsFactor: 1_000_000, settings: SETTINGS }))
   const ledger = await prepareLedger(stack.origin)
   const load = resources.use(startLoad({ origin: stack.origin, ledger, rate: options.rate }))
-  const endSignal = AbortSignal.any([AbortSignal.timeout(options.minutes * 60_000), options.stopped])
+  const endSignal = AbortSignal.any([AbortSignal.timeout(options.minutes * 60_000), options.stopSignal])
   const endPromise = once(endSignal, 'abort')
+  /** Repeats an action until the run ends. Waits each time until the load has sent the requests of so many seconds. */
   const repeatEvery = async (seconds: number, action: () => Promise<void>) => {
     for (; !endSignal.aborted; await Promise.race([load.waitUntilSent(seconds * options.rate), endPromise]))
       await action()
@@ -85,14 +86,14 @@ export async function runSoak(options: {
     repeatEvery(SAMPLE_SECONDS, async () => {
       for (const { name, child } of [...stack.auth, ...stack.resource])
         (memory[name] ??= []).push(await readResidentMegabytes(child.pid))
-      removeExpiredTokens(ledger)
+      removeOldTokens(ledger)
     }),
     repeatEvery(MINUTE_SECONDS, async () =>
       options.print(formatProgress(load, ledger, downtimes.length, memory)),
     ),
   ])
   await load[Symbol.asyncDispose]()
-  if (options.stopped.aborted) return undefined
+  if (options.stopSignal.aborted) return undefined
 
   const refused = load.entries.filter(({ outcome }) => outcome === 'refused')
   const isProvoked = ({ startedAt, endedAt }: { startedAt: number; endedAt: number }) =>
@@ -135,11 +136,11 @@ async function rotateKeys({ env }: Stack): Promise<string | undefined> {
   return keys.find(({ state }) => state === 'signing')?.kid
 }
 
-/** Removes old tokens from the ledger. Otherwise they would be checked after their expiry. */
-function removeExpiredTokens(ledger: Ledger): void {
-  const hasExpired = (token: KnownToken) => token.requestedAt < performance.now() - MAX_TOKEN_AGE_MS
+/** Removes old tokens from the ledger. Otherwise the final check could use them after their expiry. */
+function removeOldTokens(ledger: Ledger): void {
+  const isOld = (token: KnownToken) => token.requestedAt < performance.now() - MAX_TOKEN_AGE_MS
   for (const tokens of [ledger.tokens, ledger.liveTokens])
-    tokens.splice(0, Number.POSITIVE_INFINITY, ...tokens.filter((token) => !hasExpired(token)))
+    tokens.splice(0, Number.POSITIVE_INFINITY, ...tokens.filter((token) => !isOld(token)))
 }
 
 function formatProgress(
@@ -149,8 +150,8 @@ function formatProgress(
   memory: Readonly<Record<string, readonly number[]>>,
 ): string {
   const countOutcome = (outcome: string) => entries.filter((entry) => entry.outcome === outcome).length
-  const endedTokenCount = ledger.endedTokens.length
+  const revokedTokenCount = ledger.endedTokens.length
   const memoryFigures = Object.entries(memory).map(([name, samples]) => `${name} ${samples.at(-1) ?? 0} MB`)
   const counts = `${entries.length} requests, ${countOutcome('refused')} refused, ${countOutcome('wrong')} wrong`
-  return `${counts}, ${endedTokenCount} tokens ended, ${kills} kills; ${memoryFigures.join(', ')}`
+  return `${counts}, ${revokedTokenCount} tokens revoked, ${kills} kills; ${memoryFigures.join(', ')}`
 }

@@ -15,6 +15,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 export type LocalSettings = Readonly<ReturnType<typeof readLocalSettings>>
 
+/** The default factor of the rate limits for a loopback origin, which only this machine can reach. */
 const LOOPBACK_LIMITS_FACTOR = 100
 
 const Port = z.coerce.number('must be a number').int().min(1).max(65_535)

@@ -13,6 +13,7 @@ process.exitCode = await runProgram(async () => {
   for (const line of formatWelcome(settings)) print(line)
   const signal = await shutdownSignal
   print(`Stopping after ${signal}. Requests in flight are completed first.`)
+  // The service is used only for its disposal, when this function returns.
   void service
   return 0
 })

@@ -20,7 +20,7 @@ const DRAIN_SECONDS = 10
  * Starts both apps in one process on one origin. If `settings.publicMcp` is set, the public MCP server gets a second port. Opens
  * the ports first, to report an occupied port immediately. Until both apps are ready, every request gets a 503.
  *
- * @returns the running service. Disposing gives the requests in flight ten seconds to complete, and stops the service
+ * @returns the running service. Disposing gives the requests in flight ten seconds to complete, then stops the service
  * @throws {LocalError} and the other errors that `runProgram` prints as one line
  */
 export async function startLocal(

@@ -48,7 +48,7 @@ export function createPlainLog(service: string, print: (line: string) => void): 
   }
 }
 
-/** Formats the lines that `npm start` prints when the service is ready: the address, and three commands to try. */
+/** Formats the lines that `npm start` prints when the service is ready: the addresses, and three commands to try. */
 export function formatWelcome({ origin, publicMcp, limitsFactor }: LocalSettings): string[] {
   const urls = serviceUrls(origin, publicMcp?.origin)
   return [
