@@ -87,7 +87,7 @@ interface BenchRuntime {
 const AGENT_COUNT = 1_000
 
 const parseNodeOptions = ({ node }: Options) => node.split(' ').filter(Boolean)
-/** Returns whether a run has enough rounds, paths and default options for its result to be stored. */
+/** Returns whether a run measures all paths in enough rounds, without options of Node. Only such results are stored. */
 const isCompleteRun = ({ rounds, only, node }: Options) =>
   rounds >= MIN_STORED_ROUNDS && only === undefined && !node
 const isSelected = ({ only }: Options, name: string) => only === undefined || only.split(',').includes(name)

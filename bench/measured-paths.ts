@@ -59,17 +59,17 @@ export interface Testbed {
 }
 
 /** Creates all paths that the bench measures. */
-export async function createMeasuredPaths(parts: Testbed): Promise<MeasuredPath[]> {
+export async function createMeasuredPaths(testbed: Testbed): Promise<MeasuredPath[]> {
   return [
-    createGuidesPath(parts),
-    createGuidePath(parts),
-    createBoundGuidePath(parts),
-    createTokenPath(parts),
-    await createIntrospectionPath(parts),
-    createRegistrationPath(parts),
-    createWaitlistPath(parts),
-    createOrdinaryAnswersPath(parts),
-    createWorstAnswerPath(parts),
+    createGuidesPath(testbed),
+    createGuidePath(testbed),
+    createBoundGuidePath(testbed),
+    createTokenPath(testbed),
+    await createIntrospectionPath(testbed),
+    createRegistrationPath(testbed),
+    createWaitlistPath(testbed),
+    createOrdinaryAnswersPath(testbed),
+    createWorstAnswerPath(testbed),
   ]
 }
 
@@ -93,14 +93,14 @@ function createGuidesPath({ api, baselines: { servers } }: Testbed): MeasuredPat
 const createCachedReads = ({ api, agents }: Testbed) =>
   createTarget(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => formatBearerRead(GUIDE, token))))
 
-function createGuidePath(parts: Testbed): MeasuredPath {
-  const { servers, jwt } = parts.baselines
+function createGuidePath(testbed: Testbed): MeasuredPath {
+  const { servers, jwt } = testbed.baselines
   const next = cycleAddresses(() => formatBearerRead(GUIDE, jwt))
   return {
     name: 'guide-bearer',
     title: '`GET /api/guides/{slug}`, cached bearer token',
     boundBy: 'server',
-    ours: createCachedReads(parts),
+    ours: createCachedReads(testbed),
     beside: [
       { baseline: 'koa-bare', target: createTarget(servers['koa-bare'], next), atLeast: 0.65 },
       { baseline: 'koa-jwt', target: createTarget(servers['koa-jwt'], next), atLeast: 3.5 },
@@ -111,15 +111,15 @@ function createGuidePath(parts: Testbed): MeasuredPath {
 /**
  * Creates the path that measures the cost of a DPoP proof: the API verifies its signature and stores it in Redis as used.
  */
-function createBoundGuidePath(parts: Testbed): MeasuredPath {
-  const { auth, api, agents } = parts
+function createBoundGuidePath(testbed: Testbed): MeasuredPath {
+  const { auth, api, agents } = testbed
   const requests = createBoundRequests({ auth, agents: agents.slice(0, CACHED_TOKENS), path: GUIDE })
   return {
     name: 'guide-dpop',
     title: '`GET /api/guides/{slug}`, cached token bound to a key',
     boundBy: 'server',
     ours: { ...createTarget(api, requests.next), prepare: requests.prepare },
-    beside: [{ baseline: 'bearer', target: createCachedReads(parts) }],
+    beside: [{ baseline: 'bearer', target: createCachedReads(testbed) }],
   }
 }
 

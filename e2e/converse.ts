@@ -78,6 +78,10 @@ function parseResponses(received: Buffer, ms: number): Pick<Conversation, 'respo
   }
 }
 
-/** Formats a request whose first header is `Host`. Adds no header that describes the body. */
-export const formatRequest = (line: string, host: string, headers: readonly string[] = [], body = '') =>
-  [`${line} HTTP/1.1`, `Host: ${host}`, ...headers, '', body].join('\r\n')
+/** Formats a request whose first header is `Host`. Adds no header that describes the body. @param methodAndTarget such as `GET /api` */
+export const formatRequest = (
+  methodAndTarget: string,
+  host: string,
+  headers: readonly string[] = [],
+  body = '',
+) => [`${methodAndTarget} HTTP/1.1`, `Host: ${host}`, ...headers, '', body].join('\r\n')

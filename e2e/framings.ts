@@ -78,6 +78,6 @@ export const FRAMINGS: readonly Framing[] = [
 export const formatFramedRequest = (
   { headers, body }: Framing,
   host: string,
-  requestLine: string,
+  methodAndTarget: string,
   inner: string,
-) => formatRequest(requestLine, host, headers(inner), body(inner))
+) => formatRequest(methodAndTarget, host, headers(inner), body(inner))

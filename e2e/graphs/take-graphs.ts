@@ -104,6 +104,7 @@ async function causeEvents({ resource, redis }: Stack): Promise<void> {
   await pause(CALM_MS)
 }
 
+// Runs the stack under load, interrupts an API process and Redis, and draws panels of the dashboard into `docs/graphs`.
 await using resources = new AsyncDisposableStack()
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-graphs-'))
 resources.defer(() => rm(folder, { recursive: true, force: true }))

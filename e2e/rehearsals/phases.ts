@@ -113,7 +113,7 @@ const SLOW_MS = 5_000
 /** For how long the check of acknowledged changes repeats refused requests. */
 const PATIENCE_MS = 180_000
 
-/** Finds the longest time between two good responses to the same operation that begins or ends in the phase. */
+/** Finds the longest time between two good responses to the same operation that overlaps with the phase. */
 function findLongestSilence(
   entries: Load['entries'],
   phaseStart: number,

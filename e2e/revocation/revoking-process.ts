@@ -68,7 +68,7 @@ export function createRevokingProcess(
               INTERVALS,
             )
             if (step.kind === 'respond') return respond()
-            if (step.kind !== 'poll')
+            if (step.kind === 'remove-pending-then-respond')
               return callStore(() => store.removePending(mark, sequenceNumber), respond)
             time.at(toGlobalTime(step.at), () =>
               callStore(

@@ -36,9 +36,9 @@ test('documents name only commands that exist', () => {
   )
   // A small number would mean that the regular expression no longer matches how the documents write commands.
   expect(mentions.length).toBeGreaterThan(50)
-  const exists = (app: string | undefined, name: string) =>
+  const isCommand = (app: string | undefined, name: string) =>
     COMMAND_LINES.some((line) => line.name === app && line.commands.some((command) => command.name === name))
   expect(
-    mentions.filter(({ app, possibleNames }) => !possibleNames.some((name) => exists(app, name))),
+    mentions.filter(({ app, possibleNames }) => !possibleNames.some((name) => isCommand(app, name))),
   ).toEqual([])
 })
