@@ -48,7 +48,7 @@ function createClockFault(description: string, clockOffsetMs: number): FaultCase
   return {
     name: `the clock of one process of each app is ${description}`,
     numbers: ['F-17'],
-    // CI injects only the clock that is ahead.
+    // CI injects only the clock that is ahead. The other clock faults resemble it.
     isManual: clockOffsetMs <= 0,
     // The API rejects an introspection response that is dated in the future.
     parts: mustBeUnready ? ['auth', 'api', 'introspection'] : ['introspection'],

@@ -113,7 +113,10 @@ const SLOW_MS = 5_000
 /** For how long the check of acknowledged changes repeats refused requests. */
 const PATIENCE_MS = 180_000
 
-/** Finds the longest time between two good responses to the same operation that overlaps with the phase. */
+/**
+ * Finds the longest time between two good responses to the same operation that overlaps with the phase, or from the last good
+ * response to the end of the phase.
+ */
 function findLongestSilence(
   entries: Load['entries'],
   phaseStart: number,
@@ -124,6 +127,8 @@ function findLongestSilence(
       .filter((entry) => entry.operation === operation && entry.outcome === 'good')
       .map(({ endedAt }) => endedAt)
       .sort((a, b) => a - b)
+    // An operation without a later good response is silent until the end of the phase.
+    if ((goodTimes.at(-1) ?? phaseStart) < phaseEnd) goodTimes.push(phaseEnd)
     const times = goodTimes.filter(
       (time, index) => time >= phaseStart && (goodTimes[index - 1] ?? phaseStart) <= phaseEnd,
     )
