@@ -158,20 +158,20 @@ const connectSdk1: SignInClient['connect'] = async (url, { redirectUri, signIn }
 }
 
 /** Lets `oauth4webapi` send requests without TLS, which the tested service does not have. */
-const INSECURE = { [oauth.allowInsecureRequests]: true } as const
+const ALLOW_HTTP = { [oauth.allowInsecureRequests]: true } as const
 
 /** Signs in and refreshes with `oauth4webapi`. That library does not know MCP, so this function builds the messages. */
 const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, signIn }) => {
   const identifier = new URL(url)
-  const resourceResponse = await oauth.resourceDiscoveryRequest(identifier, INSECURE)
+  const resourceResponse = await oauth.resourceDiscoveryRequest(identifier, ALLOW_HTTP)
   const resource = await oauth.processResourceDiscoveryResponse(identifier, resourceResponse)
   const issuer = new URL(resource.authorization_servers?.[0] ?? '')
-  const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...INSECURE })
+  const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...ALLOW_HTTP })
   const server = await oauth.processDiscoveryResponse(issuer, discoveryResponse)
   const registration = await oauth.dynamicClientRegistrationRequest(
     server,
     createMetadata(redirectUri),
-    INSECURE,
+    ALLOW_HTTP,
   )
   const client = await oauth.processDynamicClientRegistrationResponse(registration)
   const verifier = oauth.generateRandomCodeVerifier()
@@ -195,7 +195,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
     parameters,
     redirectUri,
     verifier,
-    { additionalParameters: { resource: resource.resource }, ...INSECURE },
+    { additionalParameters: { resource: resource.resource }, ...ALLOW_HTTP },
   )
   let tokens = await oauth.processAuthorizationCodeResponse(server, client, tokenResponse)
 
@@ -212,7 +212,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
       identifier,
       headers,
       body,
-      INSECURE,
+      ALLOW_HTTP,
     )
     if (response.status !== 200) throw new Error(`${response.status} for ${method}`)
     const { result, error } = parseMessage(await response.text())
@@ -231,7 +231,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
         client,
         oauth.None(),
         tokens.refresh_token ?? '',
-        INSECURE,
+        ALLOW_HTTP,
       )
       tokens = await oauth.processRefreshTokenResponse(server, client, refreshResponse)
     },

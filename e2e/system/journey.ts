@@ -4,7 +4,7 @@ import { basic, json } from '../send.ts'
 import type { System } from './open-system.ts'
 
 /** Lets `oauth4webapi` send requests without TLS, which the tested service does not have. */
-const INSECURE = { [oauth.allowInsecureRequests]: true } as const
+const ALLOW_HTTP = { [oauth.allowInsecureRequests]: true } as const
 
 /** Tests, through the gateway, what an agent does from its registration to its deletion. */
 export function describeJourney(getSystem: () => System): void {
@@ -13,7 +13,7 @@ export function describeJourney(getSystem: () => System): void {
       const system = getSystem()
       const agent = await system.register()
       const issuer = new URL(system.origin)
-      const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...INSECURE })
+      const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...ALLOW_HTTP })
       const server = await oauth.processDiscoveryResponse(issuer, discoveryResponse)
       const client = { client_id: agent.client_id }
       const authentication = oauth.ClientSecretBasic(agent.client_secret)
@@ -22,7 +22,7 @@ export function describeJourney(getSystem: () => System): void {
         client,
         authentication,
         new URLSearchParams(),
-        INSECURE,
+        ALLOW_HTTP,
       )
       const { access_token } = await oauth.processClientCredentialsResponse(server, client, tokenResponse)
       system.confidential.add(access_token)
@@ -44,7 +44,7 @@ export function describeJourney(getSystem: () => System): void {
         client,
         authentication,
         access_token,
-        INSECURE,
+        ALLOW_HTTP,
       )
       await oauth.processRevocationResponse(revocationResponse)
       const refusal = await sender.send({ path: '/api/guides', headers: bearer })
