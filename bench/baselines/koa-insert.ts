@@ -3,8 +3,8 @@ import Koa from 'koa'
 import pg from 'pg'
 import { listen, readSetting } from './recorded-responses.ts'
 
-// For each request, this baseline inserts one row into a table of an app, with its constraints and indexes. It does not read
-// the request's body.
+// For each request, this baseline inserts one row into the table that the measured path writes to, `waitlist_entries` or else
+// `agents`, with the constraints and indexes of that table. It does not read the request's body.
 const authPool = new pg.Pool({ connectionString: readSetting('BENCH_AUTH_DATABASE_URL'), max: 10 })
 const resourcePool = new pg.Pool({ connectionString: readSetting('BENCH_RESOURCE_DATABASE_URL'), max: 10 })
 
@@ -42,6 +42,6 @@ const app = new Koa()
 app.use(async (ctx) => {
   await (ctx.path === '/api/waitlist' ? insertWaitlistEntry() : insertAgent())
   ctx.status = 201
-  ctx.body = { status: 'kept' }
+  ctx.body = { status: 'created' }
 })
 listen(app)

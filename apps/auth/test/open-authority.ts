@@ -24,9 +24,9 @@ export interface Authority extends AsyncDisposable {
   readonly agents: AgentStore
   readonly emergencyRevocations: EmergencyRevocationStore
   /**
-   * Creates an authority that reads these stores.
+   * Creates the `TokenAuthority` that reads these stores.
    *
-   * @param now returns the time at which a verification must be live
+   * @param now returns the time at which a verification must be live for its tokens to be valid
    */
   createTokenAuthority(now: () => Date): TokenAuthority
 }
@@ -100,6 +100,9 @@ const COUNTED_TABLES = [
   'claim_blocks',
   'mails',
   'app_clients',
+  'sign_ins',
+  'oauth_records',
+  'identity_assertions',
 ]
 
 /** Counts the rows of each table that requests write to. */

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 async function fillAndBackUp(): Promise<void> {
-  for (const email of ['left@example.org', 'stays@example.org']) {
+  for (const email of ['first@example.org', 'second@example.org']) {
     const joinResponse = await sendRequest(contact.api.origin, {
       path: '/api/waitlist',
       ...createPost({ email }),
@@ -41,7 +41,7 @@ async function fillAndBackUp(): Promise<void> {
   expect(await runResource(['backup', backupFile], env)).toMatchObject({ code: 0, errors: '' })
 }
 
-/** Opens an empty database, into which the commands restore. */
+/** Opens an empty database, with functions that run commands on it and count its rows. */
 async function openTarget() {
   const database = await openEmptyDatabase()
   const env = { RESOURCE_DATABASE_URL: database.appUrl, RESOURCE_MIGRATION_DATABASE_URL: database.ownerUrl }
@@ -59,6 +59,7 @@ test('a restore with a log restores the rows, except the entry whose erasure the
   const { rows } = await contact.api.db.query<{ id: string }>('select id from waitlist_entries order by id')
   const guides = await contact.api.db.query('select from guides')
   const logLine = { msg: 'security event', event: 'entry-erased', entry_id: rows[0]?.id }
+  // A restore ignores lines from before the backup.
   await writeFile(logFile, JSON.stringify({ ...logLine, time: new Date(Date.now() + 1_000).toISOString() }))
   await using target = await openTarget()
   const restoration = await target.run('restore', backupFile, '--log', logFile, '--json')

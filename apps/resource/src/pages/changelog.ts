@@ -7,7 +7,10 @@ export interface Change {
   readonly operations: readonly string[]
 }
 
-/** The versions, newest first, as `/changelog` shows them. Add a change at the end of its version. */
+/**
+ * The versions, newest first. `/changelog` groups the changes of a version by day, newest day first, and keeps this order within a
+ * day. Add a change at the end of its version.
+ */
 export const RELEASES: readonly { readonly version: string; readonly changes: readonly Change[] }[] = [
   {
     version: '0.1.0',
@@ -69,7 +72,7 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         day: '2026-11-23',
-        text: 'When an agent withdraws a message before it goes to our staff, the person gets an e-mail, and the link in the receipt says so with 410; before, it was 404. The status of an erased message has no `heldUntil`. When a person’s confirmation has ended, token errors tell the agent not to ask them again unless they want it.',
+        text: 'When an agent withdraws a message before it goes to our staff, the person gets an e-mail, and the link in the receipt says so with 410; before, it was 404. The status of an erased message has no `heldUntil`. When a person’s confirmation has ended, token errors tell the agent to ask the person again only if the person wants it.',
         operations: [],
       },
       {

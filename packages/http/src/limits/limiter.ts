@@ -43,6 +43,10 @@ interface LimiterOptions {
   factor: number
   now: () => Date
   log: Log
+  /**
+   * Called for each decision of a policy. While the store fails, it is first called with `uncounted`, because only this process
+   * counts the request, and then with the decision.
+   */
   onDecision?(policy: string, decision: 'allowed' | 'refused' | 'uncounted'): void
 }
 
@@ -136,13 +140,13 @@ type TakeLocally = (limits: RouteLimits, address: string, caller?: LimitedCaller
 /** The properties of a caller on which its limits depend. */
 type LimitedCaller = Pick<Caller, 'clientId' | 'verifiedDomain'>
 
-/** The keys under which a policy counts a caller: one for each network of the address, or one for client or domain. */
+/** The keys under which a policy counts a caller: one for each network of its address, or one for its client or domain. */
 type PolicyKeys = readonly { readonly policy: LimitPolicy; readonly key: string }[]
 
 /** The cached keys of a day's recent callers. Parsing and hashing an address takes longer than counting. */
 interface KeyCache {
   readonly dailyKey: Buffer | undefined
-  readonly callers: WeakMap<RouteLimits, LRUCache<string, readonly PolicyKeys[]>>
+  readonly keysByCaller: WeakMap<RouteLimits, LRUCache<string, readonly PolicyKeys[]>>
 }
 
 /** Enough, for each `RouteLimits`, for the keys of about 10,000 callers (estimated by `createByteBoundOptions`). */
@@ -156,17 +160,17 @@ export function createTakeLocally(options: {
   onDecision?: ((policy: string, decision: 'allowed') => void) | undefined
 }): TakeLocally {
   const { store, factor, now, onDecision } = options
-  let cache: KeyCache = { dailyKey: undefined, callers: new WeakMap() }
+  let cache: KeyCache = { dailyKey: undefined, keysByCaller: new WeakMap() }
 
   /** Finds the caller's keys for each policy of the route, in order. */
   function findKeys(limits: RouteLimits, dailyKey: Buffer, address: string, caller?: LimitedCaller) {
-    if (cache.dailyKey !== dailyKey) cache = { dailyKey, callers: new WeakMap() }
-    const callers =
-      cache.callers.get(limits) ??
+    if (cache.dailyKey !== dailyKey) cache = { dailyKey, keysByCaller: new WeakMap() }
+    const keysByCaller =
+      cache.keysByCaller.get(limits) ??
       new LRUCache<string, readonly PolicyKeys[]>(createByteBoundOptions(MAX_CALLERS_BYTES))
-    cache.callers.set(limits, callers)
+    cache.keysByCaller.set(limits, keysByCaller)
     const callerKey = formatCallerKey(address, caller)
-    const cachedKeys = callers.get(callerKey)
+    const cachedKeys = keysByCaller.get(callerKey)
     if (cachedKeys) return cachedKeys
     const createKeys =
       (subjects: ReturnType<typeof listNetworks>) =>
@@ -183,7 +187,7 @@ export function createTakeLocally(options: {
             createKeys([{ network: subject, allowance: 1 }])(policy),
           )
     const keys = [...(limits.address ?? []).map(networkKeys), ...clientKeys]
-    callers.set(callerKey, keys)
+    keysByCaller.set(callerKey, keys)
     return keys
   }
 
@@ -194,17 +198,17 @@ export function createTakeLocally(options: {
     if (!local || !dailyKey) return undefined
     const takesByPolicy: { readonly policy: LimitPolicy; readonly take: () => LimitCount }[][] = []
     for (const keys of findKeys(limits, dailyKey, address, caller)) {
-      const networkTakes = []
+      const takes = []
       for (const { policy, key } of keys) {
         const take = local.offer(key, policy)
         if (!take) return undefined
-        networkTakes.push({ policy, take })
+        takes.push({ policy, take })
       }
-      takesByPolicy.push(networkTakes)
+      takesByPolicy.push(takes)
     }
-    return takesByPolicy.map((networkTakes) =>
+    return takesByPolicy.map((takes) =>
       findTightest(
-        networkTakes.map(({ policy, take }) => {
+        takes.map(({ policy, take }) => {
           onDecision?.(policy.name, 'allowed')
           return { policy, ...take() }
         }),
