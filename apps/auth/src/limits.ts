@@ -99,8 +99,8 @@ export const SIGN_IN_ADDRESS: LimitPolicy = {
 }
 
 /**
- * Fetches of documents of URL clients that an address may cause. As long as it can be fetched, a stored document is
- * fetched at most every two and a half minutes, so 30 a minute are enough for 75 agents at one address.
+ * Fetches of documents of URL clients that an address may cause. A stored document is fetched at most every two and a half
+ * minutes while fetches of it succeed, so 30 a minute are enough for 75 agents at one address.
  */
 export const DOCUMENT_FETCHES: LimitPolicy = {
   name: 'document-address',

@@ -16,6 +16,10 @@ import {
 } from './key-ring.ts'
 import { generateKeyPair, type KeyRecord, type KeyState } from './signing-key.ts'
 
+/**
+ * Under this policy, a key may sign 330 ms after its publication (`pollMs` + `verifierCacheMs`), and is retired 1,030 ms after it
+ * stopped signing (`pollMs` + `overlapMs`).
+ */
 const POLICY: KeyPolicy = {
   verifierCacheMs: 300,
   pollMs: 30,
@@ -173,6 +177,7 @@ test('any sequence of steps leaves one signing key, and activates and retires no
           revoke: () => revoke(ring, kid, nextPair?.kid ?? ''),
         }[name]()
         if (!result.ok) continue
+        // All pairs are used.
         if (!nextPair) return
         if (result.value.some((transition) => transition.kid === nextPair.kid)) generatedCount += 1
         ring = applyChange(ring, result.value, now, nextPair)
@@ -184,6 +189,7 @@ test('any sequence of steps leaves one signing key, and activates and retires no
             expect(now.getTime() - (publishedAt.get(transition.kid) ?? Infinity)).toBeGreaterThanOrEqual(330)
           if (to === 'retired')
             expect(now.getTime() - (stoppedAt.get(transition.kid) ?? Infinity)).toBeGreaterThanOrEqual(1_030)
+          // A retired or revoked key is never used again; a retired one may still be revoked.
           expect(['retired', 'revoked']).not.toContain(to === 'revoked' ? undefined : from)
         }
         expect(ring.keys.filter(({ state }) => state === 'signing')).toHaveLength(1)

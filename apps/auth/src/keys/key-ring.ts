@@ -85,7 +85,7 @@ export function activate(ring: KeyRing, kid: string, circumstances: Circumstance
 
 /**
  * Removes a retiring key from the published set. The step is refused while an instance signs with the key, and until the overlap
- * has passed, during which what it signed may be in use.
+ * has passed, because something that the key signed may be in use until then.
  */
 export function retire(ring: KeyRing, kid: string, circumstances: Circumstances): StepResult {
   return requireState(ring, kid, 'retiring', (key) => {
@@ -199,8 +199,8 @@ export const findLaggingInstances = (ring: Pick<KeyRing, 'version'>, circumstanc
 const addMs = (from: Date, ms: number) => new Date(from.getTime() + ms)
 
 /**
- * Computes when a key may begin to sign. The last instance to adopt the new key set may have served the old one until then, and
- * a verifier may cache that for `verifierCacheMs`.
+ * Computes when a key may begin to sign. The last instance to adopt the new key set may have served the old set until it did so,
+ * and a verifier may cache the old set for `verifierCacheMs`.
  */
 function computeActivationTime(key: KeyRecord, circumstances: Circumstances): Date {
   const { policy, followers } = circumstances
@@ -211,6 +211,10 @@ function computeActivationTime(key: KeyRecord, circumstances: Circumstances): Da
   return new Date(adoptedByAllAt + policy.verifierCacheMs)
 }
 
+/**
+ * Computes when a key may be retired. An instance may sign with it until the instance's next poll, and what it signed may be in use
+ * for `overlapMs`.
+ */
 const computeRetirementTime = (key: KeyRecord, { pollMs, overlapMs }: KeyPolicy) =>
   addMs(key.stateSince, pollMs + overlapMs)
 

@@ -16,8 +16,10 @@ const settings = toKeySettings({
 const by = { user: 'rosa', host: 'desk' }
 
 /**
- * Creates a pool in whose transactions the database ends the connection before the statement with this number, counted from 1. To
- * the database, that is as if the process had been killed.
+ * Creates a pool that ends the connection of each transaction before one of its statements. To the database, this is as if the
+ * process had been killed there.
+ *
+ * @param failingStatement the number of that statement in the transaction, counted from 1
  */
 function createFailingPool(db: Pool, failingStatement: number): Pool & { readonly hasFailed: boolean } {
   const state = { hasFailed: false }

@@ -68,7 +68,7 @@ export interface KeyPair {
   readonly privateJwk: PrivateJwk
 }
 
-/** Generates a key pair. Its `kid` is its RFC 7638 thumbprint, and does not begin like a command-line option. */
+/** Generates a key pair. Its `kid` is its RFC 7638 thumbprint. It never begins with `-`, because commands would read it as an option. */
 export function generateKeyPair(algorithm: SigningAlgorithm): KeyPair {
   const pair = generateUncheckedPair(algorithm)
   return pair.kid.startsWith('-') ? generateKeyPair(algorithm) : pair
@@ -93,6 +93,7 @@ export function toPublicJwk({ d: _private, ...publicJwk }: PrivateJwk): PublicJw
 
 /** Computes the thumbprint of a key (RFC 7638 §3.2), base64url. */
 export function computeThumbprint({ crv, kty, x, y }: Pick<PublicJwk, 'crv' | 'kty' | 'x' | 'y'>): string {
+  // The thumbprint is the hash of exactly these members in this order, without white space.
   const members = kty === 'EC' ? { crv, kty, x, y } : { crv, kty, x }
   return sha256Base64url(JSON.stringify(members))
 }

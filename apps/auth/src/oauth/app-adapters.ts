@@ -45,15 +45,16 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
     find: async (id) => (await records.find(model, id))?.payload,
   })
 
-  /** Revokes a connection whose code or refresh token was used twice: one of the two users is an attacker. */
+  /** Revokes a connection whose code or refresh token was used twice: one of the two clients that used it is an attacker. */
   async function revokeReusedConnection(agentId: string | undefined): Promise<void> {
     if (agentId !== undefined) await connections.revoke(agentId, 'reused', now())
   }
 
+  /** Returns the member by which the library recognises a used code or token, in seconds since 1970. */
   const toConsumedMember = (consumedAt: Date) => ({ consumed: Math.floor(consumedAt.getTime() / 1000) })
   /**
-   * Does nothing, since revoking the verification of the connection suffices. The rows remain, so another use is detected even if
-   * that revocation failed.
+   * Methods that do nothing, since revoking the verification of the connection suffices. The rows remain, so another use is
+   * detected even if that revocation failed.
    */
   const ignoreRevocation = { destroy: async () => undefined, revokeByGrantId: async () => undefined }
 
@@ -93,7 +94,7 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
         const record = await records.find('AuthorizationCode', id)
         return record && { ...record.payload, ...(record.consumedAt && toConsumedMember(record.consumedAt)) }
       },
-      /** The library found the code unused, but a simultaneous request may have found the same. */
+      /** The library found the code unused, but a simultaneous request may have used it since. */
       async consume(id) {
         if (await records.consume('AuthorizationCode', id)) return
         await revokeReusedConnection((await records.find('AuthorizationCode', id))?.payload.accountId)
@@ -104,7 +105,7 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
       ...createRecordAdapter('RefreshToken'),
       ...ignoreRevocation,
       async find(id) {
-        // The library also looks here for other tokens, such as an access token that it did not find elsewhere.
+        // The library also looks up other tokens here, such as an access token that it did not find elsewhere.
         if (!id.startsWith(REFRESH_TOKEN_PREFIX)) return undefined
         const record = await records.find('RefreshToken', id)
         const reusedAt =

@@ -25,6 +25,7 @@ export function recordAppRequest(ctx: object, client: AppClient): AppRequest {
 export const findAppRequest = (ctx: object): AppRequest | undefined => (ctx as WithState).state[APP_REQUEST]
 
 /**
- * Returns the request that the library is handling, for adapters, which do not receive it. `Provider.ctx` is public: it is typed.
+ * Returns the request that the library is handling. Adapters need this, because the library does not pass them the request.
+ * `Provider.ctx` is public API: the types of the library declare it.
  */
 export const getCurrentAppRequest = (): AppRequest | undefined => Provider.ctx && findAppRequest(Provider.ctx)

@@ -1,7 +1,7 @@
 /*
  * The OAuth requests of apps that people connect: the authorization endpoint, its continuation after the sign-in pages, and
  * the parts of the token and revocation endpoints for apps. This module checks the app and its redirect URI; then oidc-provider
- * serves the request. Only revocations are served here completely.
+ * serves the request, unless it is a revocation, which this module serves itself.
  */
 import { AgentId } from '@plainpath/domain'
 import { type Limiter, Problem, type RawRoute } from '@plainpath/http'
@@ -84,7 +84,7 @@ async function serveAuthorization(ctx: Context, deps: AppRouteDeps): Promise<voi
   passedParameters.set('scope', APP_SCOPE)
   // The person is always asked, so only the value of `prompt` that forbids this has an effect.
   if (parameters.getAll('prompt').includes('none')) passedParameters.set('prompt', 'none')
-  // Modes with a self-submitting form would need a script. The library refuses the value `other`, and says so in the query.
+  // Modes with a self-submitting form would need a script. The library refuses the value `other`, and reports that in the query.
   if (parameters.has('response_mode') && parameters.get('response_mode') !== 'query')
     passedParameters.set('response_mode', 'other')
   recordAppRequest(ctx, client)
@@ -96,8 +96,8 @@ async function resumeAuthorization(ctx: Context, deps: AppRouteDeps): Promise<vo
   if (respondToHead(ctx)) return
   const { provider } = deps
   const uid = ctx.cookies.get(provider.cookieName('resume'))
-  const isInCookie = uid !== undefined && ctx.path === `${OAUTH_PATHS.authorization}/${uid}`
-  const interaction = isInCookie ? await provider.Interaction.find(uid) : undefined
+  const isPathOfCookie = uid !== undefined && ctx.path === `${OAUTH_PATHS.authorization}/${uid}`
+  const interaction = isPathOfCookie ? await provider.Interaction.find(uid) : undefined
   if (!interaction) throw new Problem('not-found', { detail: SIGN_IN_GONE_DETAIL })
   const { client_id: id, redirect_uri: redirectUri } = interaction.params
   // The app may have changed since the sign-in began.
@@ -174,17 +174,17 @@ export async function serveAppToken(ctx: Context, deps: AppRouteDeps, form: URLS
   const redirectUri = form.get('redirect_uri')
   // The document of the app may have changed since the code was issued.
   if (redirectUri && !isRedirectUriOf(client, redirectUri))
-    throw new Problem('invalid-grant', { detail: ENDED_DETAIL })
+    throw new Problem('invalid-grant', { detail: INVALID_GRANT_DETAIL })
   recordAppRequest(ctx, client)
   try {
     await passToProvider(ctx, deps, form, client.id)
   } catch (error) {
     const isUnexplained = error instanceof Problem && error.code === 'invalid-grant' && !error.options.detail
-    throw isUnexplained ? new Problem('invalid-grant', { detail: ENDED_DETAIL }) : error
+    throw isUnexplained ? new Problem('invalid-grant', { detail: INVALID_GRANT_DETAIL }) : error
   }
 }
 
-const ENDED_DETAIL =
+const INVALID_GRANT_DETAIL =
   'The code or refresh token is not valid: it has expired, was used before, belongs to another app or request, or the person ended the connection. ' +
   'Ask the person to connect again.'
 

@@ -1,8 +1,7 @@
 /*
  * Configures oidc-provider, which serves the authorization code flow of apps: grants, scopes, features and policies.
  * `override-provider.ts` changes the library beyond its configuration. `app-adapters.ts` contains its storage, and
- * `app-routes.ts` the routes that call it. Agents and resource servers do not need it, except that it checks the DPoP proofs of
- * agents.
+ * `app-routes.ts` the routes that call it. For agents, the library only checks DPoP proofs. Resource servers do not use it.
  */
 import { ASSERTION_ALGORITHMS, RULES, Scope } from '@plainpath/domain'
 import { type Limiter, spendLimits } from '@plainpath/http'

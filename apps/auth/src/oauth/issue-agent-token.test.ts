@@ -46,7 +46,7 @@ test('saves a token under the credential version of its request, even if that is
   expect(savedTokens).toHaveLength(2)
 })
 
-test('saves no token of an agent that is deactivated while its token is issued', async () => {
+test('saves no token for an agent that is deactivated while its token is issued', async () => {
   const lookups: AgentRecord[] = [
     { agent, secrets: [] },
     { agent: { ...agent, status: 'disabled' }, secrets: [] },

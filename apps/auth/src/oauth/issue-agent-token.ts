@@ -73,8 +73,8 @@ export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {
     const requestedScope = readRequestedScope(form)
     requireProof(ctx, agent)
     const proof = await validateProof(deps.provider, ctx)
-    // Read before the grant computes the lifetime, so that the token never expires after what the lifetime depends on.
-    const issuedAt = Math.floor(deps.now().getTime() / 1000)
+    // Read before the grant computes the lifetime, so that the token never expires after the document or verification.
+    const issuedAtSeconds = Math.floor(deps.now().getTime() / 1000)
     const { scope, lifetimeSeconds, verificationId } =
       grantType === JWT_BEARER_GRANT
         ? await grantForAssertion(ctx, deps, { assertion: form.get('assertion'), requestedScope, id })
@@ -86,8 +86,8 @@ export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {
       credentialVersion: requireCredentialVersion(ctx),
       scope,
       audience: deps.urls.base,
-      issuedAt: new Date(issuedAt * 1000),
-      expiresAt: new Date((issuedAt + lifetimeSeconds) * 1000),
+      issuedAt: new Date(issuedAtSeconds * 1000),
+      expiresAt: new Date((issuedAtSeconds + lifetimeSeconds) * 1000),
       verificationId,
       ...(jkt !== undefined && { jkt }),
     })
@@ -176,9 +176,8 @@ const INVALID_ASSERTION_DETAIL =
   'with POST /api/agent/assertion. If that responds no_claim, do not ask the person again on your own.'
 
 /**
- * Generates a token and saves it, by its SHA-256 only. Before that, it checks that the agent is still active and, for
- * `contact:write`, that its lock permits a bearer token, and records the use of the agent. A bound token for `contact:write` sets
- * that lock.
+ * Generates a token and saves it, by its SHA-256 only. Before that, checks that the agent is still active and that its lock on
+ * `contact:write` permits the token, and records that the agent was used. A bound token for `contact:write` sets that lock.
  *
  * @throws {Problem} `invalid-client` or `dpop-proof-required`
  */
@@ -187,15 +186,15 @@ async function mintToken(deps: AgentTokenDeps, token: NewToken): Promise<string>
   // Read again: the agent may have been deactivated, or its lock set, while the proof and the assertion were checked.
   const agent = await requireActiveAgent(deps, clientId)
   const scopes = scope.split(' ')
-  const isContact = scopes.includes('contact:write')
-  if (isContact && jkt === undefined && agent.contactBoundSince !== undefined)
+  const includesContact = scopes.includes('contact:write')
+  if (includesContact && jkt === undefined && agent.contactBoundSince !== undefined)
     throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND_DETAIL })
   if (!(await deps.usage.recordUse(clientId))) throw invalidClient()
   const accessToken = generateAccessToken()
   await deps.tokens.save(sha256(accessToken), {
     ...token,
     credentialVersion:
-      isContact && jkt !== undefined
+      includesContact && jkt !== undefined
         ? await deps.bindContact(clientId, credentialVersion)
         : credentialVersion,
   })

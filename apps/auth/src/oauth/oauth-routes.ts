@@ -251,7 +251,7 @@ async function serveKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   else if (!ctx.get('authorization')) ctx.set('cache-control', cacheControl)
 }
 
-/** Serves the key set to APIs. `trust_seconds` bounds how long they may trust it, and so how long they trust a revoked key in it. */
+/** Serves the key set to APIs. `trust_seconds` bounds how long they may trust it after fetching it, even if a key in it was revoked. */
 async function serveInternalKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   deps.signing.requireLease()
   ctx.body = { keys: deps.signing.keys.published, trust_seconds: deps.keySettings.trustMs / 1000 }

@@ -13,7 +13,7 @@ import { createProviderProblem } from './provider-failure.ts'
 export type MarkProofUsed = UsedProofStore['markUsed']
 
 /**
- * The library looks for a proof and saves it in two steps, so simultaneous uses of a proof would all succeed. It would also
+ * The library looks up a proof and saves it in two steps, so simultaneous uses of a proof would all succeed. It would also
  * report a replay as `invalid_grant`, without a reason.
  *
  * Replaces `ReplayDetection.unique`, which the library calls with the client's id, `jti` and `exp`: the Unix time in seconds

@@ -136,8 +136,8 @@ export async function passToProvider(
 /**
  * Passes the request of a browser to oidc-provider, either at the authorization endpoint or on its return from the sign-in pages.
  *
- * The library sets a cookie for its session. This server stores no sessions, so it removes the cookie. Whether the other
- * cookies are for https only depends on the configured origin, not on the connection, since a gateway terminates TLS.
+ * The library sets a cookie for its session. This server stores no sessions, so it removes the cookie. The other cookies are
+ * for https only if the configured origin is. The connection does not matter, since a gateway terminates TLS.
  *
  * Replaces the query of the request, and the cookie of the session in the response.
  * API      internal: the name of that cookie; public: that the library sets cookies by `ctx.cookies`.

@@ -48,7 +48,7 @@ const RevocationEvent = z.discriminatedUnion('event', [
 
 interface KeyReplacement {
   readonly changedAt: string
-  /** The thumbprints (RFC 7638) of the new keys; absent if an earlier release logged it. */
+  /** The thumbprints (RFC 7638) of the new keys; absent if an earlier release logged the replacement. */
   readonly thumbprints?: readonly string[] | undefined
 }
 
@@ -131,7 +131,7 @@ export interface ReplayedRevocations {
 /**
  * Replays the revocations, one after the other. A client that replaced its credentials after the backup is disabled:
  * the database accepts only its old credentials, which may have leaked. A client whose latest logged keys are in the
- * database is not: it replaced them before the backup.
+ * database is not disabled: it replaced its credentials before the backup.
  */
 export async function replayRevocations(
   logged: LoggedRevocations,
@@ -142,6 +142,7 @@ export async function replayRevocations(
   // People received mails about these revocations when they happened.
   const revokeVerification = (id: string) =>
     stores.verifications.revoke(id, 'operator', now(), { mail: false })
+  /** Deactivates a client, and returns how much to add to a count of clients: 1 or 0. */
   const deactivate = async (id: AgentId, how: 'disabled' | 'deleted') => {
     deactivatedClients.add(id)
     const verification = how === 'deleted' ? await stores.verifications.findLive(id, now()) : undefined

@@ -53,7 +53,7 @@ export async function secureRestore(
 }
 
 /**
- * Deletes this app's keys from Redis. Its tokens may have a higher epoch than the backup, and would then survive the
+ * Deletes this app's keys from Redis. Tokens in Redis may have a higher epoch than the backup, and would then survive the
  * revocation.
  */
 async function emptyRedis({ redis, redisPrefix }: Stores): Promise<void> {

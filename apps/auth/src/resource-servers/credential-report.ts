@@ -21,6 +21,7 @@ export const toCredentialsJson = (view: CredentialView) => ({
   instances: findLiveFollowers(view).map(({ host, problem }) => ({ host, ...(problem && { problem }) })),
 })
 
+/** Formats the text of `resource-servers list`, from the same data as the JSON. */
 export function formatCredentials(view: CredentialView): string {
   const report = toCredentialsJson(view)
   const formatAgo = (event: string, seconds: number | null, neverText: string) =>

@@ -30,7 +30,7 @@ interface FollowDeps {
 }
 
 /**
- * Keeps the content of AUTH_RESOURCE_SERVERS_FILE current. The file is polled, because notifications of changes are unreliable
+ * Keeps this instance's copy of AUTH_RESOURCE_SERVERS_FILE current. The file is polled, because notifications of changes are unreliable
  * for mounted files. Invalid content is logged and otherwise ignored, since one faulty file must not lock out every API.
  * Reports to the database which secrets this instance accepts and when each was last presented, so an operator knows when a
  * secret can be removed.
