@@ -211,8 +211,8 @@ async function handleCode(visit: Visit, signIn: StoredSignIn, form: URLSearchPar
 const allowConnection = ({ deps, ctx }: Visit, agentId: AgentId) => deps.interactions.allow(ctx, { agentId })
 
 /**
- * Denies the connection, and revokes its access, if the sign-in was already allowed. It blocks no mailbox, since anybody can type
- * any address.
+ * Denies the connection. If the sign-in was already allowed, also revokes the connection's access. Blocks no mailbox, since anybody
+ * can type any address.
  */
 async function denyConnection(visit: Visit, { agentId }: StoredSignIn): Promise<void> {
   const { stores, interactions, now } = visit.deps

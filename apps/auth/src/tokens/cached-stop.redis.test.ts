@@ -7,7 +7,7 @@ import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-red
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { revokeInEmergency, type UnconfirmedRevocation } from './emergency-revocation.ts'
 import { createRedisTokenStore } from './redis-token-store.ts'
-import { newToken } from './token-store.contract.ts'
+import { generateToken } from './token-store.contract.ts'
 import type { TokenStore } from './token-store.ts'
 
 const ALL_TOKENS = { kind: 'all-tokens' } as const
@@ -39,7 +39,7 @@ const openStore = (readCutoff = authority.createTokenAuthority(now).readCutoff) 
     now,
   })
 async function issue(epoch?: number, store = openStore()) {
-  const hash = sha256(newToken())
+  const hash = sha256(generateToken())
   const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
   const token = { clientId, credentialVersion: 1, scope: '', audience: '', issuedAt, expiresAt }
   await store.save(hash, { ...token, ...(epoch !== undefined && { epoch }) })

@@ -60,7 +60,7 @@ export interface EmergencyRevocationStore {
    * Applies a revocation and appends its audit row, in one transaction. `beforeCommit` runs before the commit. If it throws, the
    * transaction is rolled back.
    *
-   * @param options.epoch the reserved epoch, which only `all-tokens` needs, and only if it is no dry run
+   * @param options.epoch the reserved epoch; needed only for `all-tokens`, and not in a dry run
    * @param options.dryRun true to roll the revocation back, without an audit row and without running `beforeCommit`
    * @returns the applied revocation, or a sentence that says why it was refused
    */

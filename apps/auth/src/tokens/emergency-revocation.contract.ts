@@ -5,7 +5,7 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import type { Authority } from '../../test/open-authority.ts'
 import {
   JKT,
-  newToken,
+  generateToken,
   type OpenedTokenStore,
   openTokenStoreFixture,
   type TokenStoreFixture,
@@ -32,12 +32,12 @@ export function describeEmergencyRevocation(
     }
     const readEpoch = async () => (await store.tokens.readCutoff()).epoch
     let savedCount = 0
-    /** Saves a token. Every other token is bound to a key. */
+    /** Saves a token. Every second token is bound to a key. */
     async function save(
       clientId: AgentId,
       { epoch, credentialVersion = 1, issuedAt = readWholeSecond() }: Partial<Stamp>,
     ) {
-      const hash = sha256(newToken())
+      const hash = sha256(generateToken())
       const expiresAt = new Date(store.clock.now.getTime() + 3_600_000)
       const grant = { scope: 'guides:read', audience: 'https://a.example/api' }
       const stamp = { credentialVersion, issuedAt, ...(epoch !== undefined && { epoch }) }
@@ -104,7 +104,7 @@ export function describeEmergencyRevocation(
       expect((await store.tokens.find(secondToken))?.epoch).toBe(await readEpoch())
       const [issuedAt, expiresAt] = [readWholeSecond(), new Date(store.clock.now.getTime() + 3_600_000)]
       const token = { clientId: id, credentialVersion: 1, scope: '', audience: '', issuedAt, expiresAt }
-      expect(await store.tokens.save(sha256(newToken()), token)).toEqual(await store.tokens.readCutoff())
+      expect(await store.tokens.save(sha256(generateToken()), token)).toEqual(await store.tokens.readCutoff())
       expect(await isActive(firstToken)).toBe(false)
       await expectEvidence(store.revokeInEmergency(ALL_TOKENS))
       expect(await isActive(secondToken)).toBe(false)

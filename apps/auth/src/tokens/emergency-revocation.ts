@@ -92,7 +92,7 @@ export async function revokeInEmergency(
     if (!dryRun) {
       progress = 'written'
       await applyToTokenStore(tokens, effect)
-      // A notification names a client or everything. So a revocation of tokens issued before a time also publishes everything.
+      // A notification names a client or everything, so a revocation of tokens issued before a time publishes `everything` too.
       await revocationPublisher.publish(
         effect.kind === 'cutoff' ? { kind: 'everything' } : { kind: 'client', id: effect.clientId },
       )

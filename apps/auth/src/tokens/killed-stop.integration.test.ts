@@ -9,7 +9,7 @@ import { revokeInEmergency } from './emergency-revocation.ts'
 import type { RevocationScope } from './emergency-revocation-store.ts'
 import { createEmergencyRevocationStore } from './emergency-revocation-store.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
-import { newToken } from './token-store.contract.ts'
+import { generateToken } from './token-store.contract.ts'
 
 /** Wraps a pool. Instead of running statement `nth`, the database closes the connection, as if the process had been killed. */
 function killAtStatement(db: Pool, nth: number): Pool & { readonly wasKilled: boolean } {
@@ -34,7 +34,7 @@ async function issueToken({ db, agents }: Authority) {
   await agents.add(record)
   const clientId = record.agent.id
   const tokens = createPostgresTokenStore(db, { now: () => new Date() })
-  const hash = sha256(newToken())
+  const hash = sha256(generateToken())
   const [issuedAt, expiresAt] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)]
   const { epoch } = await tokens.readCutoff()
   await tokens.save(hash, {

@@ -4,7 +4,7 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, dumpTables } from '../../test/open-authority.ts'
 import { describeEmergencyRevocation } from './emergency-revocation.contract.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
-import { describeTokenStore, newToken, openTokenStoreFixture } from './token-store.contract.ts'
+import { describeTokenStore, generateToken, openTokenStoreFixture } from './token-store.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 import { describeVerifiedTokens } from './token-store-verifications.contract.ts'
 
@@ -24,7 +24,7 @@ test('finds no token of a client that was disabled with SQL', async () => {
   const record = exampleAgent()
   const clientId = record.agent.id
   await store.authority.agents.add(record)
-  const [hash, issuedAt] = [sha256(newToken()), store.clock.now]
+  const [hash, issuedAt] = [sha256(generateToken()), store.clock.now]
   const expiresAt = new Date(issuedAt.getTime() + 1_000)
   await store.tokens.save(hash, {
     clientId,

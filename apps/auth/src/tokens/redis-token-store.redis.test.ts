@@ -10,7 +10,7 @@ import { deactivateAgent } from '../agents/deactivate-agent.ts'
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { describeEmergencyRevocation } from './emergency-revocation.contract.ts'
 import { createRedisTokenStore } from './redis-token-store.ts'
-import { describeTokenStore, newToken } from './token-store.contract.ts'
+import { describeTokenStore, generateToken } from './token-store.contract.ts'
 import type { RevokedSubject, TokenAuthority } from './token-store.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 import { describeVerifiedTokens } from './token-store-verifications.contract.ts'
@@ -64,7 +64,7 @@ describe('the credential versions that Redis caches', () => {
     return record.agent.id
   }
   async function issue(clientId: AgentId, credentialVersion = 1, epoch = 0) {
-    const hash = sha256(newToken())
+    const hash = sha256(generateToken())
     const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
     await openStore().save(hash, {
       clientId,
@@ -225,7 +225,7 @@ test('finds no token that was saved under an earlier replication ID', async () =
     readCutoff: async () => ({ epoch: 0, issuedBefore: undefined }),
   }
   const store = createRedisTokenStore(redis, { prefix: 'auth:', authority, now: () => new Date() })
-  const hash = sha256(newToken())
+  const hash = sha256(generateToken())
   const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
   const token = {
     clientId: exampleAgent().agent.id,

@@ -8,7 +8,7 @@ import { createEvents } from '../events.ts'
 import { startSweep } from '../upkeep.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { sweepTokens } from './sweep-tokens.ts'
-import { newToken } from './token-store.contract.ts'
+import { generateToken } from './token-store.contract.ts'
 
 let authority: Authority
 let clientId: AgentId
@@ -22,7 +22,7 @@ afterAll(() => authority[Symbol.asyncDispose]())
 
 const now = new Date('2026-11-20T09:00:00Z')
 async function saveToken(secondsLeft: number) {
-  const hash = sha256(newToken())
+  const hash = sha256(generateToken())
   const expiresAt = new Date(now.getTime() + secondsLeft * 1000)
   const token = {
     clientId,

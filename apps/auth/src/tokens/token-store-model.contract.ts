@@ -7,7 +7,7 @@ import type { Authority } from '../../test/open-authority.ts'
 import type { RevocationScope } from './emergency-revocation-store.ts'
 import {
   JKT,
-  newToken,
+  generateToken,
   type OpenedTokenStore,
   openTokenStoreFixture,
   type TokenStoreFixture,
@@ -49,13 +49,14 @@ const shouldBeActive = (model: Readonly<Model>, token: Model['tokens'][number]) 
     token.issuedAt >= model.issuedBefore
   )
 }
-const command = (name: string, parts: Omit<Command, 'toString'>): Command => ({
+/** Creates a command of the model. Each function below creates the command for one operation. */
+const createCommand = (name: string, parts: Omit<Command, 'toString'>): Command => ({
   ...parts,
   toString: () => name,
 })
 
 const register = () =>
-  command('register', {
+  createCommand('register', {
     check: (model) => model.clients.length < 3,
     async run(model, { store }) {
       const { agent } = exampleAgent()
@@ -77,7 +78,7 @@ const issue = (
   lifetimeSeconds: number,
   { stopsBeforeSave, jkt }: { stopsBeforeSave: boolean; jkt?: string | undefined },
 ) =>
-  command(
+  createCommand(
     `issue(${clientIndex}, ${versionsBehind} behind, ${lifetimeSeconds} s${stopsBeforeSave ? ', all stopped before saving' : ''}${jkt ? ', bound' : ''})`,
     {
       check: (model) => {
@@ -92,7 +93,7 @@ const issue = (
       async run(model, { store }) {
         const client = model.clients[clientIndex]!
         const credentialVersion = client.credentialVersion - versionsBehind
-        const hash = sha256(newToken())
+        const hash = sha256(generateToken())
         const issuedAt = toWholeSecond(model.now)
         const expiresAt = model.now + lifetimeSeconds * 1000
         const { epoch } = stopsBeforeSave
@@ -124,7 +125,7 @@ const issue = (
   )
 
 const revoke = (tokenIndex: number) =>
-  command(`revoke(${tokenIndex})`, {
+  createCommand(`revoke(${tokenIndex})`, {
     check: (model) => model.tokens[tokenIndex] !== undefined,
     async run(model, { store }) {
       await store.tokens.revoke(model.tokens[tokenIndex]!.hash)
@@ -133,7 +134,7 @@ const revoke = (tokenIndex: number) =>
   })
 
 const deactivate = (clientIndex: number, status: 'disabled' | 'deleted') =>
-  command(`${status}(${clientIndex})`, {
+  createCommand(`${status}(${clientIndex})`, {
     check: (model) => model.clients[clientIndex] !== undefined,
     async run(model, { store }) {
       const client = model.clients[clientIndex]!
@@ -144,7 +145,7 @@ const deactivate = (clientIndex: number, status: 'disabled' | 'deleted') =>
   })
 
 const enable = (clientIndex: number) =>
-  command(`enable(${clientIndex})`, {
+  createCommand(`enable(${clientIndex})`, {
     check: (model) => model.clients[clientIndex]?.status === 'disabled',
     async run(model, { store }) {
       expect(await store.authority.agents.enable(model.clients[clientIndex]!.id, new Date())).toBe(true)
@@ -165,10 +166,10 @@ async function stopAll(model: Model, store: TokenStoreFixture): Promise<void> {
 }
 
 const stopEverything = () =>
-  command('stop everything', { check: () => true, run: (model, { store }) => stopAll(model, store) })
+  createCommand('stop everything', { check: () => true, run: (model, { store }) => stopAll(model, store) })
 
 const stopBefore = (secondsAgo: number) =>
-  command(`stop the tokens issued before ${secondsAgo} s ago`, {
+  createCommand(`stop the tokens issued before ${secondsAgo} s ago`, {
     check: () => true,
     async run(model, { store }) {
       const cutoff = toWholeSecond(model.now) - secondsAgo * 1000
@@ -181,7 +182,7 @@ const stopBefore = (secondsAgo: number) =>
   })
 
 const stopClient = (clientIndex: number) =>
-  command(`stop the tokens of ${clientIndex}`, {
+  createCommand(`stop the tokens of ${clientIndex}`, {
     check: (model) => model.clients[clientIndex] !== undefined,
     async run(model, { store }) {
       const client = model.clients[clientIndex]!
@@ -192,7 +193,7 @@ const stopClient = (clientIndex: number) =>
   })
 
 const crashBeforeStopping = () =>
-  command('crash before stopping everything', {
+  createCommand('crash before stopping everything', {
     check: () => true,
     async run(_model, { store }) {
       await store.authority.emergencyRevocations.reserveEpoch()
@@ -200,7 +201,7 @@ const crashBeforeStopping = () =>
   })
 
 const lose = (lostData: 'cached copies' | 'everything') =>
-  command(`lose(${lostData})`, {
+  createCommand(`lose(${lostData})`, {
     check: () => true,
     async run(model, real) {
       if (!real.lose) return
@@ -210,7 +211,7 @@ const lose = (lostData: 'cached copies' | 'everything') =>
   })
 
 const wait = (seconds: number) =>
-  command(`wait(${seconds} s)`, {
+  createCommand(`wait(${seconds} s)`, {
     check: () => true,
     async run(model, { store }) {
       model.now += seconds * 1000
@@ -219,7 +220,7 @@ const wait = (seconds: number) =>
   })
 
 const findAll = () =>
-  command('find', {
+  createCommand('find', {
     check: (model) => model.tokens.length > 0,
     async run(model, { store }) {
       const foundTokens = await Promise.all(model.tokens.map(({ hash }) => store.tokens.find(hash)))

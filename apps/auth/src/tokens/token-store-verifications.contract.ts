@@ -8,7 +8,7 @@ import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { createVerificationAttemptStore } from '../verifications/postgres-verification-attempt-store.ts'
 import { createVerificationStore } from '../verifications/postgres-verification-store.ts'
 import {
-  newToken,
+  generateToken,
   type OpenedTokenStore,
   openTokenStoreFixture,
   type TokenStoreFixture,
@@ -59,7 +59,7 @@ export function describeVerifiedTokens(
       return attempt.registrationId
     }
     async function issue(clientId: AgentId, verificationId?: RegistrationId) {
-      const hash = sha256(newToken())
+      const hash = sha256(generateToken())
       const issuedAt = new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
       const expiresAt = new Date(issuedAt.getTime() + 3_600_000)
       const token = {
@@ -107,7 +107,7 @@ export function describeVerifiedTokens(
 
     test('is not active if its verification is unknown', async () => {
       const clientId = await register()
-      const hash = sha256(newToken())
+      const hash = sha256(generateToken())
       const [issuedAt, expiresAt] = [store.clock.now, new Date(store.clock.now.getTime() + 3_600_000)]
       const token = { clientId, credentialVersion: 1, epoch: 0, scope: '', audience: '', issuedAt, expiresAt }
       const verificationId = `clm_${'A'.repeat(22)}`

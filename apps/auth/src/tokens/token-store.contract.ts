@@ -65,7 +65,7 @@ export async function openTokenStoreFixture(
   }
 }
 
-export const newToken = () => `ppt_${randomBytes(32).toString('base64url')}`
+export const generateToken = () => `ppt_${randomBytes(32).toString('base64url')}`
 /** The thumbprint of a key (RFC 7638). */
 export const JKT = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'
 const HOUR_MS = 3_600_000
@@ -101,9 +101,9 @@ export function describeTokenStore(
       }
     }
     let issuedCount = 0
-    /** Saves a token, as does a process that has cached this credential version. Alternates between bearer and bound tokens. */
+    /** Saves a token with the credential version that its issuer has cached. Alternates between bearer and bound tokens. */
     async function issue(clientId: AgentId, credentialVersion = 1) {
-      const hash = sha256(newToken())
+      const hash = sha256(generateToken())
       const binding = issuedCount++ % 2 ? { jkt: JKT } : {}
       await store.tokens.save(hash, { ...buildToken(clientId, credentialVersion), ...binding })
       return hash
@@ -112,7 +112,7 @@ export function describeTokenStore(
 
     test('finds each saved token with its values', async () => {
       const id = await register()
-      const [firstHash, secondHash] = [sha256(newToken()), sha256(newToken())]
+      const [firstHash, secondHash] = [sha256(generateToken()), sha256(generateToken())]
       await store.tokens.save(firstHash, buildToken(id))
       await store.tokens.save(secondHash, { ...buildToken(id), scope: 'guides:read waitlist:write' })
       expect(await store.tokens.find(firstHash)).toEqual(buildToken(id))
@@ -123,13 +123,13 @@ export function describeTokenStore(
     })
 
     test('finds a bound token with the thumbprint of its key', async () => {
-      const [hash, boundToken] = [sha256(newToken()), { ...buildToken(await register()), jkt: JKT }]
+      const [hash, boundToken] = [sha256(generateToken()), { ...buildToken(await register()), jkt: JKT }]
       await store.tokens.save(hash, boundToken)
       expect(await store.tokens.find(hash)).toEqual(boundToken)
     })
 
     test('finds no token that was not saved', async () => {
-      expect(await store.tokens.find(sha256(newToken()))).toBeUndefined()
+      expect(await store.tokens.find(sha256(generateToken()))).toBeUndefined()
     })
 
     test('finds a token until it expires, and not at its time of expiry', async () => {
@@ -154,12 +154,12 @@ export function describeTokenStore(
       const hash = await issue(await register())
       await store.tokens.revoke(hash)
       await store.tokens.revoke(hash)
-      await store.tokens.revoke(sha256(newToken()))
+      await store.tokens.revoke(sha256(generateToken()))
       expect(await isActive(hash)).toBe(false)
     })
 
     test('stores no token in clear, and finds no token by a hash that differs in one bit', async () => {
-      const token = newToken()
+      const token = generateToken()
       const id = await register()
       await store.tokens.save(sha256(token), buildToken(id))
       const dump = await store.dump()
@@ -206,7 +206,7 @@ export function describeTokenStore(
     })
 
     test('finds no token of a client that the authority does not know', async () => {
-      const hash = sha256(newToken())
+      const hash = sha256(generateToken())
       // A store may also refuse to save it.
       await Promise.allSettled([store.tokens.save(hash, buildToken(exampleAgent().agent.id))])
       expect(await isActive(hash)).toBe(false)

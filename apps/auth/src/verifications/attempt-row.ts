@@ -48,6 +48,7 @@ export const toMatchPhraseEncryptionContext = (id: string) => `claim_attempts/${
 /**
  * Finds an attempt.
  *
+ * @param where the SQL condition, with `values` as its parameters
  * @param lock SQL that locks the row until the transaction ends
  */
 export async function findAttempt(

@@ -14,7 +14,7 @@ const generateId = (prefix: 'clm' | 'cla') => `${prefix}_${randomBytes(16).toStr
 
 /**
  * Begins a verification: queues a mail that asks a person whether an agent acts for them. The work is the same for every address,
- * so the response time reveals nothing about it. Blocks and caps are checked when the mail is due.
+ * so the response time reveals nothing about the address. Blocks and caps are checked when the mail is due.
  *
  * @param request.email an address that has a canonical form
  * @param request.network the network of the caller, as `RequestFacts.network` returns it

@@ -16,7 +16,7 @@ export interface ConfirmedPerson {
   readonly revocationSecret?: string | undefined
 }
 
-/** The stored facts about an agent that its mails describe. */
+/** The stored facts that mails about an agent contain. */
 export interface DescribedAgent {
   readonly id: string
   readonly nameSealed: Buffer | null

@@ -64,10 +64,11 @@ interface LinkedAttempt {
   readonly attempt: VerificationAttempt
   /** Undefined once the attempt is closed, which erases the phrase. */
   readonly matchPhrase: string | undefined
-  /** True if the owner of the mailbox has blocked it for this agent. */
+  /** True if the owner has blocked the mailbox for this agent. */
   readonly isBlocked: boolean
 }
 
+/** A counted try with its attempt, or the reason why the try was refused. */
 export type TriedAttempt = Result<
   { attempt: VerificationAttempt } & Omit<CountedTry, 'tries'>,
   TryRefusal | 'unknown'
@@ -77,7 +78,7 @@ export type TriedAttempt = Result<
 export interface VerificationAttemptStore {
   /**
    * Stores an attempt and queues its mail. The attempt replaces an open attempt of the agent, which becomes `superseded`. The
-   * statements are the same for every address, so the response time reveals nothing about it.
+   * statements are the same for every address, so the response time reveals nothing about the address.
    *
    * @returns false if the agent is not active
    */

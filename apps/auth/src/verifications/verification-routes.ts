@@ -22,7 +22,7 @@ export interface VerificationRouteDeps extends IssueAssertionDeps {
 
 /**
  * Creates the routes `POST` and `DELETE /api/agent/claim` and `POST /api/agent/claim/complete`. If a client was disabled or deleted
- * after its authentication, beginning a verification fails with `invalid-client`, as if it had been disabled before.
+ * after its authentication, beginning a verification fails with `invalid-client`, as if the client had been disabled before.
  */
 export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
   const beginRoute = defineRoute({
