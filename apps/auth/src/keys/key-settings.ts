@@ -35,6 +35,7 @@ export const KEY_SETTINGS = {
     schema: secondsBetween(0, 30 * DAY_SECONDS),
     description:
       'How long a key stays published after it has stopped signing; an identity assertion is valid for at most this long',
+    // 25 hours: an identity assertion is valid for a day.
     default: '90000',
   },
   AUTH_KEYS_PERIOD_SECONDS: {

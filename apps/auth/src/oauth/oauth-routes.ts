@@ -246,6 +246,7 @@ async function serveKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   ctx.type = 'application/json'
   ctx.body = content
   allowPublicCaching(ctx, content)
+  // Replaces the lifetime that `allowPublicCaching` sets. A response to a request with credentials remains uncacheable.
   const cacheControl = `public, max-age=${deps.keySettings.publicMaxAgeSeconds}`
   if (!deps.signing.hasLease()) ctx.set('cache-control', 'no-store')
   else if (!ctx.get('authorization')) ctx.set('cache-control', cacheControl)

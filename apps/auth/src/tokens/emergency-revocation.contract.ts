@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import type { Authority } from '../../test/open-authority.ts'
 import {
-  JKT,
   generateToken,
+  JKT,
   type OpenedTokenStore,
   openTokenStoreFixture,
   type TokenStoreFixture,
@@ -83,11 +83,11 @@ export function describeEmergencyRevocation(
       )
       expect(evidence.effect).toEqual({ kind: 'client', clientId: stoppedClient, credentialVersion: 2 })
       expect(evidence.revoked.tokens).toBe(1)
-      const [lateToken, newTokenHash] = [
+      const [lateToken, currentToken] = [
         await issue(stoppedClient),
         await issue(stoppedClient, { credentialVersion: 2 }),
       ]
-      expect(await Promise.all([stoppedToken, otherToken, lateToken, newTokenHash].map(isActive))).toEqual([
+      expect(await Promise.all([stoppedToken, otherToken, lateToken, currentToken].map(isActive))).toEqual([
         false,
         true,
         false,

@@ -11,13 +11,17 @@ import { createEmergencyRevocationStore } from './emergency-revocation-store.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { generateToken } from './token-store.contract.ts'
 
-/** Wraps a pool. Instead of running statement `nth`, the database closes the connection, as if the process had been killed. */
-function killAtStatement(db: Pool, nth: number): Pool & { readonly wasKilled: boolean } {
+/**
+ * Wraps a pool. Instead of running one statement, the database closes the connection, as if the process had been killed.
+ *
+ * @param killedStatement the number of that statement, counted from 1
+ */
+function killAtStatement(db: Pool, killedStatement: number): Pool & { readonly wasKilled: boolean } {
   const state = { wasKilled: false, statementCount: 0 }
   const countStatements = (database: Database): Database => ({
     async query(text, values) {
       state.statementCount += 1
-      if (state.statementCount !== nth) return database.query(text, values)
+      if (state.statementCount !== killedStatement) return database.query(text, values)
       state.wasKilled = true
       await database.query('select pg_terminate_backend(pg_backend_pid())')
       throw new Error('killed')
@@ -54,7 +58,7 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
   async (kind) => {
     await using authority = await openAuthority()
     const by = { user: 'rosa', host: 'desk' }
-    for (let nth = 1, wasKilled = true; wasKilled; nth += 1) {
+    for (let killedStatement = 1, wasKilled = true; wasKilled; killedStatement += 1) {
       const { clientId, isActive, tokens } = await issueToken(authority)
       const at = new Date(Math.floor(Date.now() / 1000) * 1000 - 30_000)
       const scopes: Record<typeof kind, RevocationScope> = {
@@ -62,7 +66,7 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
         'issued-before': { kind: 'issued-before', at },
         client: { kind: 'client', clientId },
       }
-      const killedPool = killAtStatement(authority.db, nth)
+      const killedPool = killAtStatement(authority.db, killedStatement)
       const revoke = (db: Pool) =>
         revokeInEmergency(
           {
@@ -83,12 +87,12 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
       if (wasKilled) {
         expect(hasFailed).toBe(true)
         // An earlier round has already revoked every token that was issued before `at`.
-        if (kind !== 'issued-before' || nth === 1) expect(await isActive()).toBe(true)
+        if (kind !== 'issued-before' || killedStatement === 1) expect(await isActive()).toBe(true)
         expect(await authority.emergencyRevocations.readAudit()).toHaveLength(rowCount)
         expect((await revoke(authority.db)).ok).toBe(true)
       } else {
-        // The last round: the revocation ran fewer than `nth` statements. Too few would mean that the wrapper misses some.
-        expect(nth).toBeGreaterThan(6)
+        // The last round: no statement was left to kill. Too few statements would mean that the wrapper misses some.
+        expect(killedStatement).toBeGreaterThan(6)
       }
       expect(await isActive()).toBe(false)
       expect(verifyRows(await authority.emergencyRevocations.readAudit()).ok).toBe(true)

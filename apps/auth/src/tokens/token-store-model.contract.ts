@@ -6,8 +6,8 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import type { Authority } from '../../test/open-authority.ts'
 import type { RevocationScope } from './emergency-revocation-store.ts'
 import {
-  JKT,
   generateToken,
+  JKT,
   type OpenedTokenStore,
   openTokenStoreFixture,
   type TokenStoreFixture,

@@ -39,6 +39,7 @@ export interface TokenCutoff {
   readonly issuedBefore?: Date | undefined
 }
 
+/** Returns whether an emergency revocation has revoked the token. */
 export const isBelowCutoff = (
   token: Pick<TokenRecord, 'epoch' | 'issuedAt'>,
   { epoch, issuedBefore }: TokenCutoff,

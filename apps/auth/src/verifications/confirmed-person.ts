@@ -69,6 +69,7 @@ export const decryptEmail = (
   verification: { readonly id: string; readonly emailSealed: Buffer },
 ): string => keys.open(verification.emailSealed, toEmailEncryptionContext(verification.id)).toString('utf8')
 
+/** Describes an agent for mails. The name is absent if it cannot be decrypted. */
 export const toConfirmedAgent = (
   keys: SealingKeys,
   { id, nameSealed, registeredAt, appHost }: DescribedAgent,
