@@ -46,7 +46,7 @@ export function describeGateway(getSystem: () => System): void {
 
     test('serves only the MCP server at the public MCP address', async () => {
       const system = getSystem()
-      // The senders of `system.createSender` would reject the 404 of that origin, which is a line of text.
+      // Not `system.createSender`: its senders check that an error is JSON, but the 404 at this address is plain text.
       using sender = createSender(system.origin, { from: '127.0.0.19' })
       const { host, origin } = new URL(toPublicMcpOrigin(Number(new URL(system.origin).port)))
       for (const path of [...PATHS.map((row) => row.path.replace('*', 'x')), '/oauth/token', '/api/guides']) {
@@ -64,7 +64,7 @@ export function describeGateway(getSystem: () => System): void {
       expect(toolList.text).toContain('"answer_question"')
     })
 
-    test('does not route introspection, even with the credentials of the API', async () => {
+    test('does not make introspection reachable, even with the credentials of the API', async () => {
       const system = getSystem()
       const token = await system.newToken(await system.register())
       const body = form({ token })
@@ -191,7 +191,7 @@ export function describeGateway(getSystem: () => System): void {
       ],
       ['no credentials at /api/agent', { path: '/api/agent' }, 401, 'invalid_client'],
     ] as const)(
-      'passes on the status and error of auth: %s',
+      'responds with the status and error of OAuth: %s',
       async ([_description, request, status, error]) => {
         const response = await getSystem().createSender({ from: '127.0.0.14' }).send(request)
         expect([response.status, (JSON.parse(response.text) as { error: string }).error]).toEqual([
@@ -246,7 +246,7 @@ export function describeGateway(getSystem: () => System): void {
       ['/oauth/token', { error: 'invalid_request' }],
       ['/api/waitlist', { code: 'content-too-large' }],
     ] as const)(
-      'responds with 413 to a body over its own limit, and keeps serving both apps: %s',
+      'responds with 413 to a body over the limit of the gateway, and keeps serving both apps: %s',
       async ([path, refusal]) => {
         const sender = getSystem().createSender({ from: '127.0.0.17' })
         const tooLarge = { method: 'POST', path, ...json({ client_name: 'x'.repeat(100_000) }) }

@@ -17,6 +17,7 @@ import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 let auth: RunningAuth
 beforeAll(async () => {
   auth = await startAuth()
+  // `expectNothingInClear` needs confidential values to look for.
   await register(auth)
 })
 afterAll(async () => {
@@ -24,7 +25,7 @@ afterAll(async () => {
   await auth[Symbol.asyncDispose]()
 })
 
-const URIS = ['https://vscode.dev/redirect', 'http://127.0.0.1:33418/']
+const REDIRECT_URIS = ['https://vscode.dev/redirect', 'http://127.0.0.1:33418/']
 const post = (
   body: string,
   type = 'application/json',
@@ -37,7 +38,7 @@ const post = (
     body,
   })
 const registerApp = (body: object) => post(JSON.stringify(body))
-/** Counts the registrations by the host in the metric. */
+/** Reads from the metrics how many apps were registered, by host. */
 const countRegistrationsByHost = async () => {
   const { text } = await send(auth.operationsUrl, { path: '/metrics' })
   return Object.fromEntries(
@@ -55,7 +56,7 @@ describe('POST /oauth/register', () => {
     const response = await registerApp({
       client_name: name,
       client_uri: 'https://code.visualstudio.com',
-      redirect_uris: URIS,
+      redirect_uris: REDIRECT_URIS,
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
@@ -63,6 +64,7 @@ describe('POST /oauth/register', () => {
       scope: 'mcp',
     })
     expect(response.status, response.text).toBe(201)
+    // The body repeats the name, which is confidential everywhere else.
     await expectSafe(auth, { ...response, text: '' })
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -71,7 +73,7 @@ describe('POST /oauth/register', () => {
       client_id: expect.stringMatching(/^app_[A-Za-z0-9_-]{22}$/),
       client_id_issued_at: expect.closeTo(Date.now() / 1000, -1),
       client_name: name,
-      redirect_uris: URIS,
+      redirect_uris: REDIRECT_URIS,
       application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
@@ -85,14 +87,14 @@ describe('POST /oauth/register', () => {
     await using stores = await openStores(config, { log: silentLog, now: () => new Date() })
     expect(await stores.appClients.find(body.client_id)).toMatchObject({
       name,
-      redirectUris: URIS,
+      redirectUris: REDIRECT_URIS,
       authMethod: 'none',
     })
   })
 
   test('registers an app with the method none if it asks for a secret, and says so', async () => {
     const response = await registerApp({
-      redirect_uris: URIS,
+      redirect_uris: REDIRECT_URIS,
       token_endpoint_auth_method: 'client_secret_post',
     })
     expect(response.status, response.text).toBe(201)
@@ -110,7 +112,7 @@ describe('POST /oauth/register', () => {
     code: 'invalid-client-metadata',
     error: 'invalid_client_metadata',
   }
-  const createBody = (members: object) => JSON.stringify({ redirect_uris: URIS, ...members })
+  const createBody = (members: object) => JSON.stringify({ redirect_uris: REDIRECT_URIS, ...members })
   test.for<[string, string, Refusal]>([
     [
       'no redirect URI',
@@ -124,7 +126,7 @@ describe('POST /oauth/register', () => {
     ],
     [
       'a redirect URI that is not on the list, after accepted ones',
-      createBody({ redirect_uris: [...URIS, `https://evil.example/${CANARY}`] }),
+      createBody({ redirect_uris: [...REDIRECT_URIS, `https://evil.example/${CANARY}`] }),
       { ...INVALID_REDIRECT_URI, says: /#\/redirect_uris\/2 / },
     ],
     [
@@ -134,7 +136,7 @@ describe('POST /oauth/register', () => {
     ],
     ['only the grant for agents', createBody({ grant_types: ['client_credentials'] }), INVALID_METADATA],
     [
-      'keys',
+      'authentication by keys',
       createBody({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } }),
       INVALID_METADATA,
     ],
@@ -144,7 +146,7 @@ describe('POST /oauth/register', () => {
     ['incomplete JSON', '{', { status: 400, code: 'invalid-request' }],
     [
       'a member twice',
-      `{"redirect_uris":[],"redirect_uris":["${URIS[0]}"]}`,
+      `{"redirect_uris":[],"redirect_uris":["${REDIRECT_URIS[0]}"]}`,
       { status: 400, code: 'invalid-request' },
     ],
     [
@@ -152,13 +154,16 @@ describe('POST /oauth/register', () => {
       createBody({ client_name: 'x'.repeat(17_000) }),
       { status: 413, code: 'content-too-large' },
     ],
-  ])('refuses %s, and stores nothing', async ([_title, body, refusal]) => {
-    await expectRefusal(auth, () => post(body), refusal)
-    expect((await registerApp({ redirect_uris: URIS })).status).toBe(201)
-  })
+  ])(
+    'refuses %s, stores nothing, and accepts the next valid registration',
+    async ([_title, body, refusal]) => {
+      await expectRefusal(auth, () => post(body), refusal)
+      expect((await registerApp({ redirect_uris: REDIRECT_URIS })).status).toBe(201)
+    },
+  )
 
   test('refuses a form body', async () => {
-    const form = new URLSearchParams({ redirect_uris: URIS[0] ?? '' }).toString()
+    const form = new URLSearchParams({ redirect_uris: REDIRECT_URIS[0] ?? '' }).toString()
     await expectRefusal(auth, () => post(form, 'application/x-www-form-urlencoded'), {
       status: 415,
       code: 'unsupported-media-type',
@@ -179,7 +184,7 @@ describe('POST /oauth/register', () => {
 
   test('counts registrations by the host of the redirect URIs, and refused ones as "refused"', async () => {
     const countsBefore = await countRegistrationsByHost()
-    await registerApp({ redirect_uris: URIS })
+    await registerApp({ redirect_uris: REDIRECT_URIS })
     await registerApp({ redirect_uris: ['http://localhost:1234/callback'] })
     await registerApp({ redirect_uris: ['https://evil.example/cb'] })
     const countsAfter = await countRegistrationsByHost()
@@ -190,13 +195,14 @@ describe('POST /oauth/register', () => {
 })
 
 test('limits registrations of apps by address, but not the registration of an agent from that address', async () => {
+  // With this factor, an address may register three apps.
   await using limited = await startInstance(auth.stores, { env: { AUTH_LIMITS_FACTOR: '0.03' } })
   const registerOnce = () =>
     send(limited.url, {
       method: 'POST',
       path: '/oauth/register',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ redirect_uris: URIS }),
+      body: JSON.stringify({ redirect_uris: REDIRECT_URIS }),
     })
   for (let n = 0; n < 3; n += 1) expect((await registerOnce()).status).toBe(201)
   const storedBefore = await countStored(auth)

@@ -29,22 +29,24 @@ test.for([
   '%s is refused while another command changes the same agent, document, domain or keys',
   async (command) => {
     const words = command.replace('AGENT', agent.client_id).split(' ')
-    const subject = words[0] === 'keys' ? 'the signing keys' : words.at(-1)
+    // The name of the lock, as in `define-command.ts`.
+    const lockedResource = words[0] === 'keys' ? 'the signing keys' : words.at(-1)
     const readRows = async () =>
       (await stores.db.query(`select status, version from agents, key_ring where id = $1`, [agent.client_id]))
         .rows
     const rowsBefore = await readRows()
-    await using _lock = await holdLock(stores.database.appUrl, `plainpath command ${subject}`)
+    await using _lock = await holdLock(stores.database.appUrl, `plainpath command ${lockedResource}`)
     expect(await runAuth(words, await stores.settingsFor(ORIGIN))).toEqual({
       code: 1,
       printed: '',
-      errors: `Another command is changing ${subject} now. Nothing was changed. When that command has ended, check its result, then run this command again.`,
+      errors: `Another command is changing ${lockedResource} now. Nothing was changed. When that command has ended, check its result, then run this command again.`,
     })
     expect(await readRows()).toEqual(rowsBefore)
   },
 )
 
 test('a command takes its lock at AUTH_SESSION_DATABASE_URL, not through a pooler', async () => {
+  // The lock is held only in the other database, so the command can notice it only there.
   await using otherDatabase = await openTestDatabase({ folder: MIGRATIONS, name: 'auth' })
   await using _lock = await holdLock(otherDatabase.appUrl, `plainpath command ${agent.client_id}`)
   const settings = { ...(await stores.settingsFor(ORIGIN)), AUTH_SESSION_DATABASE_URL: otherDatabase.appUrl }

@@ -9,6 +9,8 @@ const CADDYFILE = fileURLToPath(new URL('../../gateway/Caddyfile', import.meta.u
  * Starts Caddy with the Caddyfile of the project, without TLS.
  *
  * @param options.auth the addresses of all instances of auth, such as `127.0.0.1:8081`; `options.resource` likewise
+ * @param options.program the path of Caddy
+ * @param options.folder where Caddy keeps its files, and where its log is written
  * @param options.logHealthChecks by default true. Set it to false if nothing listens on some of the addresses: Caddy would log
  *   each failed check, ten times a second for each instance
  */
@@ -28,6 +30,7 @@ export async function startGateway(options: {
       PLAINPATH_MCP_HOST: '127.0.0.1',
       PLAINPATH_HTTP_PORT: String(options.port),
       PLAINPATH_SITE: 'http://',
+      // Matches no request, so none is redirected to TLS.
       PLAINPATH_REDIRECTED: 'http://redirected.invalid',
       PLAINPATH_AUTH: options.auth.join(' '),
       PLAINPATH_RESOURCE: options.resource.join(' '),

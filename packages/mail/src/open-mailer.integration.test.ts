@@ -94,21 +94,26 @@ test('sends a mail again under the same Message-ID if it could not be settled', 
 
 test('sends a mail again under the same Message-ID if the sending process was killed before it settled the mail', async () => {
   await using mailing = await startMailing()
-  const [kek, hash] = [newKeyEncryptionKey(), generateHashKey()]
+  const [kekLine, hashKeyLine] = [newKeyEncryptionKey(), generateHashKey()]
   const child = spawn(
     process.execPath,
     [fileURLToPath(new URL('../test/sending-process.ts', import.meta.url))],
     { stdio: ['pipe', 'inherit', 'inherit'] },
   )
   child.stdin.end(
-    JSON.stringify({ databaseUrl: mailing.database.appUrl, smtpUrl: mailing.server.url, kek, hash }),
+    JSON.stringify({
+      databaseUrl: mailing.database.appUrl,
+      smtpUrl: mailing.server.url,
+      kek: kekLine,
+      hash: hashKeyLine,
+    }),
   )
   const exit = once(child, 'exit')
   mailing.server.beforeAccept = async () => {
     child.kill('SIGKILL')
     await exit
   }
-  const sealingKeys = parseKeyEncryptionKeys(kek)
+  const sealingKeys = parseKeyEncryptionKeys(kekLine)
   const id = await mailing.db.transaction((tx) =>
     createMailQueue({ sealingKeys, hashKey: mailing.hashKey }).add(
       tx,
@@ -122,6 +127,7 @@ test('sends a mail again under the same Message-ID if the sending process was ki
   expect((await mailing.readRow(id))['state']).toBe('queued')
 
   const mailer = mailing.startMailer({ sealingKeys })
+  // The killed process still holds the lease.
   await mailer.runUpkeep()
   expect(mailing.server.received).toHaveLength(1)
   mailing.clock.now = addMinutes(mailing.clock.now, 5)
@@ -136,7 +142,7 @@ test.for([
   { failure: 'is refused permanently', refusal: { at: 'rcpt', code: 550 }, attempts: 1 },
   { failure: 'fails at its last attempt', refusal: { at: 'data', code: 451 }, attempts: 12 },
 ] as const)(
-  'settles a mail that $failure as dead, erases its content after 7 days, and deletes it after 30',
+  'declares a mail dead that $failure, erases its content after 7 days, and deletes it after 30',
   async ({ refusal, attempts }) => {
     await using mailing = await startMailing()
     mailing.server.refuseNext(refusal)
@@ -166,14 +172,9 @@ test.for([
 test('settles a mail as dead if its last attempt was interrupted', async () => {
   await using mailing = await startMailing()
   const id = await mailing.addMail()
-  await mailing.db.query(`update mails set attempts = 12, leased_until = $1`, [
-    addMinutes(mailing.clock.now, 2),
-  ])
+  const leaseEnd = addMinutes(mailing.clock.now, 2)
+  await mailing.db.query('update mails set attempts = 12, leased_until = $1, overdue_at = $1', [leaseEnd])
   mailing.clock.now = addMinutes(mailing.clock.now, 5)
-  await mailing.db.query(`update mails set overdue_at = $1, leased_until = $2`, [
-    mailing.clock.now,
-    addMinutes(mailing.clock.now, 60),
-  ])
   await mailing.startMailer().runUpkeep()
   expect((await mailing.waitForState(id, 'dead'))['attempts']).toBe(12)
 })
@@ -185,13 +186,15 @@ test('settles the other mails if one mail cannot be settled', async () => {
   const onSettled = async (_tx: unknown, about: string) => {
     if (about === 'stuck') throw new Error('canary ana@example.org')
   }
-  mailing.clock.now = addMinutes(mailing.clock.now, 5)
-  const [overdueAt, leasedUntil] = [mailing.clock.now, addMinutes(mailing.clock.now, 60)]
+  // The lease of the stuck mail ended first, so it is settled first.
+  const leaseEnd = addMinutes(mailing.clock.now, 2)
   await mailing.db.query(
-    `update mails set attempts = 12, leased_until = $3,
+    `update mails set attempts = 12,
+       leased_until = case when about = 'stuck' then $1::timestamptz else $2 end,
        overdue_at = case when about = 'stuck' then $1::timestamptz else $2 end`,
-    [addMinutes(overdueAt, -1), overdueAt, leasedUntil],
+    [leaseEnd, addMinutes(leaseEnd, 1)],
   )
+  mailing.clock.now = addMinutes(mailing.clock.now, 5)
   await mailing.startMailer({ handlers: { note: { onSettled } } }).runUpkeep()
   await mailing.waitForState(otherId, 'dead')
   expect(await mailing.readRow(stuckId)).toMatchObject({ state: 'queued' })

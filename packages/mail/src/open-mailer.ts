@@ -20,9 +20,9 @@ const MAX_CONCURRENT_DELIVERIES = 2
 const DRAIN_MS = 10_000
 
 export interface MailerIntervals {
-  /** How often a mailer polls for due mails of which it was not notified, such as mails whose pause has ended. */
+  /** How often a mailer polls for due mails of which it was not notified, such as mails that are due for another attempt. */
   readonly pollMs: number
-  /** The pause between attempts while the database is unavailable. */
+  /** The pause after an error, for example while the database is unavailable. */
   readonly restartMs: number
 }
 
@@ -42,7 +42,7 @@ export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
 
 export interface Mailer extends AsyncDisposable {
   /**
-   * Releases waiting mails for which there is room, settles mails that have no attempts left or waited too long, and erases data
+   * Releases waiting mails for which there is room under the caps, settles mails that have no attempts left or waited too long, and erases data
    * whose retention has ended. The mailer also runs this every 10 s.
    */
   runUpkeep(): Promise<void>
@@ -124,6 +124,7 @@ export function openMailer(options: MailerOptions): Mailer {
     options.metrics.recordSweep('mails')
   }
 
+  // Recorded at the start too, so that upkeep that never succeeds becomes overdue.
   options.metrics.recordSweep('mails')
   const worker = sendUntilStopped()
   const listener = listenUntilStopped(options.databaseUrl, {

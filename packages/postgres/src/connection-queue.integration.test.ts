@@ -37,7 +37,10 @@ const measureQuery = (pool: Pool) => measureOutcome(() => pool.query('select 1')
 const measureQueries = (pool: Pool, count: number) =>
   Promise.all(Array.from({ length: count }, () => measureQuery(pool)))
 
-/** Checks that of 50 simultaneous requests only a few wait, and that 20 later ones are refused immediately. */
+/**
+ * Checks that of 50 simultaneous requests only a few wait, that 20 later ones are refused immediately, and that each of the 50
+ * fails in the end.
+ */
 async function expectNoPileUp(pool: Pool): Promise<void> {
   const earlyRequests = measureQueries(pool, 50)
   await vi.waitFor(
@@ -91,12 +94,12 @@ const readApplicationName = async (pool: Pick<Pool, 'query'>) =>
 
 test('F-11 runs reserved work while other work fills the pool, and lets it use idle connections', async () => {
   const open = (applicationName: string) => openPool(database.appUrl, { max: 1, applicationName })
-  await using pool = createReservedPool(open('common'), open('reserved'))
+  await using pool = createReservedPool(open('shared'), open('reserved'))
   await pool.openReserved()
   expect(pool.getUsage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 2, open: 1 })
-  expect(await readApplicationName(pool)).toBe('common')
+  expect(await readApplicationName(pool)).toBe('shared')
   await pool.transaction(async (tx) => {
-    expect(await readApplicationName(tx)).toBe('common')
+    expect(await readApplicationName(tx)).toBe('shared')
     expect(await pool.runReserved(() => readApplicationName(pool))).toBe('reserved')
     expect(pool.isReserved()).toBe(false)
     expect((await measureQuery(pool)).error).toMatchObject({
@@ -107,7 +110,7 @@ test('F-11 runs reserved work while other work fills the pool, and lets it use i
     pool.transaction(async (tx) => {
       expect(pool.isReserved()).toBe(true)
       expect(await readApplicationName(tx)).toBe('reserved')
-      expect(await readApplicationName(pool)).toBe('common')
+      expect(await readApplicationName(pool)).toBe('shared')
     }),
   )
 })

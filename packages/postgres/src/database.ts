@@ -36,9 +36,9 @@ export interface Pool extends Database, AsyncDisposable {
    */
   transaction<T>(work: (tx: Database) => Promise<T>): Promise<T>
   /**
-   * Returns the current numbers of connections that are in use, idle and open, and of waiting requests. Since the pool
-   * was opened, `shed` counts the requests that were refused, and `failed` those for which no connection became free in
-   * time or the server was unavailable.
+   * Returns the current numbers of connections that are in use, idle and open, and of waiting requests. `shed` and `failed`
+   * count requests since the pool was opened: `shed` those that were refused, and `failed` those that got no connection in
+   * time, or whose server was unavailable.
    */
   getUsage(): {
     inUse: number
@@ -234,7 +234,7 @@ export async function readDatabaseTime(db: Database): Promise<Date> {
 export const MAX_CLOCK_DIFFERENCE_MS = 30_000
 
 /**
- * Returns false if this machine's clock and the server's differ by more than 30 s. In that case, nothing must be erased
+ * Returns false if this machine's clock and the server's differ by more than 30 s. The caller must then erase nothing
  * by age.
  *
  * @param readWallMs reads this machine's clock in milliseconds, like `Date.now`

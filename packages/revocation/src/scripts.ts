@@ -5,8 +5,9 @@ import { z } from 'zod'
  * subscribers in apps/resource. The scripts are in one module, because both sides must agree on the state. Each app decides when it
  * runs which script.
  *
- * `KEYS[1]` is the hash of `getRevocationKey`. Its fields are `number`, `mark`, `server` (the replication ID), and for each
- * subscriber `member <id>` with the highest number that it has acknowledged.
+ * `KEYS[1]` is the key of the Redis hash that holds the state (`getRevocationKey`). Its fields are `number` (that of the latest
+ * notification), `mark` (the random id of this state), `server` (the replication ID), and for each subscriber `member <id>` with the
+ * highest number that it has acknowledged.
  */
 
 /**
@@ -26,7 +27,7 @@ export interface Script<Reply> {
   readonly reply: z.ZodType<Reply>
 }
 
-/** Creates a state unless there is a valid one. Only publishers run this, so that a state exists only if there is a publisher. */
+/** Creates a state unless there is a valid one. Only publishers run this, so a subscriber never creates a state. */
 const ENSURE_STATE = `${READ_STATE}
 if not valid then
   mark, number = ARGV[1], 0
@@ -34,8 +35,11 @@ if not valid then
   redis.call('HSET', KEYS[1], 'server', server, 'mark', mark, 'number', number)
 end`
 
-/** Builds Lua that counts subscribers that have not acknowledged `least` (`pending`), and runs `statement` for each of them. */
-const buildCountPending = (statement: string) => `
+/**
+ * Builds Lua that sets `pending` to the number of subscribers that have acknowledged less than the Lua variable `least`, and runs
+ * `statement` for each of them.
+ */
+const buildForEachPending = (statement: string) => `
 local pending = 0
 local fields = redis.call('HGETALL', KEYS[1])
 for at = 1, #fields, 2 do
@@ -76,7 +80,7 @@ return { mark, number }`,
  */
 export const COUNT_PENDING = {
   lua: `${READ_STATE}
-local least = tonumber(ARGV[1])${buildCountPending('')}
+local least = tonumber(ARGV[1])${buildForEachPending('')}
 return { valid and mark or '', pending }`,
   reply: z.tuple([z.string(), z.int()]),
 }
@@ -89,7 +93,7 @@ return { valid and mark or '', pending }`,
 export const REMOVE_PENDING = {
   lua: `${READ_STATE}
 if not valid or mark ~= ARGV[1] then return 0 end
-local least = tonumber(ARGV[2])${buildCountPending(`redis.call('HDEL', KEYS[1], fields[at])`)}
+local least = tonumber(ARGV[2])${buildForEachPending(`redis.call('HDEL', KEYS[1], fields[at])`)}
 return pending`,
   reply: z.int(),
 }

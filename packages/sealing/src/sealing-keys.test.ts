@@ -82,6 +82,7 @@ describe('an encrypted value', () => {
 
   test('is refused if its data key and its ciphertext come from different values', () => {
     const [sealed, otherSealed] = [keys.seal('Atlas', context), keys.seal('Borea', context)]
+    // A sealed value ends with a nonce of 12 bytes, a tag of 16, and the ciphertext.
     const ciphertextStart = sealed.length - (12 + 16 + 'Atlas'.length)
     const mixed = Buffer.concat([sealed.subarray(0, ciphertextStart), otherSealed.subarray(ciphertextStart)])
     expect(catchError(() => keys.open(mixed, context))).toBeInstanceOf(SealError)
@@ -103,7 +104,7 @@ describe('an encrypted value', () => {
     expect(sealed.includes('Atlas')).toBe(false)
   })
 
-  test('is refused with a message that distinguishes a missing key from damage', () => {
+  test('is refused with a message that distinguishes a missing key from damage or another context', () => {
     const sealed = keys.seal('Atlas', context)
     const otherKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
     expect(() => otherKeys.open(sealed, context)).toThrow('key-encryption key that is not in the list')
@@ -113,13 +114,13 @@ describe('an encrypted value', () => {
 
 describe('reseal', () => {
   const bothKeys = parseKeyEncryptionKeys(`${newerLine}\n${olderLine}`)
-  const newerKey = parseKeyEncryptionKeys(newerLine)
+  const newerKeys = parseKeyEncryptionKeys(newerLine)
 
   test('re-encrypts a value so that the newest key alone can decrypt it', () => {
     fc.assert(
       fc.property(bytes, contexts, (plaintext, anyContext) => {
         const resealed = bothKeys.reseal(keys.seal(plaintext, anyContext), anyContext)
-        expect(resealed && newerKey.open(resealed, anyContext)).toEqual(Buffer.from(plaintext))
+        expect(resealed && newerKeys.open(resealed, anyContext)).toEqual(Buffer.from(plaintext))
       }),
     )
   })

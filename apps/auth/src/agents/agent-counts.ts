@@ -1,29 +1,30 @@
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 
-/** An agent is idle when it has received no token for this long, a third of the time after which it expires. */
+/** An agent is idle when it got its last token this long ago, which is a third of the time after which it expires. */
 export const IDLE_AFTER_MS = 30 * 24 * 3_600_000
 /** Counts for metrics stop at this number, to bound their cost. */
 const MAX_COUNTED = 1_000_000
 
 /** The numbers of active agents that never received a token, and of those that received none for `IDLE_AFTER_MS`. */
 const UnusedCounts = z.object({ neverUsed: z.int(), idle: z.int() })
-/** The number of agents of each kind. An agent can count as several kinds. */
+/** The numbers of agents of each kind, and of e-mail verifications. An agent can count as several kinds. */
 const AgentCounts = UnusedCounts.extend({
   active: z.int(),
   disabled: z.int(),
   deleted: z.int(),
   /** Expired agents whose tombstone is still stored. */
   expired: z.int(),
+  /** Active and disabled agents with keys. */
   withKeys: z.int(),
-  /** Agents with a verified domain: their id is a URL on a domain that they control. */
+  /** Active and disabled agents with a verified domain: their id is a URL on a domain that they control. */
   withDomain: z.int(),
   /** Valid e-mail verifications of agents. */
   confirmed: z.int(),
 })
 export type AgentCounts = z.infer<typeof AgentCounts>
 
-/** Counts unused agents for the metrics, at most a million of each kind. A connection does not count as never used. */
+/** Counts unused agents for the metrics, at most a million of each kind. A connection (the agent of an app in which a person signed in) does not count as never used. */
 export async function countUnusedAgents(db: Database, now: Date): Promise<z.infer<typeof UnusedCounts>> {
   const countAtMost = (where: string) =>
     `(select count(*) from (select from agents where status = 'active' and ${where} limit ${MAX_COUNTED}) counted)`

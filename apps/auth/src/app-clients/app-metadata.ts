@@ -1,7 +1,7 @@
 /*
  * Reads the metadata of an app (RFC 7591 §2) from a registration or from its Client ID Metadata Document, and
- * normalises it. Hosts send values that we do not offer, and omit members without which a strict server would refuse
- * their redirect URIs.
+ * normalises it. Chat hosts send values that we do not support, and omit members such as `application_type`,
+ * which a strict server would require for their redirect URIs.
  */
 import { type AgentId, AgentName, err, ok, type Result } from '@plainpath/domain'
 import { z } from 'zod'
@@ -19,7 +19,7 @@ export const APP_RESPONSE_TYPES = ['code'] as const
 /** More than any known host sends: VS Code sends four. */
 const MAX_REDIRECT_URIS = 10
 
-/** `pointer` is a JSON pointer to the member; `detail` is a fixed text that continues it and quotes nothing. */
+/** `pointer` is a JSON pointer to the member. `detail` is a fixed text that continues its name ("must be …"), without quoting the metadata. */
 export interface RegistrationFault {
   readonly code: 'invalid-redirect-uri' | 'invalid-client-metadata'
   readonly pointer: string
@@ -37,10 +37,10 @@ const REQUIRED_VALUES = [
 const MISSING_URIS_DETAIL =
   'must hold 1 to 10 redirect URIs, since this is for apps that people connect from. Agents with credentials of their own register at /api/agent/register'
 const NOT_LISTED_DETAIL =
-  'is no address that apps may connect from. A program uses http on 127.0.0.1, [::1] or localhost, with any port and no query. For the address of a web site, ask the operator of this service to list it'
+  'is not an address that apps may connect from. A program uses http on 127.0.0.1, [::1] or localhost, with any port and no query. For the address of a web site, ask the operator of this service to list it'
 
-/** The accepted authentication methods. Each is replaced with `none`, as the response says (RFC 7591 §3.2.1). */
-const ACCEPTED_METHODS: readonly unknown[] = [
+/** The authentication methods that a registration may send. Each is replaced with `none`, as the response says (RFC 7591 §3.2.1). */
+const REGISTRATION_AUTH_METHODS: readonly unknown[] = [
   undefined,
   null,
   'none',
@@ -68,7 +68,7 @@ export function parseRegistration(json: unknown, hosts: ChatHosts): Result<AppMe
   for (const [member, value] of REQUIRED_VALUES)
     if (!isAbsentOrIncludes(members[member], value))
       return invalid(`#/${member}`, `must contain ${value}, or be left out`)
-  if (!ACCEPTED_METHODS.includes(members['token_endpoint_auth_method']))
+  if (!REGISTRATION_AUTH_METHODS.includes(members['token_endpoint_auth_method']))
     return invalid(
       '#/token_endpoint_auth_method',
       'must be none. An app with keys publishes a document and uses its URL as client_id',
@@ -132,7 +132,7 @@ const isAbsentOrIncludes = (list: unknown, value: string) =>
   list == null || (Array.isArray(list) && list.includes(value))
 
 /**
- * Builds the metadata of an app without its authentication. It is `native` if one of its redirect URIs is not https:
+ * Builds the metadata of an app without its authentication. The application type is `native` if one of its redirect URIs is not https:
  * hosts omit `application_type`, whose default, `web`, allows neither such URIs nor loopback URIs with other ports.
  *
  * @param name an empty name counts as absent

@@ -32,7 +32,6 @@ async function authenticate(client: AgentRecord | undefined, secret = SECRET, ex
   const work = { lookups: 0, hashes: 0 }
   const hashKey: HashKey = {
     ...realHashKey,
-    id: realHashKey.id,
     hash(label, value) {
       work.hashes += 1
       return realHashKey.hash(label, value)
@@ -52,6 +51,7 @@ async function authenticate(client: AgentRecord | undefined, secret = SECRET, ex
     limiter: createLimiter({ store: createMemoryLimitStore(now), factor: 1, now, log: silentLog }),
     now,
   })
+  // The authenticator hashed a dummy secret when it was created.
   work.hashes = 0
   try {
     const { clientId } = await authenticator(createRequest(`agt_${'A'.repeat(22)}`, secret))
@@ -76,7 +76,7 @@ const createRecord = (
   })),
 })
 
-test('does one lookup and one hash for an unknown, disabled or deleted client, and for a wrong secret', async () => {
+test('finds the client once and hashes once for an unknown, disabled or deleted client, and for a wrong secret', async () => {
   const refusals = await Promise.all([
     authenticate(undefined),
     authenticate(createRecord('active'), 'pps_wrong'),
@@ -87,7 +87,7 @@ test('does one lookup and one hash for an unknown, disabled or deleted client, a
     expect(refusal).toEqual({ outcome: 'invalid-client', work: { lookups: 1, hashes: 1 } })
 })
 
-test('reveals that a client expired only to a caller that presents its secret', async () => {
+test('reveals that a client expired only to a caller that presents its secret, and never if it had keys', async () => {
   const { id } = exampleAgent().agent
   const secrets = [{ digest: realHashKey.hash('client-secret', SECRET), keyId: realHashKey.id }]
   const expired = { id, keys: [], secrets, cause: 'idle' as const, expiredAt: NOW }
@@ -101,15 +101,15 @@ test('reveals that a client expired only to a caller that presents its secret', 
 })
 
 test.for([
-  ['accepts', 'the only one', [{}]],
-  ['accepts', 'the older of two', [{}, { digest: Buffer.alloc(32) }]],
-  ['accepts', 'the newer of two', [{ digest: Buffer.alloc(32) }, {}]],
-  ['accepts', 'one that expires later', [{ endsAt: new Date(NOW.getTime() + 1) }]],
-  ['refuses', 'one that expires now', [{ endsAt: NOW }]],
-  ['refuses', 'an expired one of two', [{ endsAt: new Date(0) }, { digest: Buffer.alloc(32) }]],
-  ['refuses', 'one under another hash key', [{ keyId: 'another' }]],
+  ['accepts', 'the only secret', [{}]],
+  ['accepts', 'the older of two secrets', [{}, { digest: Buffer.alloc(32) }]],
+  ['accepts', 'the newer of two secrets', [{ digest: Buffer.alloc(32) }, {}]],
+  ['accepts', 'a secret that expires later', [{ endsAt: new Date(NOW.getTime() + 1) }]],
+  ['refuses', 'a secret that expires now', [{ endsAt: NOW }]],
+  ['refuses', 'an expired secret, beside another', [{ endsAt: new Date(0) }, { digest: Buffer.alloc(32) }]],
+  ['refuses', 'a secret under another hash key', [{ keyId: 'another' }]],
 ] satisfies ['accepts' | 'refuses', string, Partial<AgentRecord['secrets'][number]>[]][])(
-  "%s %s of a client's secrets",
+  '%s %s',
   async ([verb, _case, secrets]) => {
     const client = createRecord('active', secrets)
     expect((await authenticate(client)).outcome).toBe(verb === 'accepts' ? client.agent.id : 'invalid-client')

@@ -49,7 +49,7 @@ export interface Interactions {
 export const SIGN_IN_GONE_DETAIL =
   'This sign-in has ended, has expired, or was begun in another browser. Go back to the app, and connect again.'
 
-/** Creates the interactions with oidc-provider. */
+/** Implements `Interactions` with oidc-provider. */
 export function createInteractions(deps: {
   readonly provider: Provider
   readonly findAppClient: FindAppClient
@@ -84,12 +84,13 @@ export function createInteractions(deps: {
       const interaction = await find(ctx)
       const connection = interaction && (await connections.find(agentId, now()))
       if (!interaction || connection?.appClientId !== interaction.client.id) throw createSignInGoneProblem()
-      // The connection counts as used, so it does not expire as an unfinished sign-in if the app never fetches its tokens.
+      // A connection is stored as an agent. It counts as used, so it does not expire as an unfinished sign-in if the app never
+      // fetches its tokens.
       if (!(await agents.markUsed(agentId, now()))) throw createSignInGoneProblem()
       await appClients.markUsed(interaction.client.id, now())
       const { Grant } = deps.provider
       const grant = new Grant({ accountId: agentId, clientId: interaction.client.id })
-      // The library needs the scope in both places, because its own configuration also lists it.
+      // oidc-provider treats the scope as an OpenID scope too, because its setting `scopes` lists it, so it needs both grants.
       grant.addOIDCScope(APP_SCOPE)
       grant.addResourceScope(urls.signedInMcp, APP_SCOPE)
       await finish(ctx, {

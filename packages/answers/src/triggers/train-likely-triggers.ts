@@ -87,11 +87,9 @@ const featureNames = [...exampleCounts]
   .filter(([, count]) => count >= MIN_EXAMPLES_PER_FEATURE)
   .map(([name]) => name)
 const featureIndexes = new Map(featureNames.map((name, index) => [name, index]))
-const inverseDocumentFrequencies = featureNames.map((name) =>
-  Math.log(examples.length / (exampleCounts.get(name) ?? 1)),
-)
+const rarities = featureNames.map((name) => Math.log(examples.length / (exampleCounts.get(name) ?? 1)))
 
-/** The vector of all weights has one weight per feature and class, and then the biases of the classes. */
+/** The length of the vector of all weights: one for each feature and class, and then the bias of each class. */
 const weightCount = (featureNames.length + 1) * classCount
 const biasOffset = featureNames.length * classCount
 
@@ -109,7 +107,7 @@ const totalWeight = examples.reduce((sum, { weight }) => sum + weight, 0)
 const sparseExamples = examples.map(({ features, shares, weight }): SparseExample => {
   const modelFeatures = features.flatMap((name) => {
     const index = featureIndexes.get(name)
-    return index === undefined ? [] : [{ name, index, rarity: inverseDocumentFrequencies[index] ?? 0 }]
+    return index === undefined ? [] : [{ name, index, rarity: rarities[index] ?? 0 }]
   })
   return {
     offsets: modelFeatures.map(({ index }) => index * classCount),
@@ -153,7 +151,7 @@ function computeLoss(weights: Float64Array, gradient: Float64Array): number {
 /**
  * Compares the predicted probabilities with a label.
  *
- * @param shares undefined for any guide. The guides then share the label in proportion to their predicted probabilities.
+ * @param shares undefined if any guide is correct. The share of each guide is then in proportion to its predicted probability.
  * @returns the share of each class, and the log-likelihood of the label
  */
 function compareWithLabel(
@@ -188,7 +186,7 @@ const head: TriggerModelHead = {
 const features = featureNames
   .map((name, index) => ({
     name,
-    rarity: inverseDocumentFrequencies[index] ?? 0,
+    rarity: rarities[index] ?? 0,
     weights: formatWeights(
       trainedWeights
         .subarray(index * classCount, (index + 1) * classCount)

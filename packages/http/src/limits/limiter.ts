@@ -43,10 +43,7 @@ interface LimiterOptions {
   factor: number
   now: () => Date
   log: Log
-  /**
-   * Called for each decision of a policy. While the store fails, it is first called with `uncounted`, because only this process
-   * counts the request, and then with the decision.
-   */
+  /** Called for each decision. While the store fails, first with `uncounted`, since only this process counts the request. */
   onDecision?(policy: string, decision: 'allowed' | 'refused' | 'uncounted'): void
 }
 
@@ -55,10 +52,9 @@ const STORE_PAUSE_MS = 1_000
 const REPORT_EVERY_MS = 10_000
 
 /**
- * Creates a limiter that counts by keyed hashes. The random key changes daily, so a window that began yesterday counts
- * under both keys. A window must not be longer than a day. After the store has failed, policies are counted in this
- * process for a second before the store is tried again. A policy with `failsClosed` is never counted in this process: when the
- * store fails, `take` throws `unavailable`.
+ * Creates a limiter that counts by keyed hashes. The random key changes daily, so a window that began yesterday counts under both keys.
+ * A window must not be longer than a day. After the store has failed, policies are counted in this process for a second before the
+ * store is tried again. A policy with `failsClosed` is never counted in this process: when the store fails, `take` throws `unavailable`.
  */
 export function createLimiter({ store, factor, now, log, onDecision }: LimiterOptions): Limiter {
   /** Counts while `store` fails. Created when it is first needed. */
