@@ -1,4 +1,4 @@
-/** A redirect URI that resembles the URI of a host, but is not in the list of hosts. */
+/** A redirect URI that resembles that of a chat app or IDE (a *host*, see `host-fixtures.ts`), but that no host has. */
 export interface LookAlike {
   readonly description: string
   readonly redirectUri: string
@@ -7,6 +7,7 @@ export interface LookAlike {
 }
 
 const CLAUDE_URI = 'https://claude.ai/api/mcp/auth_callback'
+// ChatGPT and Gemini have one URI for each connector: a fixed prefix, and one segment that varies.
 const CHATGPT_URI = 'https://chatgpt.com/connector/oauth/kDmjx77UnKOM'
 const GEMINI_URI = 'https://oauth-redirect.googleusercontent.com/r/user-bound-4Tq1x_9-'
 const CURSOR_URI = 'cursor://anysphere.cursor-mcp/oauth/callback'
@@ -15,7 +16,7 @@ const LOOPBACK_URI = 'http://localhost:8787/callback'
 /** The service refuses each of these in a registration, in a document, and in an authorization request. */
 export const LOOK_ALIKES: readonly LookAlike[] = [
   {
-    description: 'another host',
+    description: 'the host name as a prefix of another',
     redirectUri: 'https://claude.ai.example/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
@@ -100,7 +101,7 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'an encoded letter in the path',
+    description: 'an encoded character in the path',
     redirectUri: 'https://claude.ai/api/mcp/auth%5Fcallback',
     genuineUri: CLAUDE_URI,
   },
@@ -115,8 +116,8 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'letters of another alphabet',
-    redirectUri: 'https://clаude.ai/api/mcp/auth_callback',
+    description: 'a Cyrillic letter in the host name',
+    redirectUri: 'https://cl\u0430ude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
@@ -186,7 +187,7 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CURSOR_URI,
   },
   {
-    description: 'the scheme of the Claude app, which programs on a computer share',
+    description: 'the scheme of the Claude desktop app, which any program on the computer can claim',
     redirectUri: 'claude://claude.ai/mcp-auth-callback/sdk',
     genuineUri: CLAUDE_URI,
   },

@@ -35,7 +35,7 @@ const MAILED_PATHS = new Set([
   '/contact/withdraw',
 ])
 
-test('a document, a link, a mail or a convention names every public path that is served', async () => {
+test('every public path is named by a document, a link, a mail or a convention, or serves the same page as one that is', async () => {
   const unnamed: string[] = []
   for (const { method, path } of system.publicEndpoints)
     if (!(await isNamed(method, path))) unnamed.push(`${method} ${path}`)
@@ -46,7 +46,8 @@ test('a document, a link, a mail or a convention names every public path that is
 async function isNamed(method: string, path: string): Promise<boolean> {
   if (CONVENTIONAL_PATHS.has(path) || SIGN_IN_PATHS.has(path) || MAILED_PATHS.has(path)) return true
   if (documentedOperations.has(`${method} ${path}`)) return true
-  // A crawl cannot visit these. The signed-in MCP server (`/mcp`) asks the client to sign in, whatever the method.
+  // A crawl sends GET requests without a token, so it can visit neither a POST endpoint nor the signed-in MCP server (`/mcp`), which
+  // asks for a sign-in whatever the method is.
   if (method === 'POST' || path === '/mcp') return listPostTargets(visits).has(`${system.origin}${path}`)
   return isVisited(path) || isAlias(path)
 }
@@ -57,19 +58,19 @@ function isVisited(path: string): boolean {
   return visits.some(({ href, status }) => status === 200 && pattern.test(new URL(href).pathname))
 }
 
-/** Returns whether the path serves the same bytes as a page that the crawl found. Some clients request it without a link. */
+/** Returns whether the path serves the same bytes as a page that the crawl found. Some clients request such a path although no link leads to it. */
 async function isAlias(path: string): Promise<boolean> {
   if (path.includes('{')) return false
   const text = await (await fetch(`${system.origin}${path}`)).text()
   return visits.some((visit) => visit.status === 200 && visit.text === text)
 }
 
-test('every documented path exists', () => {
+test('every documented operation is served', () => {
   const served = new Set(system.publicEndpoints.map(({ method, path }) => `${method} ${path}`))
   expect([...documentedOperations].filter((operation) => !served.has(operation))).toEqual([])
 })
 
-describe('an unnamed path gets 404, and no HTML where programs read', () => {
+describe('an unnamed path gets 404, and no HTML under the paths that programs read', () => {
   test.for([
     '/.well-known/openid-configuration',
     '/.well-known/agent-card.json',

@@ -1,4 +1,5 @@
 // A process loads this module before all others (`--import`). It shifts the wall clock of the process by `WRONG_BY_MS` milliseconds.
+// A positive value makes the clock fast.
 const offsetMs = Number(process.env['WRONG_BY_MS'])
 const RealDate = Date
 export const wrongNow = () => RealDate.now() + offsetMs

@@ -126,7 +126,7 @@ const CONNECTION_FAULTS: [string, Fault][] = [
   ['is half-open', { kind: 'half-open' }],
   ['takes three seconds for a round trip', { kind: 'latency', ms: 1_500, jitterMs: 100 }],
   ['loses replies', { kind: 'drop-replies' }],
-  ['is not read', { kind: 'stop-reading' }],
+  ['is no longer read', { kind: 'stop-reading' }],
 ]
 test.for(CONNECTION_FAULTS)(
   'while the connection of an API to Redis %s, it uses no cached introspection, and no API accepts a revoked token',
@@ -136,6 +136,7 @@ test.for(CONNECTION_FAULTS)(
     await system.redisProxy.set(fault)
     const startedAt = performance.now()
     expect(await system.revoke(client, token)).toBe(200)
+    // The revocation waits for at most one lease, because that API cannot acknowledge it.
     expect(performance.now() - startedAt).toBeLessThan(2 * LEASE_MS)
     expect(await readAtBoth(token)).toEqual([401, 401])
     await expect.poll(() => readLeaseGauge(0), { timeout: 5_000, interval: 50 }).toBe(0)

@@ -14,10 +14,10 @@ const resources = new AsyncDisposableStack()
 let system: SystemWithMail
 let browser: Browser
 let allowedOrigin: string
-let otherOrigin: string
+let disallowedOrigin: string
 beforeAll(async () => {
   const { dist } = resources.use(await buildClient())
-  ;[allowedOrigin, otherOrigin] = await Promise.all([serveSite(dist), serveSite(dist)])
+  ;[allowedOrigin, disallowedOrigin] = await Promise.all([serveSite(dist), serveSite(dist)])
   const env = { AUTH_CORS_ORIGINS: allowedOrigin, RESOURCE_CORS_ORIGINS: allowedOrigin }
   system = resources.use(await startSystemWithMail({ env }))
   browser = resources.use(await openBrowser())
@@ -49,32 +49,32 @@ async function serveSite(dist: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Opens a page with the globals `plainpath`, a client, and `report`, which copies members of an error. */
+/** Opens a page with the globals `plainpath`, a client, and `copyError`, because the browser does not return the members of an error. */
 async function openSite(origin: string): Promise<Page> {
   const page = await browser.newPage()
   await page.goto(origin)
   await page.evaluate(`(async () => {
     const { Plainpath } = await import('/index.js')
     window.plainpath = new Plainpath(${JSON.stringify(system.origin)})
-    window.report = ({ name, status, code }) => ({ name, status, code })
+    window.copyError = ({ name, status, code }) => ({ name, status, code })
   })()`)
   return page
 }
 
-test('a page of another origin can ask, search and read, but its registration fails with a network error', async () => {
-  const page = await openSite(otherOrigin)
+test('a page of an origin that is not allowed can ask, search and read, but its registration fails with a network error', async () => {
+  const page = await openSite(disallowedOrigin)
   expect(await page.evaluate("plainpath.ask('When do I renew my green card?')")).toMatchObject({
     outcome: 'information',
   })
   const found = await page.evaluate("plainpath.search('work permit')")
   expect(found).toContainEqual(expect.objectContaining({ slug: 'work-permit' }))
   expect(await page.evaluate("plainpath.guide('work-permit')")).toMatchObject({ slug: 'work-permit' })
-  expect(await page.evaluate("plainpath.guide('no-such-guide').catch(report)")).toEqual({
+  expect(await page.evaluate("plainpath.guide('no-such-guide').catch(copyError)")).toEqual({
     name: 'PlainpathError',
     status: 404,
     code: 'not-found',
   })
-  expect(await page.evaluate('plainpath.register().catch(report)')).toEqual({
+  expect(await page.evaluate('plainpath.register().catch(copyError)')).toEqual({
     name: 'PlainpathError',
     status: 0,
     code: 'network-error',
@@ -96,7 +96,7 @@ test('a page of an allowed origin registers, verifies an address, sends a messag
   expect(await page.evaluate(`plainpath.messageStatus('${sent.id}')`)).toMatchObject({ status: 'received' })
   await page.evaluate(`plainpath.withdraw('${sent.id}')`)
   await page.evaluate('plainpath.deleteRegistration()')
-  expect(await page.evaluate('plainpath.sendMessage({}).catch(report)')).toMatchObject({
+  expect(await page.evaluate('plainpath.sendMessage({}).catch(copyError)')).toMatchObject({
     code: 'not-registered',
   })
 })

@@ -19,7 +19,8 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 const getSystem = () => system
 
-// The order matters: the last test searches for the confidential values of all others.
+// The order matters. `describeOneAway` stops processes, so it comes after the other tests of the service. The last tests search for the
+// confidential values that all others used.
 describeJourney(getSystem)
 describeGateway(getSystem)
 describeRace(getSystem)

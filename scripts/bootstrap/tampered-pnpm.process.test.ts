@@ -11,8 +11,9 @@ import { openCheckout } from './checkout.fixture.ts'
 import { getPnpmPackage, PNPM_FOLDER } from './pnpm.mjs'
 
 const PACKAGE = getPnpmPackage()
-const VERSION = '12.21.0'
-/** A fake pnpm that records its calls, and creates the folders of an installation without packages. */
+/** Must be the version in `pnpm/package-lock.json`. */
+const PINNED_VERSION = '12.21.0'
+/** A fake pnpm that records its calls, and creates the folders that an installation creates, but installs no packages. */
 const FAKE_PNPM = `#!/bin/sh
 echo "pnpm $*" >> "$CALLS"
 mkdir -p node_modules/.bin packages/one/node_modules
@@ -26,8 +27,12 @@ const registry = createServer((request, response) => {
   if (request.url?.endsWith('.tgz')) return response.end(tarball)
   const { port } = registry.address() as AddressInfo
   const dist = { tarball: `http://127.0.0.1:${port}/pnpm.tgz`, integrity: computeIntegrity(tarball) }
-  const manifest = { name: PACKAGE, version: VERSION, dist }
-  const document = { name: PACKAGE, 'dist-tags': { latest: VERSION }, versions: { [VERSION]: manifest } }
+  const manifest = { name: PACKAGE, version: PINNED_VERSION, dist }
+  const document = {
+    name: PACKAGE,
+    'dist-tags': { latest: PINNED_VERSION },
+    versions: { [PINNED_VERSION]: manifest },
+  }
   return response.setHeader('content-type', 'application/json').end(JSON.stringify(document))
 })
 const computeIntegrity = (bytes: Buffer) => `sha512-${createHash('sha512').update(bytes).digest('base64')}`
@@ -36,7 +41,7 @@ beforeAll(async () => {
   mkdirSync(path.join(folder, 'package'))
   writeFileSync(
     path.join(folder, 'package/package.json'),
-    JSON.stringify({ name: PACKAGE, version: VERSION }),
+    JSON.stringify({ name: PACKAGE, version: PINNED_VERSION }),
   )
   writeFileSync(path.join(folder, 'package/pnpm'), FAKE_PNPM, { mode: 0o755 })
   execFileSync('tar', ['--create', '--gzip', '--file=pnpm.tgz', 'package'], { cwd: folder })
@@ -49,11 +54,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Runs a program in a checkout whose npm uses this registry. @param editLockfile edits the lockfile of pnpm */
+/** Runs a program in a checkout whose npm uses this registry. @param editLockfile edits the `package-lock.json` that pins pnpm */
 async function runProgram(editLockfile: (text: string) => string) {
   using checkout = openCheckout()
   checkout.write('hello.mjs', 'console.log("started")')
-  rmSync(path.join(checkout.root, 'fake'), { recursive: true }) // The real npm runs instead of the fake one.
+  rmSync(path.join(checkout.root, 'fake'), { recursive: true }) // Removes the fake npm, so the real one runs.
   const file = path.join(PNPM_FOLDER, 'package-lock.json')
   checkout.write(file, editLockfile(checkout.read(file)))
   const { port } = registry.address() as AddressInfo

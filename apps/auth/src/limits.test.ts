@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { CLIENT_LIMITS, LIMITS } from './limits.ts'
 
-test('clients with a verified domain have limits of their own, and share one for each registrable domain', () => {
+test('a client with a verified domain has a higher limit, and the clients of a domain share the quota of one address', () => {
   expect(CLIENT_LIMITS).toEqual({
     address: LIMITS.address,
     client: [{ name: 'token-client', quota: 120, windowSeconds: 60 }],

@@ -31,8 +31,8 @@ afterAll(async () => {
   await system[Symbol.asyncDispose]()
 })
 
-/** Counts the tries of the newest attempt with the tab's app. */
-const countTries = (tab: Tab) =>
+/** Reads how many tries the newest attempt with the tab's app has counted. */
+const readTries = (tab: Tab) =>
   system.stores.db
     .query<{ tries: number }>(
       `select tries from claim_attempts join agents on agents.id = agent_id where app_client_id = $1 order by created_at desc limit 1`,
@@ -80,7 +80,7 @@ describe('a sign-in', () => {
     system.auth.confidential.add(findLinkSecret(text))
   })
 
-  test('has pages without scripts that cannot be framed or stored, and whose title reveals nothing', async () => {
+  test('has pages that run no script, cannot be framed or stored, and have a title that reveals nothing', async () => {
     const tab = await Tab.open(system)
     await tab.requestCode()
     for (const { headers, text } of [tab.page, await tab.reload(), await tab.submit('code', { code: '1' })]) {
@@ -144,7 +144,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
       const otherCode = await otherTab.requestCode()
       return (await tab.submit('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
     },
-    'the code with the attempt of another sign-in': async (tab) => {
+    'the code and the attempt of another sign-in': async (tab) => {
       const otherTab = await Tab.open(system)
       const code = await otherTab.requestCode()
       return (await tab.submit('code', { code, attempt: otherTab.readField('attempt') })).status
@@ -188,7 +188,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     },
     'a form of another site': async (tab, code) =>
       (await tab.submit('code', { code }, { 'sec-fetch-site': 'cross-site' })).status,
-    'a form of another origin of the site': async (tab, code) =>
+    'a form from another origin of the same site': async (tab, code) =>
       (await tab.submit('code', { code }, { 'sec-fetch-site': 'same-site' })).status,
     'a form of another origin in a browser without Sec-Fetch-Site': async (tab, code) =>
       (await tab.submit('code', { code }, { origin: 'https://evil.example' })).status,
@@ -214,7 +214,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     'a form without its token': 403,
     'a form with the token of another sign-in': 403,
     'a form of another site': 403,
-    'a form of another origin of the site': 403,
+    'a form from another origin of the same site': 403,
     'a form of another origin in a browser without Sec-Fetch-Site': 403,
     'the code in the address of a GET': 200,
     'the step after the code, without the code': 200,
@@ -234,7 +234,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     expect(await countVerifications(system, tab)).toBe(1)
   })
 
-  test('an agent cannot complete a sign-in with its code', async () => {
+  test('an agent cannot use the code of a sign-in', async () => {
     const tab = await Tab.open(system)
     const code = await tab.requestCode()
     const agent = await register(system.auth)
@@ -258,7 +258,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     const code = await tab.requestCode()
     const wrong = wrongCode(code)
     expect((await tab.submit('code', { code: 'abc' })).text).toContain('Type the six digits')
-    expect(await countTries(tab)).toBe(0)
+    expect(await readTries(tab)).toBe(0)
     expect((await tab.submit('code', { code: wrong })).text).toContain('You have 4 tries left.')
     const attempt = tab.readField('attempt')
     const token = tab.readField('token')
@@ -270,7 +270,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
       }),
     )
     await Promise.all(tries)
-    expect(await countTries(tab)).toBe(5)
+    expect(await readTries(tab)).toBe(5)
     await tab.submit('code', { code, attempt, token })
     expect(await countVerifications(system, tab)).toBe(0)
     await tab.reload()
@@ -283,6 +283,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     const code = await tab.requestCode()
     const issuedAt = system.clock.now
     system.clock.now = new Date(issuedAt.getTime() + RULES.claimCodeMs)
+    // 200, because the page offers to send another code.
     expect((await tab.submit('code', { code })).status).toBe(200)
     expect(tab.page.text).toContain('The last code no longer works.')
     expect(await countVerifications(system, tab)).toBe(0)
@@ -300,7 +301,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     const [, secondCode = ''] = await tab.waitForCodes(2)
     const refusal = await oldTab.submit('code', { code: firstCode })
     expect([refusal.status, refusal.text.includes('You asked for a newer code.')]).toEqual([400, true])
-    expect(await countTries(tab)).toBe(0)
+    expect(await readTries(tab)).toBe(0)
     expect((await tab.allow(secondCode)).searchParams.get('code')).not.toBeNull()
   })
 })
@@ -328,6 +329,8 @@ describe('a sign-in with two tabs or the back button', () => {
     await tab.reload()
     await oldTab.submit('email', { email: tab.email })
     expect(oldTab.heading).toBe(CODE_HEADING)
+    await tab.submit('resend')
+    expect(tab.page.text).toContain('We sent you a code less than a minute ago.')
     expect(
       await countRowsFrom(
         system,
@@ -335,8 +338,6 @@ describe('a sign-in with two tabs or the back button', () => {
         [tab.app.id],
       ),
     ).toBe(1)
-    await tab.submit('resend')
-    expect(tab.page.text).toContain('We sent you a code less than a minute ago.')
   })
 
   test('accepts another address, after which only the code for that address works', async () => {

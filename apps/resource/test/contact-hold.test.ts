@@ -26,12 +26,12 @@ describe('a message', () => {
   test.for([
     { behaviour: 'without triggers is held for ten minutes', handOff: undefined, minutes: 10 },
     {
-      behaviour: 'with a trigger of high urgency is held for ten minutes',
+      behaviour: 'with a trigger of the urgency high is held for ten minutes',
       handOff: { triggers: ['child-alone'] },
       minutes: 10,
     },
     {
-      behaviour: 'with an urgent trigger is held for one minute',
+      behaviour: 'with a trigger of the urgency urgent is held for one minute',
       handOff: { triggers: ['smuggling', 'detention-ice'] },
       minutes: 1,
     },
@@ -47,13 +47,12 @@ describe('a message', () => {
     })
     expect(await person.waitForWithdrawLink()).toMatch(/^[\w-]{43}$/)
     fixture.advanceClock(minutes * MINUTE_MS - 1)
-    // The mailer sends the mail that has been due the longest first. So when it sends the next receipt, the held mail
-    // is not due yet.
+    // The mailer sends due mails in order, so a held mail that was due would be sent before the next receipt.
     const nextPerson = fixture.newPerson()
     await nextPerson.sendAccepted()
     await nextPerson.waitForWithdrawLink()
-    const staffMail = `select state, attempts from mails where about = $1 and kind = 'contact-desk'`
-    expect(await fixture.queryRows(staffMail, [sentMessage['id']])).toEqual([
+    const selectStaffMail = `select state, attempts from mails where about = $1 and kind = 'contact-desk'`
+    expect(await fixture.queryRows(selectStaffMail, [sentMessage['id']])).toEqual([
       { state: 'queued', attempts: 0 },
     ])
     await fixture.deliver(sentMessage['id'], 1)
@@ -122,9 +121,9 @@ Plainpath is not a law firm and not the government. It gives information, not le
 advice.
 `)
     // The mail server has a mail slightly before its row is `sent`.
-    const mails = 'select kind, state, mail_sealed from mails where about = $1 order by 1'
+    const selectMails = 'select kind, state, mail_sealed from mails where about = $1 order by 1'
     await expect
-      .poll(() => fixture.queryRows(mails, [id]))
+      .poll(() => fixture.queryRows(selectMails, [id]))
       .toEqual([
         { kind: 'contact-desk', state: 'dropped', mail_sealed: null },
         { kind: 'contact-receipt', state: 'sent', mail_sealed: null },
@@ -153,8 +152,8 @@ advice.
     expect(fixture.contact.api.logLines.filter((line) => line.includes('message-erased')).at(-1)).toContain(
       String(id),
     )
-    const mails = `select kind from mails where about = $1 and kind = 'contact-withdrawn'`
-    expect(await fixture.queryRows(mails, [id])).toEqual([])
+    const selectMails = `select kind from mails where about = $1 and kind = 'contact-withdrawn'`
+    expect(await fixture.queryRows(selectMails, [id])).toEqual([])
   })
 
   test.for([{ by: 'the agent' }, { by: 'the link' }])(
@@ -184,7 +183,7 @@ advice.
     },
   )
 
-  test('after its delivery is refused by DELETE and by the link, and both say how it can be erased', async () => {
+  test('is refused once the message is delivered, by DELETE and by the link, and both say how it can be erased', async () => {
     const person = fixture.newPerson()
     const { id } = await person.sendAccepted()
     const link = await person.waitForWithdrawLink()
@@ -241,7 +240,7 @@ describe('retention', () => {
     expect(await fixture.readStoredContent(id)).toEqual([ERASED_ROW])
   })
 
-  test('erases what the previous release leaves in a withdrawn message', async () => {
+  test('erases the columns that the previous release did not clear when it withdrew a message', async () => {
     const { id } = await fixture
       .newPerson()
       .sendAccepted({ ...newMessage(), handOff: { triggers: ['smuggling'] } })

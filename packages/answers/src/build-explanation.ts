@@ -3,7 +3,10 @@ import { type QuestionReading, selectLikelyTriggers } from './read-question.ts'
 
 const MAX_SCORES = 10
 
-/** Builds the diagnostic data of an answer: matching patterns, the rule that decided, and the scores of the best sections. */
+/**
+ * Builds the diagnostic data of an answer. `rules` lists the patterns of the stated triggers, then those of triggers that are only
+ * likely (`weak`), which suggest checks, and last the rule that decided.
+ */
 export function buildExplanation(
   { language, triggers, sections }: QuestionReading,
   rule: string,

@@ -14,8 +14,8 @@ import { loadEverydayNames } from './sections/everyday-names.ts'
 import { createSectionIndex, type SectionIndex } from './sections/section-index.ts'
 import { loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
-/** The revision of the code, as a part of `answersVersion`. It must increase with each code change that changes answers. */
-const RULES_REVISION = 13
+/** The revision of the code and the models, as a part of `answersVersion`. It must increase with each change of them that changes answers. */
+const RULES_REVISION = 14
 
 /** The sections and triggers that operators have disabled. */
 export interface Switches {
@@ -26,7 +26,9 @@ export interface Switches {
 
 /** The data from which questions are answered. */
 export interface Knowledge {
+  /** The published guides, by slug. */
   readonly guides: ReadonlyMap<string, PackagedGuide>
+  /** The questions that the sections of each guide answer, by slug. */
   readonly asks: ReadonlyMap<string, GuideAsks>
   readonly attorneyItems: AttorneyItems
   readonly sections: SectionIndex
@@ -37,6 +39,7 @@ export interface Knowledge {
   readonly links: OfficialLinks
   /** The site's address, without a trailing slash. */
   readonly origin: string
+  /** The `answersVersion` of answers: a hash of everything above except `origin`. */
   readonly version: string
 }
 
@@ -47,8 +50,8 @@ export interface Knowledge {
 const preparedByVersion = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 2 })
 
 /**
- * Prepares the knowledge for answers. Takes some tenths of a second of processor time, and over a second the first time, unless
- * the same version was prepared recently.
+ * Prepares the knowledge for answers. Returns at once if the same version was prepared recently. Otherwise it takes some tenths of a
+ * second of processor time, and over a second for the first version of a process.
  *
  * @param options.origin the site's address, without a trailing slash
  */
@@ -87,7 +90,7 @@ export function prepareKnowledge({
   ])
   const knowledge = preparedByVersion.get(version) ?? {
     guides: new Map(publishedGuides.map((guide) => [guide.slug, guide])),
-    asks: new Map(asks.map((file) => [file.guide, file])),
+    asks: new Map(asks.map((guideAsks) => [guideAsks.guide, guideAsks])),
     attorneyItems,
     sections: createSectionIndex(publishedGuides, asks, withdrawnSections),
     // Passes on the same array if all triggers are enabled, because triggers are compiled once for each array.

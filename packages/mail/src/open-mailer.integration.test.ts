@@ -110,6 +110,7 @@ test('sends a mail again under the same Message-ID if the sending process was ki
   )
   const exit = once(child, 'exit')
   mailing.server.beforeAccept = async () => {
+    // The server has received the mail, but the process never learns that the server accepted it.
     child.kill('SIGKILL')
     await exit
   }
@@ -142,7 +143,7 @@ test.for([
   { failure: 'is refused permanently', refusal: { at: 'rcpt', code: 550 }, attempts: 1 },
   { failure: 'fails at its last attempt', refusal: { at: 'data', code: 451 }, attempts: 12 },
 ] as const)(
-  'declares a mail dead that $failure, erases its content after 7 days, and deletes it after 30',
+  'a mail that $failure is dead: its content is erased after 7 days, and its row after 30',
   async ({ refusal, attempts }) => {
     await using mailing = await startMailing()
     mailing.server.refuseNext(refusal)
@@ -227,7 +228,7 @@ test('starts and stops while its database is unreachable; meanwhile, upkeep reje
   await expect(mailer.runUpkeep()).rejects.toThrow('ECONNREFUSED')
 })
 
-test('records a sweep at its start and after each successful upkeep', async () => {
+test('a mailer records its upkeep at its start and after each success', async () => {
   await using mailing = await startMailing()
   const recordedSweeps: string[] = []
   const recordSweep = (sweep: string) => void recordedSweeps.push(sweep)

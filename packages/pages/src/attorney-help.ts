@@ -2,13 +2,13 @@ import { ALL_HELP, ATTORNEY_LISTS, type Help, numberInWords, RULES } from '@plai
 import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
 
-/** What to prepare before a person talks with an attorney. */
+/** What a person should prepare before talking to an attorney. */
 export const PREPARE_FOR_ATTORNEY = [
   'Every letter from USCIS, ICE or an immigration court, with its date.',
   'Copies of the forms that were filed, and their receipts.',
   'Passports, visas and entry records, such as Form I-94.',
   'A list of dates: each entry, each exit, each address.',
-  'Papers of every arrest and every court case, also old or closed ones.',
+  'Papers about every arrest and every court case, including old or closed ones.',
   'Your questions, in writing.',
 ] as const
 
@@ -46,5 +46,5 @@ export function renderOfficialLists(): Html {
   return html`<p>Two lists of the U.S. Department of Justice help you find somebody you can trust:</p>
 <ul>
 ${ATTORNEY_LISTS.map(({ title, url, about }) => html`<li><a href="${url}">${title}</a>. ${about}</li>\n`)}</ul>
-<p>A notary, “notario” or consultant may not give you legal advice on immigration, unless that person is also an attorney or accredited.</p>`
+<p>A notary, “notario” or consultant may not give you legal advice on immigration, unless that person is also an attorney or an accredited representative.</p>`
 }

@@ -106,7 +106,7 @@ export const ENGLISH: HelpWords = {
     places: [
       {
         situation: 'If you have a case in immigration court',
-        text: html`<a href="${COURT_LIST.url}">Free legal help, by immigration court</a>. Look for your court. Attorneys and groups on this list agree to give at least 50 hours of free help a year there. It also names services that can refer you to a free lawyer.`,
+        text: html`<a href="${COURT_LIST.url}">Free legal help, by immigration court</a>. Look for your court. Attorneys and groups on this list agree to give at least 50 hours of free help a year at that court. The list also names services that can refer you to a free lawyer.`,
       },
       {
         situation: 'For any question on immigration',

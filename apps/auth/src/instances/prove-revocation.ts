@@ -19,10 +19,10 @@ export interface InstanceProof {
   readonly release: string | undefined
   /**
    * - `proven`: the instance found the canary before the revocation, and now reports the expected state.
-   * - `ended`: the instance has not reported within its lease. After that, an instance serves no API.
+   * - `ended`: its lease has expired, so it no longer serves any API.
    * - `old`: its release does not support canaries.
    * - `silent`: the instance did not report on the canary.
-   * - `other-store`: the instance does not find what this command stores.
+   * - `other-store`: the instance does not find what the command `stop` stores.
    * - `still-active`: the instance does not report the expected state. Usually, it still accepts the canary.
    */
   readonly state: 'proven' | 'ended' | 'old' | 'silent' | 'other-store' | 'still-active'
@@ -111,7 +111,8 @@ export async function storeCanary(deps: CanaryDeps, scope: RevocationScope): Pro
   async function collectReports(requestId: string, timeoutMs: number) {
     const states = new Map<string, CanaryState>()
     const deadline = performance.now() + timeoutMs
-    for (let requestedAt = Number.NEGATIVE_INFINITY; ; await sleep(POLL_MS)) {
+    let requestedAt = Number.NEGATIVE_INFINITY
+    for (;;) {
       if (performance.now() - requestedAt >= REPEAT_INTERVAL_MS) {
         requestedAt = performance.now()
         await requestCanaryReports(db, requestId, hash)
@@ -126,6 +127,7 @@ export async function storeCanary(deps: CanaryDeps, scope: RevocationScope): Pro
         isLive(follower) && follower.release !== undefined && !states.has(follower.instanceId)
       if (!view.followers.some(isReportMissing) || performance.now() > deadline)
         return { states, followers: view.followers, isLive }
+      await sleep(POLL_MS)
     }
   }
 
@@ -160,6 +162,7 @@ function planCanary(
   { issuedBefore }: TokenCutoff,
   now: Date,
 ): { readonly issuedAt: Date; readonly expected: CanaryState } {
+  // Times of issue are whole seconds.
   const currentSecond = new Date(Math.floor(now.getTime() / 1_000) * 1_000)
   if (scope.kind !== 'issued-before') return { issuedAt: currentSecond, expected: 'inactive' }
   const issuedAt = new Date(scope.at.getTime() - 1_000)

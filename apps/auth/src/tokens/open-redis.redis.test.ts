@@ -75,6 +75,7 @@ test('reports a killed Redis as unavailable before commands time out, and reconn
   const sending = sendCommands(redis)
   await server.kill()
   const { errors } = await sending
+  // A command that Redis answered before it was killed has no error.
   expect(errors.filter((error) => error && !isRedisUnavailable(error))).toEqual([])
   await expectUnavailable(redis, PATIENT_MS / 2)
   await server.restart()
@@ -138,7 +139,7 @@ test('rejects a Redis that may evict keys', async () => {
   await expect(openRedis(server.url, silentLog)).rejects.toThrow('noeviction; it runs with allkeys-lru')
 })
 
-test('fails within three seconds when Redis does not respond or refuses the connection', async () => {
+test('fails when Redis does not respond, and when it refuses connections, within three seconds in all', async () => {
   await using server = await startRedis()
   await using proxy = await startStoreProxy(server.url, 6379)
   proxy.silence()

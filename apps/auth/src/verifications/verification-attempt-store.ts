@@ -36,6 +36,7 @@ export interface VerificationStoreBaseDeps {
 
 interface NewAttemptBase {
   readonly id: string
+  /** The id of the verification that the attempt may become. */
   readonly registrationId: string
   readonly agentId: string
   /** The address as it was typed. Mail is sent to this spelling. */
@@ -54,7 +55,7 @@ export interface NewAttempt extends NewAttemptBase {
   readonly linkExpiresAt: Date
 }
 
-/** An attempt of a person who signs in. Its mail contains the code, and it expires together with the code. */
+/** An attempt of a person who signs in, which `SignInStore` stores. Its mail contains the code, and it expires together with the code. */
 export interface NewSignInAttempt extends NewAttemptBase {
   readonly code: StoredCode
 }
@@ -64,7 +65,7 @@ interface LinkedAttempt {
   readonly attempt: VerificationAttempt
   /** Undefined once the attempt is closed, which erases the phrase. */
   readonly matchPhrase: string | undefined
-  /** True if the owner has blocked the mailbox for this agent. */
+  /** True if the owner has blocked the mailbox, and has not confirmed this agent. */
   readonly isBlocked: boolean
 }
 
@@ -99,7 +100,7 @@ export interface VerificationAttemptStore {
   /** Declines the attempt and blocks its mailbox. */
   decline(id: string, now: Date): Promise<Result<void, ClosedState>>
   /**
-   * Counts a try for the named attempt. By default, this is the agent's open attempt, or else its newest one. The count is durable
+   * Counts a try for the attempt `attemptId` or, without one, for the agent's open attempt, or else its newest. The count is durable
    * when this returns.
    *
    * @returns `unknown` if the agent has no such attempt

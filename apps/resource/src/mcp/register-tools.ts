@@ -11,10 +11,10 @@ import { z } from 'zod'
 import type { ToolCall, ToolOutput, ToolRequest, Tools } from './tools.ts'
 
 /** Registers the tools with the server that responds to a request. */
-export type RegisterTools = (server: McpServer, message: ToolMessage) => void
+export type RegisterTools = (server: McpServer, context: RequestContext) => void
 
-/** The request to which the server responds. */
-interface ToolMessage extends ToolRequest {
+/** The request to which the server responds, and what a call can do besides returning a result. */
+interface RequestContext extends ToolRequest {
   /** Makes the HTTP response report `cause` instead of the tool's result. */
   fail(cause: unknown): void
   /** Returns the `requestState` of a form that asks about these triggers. */
@@ -44,38 +44,40 @@ interface ToolResult {
  */
 export const createToolRegistrar =
   (tools: Tools, names: readonly McpToolName[], urls: ServiceUrls): RegisterTools =>
-  (server, message) => {
+  (server, requestContext) => {
     const callTool = async (
       name: McpToolName,
       args: never,
       { mcpReq }: ServerContext,
     ): Promise<ToolResult | InputRequiredResult> => {
       try {
-        const output = await tools[name](args, { ...message, ...readForm(mcpReq) })
+        const output = await tools[name](args, { ...requestContext, ...readFormSupport(mcpReq) })
         if (!('form' in output)) return createToolResult(MCP_TOOLS[name], output)
         const { params, askedTriggers } = output.form
         return inputRequired({
           inputRequests: { [FORM_KEY]: inputRequired.elicit(params) },
-          requestState: message.writeState(askedTriggers),
+          requestState: requestContext.writeState(askedTriggers),
         })
       } catch (thrown) {
-        const text = thrown instanceof Problem && describeForModel(thrown, message, urls)
+        const text = thrown instanceof Problem && describeForModel(thrown, requestContext, urls)
         if (text) return createToolError(text)
-        message.fail(thrown)
+        requestContext.fail(thrown)
         return createToolError('The tool failed.')
       }
     }
     for (const name of names) {
       const tool: McpTool = MCP_TOOLS[name]
+      // The SDK has checked `args` against the input schema of this tool, which the type of `tools[name]` cannot express.
       server.registerTool(name, tool, (args, context) => callTool(name, args as never, context))
     }
   }
 
 /**
  * Reads whether the client can show forms, and the form that it sent back. Both need revision 2026-07-28, in which clients declare
- * their capabilities with each request and send a form back in the next request. In earlier revisions, a form needs a session.
+ * their capabilities with each request and send a form back in the next request. In earlier revisions, a form needs a
+ * session, which this server does not have.
  */
-function readForm(mcpReq: ServerContext['mcpReq']): Pick<ToolCall, 'canShowForms' | 'returnedForm'> {
+function readFormSupport(mcpReq: ServerContext['mcpReq']): Pick<ToolCall, 'canShowForms' | 'returnedForm'> {
   const { data } = Envelope.safeParse(mcpReq.envelope)
   const elicitation = data?.[CLIENT_CAPABILITIES_META_KEY].elicitation
   // A capability without modes means forms.
@@ -95,20 +97,23 @@ function createToolResult(tool: McpTool, { value, text }: ToolOutput): ToolResul
   return { content: [{ type: 'text', text: text ?? JSON.stringify(structuredContent) }], structuredContent }
 }
 
-/** The statuses to which a model can react: with other arguments, or by informing the person. All others become HTTP responses. */
+/**
+ * The statuses to which a model can react: with other arguments, or by informing the person. All others become HTTP responses,
+ * except a missing scope (`describeForModel`).
+ */
 const MODEL_STATUSES = new Set([400, 404, 409, 410])
 
 /**
  * Describes a problem for the model that called the tool. Returns undefined for a problem that becomes an HTTP response, as on the
  * routes.
  *
- * A missing scope is a special case. An HTTP challenge helps only a client with a registration, which can get the scope by another
- * token request. A client with client credentials never gets the scope, so the problem is described to its model.
+ * A missing scope is a special case. An HTTP challenge helps only a client whose token is for a verified person, because it
+ * can get the scope by another token request. A token from client credentials alone never gets the scope, so the problem is described to its model.
  */
 function describeForModel(problem: Problem, { caller }: ToolRequest, { origin }: ServiceUrls) {
   const { status, detail, code } = createProblemDocument(problem, { origin, path: '', requestId: '' })
-  const lacksScope = code === 'insufficient-scope' && caller?.registrationId === undefined
-  return lacksScope || MODEL_STATUSES.has(status) ? `${detail} (${code})` : undefined
+  const cannotGetScope = code === 'insufficient-scope' && caller?.registrationId === undefined
+  return cannotGetScope || MODEL_STATUSES.has(status) ? `${detail} (${code})` : undefined
 }
 
 const createToolError = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true })

@@ -27,11 +27,11 @@ const GUIDES_RESPONSE = prepareResponse(
   JSON.stringify({ guides: 'all of them '.repeat(50) }),
 )
 const NOON = new Date('2026-11-21T12:00:00Z')
-const GOOD = { authorization: 'Bearer good' }
-const AT_DOMAIN = { authorization: 'Bearer domain' }
+const CLIENT_HEADERS = { authorization: 'Bearer good' }
+const DOMAIN_CLIENT_HEADERS = { authorization: 'Bearer domain' }
 const CALLERS: Readonly<Record<string, Caller>> = {
-  [GOOD.authorization]: { clientId: 'agt_good', scopes: new Set() },
-  [AT_DOMAIN.authorization]: {
+  [CLIENT_HEADERS.authorization]: { clientId: 'agt_good', scopes: new Set() },
+  [DOMAIN_CLIENT_HEADERS.authorization]: {
     clientId: 'https://agent.example.org/agent.json',
     verifiedDomain: 'agent.example.org',
     scopes: new Set(),
@@ -144,14 +144,14 @@ describe('responds as the app does', () => {
     ['compressed with gzip', { headers: { 'accept-encoding': 'gzip' } }],
     ['to a client that accepts nothing compressed', { headers: { 'accept-encoding': 'identity' } }],
     ['to a script of another origin', { headers: { origin: 'https://elsewhere.example' } }],
-    ['to a caller', { headers: GOOD }],
-    ['to a caller with a verified domain', { headers: AT_DOMAIN }],
+    ['to a caller', { headers: CLIENT_HEADERS }],
+    ['to a caller with a verified domain', { headers: DOMAIN_CLIENT_HEADERS }],
     ['through a gateway', { headers: { 'x-forwarded-for': '203.0.113.7' } }],
-    ['to an IPv6 network', { headers: { 'x-forwarded-for': '2001:db8::7' } }],
+    ['to a client with an IPv6 address', { headers: { 'x-forwarded-for': '2001:db8::7' } }],
     ['to the host with its port, in upper case', { headers: { host: 'PLAINPATH.example:443' } }],
   ])('%s', async ([_description, request]) => {
     await using service = await startBoth()
-    // The first response of the app caches the parsed `Accept-Encoding`, which the fast path needs.
+    // The slow service caches the parsed `Accept-Encoding` for the whole process, and the fast path serves only cached ones.
     const expected = [await get(service.ports.slow, request), await get(service.ports.slow, request)]
     expect(expected[0]?.status).toBe(200)
     expect([await get(service.ports.fast, request), await get(service.ports.fast, request)]).toEqual(expected)
@@ -167,7 +167,7 @@ describe('leaves to the app', () => {
     ['another target', { path: '/other' }],
     ['a query', { path: '/guides?q=work' }],
     ['an absolute target', { path: 'https://elsewhere.example/guides' }],
-    ['a DPoP proof', { headers: { ...GOOD, dpop: 'proof' } }],
+    ['a DPoP proof', { headers: { ...CLIENT_HEADERS, dpop: 'proof' } }],
     ['a condition', { headers: { 'if-none-match': '"x"' } }],
     ['a condition on time', { headers: { 'if-modified-since': 'Sat, 21 Nov 2026 00:00:00 GMT' } }],
     ['a body', { headers: { 'content-length': '0' } }],
@@ -190,10 +190,11 @@ describe('leaves to the app', () => {
 describe('limits', () => {
   test.for<[string, Record<string, string>, number]>([
     ['of an address without a token', {}, 30],
-    ['of a client', GOOD, 60],
-    ['of a domain', AT_DOMAIN, 70],
+    ['of a client', CLIENT_HEADERS, 60],
+    ['of a domain', DOMAIN_CLIENT_HEADERS, 70],
   ])('%s allow exactly the quota, and leave the rest to the app', async ([_title, headers, quota]) => {
     await using service = await startBoth({ now: () => NOON })
+    // Caches `Accept-Encoding`. The slow service has a limiter of its own.
     await get(service.ports.slow, { headers })
     for (let count = 0; count < quota; count += 1)
       expect((await get(service.ports.fast, { headers })).status).toBe(200)

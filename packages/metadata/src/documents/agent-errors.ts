@@ -14,7 +14,7 @@ export interface AgentError {
 const CONFIRM_BY_EMAIL =
   'For `contact:write`, let a person [confirm you by e-mail][verified] first. If a confirmation has ended, ask again only if the person tells you to.'
 
-const createError = (
+const defineError = (
   code: string,
   status: number,
   error: string | undefined,
@@ -27,191 +27,191 @@ const createError = (
 })
 
 /**
- * The errors to which an agent can react, roughly in the order in which an agent meets them. Tests compare each row with the
- * service's real response.
+ * The errors to which an agent can react, roughly in the order in which an agent meets them. Tests compare each row with a real
+ * response or, where that needs a clock, a race or a failure, with the definition of the problem.
  */
 export const AGENT_ERRORS: readonly AgentError[] = [
-  createError(
+  defineError(
     'invalid-request',
     400,
     'invalid_request',
     'Correct the parts that `errors` or `detail` names.',
   ),
-  createError(
+  defineError(
     'invalid-client-metadata',
     400,
     'invalid_client_metadata',
     'Correct the members that `errors` names.',
   ),
-  createError(
+  defineError(
     'unsupported-credential-type',
     400,
     'unsupported_credential_type',
     'Leave out `type`, or send `anonymous`.',
   ),
-  createError(
+  defineError(
     'unsupported-grant-type',
     400,
     'unsupported_grant_type',
     'Send `grant_type=client_credentials` as a form.',
   ),
-  createError('invalid-scope', 400, 'invalid_scope', `Leave out \`scope\`. ${CONFIRM_BY_EMAIL}`),
-  createError(
+  defineError('invalid-scope', 400, 'invalid_scope', `Leave out \`scope\`. ${CONFIRM_BY_EMAIL}`),
+  defineError(
     'invalid-target',
     400,
     'invalid_target',
-    'Leave out `resource`, or send the address that the description names.',
+    'Leave out `resource`, or send the address that `error_description` names.',
   ),
-  createError(
+  defineError(
     'invalid-client',
     401,
     'invalid_client',
-    'Check your credential: the description names a mistake in an assertion, or in your [document][domain]. If the credential is lost, register again.',
+    'Check your credential: `error_description` names a mistake in an assertion, or in your [document][domain]. If the credential is lost, register again.',
   ),
-  createError(
+  defineError(
     'client-expired',
     401,
     'invalid_client',
     'The registration expired because it was not used. Register again.',
   ),
-  createError(
+  defineError(
     'use-dpop-nonce',
     400,
     'use_dpop_nonce',
     'Make a new [proof][dpop] with the nonce of the header `DPoP-Nonce`, and send the request again.',
   ),
-  createError(
+  defineError(
     'invalid-dpop-proof',
     400,
     'invalid_dpop_proof',
-    'Make a new [proof][dpop], as the description says. No token was issued.',
+    'Make a new [proof][dpop], as `error_description` says. No token was issued.',
   ),
-  createError(
+  defineError(
     'dpop-proof-required',
     400,
     'invalid_dpop_proof',
-    'Send a [proof][dpop]. `GET /api/agent` says why you need one. If you lost its key, see there.',
+    'Send a [proof][dpop]. `GET /api/agent` says why you need one, and what to do if you lost the key.',
   ),
-  createError('foreign-token', 400, 'invalid_request', 'Revoke the token with the credential that got it.'),
-  createError(
+  defineError('foreign-token', 400, 'invalid_request', 'Revoke the token with the credential that got it.'),
+  defineError(
     'invalid-token',
     401,
     'invalid_token',
-    'The token expired or was revoked. Get a new one; for messages, with `POST /api/agent/assertion` first. If that gives `no-claim`, stop.',
+    'The token expired or was revoked. Get a new one. A token for messages needs a new identity assertion first (`POST /api/agent/assertion`). If the response to that is `no-claim`, stop.',
   ),
-  createError(
+  defineError(
     'invalid-token-proof',
     401,
     'invalid_dpop_proof',
     'Make a new [proof][dpop], as `detail` says. The token is still valid.',
   ),
-  createError(
+  defineError(
     'token-required',
     401,
     undefined,
     `Send a token in \`Authorization: Bearer\`. ${CONFIRM_BY_EMAIL}`,
   ),
-  createError(
+  defineError(
     'insufficient-scope',
     403,
     'insufficient_scope',
     `Get a token with the scope that \`WWW-Authenticate\` names. ${CONFIRM_BY_EMAIL}`,
   ),
-  createError(
+  defineError(
     'invalid-key-proof',
     400,
     'invalid_proof',
     'Nothing changed. Make another proof, as `detail` says.',
   ),
-  createError(
+  defineError(
     'client-has-keys',
     409,
     'client_has_keys',
     'You have keys and no secret: replace the keys instead.',
   ),
-  createError(
+  defineError(
     'client-has-document',
     409,
     'client_has_document',
     'You have no registration: change the keys in your [document][domain].',
   ),
-  createError('too-many-secrets', 409, 'too_many_secrets', 'Delete one of your two secrets first.'),
-  createError('last-secret', 409, 'last_secret', 'Get another secret first, or delete the registration.'),
-  createError('claim-unknown', 400, 'invalid_claim_token', 'Begin with `POST /api/agent/claim`.'),
-  createError(
+  defineError('too-many-secrets', 409, 'too_many_secrets', 'Delete one of your two secrets first.'),
+  defineError('last-secret', 409, 'last_secret', 'Get another secret first, or delete the registration.'),
+  defineError('claim-unknown', 400, 'invalid_claim_token', 'Begin with `POST /api/agent/claim`.'),
+  defineError(
     'code-not-shown',
     409,
     'authorization_pending',
     'The person has not pressed "Yes" yet. Wait for them; if no mail came, see [verified e-mail][verified].',
   ),
-  createError(
+  defineError(
     'otp-invalid',
     400,
     'otp_invalid',
     'Ask the person to read the code again. `attempts_remaining` counts down.',
   ),
-  createError(
+  defineError(
     'otp-expired',
     410,
     'otp_expired',
     'Ask the person to open the link again and press for a new code.',
   ),
-  createError(
+  defineError(
     'otp-locked',
     410,
     'otp_locked',
     `Begin again. If that is refused too, wait ${durationIn('day', RULES.mailboxTriesMs)}. Never guess a code.`,
   ),
-  createError(
+  defineError(
     'claim-completed',
     409,
     'previously_claimed',
     'You are confirmed. Get an identity assertion with `POST /api/agent/assertion`.',
   ),
-  createError('claim-superseded', 410, 'claim_superseded', 'Use the code of your newest request.'),
-  createError(
+  defineError('claim-superseded', 410, 'claim_superseded', 'Use the code of your newest request.'),
+  defineError(
     'claim-expired',
     410,
     'claim_expired',
     `The link was not used for ${durationIn('hour', RULES.claimLinkMs)}. Ask the person, then begin again.`,
   ),
-  createError('claim-declined', 410, 'access_denied', 'The person said no. Do not ask them again.'),
-  createError(
+  defineError('claim-declined', 410, 'access_denied', 'The person said no. Do not ask them again.'),
+  defineError(
     'no-claim',
     409,
     'no_claim',
     'No confirmation is in force. If one has ended, begin again only if the person tells you to. If there never was one, ask the person first.',
   ),
-  createError(
+  defineError(
     'invalid-grant',
     400,
     'invalid_grant',
     'Get another identity assertion with `POST /api/agent/assertion`.',
   ),
-  createError(
+  defineError(
     'duplicate-message',
     409,
     undefined,
     'We have this message; `first` is its id. You need not send it again.',
   ),
-  createError('idempotency-key-reused', 422, undefined, 'Use a new `Idempotency-Key` for each message.'),
-  createError('idempotency-in-progress', 409, undefined, 'Wait a second, then send the same request again.'),
-  createError(
+  defineError('idempotency-key-reused', 422, undefined, 'Use a new `Idempotency-Key` for each message.'),
+  defineError('idempotency-in-progress', 409, undefined, 'Wait a second, then send the same request again.'),
+  defineError(
     'message-withdrawn',
     409,
     undefined,
-    'Nothing was sent. If the person still wants it sent, use a new key.',
+    'Nothing was sent. If the person still wants it sent, use a new `Idempotency-Key`.',
   ),
-  createError('message-being-delivered', 409, undefined, 'Try again a little later.'),
-  createError(
+  defineError('message-being-delivered', 409, undefined, 'Try again a little later.'),
+  defineError(
     'already-delivered',
     409,
     undefined,
-    'It is too late to withdraw it. Tell the person what `detail` says.',
+    'It is too late to withdraw the message. Tell the person what `detail` says.',
   ),
-  createError('not-found', 404, undefined, 'Check the address and the id.'),
-  createError('rate-limited', 429, 'rate_limited', 'Wait for the seconds in `Retry-After`.'),
-  createError(
+  defineError('not-found', 404, undefined, 'Check the address and the id.'),
+  defineError('rate-limited', 429, 'rate_limited', 'Wait for the seconds in `Retry-After`.'),
+  defineError(
     'unavailable',
     503,
     'temporarily_unavailable',

@@ -40,7 +40,7 @@ export async function loadBackup(options: LoadOptions): Promise<BackupHeader & {
   await refuseUsedDatabase(client)
   // Set before any table exists, because nobody may read the tables until the restore is complete.
   await client.query(`comment on schema public is '${RESTORING_COMMENT}'`)
-  await migrateAsBackup(options, header.migrations)
+  await createTablesOfBackup(options, header.migrations)
   const rows = await loadRows(client, lines)
   await migrate({ url, folder, isRestoring: true })
   return { ...header, rows }
@@ -63,7 +63,7 @@ async function refuseUsedDatabase(client: pg.Client): Promise<void> {
     throw new BackupError(
       'The database already has tables. Nothing was changed. Restore the backup into an empty database.',
     )
-  // A lease only keeps the embedded server running, and uses no tables.
+  // Sessions named `plainpath lease …` only keep the embedded PostgreSQL running. They use no tables, so they may stay.
   const { rows: sessions } = await client.query<{ name: string }>(
     `select distinct application_name as name from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'plainpath%'
@@ -75,8 +75,11 @@ async function refuseUsedDatabase(client: pg.Client): Promise<void> {
     )
 }
 
-/** Creates the tables as they were at the time of the backup. Later migrations can then also change its rows. */
-async function migrateAsBackup({ url, folder }: LoadOptions, migrations: readonly string[]): Promise<void> {
+/** Creates the tables as they were at the time of the backup. The migrations that are applied afterwards then also change the restored rows. */
+async function createTablesOfBackup(
+  { url, folder }: LoadOptions,
+  migrations: readonly string[],
+): Promise<void> {
   const copiedFolder = await mkdtemp(path.join(tmpdir(), 'plainpath-migrations-'))
   try {
     for (const name of migrations)
@@ -103,7 +106,7 @@ async function loadRows(client: pg.Client, lines: AsyncGenerator<BackupLine>): P
   await client.query('begin')
   try {
     await alterForeignKeys('deferrable initially deferred')
-    const count = await insertLines(client, lines)
+    const count = await applyLines(client, lines)
     await client.query('set constraints all immediate')
     await alterForeignKeys('not deferrable')
     await client.query('commit')
@@ -116,7 +119,7 @@ async function loadRows(client: pg.Client, lines: AsyncGenerator<BackupLine>): P
   }
 }
 
-async function insertLines(client: pg.Client, lines: AsyncGenerator<BackupLine>): Promise<number> {
+async function applyLines(client: pg.Client, lines: AsyncGenerator<BackupLine>): Promise<number> {
   let insertStatement = ''
   let count = 0
   for await (const line of lines) {
