@@ -9,7 +9,7 @@ import {
 } from '@plainpath/domain'
 import { z } from 'zod'
 import { MAX_KID_LENGTH } from './client-assertion.ts'
-import { computeKeyThumbprint } from './key-thumbprint.ts'
+import { areSameKeys, computeKeyThumbprint } from './key-thumbprint.ts'
 import {
   CLOCK_TOLERANCE_SECONDS,
   decodeUnverifiedJwt,
@@ -103,7 +103,7 @@ export function validateKeyProof(
   if (exp <= nowSeconds - CLOCK_TOLERANCE_SECONDS) return err('expired')
   if (exp - iat > MAX_LIFETIME_SECONDS) return err('lifetime-too-long')
   if (iat > nowSeconds + CLOCK_TOLERANCE_SECONDS) return err('not-yet')
-  if (jkts.toSorted().join() !== thumbprints.toSorted().join()) return err('key-set')
+  if (!areSameKeys(jkts, thumbprints)) return err('key-set')
   return ok(new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000))
 }
 

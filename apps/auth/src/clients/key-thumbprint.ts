@@ -10,3 +10,7 @@ interface PublicKey {
 /** Computes the SHA-256 thumbprint of a key (RFC 7638), base64url. It does not depend on `kid` and `alg`. */
 export const computeKeyThumbprint = ({ kty, crv, x, y }: PublicKey): Promise<string> =>
   calculateJwkThumbprint({ kty, crv, x, ...(y && { y }) })
+
+/** Returns whether two lists of thumbprints are of the same keys, in any order. */
+export const areSameKeys = (thumbprints: readonly string[], otherThumbprints: readonly string[]): boolean =>
+  thumbprints.toSorted().join() === otherThumbprints.toSorted().join()

@@ -10,7 +10,7 @@ import { deactivateAgent } from '../agents/deactivate-agent.ts'
 import { expireDocument } from '../agents/refresh-document.ts'
 import { removeSecret } from '../agents/rotate-secret.ts'
 import type { Actor } from '../audit/audit-chain.ts'
-import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
+import { areSameKeys, computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 import { SECURITY_EVENTS } from '../events.ts'
 import type { Stores } from '../stores.ts'
 
@@ -87,14 +87,13 @@ export async function readLoggedRevocations(lines: AsyncIterable<object>): Promi
     if (loggedEvent?.event === 'secret-ended') secrets.set(loggedEvent.secret_id, loggedEvent.client_id)
     if (loggedEvent?.event === 'keys-changed') {
       const { client_id: id, key_thumbprints: thumbprints, time: changedAt } = loggedEvent
-      if ((newKeys.get(id)?.changedAt ?? '') <= changedAt) newKeys.set(id, { changedAt, thumbprints })
+      setLatest(newKeys, id, { changedAt, thumbprints })
     }
     if (loggedEvent?.event === 'secret-added') addedSecrets.set(loggedEvent.secret_id, loggedEvent.client_id)
     if (loggedEvent?.event === 'document-changed') documents.add(loggedEvent.client_id)
     if (loggedEvent?.event === 'domain-blocked' || loggedEvent?.event === 'domain-unblocked') {
       const isBlocked = loggedEvent.event === 'domain-blocked'
-      if ((blocks.get(loggedEvent.domain)?.changedAt ?? '') <= loggedEvent.time)
-        blocks.set(loggedEvent.domain, { changedAt: loggedEvent.time, isBlocked })
+      setLatest(blocks, loggedEvent.domain, { changedAt: loggedEvent.time, isBlocked })
     }
     if (loggedEvent?.event !== 'client-ended' && loggedEvent?.event !== 'client-enabled') continue
     const status = loggedEvent.event === 'client-ended' ? loggedEvent.how : 'active'
@@ -111,6 +110,15 @@ export async function readLoggedRevocations(lines: AsyncIterable<object>): Promi
   for (const [id, { status }] of clientStatuses) if (status !== 'active') clients.set(id, status)
   const domains = new Set([...blocks].flatMap(([domain, { isBlocked }]) => (isBlocked ? [domain] : [])))
   return { clients, claims, secrets, newKeys, addedSecrets, documents, domains }
+}
+
+/** Sets the value of a key, unless the map has a later one. */
+function setLatest<Key, Value extends { readonly changedAt: string }>(
+  map: Map<Key, Value>,
+  key: Key,
+  value: Value,
+): void {
+  if ((map.get(key)?.changedAt ?? '') <= value.changedAt) map.set(key, value)
 }
 
 /**
@@ -192,5 +200,5 @@ export async function replayRevocations(
 async function hasKeys({ agents }: Stores, id: AgentId, thumbprints: readonly string[]): Promise<boolean> {
   const keys = (await agents.find(id))?.agent.keys ?? []
   const storedThumbprints = await Promise.all(keys.map(computeKeyThumbprint))
-  return keys.length > 0 && storedThumbprints.toSorted().join() === thumbprints.toSorted().join()
+  return keys.length > 0 && areSameKeys(storedThumbprints, thumbprints)
 }
