@@ -14,5 +14,5 @@ export const RUN_PARAMETERS = {
   ),
 }
 
-/** Each property runs `numRuns` times against each of at most 20 targets. A run takes about 10 ms, and 100 ms on a busy machine. */
+/** Allows 100 ms for each of the `numRuns` runs of a property against each of at most 20 targets. A run usually takes about 10 ms. */
 export const TIMEOUT_MS = 60_000 + RUN_PARAMETERS.numRuns * 20 * 100
