@@ -39,7 +39,8 @@ const FOLDER_IMPORTS = {
   tokens: 'audit|revocation',
   // The report of an instance names the store of tokens that the instance uses.
   keys: 'audit|tokens',
-  // What commands use is compared with what instances report, and instances are asked for the canary, a token that nobody has.
+  // Commands compare their settings and stores with those that instances report, and instances look up the canary, a token that
+  // nobody has.
   instances: 'keys|tokens',
   // Revocations of agents and their secrets, and blocks of domains, are repeated and audited. Keys are compared by thumbprint.
   replay: 'agents|audit|clients|keys|tokens',

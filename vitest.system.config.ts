@@ -21,7 +21,7 @@ try {
  */
 const SLOWEST = [
   ...['pages', 'safe-pages', 'page-tasks'],
-  ...['whole-stack', 'mail-kills', 'cached-answers', 'resource-servers'],
+  ...['whole-stack', 'mail-kills', 'cached-introspections', 'resource-servers'],
 ]
 
 class SlowestFirst extends BaseSequencer {

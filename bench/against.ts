@@ -1,14 +1,15 @@
 import path from 'node:path'
 import { compileApps } from '@plainpath/stack/start-app'
 import { createMeasuredPaths, type MeasuredPath, type Testbed } from './measured-paths.ts'
-import { registerAgents } from './testbed/make-agents.ts'
 import { openStores } from './testbed/open-stores.ts'
+import { registerAgents } from './testbed/register-agents.ts'
 import { startMeasuredApp } from './testbed/start-measured-app.ts'
 
 /**
  * Starts both apps as they are at another commit. They have stores of their own, with the tables of this work tree.
  *
  * @param root the check-out of the other commit
+ * @param parts the parts of the test bed that both commits share
  * @returns those of the given paths that the other commit has too, each with the path of that commit as its only baseline
  */
 export async function startAppsAtCommit(
@@ -37,7 +38,7 @@ export async function startAppsAtCommit(
     const otherPath = otherPaths.find(({ name }) => name === measuredPath.name)
     if (!otherPath) continue
     const { ours: target, cleanUp } = otherPath
-    comparedPaths.push({ ...measuredPath, beside: [{ baseline: 'before', target, cleanUp }] })
+    comparedPaths.push({ ...measuredPath, comparisons: [{ baseline: 'before', target, cleanUp }] })
   }
   const resources = opening.move()
   return { paths: comparedPaths, [Symbol.asyncDispose]: () => resources.disposeAsync() }

@@ -10,14 +10,14 @@ import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
 import { createMeasuredPaths, GUIDE, GUIDES } from './measured-paths.ts'
 import { judgeAgainst, judgeAll, judgeMemory, judgeRevocations } from './report/judge.ts'
-import { writeResult } from './report/keep-result.ts'
 import { renderCosts, renderReport } from './report/markdown.ts'
+import { writeResult } from './report/write-result.ts'
 import { checkCacheUse, measureRevocations, type Revocations } from './revocation.ts'
 import { joinCosts, type PathCosts, runRounds, runRoundsInTurns } from './run-rounds.ts'
 import { runScale } from './scale/run-scale.ts'
 import { describeMachine, moveToLoadCore, raisePriority } from './testbed/machine.ts'
-import { type AgentWithToken, registerAgents } from './testbed/make-agents.ts'
 import { openStores } from './testbed/open-stores.ts'
+import { type AgentWithToken, registerAgents } from './testbed/register-agents.ts'
 import { startBaselines } from './testbed/start-baselines.ts'
 import { type App, startMeasuredApp } from './testbed/start-measured-app.ts'
 
@@ -158,7 +158,7 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
   const { stores, auth, api, paths, agents, memoryReaders } = testbed
   if (options.growth) {
     // The first baseline of the first path, `koa-bare`, needs no store.
-    const control = testbed.allPaths[0]?.beside[0]
+    const control = testbed.allPaths[0]?.comparisons[0]
     if (!control) throw new Error('there is nothing to compare with')
     return await runGrowth(
       { stores, auth, api, paths, control },
@@ -223,7 +223,7 @@ const stopController = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => stopController.abort(new Error(`stopped by ${signal}`)))
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bench-'))
-// If root runs the bench, the database server runs as another user, who must be able to enter this folder.
+// If this process is root, the database server runs as another user, which must be able to enter this folder.
 await chmod(folder, 0o755)
 try {
   const runtime: BenchRuntime = { folder, print: (line) => console.log(line), signal: stopController.signal }

@@ -7,9 +7,9 @@ import {
   formatRead,
   formatTokenRequest,
 } from './testbed/format-requests.ts'
-import { AGENT_NAME, type AgentWithToken } from './testbed/make-agents.ts'
 import type { Stores } from './testbed/open-stores.ts'
 import { createOwnTokenIntrospections } from './testbed/own-token-introspections.ts'
+import { AGENT_NAME, type AgentWithToken } from './testbed/register-agents.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
@@ -24,7 +24,7 @@ export interface MeasuredPath {
   readonly boundBy: 'server' | 'store'
   readonly ours: Target
   /** The baselines, which are measured in the same rounds as our target. */
-  readonly beside: readonly Comparison[]
+  readonly comparisons: readonly Comparison[]
   /** Removes deferred work, such as mails, after each measurement of our target. */
   readonly cleanUp?: () => Promise<void>
 }
@@ -83,7 +83,7 @@ function createGuidesPath({ api, baselines: { servers } }: Testbed): MeasuredPat
     title: '`GET /api/guides`, public',
     boundBy: 'server',
     ours: createTarget(api, next),
-    beside: [
+    comparisons: [
       { baseline: 'koa-bare', target: createTarget(servers['koa-bare'], next), atLeast: 0.8 },
       { baseline: 'node-http', target: createTarget(servers['node-http'], next) },
     ],
@@ -101,7 +101,7 @@ function createGuidePath(testbed: Testbed): MeasuredPath {
     title: '`GET /api/guides/{slug}`, cached bearer token',
     boundBy: 'server',
     ours: createCachedReads(testbed),
-    beside: [
+    comparisons: [
       { baseline: 'koa-bare', target: createTarget(servers['koa-bare'], next), atLeast: 0.65 },
       { baseline: 'koa-jwt', target: createTarget(servers['koa-jwt'], next), atLeast: 3.5 },
     ],
@@ -119,7 +119,7 @@ function createBoundGuidePath(testbed: Testbed): MeasuredPath {
     title: '`GET /api/guides/{slug}`, cached token bound to a key',
     boundBy: 'server',
     ours: { ...createTarget(api, requests.next), prepare: requests.prepare },
-    beside: [{ baseline: 'bearer', target: createCachedReads(testbed) }],
+    comparisons: [{ baseline: 'bearer', target: createCachedReads(testbed) }],
   }
 }
 
@@ -134,7 +134,7 @@ function createTokenPath({ auth, baselines: { servers, client }, agents }: Testb
     title: '`POST /oauth/token` on Redis',
     boundBy: 'server',
     ours: createTarget(auth, cycle(agents.map((agent) => formatTokenRequest('/oauth/token', agent)))),
-    beside: [
+    comparisons: [
       { baseline: 'oidc-bare', target: createBaselineTarget('oidc-bare'), atLeast: 0.6 },
       { baseline: 'better-auth', target: createBaselineTarget('better-auth') },
     ],
@@ -162,7 +162,7 @@ async function createIntrospectionPath({ auth, baselines, agents, stores }: Test
       { port: auth.internalPort, pid: auth.pid },
       cycle(agents.map(({ token }) => formatApiIntrospection(token))),
     ),
-    beside: [
+    comparisons: [
       { baseline: 'oidc-bare', target: createBaselineTarget('oidc-bare'), atLeast: 0.6 },
       { baseline: 'better-auth', target: createBaselineTarget('better-auth') },
     ],
@@ -176,7 +176,7 @@ function createRegistrationPath({ auth, baselines: { servers } }: Testbed): Meas
     title: '`POST /api/agent/register` on Postgres',
     boundBy: 'store',
     ours: createTarget(auth, next, 201),
-    beside: [
+    comparisons: [
       { baseline: 'koa-insert', target: createTarget(servers['koa-insert'], next, 201), atLeast: 0.55 },
     ],
   }
@@ -194,7 +194,7 @@ function createWaitlistPath({ api, baselines: { servers }, stores }: Testbed): M
     title: '`POST /api/waitlist` on Postgres',
     boundBy: 'store',
     ours: createTarget(api, next, 201),
-    beside: [
+    comparisons: [
       { baseline: 'koa-insert', target: createTarget(servers['koa-insert'], next, 201), atLeast: 0.4 },
     ],
     cleanUp: stores.deleteMails,
@@ -219,7 +219,7 @@ function createOrdinaryAnswersPath({ api }: Testbed): MeasuredPath {
       api,
       cycleAddresses(() => formatPost('/api/answers', { question: takeQuestion() })),
     ),
-    beside: [],
+    comparisons: [],
   }
 }
 
@@ -237,7 +237,7 @@ function createWorstAnswerPath({ api }: Testbed): MeasuredPath {
       api,
       cycleAddresses(() => formatPost('/api/answers', { question })),
     ),
-    beside: [],
+    comparisons: [],
   }
 }
 

@@ -2,7 +2,7 @@ import { sendAtRate } from './load/open-loop.ts'
 import { cycle, formatRequest, type Target } from './load/target.ts'
 import { GUIDE } from './measured-paths.ts'
 import { isLate, type Measurement } from './run-rounds.ts'
-import { type AgentWithToken, issueToken } from './testbed/make-agents.ts'
+import { type AgentWithToken, issueToken } from './testbed/register-agents.ts'
 import { basicAuthorization, FORM_HEADERS, sendRequest } from './testbed/send-request.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
@@ -28,8 +28,10 @@ export async function measureRevocations(
 /** Sends the prepared revocations at a fixed mean rate for the given seconds. */
 export async function sendRevocations(target: Target, seconds: number): Promise<Revocations> {
   const arrivals = await sendAtRate(target, { rate: REVOCATIONS_PER_SECOND, seconds })
-  if (arrivals.errors > 0) return { arrivals, fault: { kind: 'errors', what: `${arrivals.errors} errors` } }
-  if (isLate(arrivals)) return { arrivals, fault: { kind: 'generator', what: 'the generator was late' } }
+  if (arrivals.errors > 0)
+    return { arrivals, fault: { kind: 'errors', description: `${arrivals.errors} errors` } }
+  if (isLate(arrivals))
+    return { arrivals, fault: { kind: 'generator', description: 'the generator was late' } }
   return { arrivals }
 }
 

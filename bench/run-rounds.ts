@@ -23,7 +23,7 @@ export interface Measurement {
 interface Fault {
   /** After `generator`, the measurement is repeated, and only the last attempt counts. After `errors`, it is not repeated. */
   readonly kind: 'errors' | 'generator'
-  readonly what: string
+  readonly description: string
 }
 
 const SHARE_OF_SATURATION = 0.6
@@ -57,13 +57,13 @@ export function findFault(
   boundBy: 'server' | 'store',
 ): Fault | undefined {
   const errors = saturation.errors + arrivals.errors
-  if (errors > 0 || arrivals.answered === 0) return { kind: 'errors', what: `${errors} errors` }
+  if (errors > 0 || arrivals.answered === 0) return { kind: 'errors', description: `${errors} errors` }
   const { targetBusy, generatorBusy } = saturation
   // The generator used nearly a whole core, while the server did not.
   if (boundBy === 'server' && targetBusy < 0.9 && generatorBusy > 0.85) {
     return {
       kind: 'generator',
-      what: `the generator was the slower one (server ${formatPercent(targetBusy)} busy)`,
+      description: `the generator was the slower one (server ${formatPercent(targetBusy)} busy)`,
     }
   }
   return undefined
@@ -87,11 +87,13 @@ export interface PathSeries {
   readonly path: MeasuredPath
   readonly ours: Series
   /** One series for each baseline of the path. */
-  readonly beside: readonly Series[]
+  readonly baselineSeries: readonly Series[]
 }
 
 const WARM_UP_SECONDS = 1
 const MAX_WARM_UPS = 8
+/** How long both targets of a comparison are loaded in turns before the first round. */
+const WARM_UP_IN_TURNS_SECONDS = 2
 /** Costs are steady if the last three differ by at most this share of their median. */
 const MAX_STEADY_SPREAD = 0.05
 
@@ -115,7 +117,7 @@ export async function runRounds(
         rounds: [] as Measurement[],
         isSteady: false,
       },
-      ...path.beside.map(({ baseline, target, cleanUp }) => ({
+      ...path.comparisons.map(({ baseline, target, cleanUp }) => ({
         name: baseline as string,
         target,
         cleanUp,
@@ -142,13 +144,13 @@ export async function runRounds(
     }
   }
   return pathRounds.map(({ path, targets }) => {
-    const [ours, ...beside] = targets.map(({ name, rounds: measured, isSteady }) => ({
+    const [ours, ...baselineSeries] = targets.map(({ name, rounds: measured, isSteady }) => ({
       name,
       rounds: measured,
       isSteady,
     }))
     if (!ours) throw new Error('a path has no target')
-    return { path, ours, beside }
+    return { path, ours, baselineSeries }
   })
 }
 
@@ -165,18 +167,24 @@ export async function runRoundsInTurns(
 ): Promise<PathCosts[]> {
   const { rounds, seconds, print, signal } = options
   const pathRounds = paths.map((path) => ({ path, rounds: [] as PathCosts['rounds'][number][] }))
+  const takeRound = async (path: MeasuredPath, roundSeconds: number) => {
+    const targets = listTargets(path)
+    const costs = await saturateInTurns([targets[0].target, targets[1].target], roundSeconds)
+    for (const { cleanUp } of targets) await cleanUp?.()
+    return costs
+  }
   for (const { path } of pathRounds) {
     for (const { target, cleanUp } of listTargets(path)) {
       await warmUp(target, path.name, print)
       await cleanUp?.()
     }
+    // Our target was idle while the other one warmed up. Without this, the first round finds it more expensive, by a sixth for answers.
+    await takeRound(path, WARM_UP_IN_TURNS_SECONDS)
   }
   for (let round = 1; round <= rounds; round += 1) {
     for (const { path, rounds: measured } of pathRounds) {
       signal.throwIfAborted()
-      const targets = listTargets(path)
-      const [ours, before] = await saturateInTurns([targets[0].target, targets[1].target], seconds)
-      for (const { cleanUp } of targets) await cleanUp?.()
+      const [ours, before] = await takeRound(path, seconds)
       measured.push({ ours, before })
       const micros = [ours, before].map(
         ({ processorMicros }) => `${processorMicros.toFixed(0).padStart(5)} µs`,
@@ -198,7 +206,7 @@ export function joinCosts(costs: readonly PathCosts[]): PathCosts[] {
 }
 
 /** Returns our target and the target of the other commit. */
-function listTargets({ ours, cleanUp, beside: [before] }: MeasuredPath) {
+function listTargets({ ours, cleanUp, comparisons: [before] }: MeasuredPath) {
   if (!before) throw new Error('a path has no target at the other commit')
   return [{ target: ours, cleanUp }, before] as const
 }
@@ -242,7 +250,7 @@ function formatProgress(name: string, measurement: Measurement): string {
     `p50 ${arrivals.latency.p50.toFixed(1)} p99 ${arrivals.latency.p99.toFixed(1)} ms`,
     `lag p99 ${arrivals.lag.p99.toFixed(1)} ms`,
   ]
-  if (fault) columns.push(`VOID: ${fault.what}`)
+  if (fault) columns.push(`VOID: ${fault.description}`)
   else if (measurement.isLate) columns.push('no latency: the generator was late')
   return columns.join('  ')
 }

@@ -17,11 +17,11 @@ export interface BuiltClient extends AsyncDisposable {
 /** Builds the client package and installs it in a new, temporary project. */
 export async function buildClient(): Promise<BuiltClient> {
   const project = await mkdtemp(path.join(tmpdir(), 'plainpath-client-'))
-  const installed = path.join(project, 'node_modules/@plainpath/client')
-  await promisify(execFile)(process.execPath, [BUILD_SCRIPT, installed])
+  const packageFolder = path.join(project, 'node_modules/@plainpath/client')
+  await promisify(execFile)(process.execPath, [BUILD_SCRIPT, packageFolder])
   return {
     project,
-    dist: path.join(installed, 'dist'),
+    dist: path.join(packageFolder, 'dist'),
     [Symbol.asyncDispose]: () => rm(project, { recursive: true, force: true }),
   }
 }

@@ -9,9 +9,9 @@ export interface Conversation {
   readonly responses: readonly HttpResponse[]
   /** Statuses of interim responses. */
   readonly interim: readonly number[]
-  /** True if the connection closed before the reading stopped. */
+  /** True if the server closed the connection. False if an option stopped the reading before. */
   readonly closed: boolean
-  /** The time from the start of the connection to its end. */
+  /** The milliseconds from connecting to the end of the reading. */
   readonly ms: number
 }
 
@@ -37,7 +37,7 @@ export async function converse(
     received = Buffer.concat([received, chunk])
     if (parseResponses(received, 0).responses.length >= expectedCount) resolve(false)
   })
-  // A reset closes the connection, too; the data before it counts.
+  // After an error, such as a reset, the socket emits `close`. The data that arrived before it is parsed.
   socket.on('error', () => undefined)
   socket.on('close', () => resolve(true))
   // oxlint-disable-next-line no-restricted-globals -- bounds the time for reading

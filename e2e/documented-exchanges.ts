@@ -13,8 +13,8 @@ export interface DocumentedExchange {
 }
 
 /**
- * Parses the pairs of `http` blocks in the order of the document. `json` contains the parsed `json` blocks since the
- * previous pair.
+ * Parses the pairs of `http` blocks, a request and its response, in the order of the document. `json` contains the
+ * parsed `json` blocks since the previous pair.
  *
  * @throws {Error} if the last request has no response
  */
@@ -45,13 +45,13 @@ export function parseRequest(block: string) {
 }
 
 function parseExchange(request: string, response: string): DocumentedExchange {
-  const received = parseBlock(response)
+  const { line: statusLine, headers, body } = parseBlock(response)
   return {
     ...parseRequest(request),
-    status: Number(received.line.split(' ')[1]),
-    type: received.headers['Content-Type'],
-    responseHeaders: received.headers,
-    responseBody: received.body === undefined ? undefined : JSON.parse(received.body),
+    status: Number(statusLine.split(' ')[1]),
+    type: headers['Content-Type'],
+    responseHeaders: headers,
+    responseBody: body === undefined ? undefined : JSON.parse(body),
   }
 }
 
@@ -79,7 +79,7 @@ export function listMemberPaths(value: unknown, path = ''): string[] {
   return [...new Set(paths)].sort()
 }
 
-/** Maps each string in a documented value to the string at the same place in the real value. */
+/** Maps each string in a documented value to the string at the same place in the real value, if there is one. */
 export function matchStrings(
   documented: unknown,
   real: unknown,

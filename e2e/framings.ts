@@ -1,8 +1,8 @@
 import { formatRequest } from './converse.ts'
 
 /**
- * Headers and a body that two servers may delimit differently. A server that ends the body early treats `inner`, the
- * bytes after the body, as a second request. A server that ends the body late treats `inner` as a part of the body.
+ * Headers and bytes after them for which two servers may find different ends of the body. A server that ends the body
+ * early treats `inner` as a second request. A server that ends the body late treats `inner` as a part of the body.
  */
 export interface Framing {
   readonly name: string
@@ -19,7 +19,7 @@ const createLengthFraming = (name: string, ...formatters: ((totalLength: number)
 })
 const formatLength = (totalLength: number) => String(totalLength)
 const LAST_CHUNK = '0\r\n\r\n'
-/** Stands for a header with the length of the whole body. */
+/** Stands for a `Content-Length` that covers the last chunk and `inner`. */
 const WHOLE_LENGTH = 'Content-Length: WHOLE'
 const createChunkFraming = (name: string, ...headers: string[]): Framing => ({
   name,
@@ -33,7 +33,7 @@ const createChunkFraming = (name: string, ...headers: string[]): Framing => ({
 /**
  * Invalid framings, and the two that combine valid chunks with a length. RFC 9112 §6.1 lets a server process those two
  * by their chunks. The RFCs also allow repairing three of the invalid ones: a folded header (RFC 9112 §5.2), a CR in a
- * header (§2.2) and NUL in a header (RFC 9110 §5.5). Even then, the hidden request must not be carried out.
+ * header (§2.2) and NUL in a header (RFC 9110 §5.5). Even then, the hidden request must not be processed.
  */
 export const FRAMINGS: readonly Framing[] = [
   createChunkFraming('a length and chunks', WHOLE_LENGTH, 'Transfer-Encoding: chunked'),

@@ -46,14 +46,14 @@ export function createKeyRequests(origin: string): KeyRequests {
   return {
     createAuthFields,
     createAuthHeader: ({ client_id, key }) => ({ 'client-assertion': key.signAssertion(client_id, origin) }),
-    async requestToken(sender, holder, { isBound, grant: parameters = CLIENT_CREDENTIALS }) {
+    async requestToken(sender, holder, { isBound, grant = CLIENT_CREDENTIALS }) {
       const sendRequest = async (dpop: Record<string, string>) => {
-        const grant = form({ ...parameters, ...createAuthFields(holder) })
+        const content = form({ ...grant, ...createAuthFields(holder) })
         return await sender.send({
           method: 'POST',
           path: '/oauth/token',
-          ...grant,
-          headers: { ...grant.headers, ...dpop },
+          ...content,
+          headers: { ...content.headers, ...dpop },
         })
       }
       const createProof = (nonce?: string) => ({

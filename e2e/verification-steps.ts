@@ -12,7 +12,7 @@ export const STAFF_INBOX = 'desk@answers.example.org'
 
 const DELIVERY_TIMEOUT_MS = 20_000
 
-/** Creates settings for both apps: mail goes to this server, and messages have no hold. */
+/** Creates settings for both apps: mail goes to this server, and messages are not held before they go to staff. */
 export const createMailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
   AUTH_SMTP_URL: url,
   RESOURCE_SMTP_URL: url,

@@ -8,7 +8,7 @@ test('accepts packages under allowed licences', () => {
 })
 
 test.for([['GPL-3.0-only'], ['MIT AND GPL-2.0-only'], ['SEE LICENSE IN LICENSE.md'], ['Unknown']])(
-  'names every package under %s',
+  'reports every package under %s',
   ([licence]) => {
     const violation = (name: string) => `${name}: ${licence} is not on the list of scripts/check-licences.ts`
     expect(

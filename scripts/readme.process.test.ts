@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createShellEnvironment, readBlock, runBlock } from './readme.ts'
 
-it('keeps the environment of a shell, without what npm, the bootstrap or our settings added', () => {
+it('creates the environment of a shell, without the variables of npm, the bootstrap and our settings', () => {
   const env = {
     HOME: '/home/ana',
     PATH: '/clone/node_modules/.bin:/npm/node-gyp-bin:/usr/bin:/bin',
@@ -36,7 +36,7 @@ npm start
 <!-- ci:twice -->
 `
 
-it('reads the block after its comment', () => {
+it('reads the block of commands after its comment', () => {
   expect(readBlock(README, 'ci:test')).toBe('npm test\n')
 })
 
@@ -44,7 +44,7 @@ it.each([
   ['ci:none', 'README.md has no comment <!-- ci:none -->'],
   ['ci:prose', 'README.md has no block of commands right after <!-- ci:prose -->'],
   ['ci:twice', 'README.md has the comment <!-- ci:twice --> more than once'],
-])('throws for %s', (marker, message) => {
+])('reading a block throws for the comment %s', (marker, message) => {
   expect(() => readBlock(README, marker)).toThrow(message)
 })
 
@@ -62,13 +62,13 @@ it('runs a block unchanged, in its folder', async () => {
 })
 
 it.each(['false\necho unreached', 'false | cat', 'echo "$UNSET"'])(
-  'fails at the first command that fails: %j',
+  'a block fails at its first command that fails: %j',
   async (block) => {
     await expect(runBlock(block, folder, env)).rejects.toThrow(/^The commands failed \(exit code 1\)\.\n\n/)
   },
 )
 
-it('returns the status of each call of curl', async () => {
+it('returns the method, path and status of each call of curl', async () => {
   const curl = `#!/bin/sh
 test -f "$CURL_HOME/.curlrc" || exit 1
 echo "answer to $*"

@@ -10,7 +10,7 @@ export const ROW_RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record
     agents:
       'until the agent expires. The row of a deleted agent is kept without its name, secrets and keys. The row of a connection is kept until the record of its e-mail verification is deleted, or for an hour if it never had one',
     app_clients: '90 days after a person last signed in with it, or a day if nobody did',
-    blocked_domain_audit: 'kept, append-only',
+    blocked_domain_audit: 'never deleted (append-only)',
     blocked_domains: 'until the domain is unblocked',
     claim_attempts:
       'two days. Personal data is erased when the attempt ends: after 24 hours at most, or after ten minutes for a sign-in',
@@ -21,29 +21,30 @@ export const ROW_RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record
     client_assertions: 'until a few minutes after the assertion has expired',
     expired_agents: '90 days, and at most ten times AUTH_NEVER_USED_CLIENTS rows',
     identity_assertions: 'until the assertion has expired, 24 hours',
-    key_audit: 'kept, append-only',
+    key_audit: 'never deleted (append-only)',
     key_followers: 'while the instance runs, and an hour longer if it was killed',
     key_ring: 'one row',
     mails: 'content until it is sent, or 8 days; the row 30 days',
     oauth_records: 'until the code, refresh token, grant or sign-in is over: a minute to 30 days',
     resource_server_followers: 'while the instance runs, and an hour longer if it was killed',
-    resource_server_secrets: 'kept: the beginning of a hash, and times',
+    resource_server_secrets: 'never deleted. They have only the beginning of a hash, and times',
     sign_ins: 'until the sign-in is over, half an hour at most',
-    signing_keys: 'kept. The private part is erased when the key stops signing',
+    signing_keys: 'never deleted. The private part is erased when the key stops signing',
     token_stop: 'one row',
-    token_stop_audit: 'kept, append-only',
+    token_stop_audit: 'never deleted (append-only)',
     token_store_in_use: 'one row',
     tokens: 'an hour, or eight hours for an app. With Redis, the table is empty',
   },
   resource: {
     answer_switches: 'until an operator turns it on again',
-    contact_messages: 'kept. The text and the addresses are erased 90 days after delivery',
-    desk_audit: 'kept, append-only',
-    guide_reviews: 'kept, append-only',
-    guide_versions: 'kept, append-only',
+    contact_messages:
+      'an unconfirmed message until its link expires. Other rows are never deleted: their text and addresses are erased 90 days after delivery',
+    desk_audit: 'never deleted (append-only)',
+    guide_reviews: 'never deleted (append-only)',
+    guide_versions: 'never deleted (append-only)',
     guides: 'one row for each guide',
     mails: 'content until it is sent, or 8 days; the row 30 days',
-    trigger_reviews: 'kept, append-only',
+    trigger_reviews: 'never deleted (append-only)',
     used_proofs: 'until a few minutes after the proof has expired. With Redis, the table is empty',
     waitlist_entries: 'until the person leaves',
     waitlist_links: 'as long as the entry. A link to leave that a person requested: 7 days',
@@ -71,10 +72,10 @@ ${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(rend
 | Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and credential version, and the thumbprint of the key to which it is bound | the lifetime of the token: an hour, or eight hours for an app |
 | Redis \`auth:proof:*\` | SHA-256 of the client and the \`jti\` of a DPoP proof that was used. Without Redis, it is in \`client_assertions\` | five minutes |
 | Redis \`auth:generation:*\`, \`auth:stop\` | cached copies of \`agents.generation\` and \`token_stop\` | until the tokens that need them expire |
-| Redis \`auth:store\` | a random id, by which commands recognise the Redis of the instances | kept |
+| Redis \`auth:store\` | a random id, by which commands recognise the Redis of the instances | until Redis loses its data |
 | Redis \`revocation:state\` | subscribers that receive revocations, and the number of the last revocation | while they run |
 | Redis \`auth:*\`, \`resource:*\` of limits | counts under keyed hashes whose key changes daily | their window, a day at most. The key: two days |
-| Redis \`resource:proof:*\`, \`resource:proofs-since\` | SHA-256 of the key and the \`jti\` of a DPoP proof that was used; the replication ID of Redis, and since when it has been this one | three minutes; kept |
+| Redis \`resource:proof:*\`, \`resource:proofs-since\` | SHA-256 of the key and the \`jti\` of a DPoP proof that was used; the replication ID of Redis, and since when it has been this one | three minutes; until Redis loses its data |
 | memory of each API process | introspection responses, under SHA-256 of the token | 30 s, and only under a lease |
 | files that settings name | key-encryption keys, hash keys, credentials | you must keep them yourself |
 `

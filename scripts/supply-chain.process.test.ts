@@ -34,7 +34,7 @@ test.for([
   'strictDepBuilds: true',
   'savePrefix: ""',
   'catalogMode: strict',
-])('pnpm-workspace.yaml sets %s, and allows no install script for all packages', (setting) => {
+])('pnpm-workspace.yaml sets %s, and does not allow the install scripts of all packages', (setting) => {
   expect(workspace.split('\n')).toContain(setting)
   expect(workspace).not.toMatch(/^dangerously/m)
 })

@@ -19,8 +19,8 @@ test.for([
     (name) => `packages/${name}/`,
   ),
   ...['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'turbo.json', 'tsconfig.base.json', '.ci/run'],
-])('the tree has %s', (place) => {
-  expect(files.some((file) => file === place || (place.endsWith('/') && file.startsWith(place)))).toBe(true)
+])('the tree has %s', (name) => {
+  expect(files.some((file) => file === name || (name.endsWith('/') && file.startsWith(name)))).toBe(true)
 })
 
 test('migrations and shell scripts have at most 300 lines and names in kebab-case', () => {

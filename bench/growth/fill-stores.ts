@@ -19,7 +19,7 @@ export async function openAdminConnection(url: string): Promise<AdminConnection>
 }
 
 /** Fills the tables until they have `rows` agents and `rows` waitlist entries. The new rows are about as large as real ones. */
-export async function seedPostgres(
+export async function fillPostgres(
   urls: { readonly auth: string; readonly resource: string },
   rows: number,
 ): Promise<void> {
@@ -85,7 +85,7 @@ export interface TokensInRedis {
  * @param options.existingTokens the number of tokens that earlier calls stored
  * @param options.tokens the number of tokens that this call and earlier calls store in total
  */
-export async function seedRedis(
+export async function fillRedis(
   url: string,
   { existingTokens, tokens, now }: { existingTokens: number; tokens: number; now: Date },
 ): Promise<TokensInRedis> {

@@ -1,11 +1,11 @@
 import { readMemory } from '../load/processor-time.ts'
 import type { Comparison, MeasuredPath } from '../measured-paths.ts'
-import { writeResult } from '../report/keep-result.ts'
+import { writeResult } from '../report/write-result.ts'
 import { runRounds } from '../run-rounds.ts'
 import { describeMachine } from '../testbed/machine.ts'
 import type { Stores } from '../testbed/open-stores.ts'
 import type { App } from '../testbed/start-measured-app.ts'
-import { readSizes, seedPostgres, seedRedis } from './fill-stores.ts'
+import { fillPostgres, fillRedis, readSizes } from './fill-stores.ts'
 import { CONTROL, type Level, renderGrowth } from './growth-markdown.ts'
 
 const LEVELS = [1_000, 100_000, 1_000_000]
@@ -33,15 +33,21 @@ export async function runGrowth(
   const { stores, auth, api } = parts
   const { print, now } = options
   const paths = [
-    ...parts.paths.map((each) => ({ ...each, beside: [] })),
-    { name: CONTROL, title: CONTROL, boundBy: 'server' as const, ours: parts.control.target, beside: [] },
+    ...parts.paths.map((each) => ({ ...each, comparisons: [] })),
+    {
+      name: CONTROL,
+      title: CONTROL,
+      boundBy: 'server' as const,
+      ours: parts.control.target,
+      comparisons: [],
+    },
   ]
   const levels: Level[] = []
   for (const rows of LEVELS) {
     print(`Filling the stores up to ${rows.toLocaleString('en')} agents, tokens and entries`)
-    await seedPostgres(stores.adminUrls, rows)
+    await fillPostgres(stores.adminUrls, rows)
     const existingTokens = levels.at(-1)?.rows ?? 0
-    const redis = await seedRedis(stores.redis.adminUrl, { existingTokens, tokens: rows, now })
+    const redis = await fillRedis(stores.redis.adminUrl, { existingTokens, tokens: rows, now })
     const sizes = await readSizes(stores.adminUrls)
     const series = await runRounds(paths, options)
     const memory = {

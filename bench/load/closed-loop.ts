@@ -29,7 +29,7 @@ export const RUN_UP_SECONDS = 0.3
  * run `target.prepare` before.
  */
 export async function saturate(target: Target, seconds: number): Promise<Saturation> {
-  using generator = openLoadGenerator(target, () => openConnection(target.port))
+  using generator = createLoadGenerator(target, () => openConnection(target.port))
   generator.start()
   await sleep(RUN_UP_SECONDS * 1_000)
   const responsesBefore = generator.getCounts().expectedResponses
@@ -73,7 +73,7 @@ export async function saturateInTurns(
 ): Promise<[ProcessorCost, ProcessorCost]> {
   using generators = new DisposableStack()
   const [targetA, targetB] = targets.map((target) => {
-    const generator = generators.use(openLoadGenerator(target, () => openConnection(target.port)))
+    const generator = generators.use(createLoadGenerator(target, () => openConnection(target.port)))
     let spentMs = 0
     return {
       async takeTurn() {
@@ -112,7 +112,7 @@ interface LoadGenerator extends Disposable {
  *
  * @param open opens the connection with this index, from 0
  */
-export function openLoadGenerator(
+export function createLoadGenerator(
   target: Pick<Target, 'next' | 'status'>,
   open: (index: number) => Connection,
 ): LoadGenerator {

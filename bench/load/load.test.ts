@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { CONNECTION_COUNT, openLoadGenerator, saturate, saturateInTurns } from './closed-loop.ts'
+import { CONNECTION_COUNT, createLoadGenerator, saturate, saturateInTurns } from './closed-loop.ts'
 import { openConnection } from './connection.ts'
 import { sendAtRate } from './open-loop.ts'
 import { readProcessorMs } from './processor-time.ts'
@@ -44,7 +44,7 @@ describe('the closed loop', () => {
       addresses.add(request.socket.remoteAddress)
       response.end('fine')
     })
-    using generator = openLoadGenerator(target, (index) =>
+    using generator = createLoadGenerator(target, (index) =>
       openConnection(target.port, `127.1.0.${index + 1}`),
     )
     generator.start()
@@ -96,7 +96,7 @@ describe('saturating two targets in turns', () => {
 })
 
 describe('the open loop', () => {
-  test('measures latency from the time a request was due, so a stall of the server raises the p99 too', async () => {
+  test('measures latency from the time when a request was due, so a stall of the server raises the p99 too', async () => {
     const STALL_MS = 200
     let requestCount = 0
     await using target = await serve((_request, response) => {

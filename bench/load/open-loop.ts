@@ -6,6 +6,7 @@ import type { Target } from './target.ts'
 export interface Arrivals {
   /** The configured rate, in requests per second. */
   readonly rate: number
+  /** Responses with the expected status. */
   readonly answered: number
   /**
    * Responses with an unexpected status, lost connections, and requests without a response `GIVE_UP_MS` after the end of the run.

@@ -32,7 +32,8 @@ export interface Memory {
 const SETTLE_MS = 3_000
 
 /**
- * Measures the memory of an app that has received no request yet. Returns a function that also reads the peak since then.
+ * Waits until an app that has received no request is idle (3 s), and measures its memory. Returns a function that also reads the
+ * peak since then.
  */
 export async function watchMemory(app: { readonly pid: number }): Promise<() => Memory> {
   await sleep(SETTLE_MS)

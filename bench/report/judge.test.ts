@@ -22,24 +22,24 @@ const createSeries = (name: string, ours: Measurement[], theirs: Measurement[]):
     title: name,
     boundBy: 'server',
     ours: target,
-    beside: [{ baseline: 'koa-bare', target, atLeast: 0.7 }],
+    comparisons: [{ baseline: 'koa-bare', target, atLeast: 0.7 }],
   },
   ours: { name: 'ours', rounds: ours, isSteady: true },
-  beside: [{ name: 'koa-bare', rounds: theirs, isSteady: true }],
+  baselineSeries: [{ name: 'koa-bare', rounds: theirs, isSteady: true }],
 })
 
-describe('the target of a path', () => {
+describe('a target', () => {
   test('is held if the median of the ratios reaches it', () => {
     const theirs = [1000, 2000, 1000].map((perSecond) => createMeasurement(perSecond))
     const atTarget = [800, 1400, 100].map((perSecond) => createMeasurement(perSecond))
     expect(judgeAll([createSeries('guides', atTarget, theirs)], true)).toMatchObject([
-      { held: true, measured: '0.70 (0.10–0.80)' },
+      { isHeld: true, measured: '0.70 (0.10–0.80)' },
     ])
     const belowTarget = [800, 1380, 100].map((perSecond) => createMeasurement(perSecond))
-    expect(judgeAll([createSeries('guides', belowTarget, theirs)], true)).toMatchObject([{ held: false }])
+    expect(judgeAll([createSeries('guides', belowTarget, theirs)], true)).toMatchObject([{ isHeld: false }])
   })
 
-  test('compares processor time, and the verdict also shows throughput', () => {
+  test('is judged by processor time, and the verdict also shows the ratio of throughputs', () => {
     const waiting = { perSecond: 100, errors: 0, processorMicros: 1_250, targetBusy: 0.1, generatorBusy: 0.3 }
     expect(
       judgeAll(
@@ -52,17 +52,17 @@ describe('the target of a path', () => {
         ],
         true,
       ),
-    ).toMatchObject([{ held: true, measured: '0.80 (0.80–0.80)', throughput: '0.10 (0.10–0.10)' }])
+    ).toMatchObject([{ isHeld: true, measured: '0.80 (0.80–0.80)', throughput: '0.10 (0.10–0.10)' }])
   })
 
   test('is not held, and has no figure, if one round is invalid', () => {
-    const fault = { kind: 'errors', what: '3 errors' } as const
+    const fault = { kind: 'errors', description: '3 errors' } as const
     const guides = createSeries(
       'guides',
       [createMeasurement(900), createMeasurement(900, { fault })],
       [createMeasurement(1000), createMeasurement(1000)],
     )
-    expect(judgeAll([guides], true)).toMatchObject([{ held: false, measured: 'no figure: 3 errors' }])
+    expect(judgeAll([guides], true)).toMatchObject([{ isHeld: false, measured: 'no figure: 3 errors' }])
   })
 
   test('is also judged by rounds in which the generator was late, but their latency is left out', () => {
@@ -76,7 +76,7 @@ describe('the target of a path', () => {
       late,
       [1000, 1000, 1000].map((perSecond) => createMeasurement(perSecond)),
     )
-    expect(judgeAll([guides], true)).toMatchObject([{ held: true }])
+    expect(judgeAll([guides], true)).toMatchObject([{ isHeld: true }])
     expect(computeFigures(guides.ours)).toMatchObject({ latency: undefined })
     expect(computeFigures({ rounds: late.slice(1) })).toMatchObject({
       latency: { rounds: 1, p99: { median: 2 } },
@@ -85,21 +85,21 @@ describe('the target of a path', () => {
 
   test('is not held without a cache if the path or the revocations need one', () => {
     const cachedPath = createSeries('guide-bearer', [createMeasurement(900)], [createMeasurement(1000)])
-    expect(judgeAll([cachedPath], true)).toMatchObject([{ held: true }])
-    expect(judgeAll([cachedPath], false)).toMatchObject([{ held: false }])
+    expect(judgeAll([cachedPath], true)).toMatchObject([{ isHeld: true }])
+    expect(judgeAll([cachedPath], false)).toMatchObject([{ isHeld: false }])
     const revocations = [{ arrivals: createMeasurement(50).arrivals }]
-    expect(judgeRevocations(revocations, true)).toMatchObject({ held: true })
-    expect(judgeRevocations(revocations, false)).toMatchObject({ held: false })
-    expect(judgeRevocations([], true)).toMatchObject({ held: false })
+    expect(judgeRevocations(revocations, true)).toMatchObject({ isHeld: true })
+    expect(judgeRevocations(revocations, false)).toMatchObject({ isHeld: false })
+    expect(judgeRevocations([], true)).toMatchObject({ isHeld: false })
   })
 
   test('is held for memory if both figures are below their targets', () => {
     const createMemory = (idle: number, underLoad: number) => ({
       auth: { idle: idle * 1024 ** 2, underLoad: underLoad * 1024 ** 2 },
     })
-    expect(judgeMemory(createMemory(119, 249))).toMatchObject([{ held: true }])
-    expect(judgeMemory(createMemory(120, 249))).toMatchObject([{ held: false }])
-    expect(judgeMemory(createMemory(119, 250))).toMatchObject([{ held: false }])
+    expect(judgeMemory(createMemory(119, 249))).toMatchObject([{ isHeld: true }])
+    expect(judgeMemory(createMemory(120, 249))).toMatchObject([{ isHeld: false }])
+    expect(judgeMemory(createMemory(119, 250))).toMatchObject([{ isHeld: false }])
   })
 })
 
@@ -117,18 +117,18 @@ describe('the comparison with another commit', () => {
     })),
   })
 
-  test('holds if the median ratio of processor time is at most 1.03', () => {
+  test('is held if the median ratio of processor time is at most 1.03', () => {
     const atLimit = [103, 190, 150].map((micros) => createCost(micros))
     expect(judgeAgainst([createComparison(atLimit)], '1a2b3c4')).toMatchObject([
-      { held: true, against: '`1a2b3c4`, µs of processor', measured: '1.03 (0.95–1.50)' },
+      { isHeld: true, against: '`1a2b3c4`, µs of processor', measured: '1.03 (0.95–1.50)' },
     ])
     const slower = [104, 190, 150].map((micros) => createCost(micros))
-    expect(judgeAgainst([createComparison(slower)], '1a2b3c4')).toMatchObject([{ held: false }])
+    expect(judgeAgainst([createComparison(slower)], '1a2b3c4')).toMatchObject([{ isHeld: false }])
   })
 
   test('has no figure if a request failed', () => {
     expect(judgeAgainst([createComparison([createCost(100, 3)])], '1a2b3c4')).toMatchObject([
-      { held: false, measured: 'no figure: 3 errors' },
+      { isHeld: false, measured: 'no figure: 3 errors' },
     ])
   })
 })

@@ -19,7 +19,7 @@ export type Figures =
 /** Computes the figures of a target from its rounds. */
 export function computeFigures({ rounds }: Pick<Series, 'rounds'>): Figures {
   const fault = rounds.find((round) => round.fault)?.fault
-  if (fault || rounds.length === 0) return { isValid: false, reason: fault?.what ?? 'not measured' }
+  if (fault || rounds.length === 0) return { isValid: false, reason: fault?.description ?? 'not measured' }
   const summarizeRounds = (getFigure: (round: Measurement) => number) =>
     summarizeSpread(rounds.map(getFigure))
   return {
@@ -51,7 +51,7 @@ export interface Verdict {
   /** The ratio of throughputs, which is not judged. */
   readonly throughput?: string
   /** True if the target was met; undefined without a target. */
-  readonly held?: boolean
+  readonly isHeld?: boolean
 }
 
 /**
@@ -60,10 +60,10 @@ export interface Verdict {
  * @param isCacheUsed true if the API accepted known tokens without another introspection
  */
 export function judgeAll(paths: readonly PathSeries[], isCacheUsed: boolean): Verdict[] {
-  return paths.flatMap(({ path, ours, beside }) =>
-    path.beside.map(({ baseline, atLeast }): Verdict => {
-      const theirs = beside.find(({ name }) => name === baseline)
-      const ratio = theirs && computeRatio(ours, theirs, computeSpeedRatio)
+  return paths.flatMap(({ path, ours, baselineSeries }) =>
+    path.comparisons.map(({ baseline, atLeast }): Verdict => {
+      const theirs = baselineSeries.find(({ name }) => name === baseline)
+      const ratio = theirs && computeRatio(ours, theirs, computeProcessorTimeRatio)
       const throughput = theirs && computeRatio(ours, theirs, computeThroughputRatio)
       const isUncached = ['guide-bearer', 'guide-dpop'].includes(path.name) && !isCacheUsed
       return {
@@ -73,7 +73,7 @@ export function judgeAll(paths: readonly PathSeries[], isCacheUsed: boolean): Ve
         measured: `${ratio?.isValid ? formatSpread(ratio, 2) : `no figure: ${ratio?.reason}`}${isUncached ? ', without a cache' : ''}`,
         ...(throughput?.isValid && { throughput: formatSpread(throughput, 2) }),
         ...(atLeast !== undefined && {
-          held: ratio?.isValid === true && ratio.median >= atLeast && !isUncached,
+          isHeld: ratio?.isValid === true && ratio.median >= atLeast && !isUncached,
         }),
       }
     }),
@@ -100,7 +100,7 @@ export function judgeAgainst(paths: readonly PathCosts[], commit: string): Verdi
       against: `\`${commit}\`, µs of processor`,
       target: `at most ${MAX_TIME_RATIO}`,
       measured: errors > 0 ? `no figure: ${errors} errors` : formatSpread(ratio, 2),
-      held: errors === 0 && ratio.median <= MAX_TIME_RATIO,
+      isHeld: errors === 0 && ratio.median <= MAX_TIME_RATIO,
     }
   })
 }
@@ -108,14 +108,15 @@ export function judgeAgainst(paths: readonly PathCosts[], commit: string): Verdi
 type Ratio = ({ readonly isValid: true } & Spread) | { readonly isValid: false; readonly reason: string }
 
 /** Compares our target with a baseline, both measured in the same round. */
-type Comparison = (ours: Saturation, theirs: Saturation) => number
+type CompareSaturations = (ours: Saturation, theirs: Saturation) => number
 
 /** The baseline's processor time per response, divided by ours: 0.5 if we need twice as much. */
-const computeSpeedRatio: Comparison = (ours, theirs) => theirs.processorMicros / ours.processorMicros
-const computeThroughputRatio: Comparison = (ours, theirs) => ours.perSecond / theirs.perSecond
+const computeProcessorTimeRatio: CompareSaturations = (ours, theirs) =>
+  theirs.processorMicros / ours.processorMicros
+const computeThroughputRatio: CompareSaturations = (ours, theirs) => ours.perSecond / theirs.perSecond
 
 /** Compares two targets in each round. Returns the median and the range of the ratios. */
-function computeRatio(ours: Series, theirs: Series, compare: Comparison): Ratio {
+function computeRatio(ours: Series, theirs: Series, compare: CompareSaturations): Ratio {
   const invalid = [ours, theirs].map(computeFigures).find((figures) => !figures.isValid)
   if (invalid?.isValid === false) return { isValid: false, reason: invalid.reason }
   const ratios = ours.rounds.map(({ saturation }, index) => {
@@ -144,9 +145,9 @@ export function judgeRevocations(rounds: readonly Revocations[], isCacheUsed: bo
     against: 'p99',
     target: `under ${MAX_REVOCATION_MS} ms`,
     measured: fault
-      ? `no figure: ${fault.what}`
+      ? `no figure: ${fault.description}`
       : `${formatSpread(p99, 1)} ms${isCacheUsed ? '' : ', without caches'}`,
-    held: !fault && isCacheUsed && p99.median < MAX_REVOCATION_MS,
+    isHeld: !fault && isCacheUsed && p99.median < MAX_REVOCATION_MS,
   }
 }
 
@@ -157,7 +158,7 @@ export const judgeMemory = (apps: Readonly<Record<string, Memory>>): Verdict[] =
     against: 'idle / under load',
     target: `under ${MAX_MEMORY_MB.idle} / ${MAX_MEMORY_MB.underLoad} MB`,
     measured: `${toMegabytes(idle)} / ${toMegabytes(underLoad)} MB`,
-    held: idle < MAX_MEMORY_MB.idle * MEGABYTE && underLoad < MAX_MEMORY_MB.underLoad * MEGABYTE,
+    isHeld: idle < MAX_MEMORY_MB.idle * MEGABYTE && underLoad < MAX_MEMORY_MB.underLoad * MEGABYTE,
   }))
 
 const toMegabytes = (bytes: number) => Math.round(bytes / MEGABYTE)

@@ -41,7 +41,7 @@ ${renderTable(
     verdict.target,
     verdict.measured,
     verdict.throughput ?? '–',
-    formatHeld(verdict.held),
+    formatHeld(verdict.isHeld),
   ]),
 )}
 
@@ -72,8 +72,8 @@ function renderCostTable(paths: readonly PathCosts[]): string {
 }
 
 function renderFigures(paths: readonly PathSeries[]): string {
-  const rows = paths.flatMap(({ path, ours, beside }) =>
-    [ours, ...beside].map((series) => {
+  const rows = paths.flatMap(({ path, ours, baselineSeries }) =>
+    [ours, ...baselineSeries].map((series) => {
       const figures = computeFigures(series)
       const name = [path.name, series.name === 'ours' ? 'Plainpath' : `\`${series.name}\``]
       if (!figures.isValid) return [...name, `no figure: ${figures.reason}`, '', '', '', '']

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { formatRequest } from '../load/target.ts'
 import { openChangingCaller, REQUESTS_PER_CALLER } from './callers.ts'
 
-test('each caller sends eight requests, and none sends more later', async () => {
+test('each caller sends eight requests, and then another one takes its place', async () => {
   const addresses: (string | undefined)[] = []
   const server = createServer((request, response) => {
     addresses.push(request.socket.remoteAddress)

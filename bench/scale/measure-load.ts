@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { openLoadGenerator, RUN_UP_SECONDS } from '../load/closed-loop.ts'
+import { createLoadGenerator, RUN_UP_SECONDS } from '../load/closed-loop.ts'
 import type { Connection } from '../load/connection.ts'
 import { readProcessorMs } from '../load/processor-time.ts'
 import type { Target } from '../load/target.ts'
@@ -33,7 +33,7 @@ export interface InstanceSeries {
   readonly rounds: readonly LoadUsage[]
 }
 
-/** What a stack uses without requests, and its memory after all rounds. */
+/** The usage of a stack without requests, and its memory after all rounds. */
 export interface StackReport {
   readonly instances: number
   readonly idle: Usage
@@ -71,7 +71,7 @@ export interface Load extends Pick<Target, 'next' | 'status'> {
 /** Measures a stack under load for the given seconds, after a run-up. */
 export async function measureLoad(load: Load, stack: MeasuredStack, seconds: number): Promise<LoadUsage> {
   await load.prepare?.()
-  using generator = openLoadGenerator(load, load.open)
+  using generator = createLoadGenerator(load, load.open)
   const countResponses = () => generator.getCounts().expectedResponses
   generator.start()
   await sleep(RUN_UP_SECONDS * 1_000)

@@ -17,7 +17,7 @@ test('reads the calls of each command and of each subcommand', () => {
   expect(parseCommandStats(BEFORE)).toEqual({ eval: 3, hget: 10, 'client|setname': 2 })
 })
 
-test('subtracts the earlier calls, and leaves out commands without a later call', () => {
+test('subtracts the earlier calls, leaves out commands without a later call, and counts commands and scripts', () => {
   const counts = subtractCounts(parseCommandStats(AFTER), parseCommandStats(BEFORE))
   expect(counts).toEqual({ eval: 2, evalsha: 4, hget: 7 })
   expect(countCommands(counts)).toBe(13)

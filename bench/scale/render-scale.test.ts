@@ -108,11 +108,11 @@ describe('revocations', () => {
   })
 
   test('are not held, and have no figure, if the generator was late or a request failed', () => {
-    const late = { kind: 'generator', what: 'the generator was late' } as const
+    const late = { kind: 'generator', description: 'the generator was late' } as const
     expect(render([], [createRevocations(2, 5, { fault: late })]).join()).toContain(
       '| no figure: the generator was late | **not held** |',
     )
-    const failed = { kind: 'errors', what: '3 errors' } as const
+    const failed = { kind: 'errors', description: '3 errors' } as const
     expect(render([], [createRevocations(2, 5, { fault: failed })]).join()).toContain(
       '| no figure: 3 errors | **not held** |',
     )

@@ -184,7 +184,7 @@ function renderRevocationRow({ apis, rounds }: RevocationSeries): string[] {
   return [
     String(apis),
     fault ? 'no figure' : formatSpread(p50, 1),
-    fault ? `no figure: ${fault.what}` : formatSpread(p99, 1),
+    fault ? `no figure: ${fault.description}` : formatSpread(p99, 1),
     formatHeld(!fault && p99.median < MAX_REVOCATION_MS),
     formatCount(countScripts),
     formatCount(countCommands),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { compileApps } from '@plainpath/stack/start-app'
 import { Redis } from 'ioredis'
 import { readMemory } from '../load/processor-time.ts'
-import { writeResult } from '../report/keep-result.ts'
+import { writeResult } from '../report/write-result.ts'
 import { describeMachine } from '../testbed/machine.ts'
 import {
   type InstanceSeries,

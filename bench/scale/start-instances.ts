@@ -3,8 +3,8 @@ import { findRunningServer } from '@plainpath/postgres'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startGateway } from '@plainpath/stack/start-gateway'
 import { listChildProcesses } from '../load/processor-time.ts'
-import { type AgentWithToken, registerAgents } from '../testbed/make-agents.ts'
 import { openStores, type Stores } from '../testbed/open-stores.ts'
+import { type AgentWithToken, registerAgents } from '../testbed/register-agents.ts'
 import { type App, startMeasuredApp } from '../testbed/start-measured-app.ts'
 
 /** The parts of a stack. The processor time of each is measured separately. */

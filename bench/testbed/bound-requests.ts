@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { z } from 'zod'
 import { formatRequest, ORIGIN, type Target } from '../load/target.ts'
-import type { AgentWithToken } from './make-agents.ts'
+import type { AgentWithToken } from './register-agents.ts'
 import { basicAuthorization, FORM_HEADERS, READ_HEADERS, sendRequest } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 

@@ -5,7 +5,7 @@ import { ORIGIN } from '../load/target.ts'
 
 /** The stores of this run, on the core of this process. */
 export interface Stores extends Pick<StackStores, 'postgres' | 'redis' | 'env'>, AsyncDisposable {
-  /** Superuser URLs, for seeding and for reading sizes. */
+  /** Superuser URLs, to fill tables and to read sizes. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /** Creates an empty database for a baseline. Returns its superuser URL. */
   createDatabase(name: string): Promise<string>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cycle, type Target } from '../load/target.ts'
 import { formatIntrospection } from './format-requests.ts'
-import { issueTokens } from './make-agents.ts'
+import { issueTokens } from './register-agents.ts'
 import { basicAuthorization, FORM_HEADERS, sendUntilServed } from './send-request.ts'
 
 const ActiveToken = z.object({ active: z.literal(true) })

@@ -5,13 +5,14 @@ const MAX_INTROSPECTIONS_PER_MINUTE = 2 * (4 * 30 + 30)
 /** For each of four processes: 20 refused requests a second, and as many other lines. */
 const MAX_LOG_LINES_PER_SECOND = 4 * 40
 
-/** Lists the broken bounds. The list is empty if the abusers did not affect other clients. */
+/** Lists the bounds that the run broke: other clients were affected, the apps did too much work, or the run proves nothing. */
 export function findBrokenBounds(result: AbuseResult): string[] {
+  // A run of n minutes can touch n + 1 windows of a minute.
   const minutes = Math.ceil(result.seconds / 60) + 1
   const bounds: [boolean, string][] = [
     [hasOnlySucceeded(result.client), 'the client with a verified token was refused'],
     [hasOnlySucceeded(result.anonymous), 'the reader without a token was refused'],
-    [result.deliveredMails === result.requestedMails, 'a mail that a person asked for did not come'],
+    [result.deliveredMails === result.requestedMails, 'a mail that a person asked for did not arrive'],
     [
       result.introspections <= MAX_INTROSPECTIONS_PER_MINUTE * minutes,
       `more than ${MAX_INTROSPECTIONS_PER_MINUTE} introspections a minute`,
@@ -22,7 +23,7 @@ export function findBrokenBounds(result: AbuseResult): string[] {
     ],
     [
       (result.badTokens[429] ?? 0) > 0,
-      'no bad token was refused before it was introspected: this proves nothing',
+      'no bad token was refused before it was introspected, so this run proves nothing',
     ],
   ]
   return bounds.filter(([isHeld]) => !isHeld).map(([, brokenBound]) => brokenBound)

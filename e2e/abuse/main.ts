@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { readCurrentCommit } from '../this-commit.ts'
+import { readCurrentCommit } from '../read-current-commit.ts'
 import { findBrokenBounds, renderAbuseDocument, renderAbuseTable } from './abuse-table.ts'
 import { runAbuse } from './run-abuse.ts'
 
@@ -12,7 +12,7 @@ Lets 24 addresses abuse the whole topology under production limits, at the highe
 tokens, verifications of invented mailboxes, and invented people at one domain who join the waitlist. Meanwhile a client
 with a verified token, a reader without one and people at that domain use the service from other addresses. Prints what
 each of them got; a minute or more writes e2e/abuse/RESULTS.md.
-  --seconds <number>  how long (60)`
+  --seconds <number>  duration of the abuse (default 60)`
 
 const { values: options } = parseArgs({
   options: { seconds: { type: 'string', default: '60' }, help: { type: 'boolean', default: false } },
@@ -25,11 +25,11 @@ const MIN_STORED_SECONDS = 60
 /** Runs the abuse. Returns false if another client was refused or a bound was broken. */
 async function main(): Promise<boolean> {
   const seconds = Number(options.seconds)
-  if (!(seconds > 0)) throw new RangeError('--seconds is a number above 0')
+  if (!(seconds > 0)) throw new RangeError('--seconds must be a number above 0')
   const commit = await readCurrentCommit()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-abuse-'))
   try {
-    // If root runs this, the database server runs as another user, who must be able to enter this folder.
+    // If this process is root, the database server runs as another user, which must be able to enter this folder.
     await chmod(folder, 0o755)
     const result = await runAbuse({ seconds, folder, print })
     print(`\n${renderAbuseTable(result)}\n`)

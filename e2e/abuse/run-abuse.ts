@@ -20,8 +20,9 @@ export interface AbuseResult {
   readonly verifications: Statuses
   readonly client: Statuses
   readonly anonymous: Statuses
-  /** The number of introspections that both processes of the API sent meanwhile. */
+  /** The number of introspections that the two API processes sent in total. */
   readonly introspections: number
+  /** The number of lines that the four processes logged in total. */
   readonly logLines: number
   /** The number of mails that people at the flooded domain requested, and the number that arrived. */
   readonly requestedMails: number
@@ -50,12 +51,12 @@ export async function runAbuse(options: {
 }): Promise<AbuseResult> {
   const { seconds, folder, print } = options
   await using resources = new AsyncDisposableStack()
-  const mail = resources.use(await startMailServer())
-  const settings = createMailSettings(mail)
+  const mailServer = resources.use(await startMailServer())
+  const settings = createMailSettings(mailServer)
   const stack = resources.use(await startStack({ folder, limitsFactor: 1, settings, print }))
   const openSender = (from: string) => resources.use(createSender(stack.origin, { from }))
 
-  const people = await joinPeople(stack, mail, openSender(PERSON_ADDRESS))
+  const people = await joinPeople(stack, mailServer, openSender(PERSON_ADDRESS))
   const token = await requestToken(openSender(CLIENT_ADDRESS))
   await warmUp(openSender(CLIENT_ADDRESS), token)
   const linesBefore = await countLogLines(folder)
@@ -80,7 +81,7 @@ export async function runAbuse(options: {
     introspections,
     logLines,
     requestedMails: people.length,
-    deliveredMails: await requestRemovals(mail, openSender(PERSON_ADDRESS), people),
+    deliveredMails: await requestRemovals(mailServer, openSender(PERSON_ADDRESS), people),
   }
 }
 
@@ -207,11 +208,11 @@ async function warmUp(sender: Sender, token: string): Promise<void> {
 }
 
 /** Lets people at the domain join, and waits until each has received a mail. Returns their addresses. */
-async function joinPeople(stack: Stack, mail: MailServer, sender: Sender): Promise<string[]> {
+async function joinPeople(stack: Stack, mailServer: MailServer, sender: Sender): Promise<string[]> {
   const people = Array.from({ length: PEOPLE_COUNT }, () => `${randomUUID()}@${FLOODED_DOMAIN}`)
   for (const email of people) {
     await sender.send(createJoin(email))
-    if (!(await waitUntil(() => countMails(mail, email) > 0, DELIVERY_TIMEOUT_MS)))
+    if (!(await waitUntil(() => countMails(mailServer, email) > 0, DELIVERY_TIMEOUT_MS)))
       throw new Error(`a person who joined at ${stack.origin} got no mail`)
   }
   return people
@@ -220,10 +221,17 @@ async function joinPeople(stack: Stack, mail: MailServer, sender: Sender): Promi
 const countMails = ({ received }: MailServer, email: string) =>
   received.filter(({ to }) => to.includes(email)).length
 
-/** Requests removal for these people, after the joins have used up their domain's cap. Returns how many received the mail. */
-async function requestRemovals(mail: MailServer, sender: Sender, people: readonly string[]): Promise<number> {
+/**
+ * Requests the removal of these people from the waitlist, after the joins have used up their domain's cap. Returns how
+ * many received the mail.
+ */
+async function requestRemovals(
+  mailServer: MailServer,
+  sender: Sender,
+  people: readonly string[],
+): Promise<number> {
   for (const email of people)
     await sender.send({ method: 'POST', path: '/api/waitlist/forget', ...json({ email }) })
-  await waitUntil(() => people.every((email) => countMails(mail, email) > 1), DELIVERY_TIMEOUT_MS)
-  return people.filter((email) => countMails(mail, email) > 1).length
+  await waitUntil(() => people.every((email) => countMails(mailServer, email) > 1), DELIVERY_TIMEOUT_MS)
+  return people.filter((email) => countMails(mailServer, email) > 1).length
 }

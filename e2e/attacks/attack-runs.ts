@@ -14,5 +14,8 @@ export const RUN_PARAMETERS = {
   ),
 }
 
-/** Allows 100 ms for each of the `numRuns` runs of a property against each of at most 20 targets. A run usually takes about 10 ms. */
+/**
+ * A minute, and 100 ms for each of the `numRuns` runs of a property against each of at most 20 targets. A run usually takes
+ * about 10 ms.
+ */
 export const TIMEOUT_MS = 60_000 + RUN_PARAMETERS.numRuns * 20 * 100

@@ -88,7 +88,9 @@ async function sendAndCheck(
     const response = await target.sender.send(sent)
     expectSafeResponse(response, {
       origin: system.origin,
-      ...(sent.path === target.operation.path && { form: ERROR_FORMATS[target.operation.tag] ?? 'problem' }),
+      ...(sent.path === target.operation.path && {
+        errorFormat: ERROR_FORMATS[target.operation.tag] ?? 'problem',
+      }),
       confidential: [targets.agent.client_secret, targets.token],
     })
     expect(response.ms).toBeLessThan(MAX_RESPONSE_MS)

@@ -185,7 +185,7 @@ describe('cross-site requests without a preflight store nothing:', () => {
     ['text', { headers: { 'content-type': 'text/plain' }, body: JSON.stringify(VALID_JOIN) }],
     ['a form', form({ email: VALID_JOIN.email, client_name: 'x' })],
     [
-      'a form with files',
+      'a multipart form',
       {
         headers: { 'content-type': 'multipart/form-data; boundary=x' },
         body: `--x\r\nContent-Disposition: form-data; name="email"\r\n\r\n${VALID_JOIN.email}\r\n--x--\r\n`,

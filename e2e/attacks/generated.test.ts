@@ -96,7 +96,7 @@ test(
       const { body } = await target.createValidRequest()
       const validFields = [...new URLSearchParams(String(body))] as [string, string][]
       const allFields = keepsValidFields ? [...validFields, ...randomFields] : randomFields
-      const facts = { clientId: context.targets.agent.client_id, base: `${system.origin}/api` }
+      const facts = { clientId: context.targets.agent.client_id, resource: `${system.origin}/api` }
       const { status } = await attack(context, target, await target.withFields(allFields))
       const expectedStatuses = getExpectedStatuses(judgeForm(target, allFields, facts), target)
       expect(expectedStatuses, JSON.stringify(allFields).slice(0, 300)).toContain(status)

@@ -21,8 +21,8 @@ const listPostPaths = () => [
 ]
 
 /**
- * Sends requests, and returns their log lines. Checks that each request has a line. Refusals may have none, because in a
- * flood they are only counted.
+ * Sends requests, and returns their log lines. Checks that each request has a line, except those that got 401, 429 or 503:
+ * in a flood, such refusals are only counted.
  */
 async function sendAndReadLog(
   requests: readonly HttpRequest[],
@@ -36,7 +36,7 @@ async function sendAndReadLog(
   return { lines, statuses }
 }
 
-describe('a token or secret in the wrong place is not logged:', () => {
+describe('tokens, secrets and e-mail addresses are not logged, wherever a client sends them:', () => {
   test.for<[string, (path: string) => HttpRequest]>([
     ['the query', (path) => ({ path: `${path}?access_token=${TOKEN}&email=${EMAIL}` })],
     ['the path', (path) => ({ path: `${path}/${TOKEN}/${EMAIL}` })],
@@ -101,9 +101,9 @@ describe('a client cannot forge a log line:', () => {
     ['an encoded line end', `x%0a${encodeURIComponent(FORGED)}`],
     ['a line separator', `x\u2028${FORGED}\u2029`],
     ['a quote and a brace', `x"},${FORGED},{"x":"`],
-    ['a terminal’s commands', `\u001b[2J\u001b]0;forged\u0007\u009b31mforged`],
+    ['terminal escape sequences', `\u001b[2J\u001b]0;forged\u0007\u009b31mforged`],
     ['a backspace', `forged\b\b\b\b`],
-    ['a text direction', `\u202eforged\u202c`],
+    ['a change of text direction', `\u202eforged\u202c`],
     ['a very long text', `forged${'x'.repeat(2_000)}`],
   ] as const)('%s', async ([_what, text]) => {
     const inHeader = text.replaceAll(/[^\x20-\x7e]/g, (character) => encodeURIComponent(character))
@@ -130,7 +130,7 @@ describe('a client cannot forge a log line:', () => {
   })
 })
 
-describe('errors of a store appear neither in responses nor in the log:', () => {
+describe('the values that a database error quotes appear neither in the response nor in the log:', () => {
   test.for([
     [
       'auth',
@@ -142,7 +142,7 @@ describe('errors of a store appear neither in responses nor in the log:', () => 
       'waitlist_entries',
       () => ({ method: 'POST', path: '/api/waitlist', ...json({ email: `${CANARY}@example.org` }) }),
     ],
-  ] as const)('%s, whose table quotes values in its error', async ([app, table, createRequest]) => {
+  ] as const)('%s, table %s', async ([app, table, createRequest]) => {
     await using db = openPool(system.adminUrls[app], { max: 1 })
     await db.query(`create function quote_it() returns trigger language plpgsql as
       $$ begin raise exception 'Key (email)=(%) of "%" exists', '${EMAIL}', '${CANARY}'; end $$`)

@@ -6,8 +6,11 @@ const MAX_DEPTH = 16
 const MAX_BYTES = 16 * 1024
 const UNSAFE_NAMES = ['__proto__', 'constructor', 'prototype']
 
-/** Computes the expected status of a JSON body from the schema of the operation and the limits of the service. */
-export function judgeJson(target: Target, text: string): 'accepted' | 400 | 413 {
+/** Whether a request must be accepted, or the status with which it must be refused. */
+export type Verdict = 'accepted' | 400 | 413
+
+/** Computes the verdict for a JSON body from the schema of the operation and the limits of the service. */
+export function judgeJson(target: Target, text: string): Verdict {
   if (Buffer.byteLength(text) > MAX_BYTES) return 413
   if (text === '') return 'accepted'
   const value = JSON.parse(text) as unknown
@@ -17,8 +20,8 @@ export function judgeJson(target: Target, text: string): 'accepted' | 400 | 413 
   const { type, proof } = value as { type?: unknown; proof?: unknown }
   // A schema cannot verify that a proof was made with one of these keys.
   if (target.operation.operationId === 'replaceAgentKeys' && proof !== undefined && proof !== null) return 400
-  const isOffered = target.operation.operationId !== 'registerAgent' || !type || type === 'anonymous'
-  return isOffered ? 'accepted' : 400
+  const isOfferedType = target.operation.operationId !== 'registerAgent' || !type || type === 'anonymous'
+  return isOfferedType ? 'accepted' : 400
 }
 
 /** Returns whether the service accepts the numbers, strings, member names and depth of a JSON value. */
@@ -44,15 +47,15 @@ function isStorable(value: unknown, depth: number): boolean {
 const MAX_FIELDS = 32
 
 /**
- * Computes the expected status of a form from a client with valid credentials.
+ * Computes the verdict for a form from a client with valid credentials.
  *
- * @param validValues the values that a valid form may contain
+ * @param validValues the only values of `client_id` and `resource` that a valid form may contain
  */
 export function judgeForm(
   target: Target,
   fields: FormFields,
-  validValues: { clientId: string; base: string },
-): 'accepted' | 400 | 413 {
+  validValues: { clientId: string; resource: string },
+): Verdict {
   if (Buffer.byteLength(form(fields).body) > MAX_BYTES) return 413
   if (fields.length > MAX_FIELDS) return 400
   const getValues = (name: string) => fields.filter(([sent]) => sent === name).map(([, value]) => value)
@@ -70,8 +73,8 @@ export function judgeForm(
   if (target.operation.operationId === 'revokeToken')
     return getValues('token').some(Boolean) ? 'accepted' : 400
   if (getValues('grant_type')[0] !== 'client_credentials') return 400
-  const [resource, another] = getValues('resource')
-  if (another !== undefined || (resource && resource !== validValues.base)) return 400
+  const [resource, secondResource] = getValues('resource')
+  if (secondResource !== undefined || (resource && resource !== validValues.resource)) return 400
   return isScopeAccepted(getValues('scope')[0] ?? '') ? 'accepted' : 400
 }
 

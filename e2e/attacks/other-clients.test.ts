@@ -93,7 +93,7 @@ describe('a client learns nothing about others:', () => {
     ]) {
       expect(new Set(values).size).toBe(values.length)
       expect(values).not.toEqual(values.toSorted())
-      // Ten random characters have at least 36 bits, so two of a hundred values practically never share them.
+      // The first ten characters have at least 32 random bits, so two of a hundred values practically never share them.
       expect(new Set(values.map((value) => value.slice(0, 10))).size).toBe(values.length)
       expect(new Set(values.map((value) => value[0])).size).toBeGreaterThan(5)
     }

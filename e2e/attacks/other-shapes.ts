@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { HttpRequest } from '../send.ts'
 import { anyHeaderValue, anyText } from './wrong-values.ts'
 
-type Change = (request: HttpRequest) => HttpRequest
+type RequestChange = (request: HttpRequest) => HttpRequest
 
 /** Generates changes that make JSON invalid, or that make parsers disagree on its meaning. */
 export const anyJsonDamage: fc.Arbitrary<(text: string) => string | Uint8Array> = fc.oneof(
@@ -116,11 +116,11 @@ const PATH_CHANGES: readonly ((path: string) => string)[] = [
 ]
 
 /** Generates changes to the method, a header, the path or the query of a request. */
-export const anyRequestChange: fc.Arbitrary<Change> = fc.oneof(
+export const anyRequestChange: fc.Arbitrary<RequestChange> = fc.oneof(
   fc.constantFrom(...METHODS).map(
-    (method): Change =>
+    (method): RequestChange =>
       (request) =>
-        withMethod(request, method),
+        changeMethod(request, method),
   ),
   fc
     .tuple(
@@ -129,18 +129,18 @@ export const anyRequestChange: fc.Arbitrary<Change> = fc.oneof(
       fc.integer({ min: 1, max: 2 }),
     )
     .map(
-      ([name, value, times]): Change =>
+      ([name, value, times]): RequestChange =>
         (request) => ({
           ...request,
           headers: { ...request.headers, [name]: times === 1 || name === 'host' ? value : [value, value] },
         }),
     ),
   fc.constantFrom(...PATH_CHANGES).map(
-    (change): Change =>
+    (change): RequestChange =>
       (request) => ({ ...request, path: change(request.path) }),
   ),
   anyText.map(
-    (text): Change =>
+    (text): RequestChange =>
       (request) => ({ ...request, path: `${request.path}${encodeUnprintable(text)}` }),
   ),
   fc
@@ -149,7 +149,7 @@ export const anyRequestChange: fc.Arbitrary<Change> = fc.oneof(
       { maxLength: 4 },
     )
     .map(
-      (query): Change =>
+      (query): RequestChange =>
         (request) => ({
           ...request,
           path: `${request.path}?${query.map(([name, value]) => `${name}=${encodeURIComponent(value.toWellFormed())}`).join('&')}`,
@@ -158,7 +158,7 @@ export const anyRequestChange: fc.Arbitrary<Change> = fc.oneof(
 )
 
 /** Changes the method. Removes the body for methods with which Node sends none, to keep the connection in sync. */
-function withMethod(request: HttpRequest, method: string): HttpRequest {
+function changeMethod(request: HttpRequest, method: string): HttpRequest {
   const { body, ...requestWithoutBody } = request
   return method === 'GET' || method === 'HEAD' || method === 'TRACE' || body === undefined
     ? { ...requestWithoutBody, method }

@@ -51,7 +51,7 @@ test('the listener records requests', async () => {
 test('the service requests none of the URLs that a client sends', async () => {
   const { agent } = targets
   const credentials = basic(agent.client_id, agent.client_secret)
-  for (const address of listUrls()) {
+  for (const url of listUrls()) {
     const members = Object.fromEntries(
       [
         'jwks_uri',
@@ -61,17 +61,17 @@ test('the service requests none of the URLs that a client sends', async () => {
         'redirect_uris',
         'software_statement',
         'initiate_login_uri',
-      ].map((name) => [name, name === 'redirect_uris' ? [address] : address]),
+      ].map((name) => [name, name === 'redirect_uris' ? [url] : url]),
     )
     await send({
       method: 'POST',
       path: '/api/agent/register',
-      ...json({ client_name: address.split('\r')[0], ...members }),
+      ...json({ client_name: url.split('\r')[0], ...members }),
     })
     await send({
       method: 'POST',
       path: '/api/waitlist',
-      ...json({ email: 'a@example.org', referredBySlug: address }),
+      ...json({ email: 'a@example.org', referredBySlug: url }),
     })
     for (const name of [
       'request_uri',
@@ -82,7 +82,7 @@ test('the service requests none of the URLs that a client sends', async () => {
       'client_assertion',
       'audience',
     ]) {
-      const body = form({ grant_type: 'client_credentials', [name]: address })
+      const body = form({ grant_type: 'client_credentials', [name]: url })
       await send({
         method: 'POST',
         path: '/oauth/token',
@@ -92,11 +92,11 @@ test('the service requests none of the URLs that a client sends', async () => {
     }
     const asClient = form({
       grant_type: 'client_credentials',
-      client_id: address,
+      client_id: url,
       client_secret: 'x'.repeat(20),
     })
     await send({ method: 'POST', path: '/oauth/token', ...asClient })
-    const headerValue = address.split('\r')[0] ?? ''
+    const headerValue = url.split('\r')[0] ?? ''
     for (const name of [
       'referer',
       'origin',
@@ -109,7 +109,7 @@ test('the service requests none of the URLs that a client sends', async () => {
     ])
       await send({ path: '/api/guides', headers: { [name]: headerValue } })
     await send({
-      path: `/oauth/authorize?${new URLSearchParams({ client_id: address, request_uri: address, redirect_uri: address }).toString()}`,
+      path: `/oauth/authorize?${new URLSearchParams({ client_id: url, request_uri: url, redirect_uri: url }).toString()}`,
     })
   }
   expect(receivedRequests).toEqual([])
@@ -117,16 +117,16 @@ test('the service requests none of the URLs that a client sends', async () => {
 
 test('no token makes the API use another authorization server', async () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  for (const address of listUrls().slice(0, 4)) {
+  for (const url of listUrls().slice(0, 4)) {
     const header = {
       alg: 'RS256',
       kid: 'x',
-      jku: address,
-      x5u: address,
+      jku: url,
+      x5u: url,
       jwk: { kty: 'RSA', n: 'AQAB', e: 'AQAB' },
     }
     const claims = {
-      iss: address.replace(/\/[^/]*$/, ''),
+      iss: url.replace(/\/[^/]*$/, ''),
       aud: `${system.origin}/api`,
       active: true,
       scope: 'guides:read',
@@ -146,18 +146,24 @@ test('responses contain our own origin, whatever the request claims', async () =
     origin: 'null',
   }
   const body = json({ email: `links.${process.pid}@example.org` })
-  const joined = await send({
+  const joinResponse = await send({
     method: 'POST',
     path: '/api/waitlist',
     ...body,
     headers: { ...body.headers, ...forgedHeaders },
   })
-  expect(joined.status).toBe(201)
-  const { referralUrl } = JSON.parse(joined.text) as { referralUrl: string }
+  expect(joinResponse.status).toBe(201)
+  const { referralUrl } = JSON.parse(joinResponse.text) as { referralUrl: string }
   expect(new URL(referralUrl).origin).toBe(system.origin)
-  const registered = await send({ method: 'POST', path: '/api/agent/register', headers: forgedHeaders })
-  expect(registered.text).not.toContain('evil')
-  expect(JSON.parse(registered.text)).toMatchObject({ token_endpoint: `${system.origin}/oauth/token` })
+  const registrationResponse = await send({
+    method: 'POST',
+    path: '/api/agent/register',
+    headers: forgedHeaders,
+  })
+  expect(registrationResponse.text).not.toContain('evil')
+  expect(JSON.parse(registrationResponse.text)).toMatchObject({
+    token_endpoint: `${system.origin}/oauth/token`,
+  })
   const refusal = await send({ path: '/api/nowhere', headers: forgedHeaders })
   expect(JSON.parse(refusal.text)).toMatchObject({ type: `${system.origin}/problems/not-found` })
 })

@@ -1,6 +1,6 @@
 import { expectSafeResponse } from '@plainpath/http/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { converse, formatRequest } from '../converse.ts'
+import { type Conversation, converse, formatRequest } from '../converse.ts'
 import { FRAMINGS, formatFramedRequest } from '../framings.ts'
 import { type System, startSystem } from '../in-process/start-system.ts'
 import { openStoredCounts, type StoredCounts } from '../stored-counts.ts'
@@ -18,41 +18,41 @@ afterAll(() => resources.disposeAsync())
 
 let emailCount = 0
 const JSON_TYPE = 'Content-Type: application/json'
-const createJoin = (...headers: string[]) => {
+const formatJoinRequest = (...headers: string[]) => {
   const body = JSON.stringify({ email: `raw${++emailCount}@example.org` })
   const allHeaders = [JSON_TYPE, `Content-Length: ${body.length}`, ...headers]
   return formatRequest('POST /api/waitlist', host, allHeaders, body)
 }
-const createRegistration = () => formatRequest('POST /api/agent/register', host, ['Content-Length: 0'])
+const formatRegistrationRequest = () => formatRequest('POST /api/agent/register', host, ['Content-Length: 0'])
 /** Checks that each response is safe. Returns the statuses. */
-const expectSafe = (responses: Awaited<ReturnType<typeof converse>>['responses']) => {
+const checkSafetyAndGetStatuses = (responses: Conversation['responses']) => {
   for (const response of responses) expectSafeResponse(response, { origin: system.origin })
   return responses.map(({ status }) => status)
 }
 
 /** Operations of both apps, each with a request to hide in it. The hidden request would store something if it were processed. */
 const OPERATIONS = [
-  ['auth', 'POST /oauth/token', createRegistration],
-  ['auth', 'POST /api/agent/register', createRegistration],
-  ['resource', 'POST /api/waitlist', createJoin],
-  ['resource', 'GET /api/guides', createJoin],
+  ['auth', 'POST /oauth/token', formatRegistrationRequest],
+  ['auth', 'POST /api/agent/register', formatRegistrationRequest],
+  ['resource', 'POST /api/waitlist', formatJoinRequest],
+  ['resource', 'GET /api/guides', formatJoinRequest],
 ] as const
 
-describe.for(OPERATIONS)('%s: in %s,', ([_app, requestLine, createHiddenRequest]) => {
-  test('the request that is hidden below succeeds when it is sent openly', async () => {
+describe.for(OPERATIONS)('%s, %s:', ([_app, requestLine, formatHiddenRequest]) => {
+  test('the request to hide succeeds when it is sent alone', async () => {
     const storedBefore = await stored.count()
-    const { responses } = await converse(system.origin, createHiddenRequest(), { responses: 1 })
-    expect(expectSafe(responses)).toEqual([201])
+    const { responses } = await converse(system.origin, formatHiddenRequest(), { responses: 1 })
+    expect(checkSafetyAndGetStatuses(responses)).toEqual([201])
     expect(await stored.count()).not.toEqual(storedBefore)
   })
 
   test.for(FRAMINGS)(
-    '$name: one response, the connection ends, and the hidden request is not carried out',
+    '$name: gets one response, the connection is closed, and the hidden request is not processed',
     async (framing) => {
       const storedBefore = await stored.count()
-      const bytes = formatFramedRequest(framing, host, requestLine, createHiddenRequest())
+      const bytes = formatFramedRequest(framing, host, requestLine, formatHiddenRequest())
       const { responses, closed } = await converse(system.origin, bytes)
-      const statuses = expectSafe(responses)
+      const statuses = checkSafetyAndGetStatuses(responses)
       expect(statuses).toHaveLength(1)
       // A GET gets a response before its body is read.
       expect(requestLine.startsWith('GET') ? [200, 400] : [400, 401, 413, 415]).toContain(statuses[0])
@@ -62,14 +62,16 @@ describe.for(OPERATIONS)('%s: in %s,', ([_app, requestLine, createHiddenRequest]
   )
 })
 
-describe('each request gets its own response:', () => {
-  const get = (path: string) => formatRequest(`GET ${path}`, host)
+describe('request boundaries:', () => {
+  const formatGet = (path: string) => formatRequest(`GET ${path}`, host)
 
-  test('both apps answer fifty pipelined requests on one connection in order', async () => {
+  test('both apps respond in order to fifty pipelined requests on one connection', async () => {
     const paths = ['/api/health', '/oauth/jwks.json', '/nowhere', '/api/agent', '/api/guides/avoid-scams']
     const requestedPaths = Array.from({ length: 50 }, (_, n) => paths[n % paths.length] ?? '')
-    const { responses } = await converse(system.origin, requestedPaths.map(get).join(''), { responses: 50 })
-    expect(expectSafe(responses)).toEqual(
+    const { responses } = await converse(system.origin, requestedPaths.map(formatGet).join(''), {
+      responses: 50,
+    })
+    expect(checkSafetyAndGetStatuses(responses)).toEqual(
       requestedPaths.map((path) => ({ '/nowhere': 404, '/api/agent': 401 })[path] ?? 200),
     )
     responses.forEach(({ text }, n) => {
@@ -81,29 +83,29 @@ describe('each request gets its own response:', () => {
   })
 
   test.for(['POST /oauth/token', 'POST /api/waitlist', 'POST /api/agent/register'])(
-    'stops reading after a body that is too large: %s',
+    'requests after a body that is too large are not processed: %s',
     async (requestLine) => {
       const type = requestLine.includes('token')
         ? 'Content-Type: application/x-www-form-urlencoded'
         : JSON_TYPE
       const large = formatRequest(requestLine, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
       const storedBefore = await stored.count()
-      const bytes = large + createJoin() + createRegistration()
+      const bytes = large + formatJoinRequest() + formatRegistrationRequest()
       const { responses } = await converse(system.origin, bytes, { forMs: 1_500 })
-      expect(expectSafe(responses)).toEqual([413])
+      expect(checkSafetyAndGetStatuses(responses)).toEqual([413])
       expect(await stored.count()).toEqual(storedBefore)
     },
   )
 
   test.for(['GET /api/guides', 'GET /oauth/jwks.json', 'DELETE /api/agent', 'GET /api/agent'])(
-    'a body where none belongs is not taken for a request: %s',
+    'an unexpected body is not parsed as the next request: %s',
     async (requestLine) => {
-      const body = createRegistration()
+      const body = formatRegistrationRequest()
       const storedBefore = await stored.count()
       const sent =
-        formatRequest(requestLine, host, [`Content-Length: ${body.length}`], body) + get('/api/health')
+        formatRequest(requestLine, host, [`Content-Length: ${body.length}`], body) + formatGet('/api/health')
       const { responses } = await converse(system.origin, sent, { responses: 2 })
-      const statuses = expectSafe(responses)
+      const statuses = checkSafetyAndGetStatuses(responses)
       expect(statuses[0]).toBe(requestLine.includes('agent') ? 401 : 200)
       expect(statuses[1]).toBe(200)
       expect(await stored.count()).toEqual(storedBefore)
@@ -120,11 +122,11 @@ describe('each request gets its own response:', () => {
       chunks,
     )
     const { responses } = await converse(system.origin, sent, { responses: 1 })
-    expect(expectSafe(responses)).toEqual([201])
+    expect(checkSafetyAndGetStatuses(responses)).toEqual([201])
   })
 
   test.for(['POST /oauth/token', 'POST /api/waitlist'])(
-    'a chunk extension of 17 KiB is refused: %s',
+    'a chunk extension of more than 16 KiB is refused: %s',
     async (requestLine) => {
       const sent = formatRequest(
         requestLine,
@@ -133,7 +135,7 @@ describe('each request gets its own response:', () => {
         `4;${'x'.repeat(17_000)}\r\n{}  \r\n0\r\n\r\n`,
       )
       const { responses, closed } = await converse(system.origin, sent)
-      expect([400, 401, 413]).toContain(expectSafe(responses)[0])
+      expect([400, 401, 413]).toContain(checkSafetyAndGetStatuses(responses)[0])
       expect([responses.length, closed]).toEqual([1, true])
     },
   )
@@ -141,43 +143,46 @@ describe('each request gets its own response:', () => {
 
 describe('Expect:', () => {
   test('100-continue gets an interim response, and then the request gets its response', async () => {
-    const { responses, interim } = await converse(system.origin, createJoin('Expect: 100-continue'), {
+    const { responses, interim } = await converse(system.origin, formatJoinRequest('Expect: 100-continue'), {
       responses: 1,
     })
-    expect([interim, expectSafe(responses)]).toEqual([[100], [201]])
+    expect([interim, checkSafetyAndGetStatuses(responses)]).toEqual([[100], [201]])
   })
 
-  test('100-continue without a body gets a refusal', async () => {
+  test('100-continue without a body gets 400', async () => {
     const sent = formatRequest('POST /api/waitlist', host, ['Expect: 100-continue', 'Content-Length: 0'])
     const { responses } = await converse(system.origin, sent, { responses: 1 })
-    expect(expectSafe(responses)).toEqual([400])
+    expect(checkSafetyAndGetStatuses(responses)).toEqual([400])
   })
 
   test('any other expectation gets 417', async () => {
     const storedBefore = await stored.count()
-    const { responses, closed } = await converse(system.origin, createJoin('Expect: a miracle'))
-    expect([expectSafe(responses), closed]).toEqual([[417], true])
+    const { responses, closed } = await converse(system.origin, formatJoinRequest('Expect: a miracle'))
+    expect([checkSafetyAndGetStatuses(responses), closed]).toEqual([[417], true])
     expect(await stored.count()).toEqual(storedBefore)
   })
 })
 
-describe('other protocols get a clean error:', () => {
+describe('other protocols and versions:', () => {
   test.for([
-    ['HTTP/2 without an upgrade', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
+    ['HTTP/2 with prior knowledge', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
     ['HTTP/3 as text', () => `GET /api/health HTTP/3.0\r\nHost: ${host}\r\n\r\n`, [400, 505]],
     ['CONNECT', () => formatRequest('CONNECT evil.example:443', host), [400, 404, 405, 421]],
     ['TLS', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', [400]],
     ['SMTP', () => 'HELO evil.example\r\nMAIL FROM:<a@b.example>\r\n\r\n', [400]],
-  ] satisfies [string, () => string, number[]][])('%s', async ([_what, bytes, expected]) => {
-    const { responses } = await converse(system.origin, bytes(), { forMs: 2_000 })
-    for (const status of expectSafe(responses)) expect(expected).toContain(status)
-    expect(responses.length).toBeLessThanOrEqual(1)
-  })
+  ] satisfies [string, () => string, number[]][])(
+    '%s gets at most one response, an error',
+    async ([_what, formatBytes, expected]) => {
+      const { responses } = await converse(system.origin, formatBytes(), { forMs: 2_000 })
+      for (const status of checkSafetyAndGetStatuses(responses)) expect(expected).toContain(status)
+      expect(responses.length).toBeLessThanOrEqual(1)
+    },
+  )
 
   test.for([
     ['h2c', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__']],
     [
-      'a web socket',
+      'WebSocket',
       [
         'Connection: Upgrade',
         'Upgrade: websocket',
@@ -195,7 +200,7 @@ describe('other protocols get a clean error:', () => {
           responses: 1,
         },
       )
-      expect([interim, expectSafe(responses)]).toEqual([[], [200]])
+      expect([interim, checkSafetyAndGetStatuses(responses)]).toEqual([[], [200]])
     },
   )
 
@@ -204,17 +209,17 @@ describe('other protocols get a clean error:', () => {
       system.origin,
       `GET /api/health HTTP/1.0\r\nHost: ${host}\r\n\r\n`,
     )
-    expect([expectSafe(responses), closed]).toEqual([[200], true])
+    expect([checkSafetyAndGetStatuses(responses), closed]).toEqual([[200], true])
   })
 
   test('OPTIONS * gets a safe response', async () => {
     const { responses } = await converse(system.origin, formatRequest('OPTIONS *', host), { responses: 1 })
-    expect([204, 400, 404, 405]).toContain(expectSafe(responses)[0])
+    expect([204, 400, 404, 405]).toContain(checkSafetyAndGetStatuses(responses)[0])
   })
 })
 
 describe('a path is matched as it was sent:', () => {
-  const TRICKS = [
+  const PATH_VARIANTS = [
     '//oauth/token',
     '/./oauth/token',
     '/x/../oauth/token',
@@ -242,12 +247,12 @@ describe('a path is matched as it was sent:', () => {
     '/api/waitlist;x=1',
     '/api/waitlist/x.css',
   ]
-  test.for(TRICKS)('%s gets 400 or 404, and stores nothing', async (path) => {
+  test.for(PATH_VARIANTS)('%s gets 400 or 404, and stores nothing', async (path) => {
     const storedBefore = await stored.count()
-    const { responses } = await converse(system.origin, createJoin().replace('/api/waitlist', path), {
+    const { responses } = await converse(system.origin, formatJoinRequest().replace('/api/waitlist', path), {
       responses: 1,
     })
-    expect([400, 404]).toContain(expectSafe(responses)[0])
+    expect([400, 404]).toContain(checkSafetyAndGetStatuses(responses)[0])
     expect(await stored.count()).toEqual(storedBefore)
   })
 })

@@ -11,11 +11,11 @@ export interface Target {
   readonly operation: Pick<Operation, 'operationId' | 'method' | 'path' | 'access' | 'tag' | 'request'>
   readonly kind: 'json' | 'form' | 'bodiless'
   readonly sender: Sender
-  /** Creates a request that succeeds. If its values must be unique, they are new each time. */
+  /** Creates a request that succeeds. Values that must be unique are new each time. */
   createValidRequest(): Promise<HttpRequest>
-  /** Creates the request with another JSON body. */
+  /** Creates a request with this JSON body. */
   withBody(body: unknown): Promise<HttpRequest>
-  /** Creates the request with another form as its body. */
+  /** Creates a request with this form as its body. */
   withFields(fields: FormFields): Promise<HttpRequest>
   /** The statuses with which the operation can succeed. */
   readonly acceptedStatuses: readonly number[]
@@ -34,10 +34,10 @@ export interface Targets extends Disposable {
 const RegistrationResponse = z.object({ client_id: z.string(), client_secret: z.string() })
 const SecretResponse = z.object({ secret_id: z.uuid() })
 /**
- * Operations that delete the client or change its credentials, so that each of their requests needs a new client. So does
- * `getAgent`, because an attack may send DELETE to its path.
+ * Operations of which each request needs a new client, because they delete the client or change its credentials. `getAgent`
+ * is one of them, because an attack may send DELETE to its path.
  */
-const CREDENTIAL_CHANGES = new Set([
+const NEEDS_NEW_CLIENT = new Set([
   'deleteAgent',
   'getAgent',
   'replaceAgentKeys',
@@ -78,8 +78,8 @@ export async function openTargets(system: System): Promise<Targets> {
 
   const createAuthHeaders = async ({ operationId, access }: Target['operation']) => {
     if (operationId === 'introspect')
-      return { ...system.resourceServer, accept: 'application/token-introspection+jwt' }
-    if (CREDENTIAL_CHANGES.has(operationId)) {
+      return { ...system.apiCredentialHeader, accept: 'application/token-introspection+jwt' }
+    if (NEEDS_NEW_CLIENT.has(operationId)) {
       const newAgent = await register()
       return basic(newAgent.client_id, newAgent.client_secret)
     }

@@ -4,7 +4,7 @@ import { type System, startSystem } from '../in-process/start-system.ts'
 import { openStoredCounts } from '../stored-counts.ts'
 import { type AttackCase, type AttackContext, attackWithAll } from './attack.ts'
 import { TIMEOUT_MS } from './attack-runs.ts'
-import { judgeForm, judgeJson } from './oracle.ts'
+import { judgeForm, judgeJson, type Verdict } from './oracle.ts'
 import { openTargets, type Target } from './target.ts'
 import { NASTY_TEXTS, WRONG_TYPES } from './wrong-values.ts'
 
@@ -21,7 +21,7 @@ afterAll(() => resources.disposeAsync())
 const listMembers = ({ operation: { request } }: Target) =>
   request?.body ? Object.keys((request.body as z.ZodObject).shape) : []
 const listTargets = (kind: Target['kind']) => context.targets.all.filter((target) => target.kind === kind)
-const getExpectedStatuses = (target: Target, verdict: ReturnType<typeof judgeJson>) =>
+const getExpectedStatuses = (target: Target, verdict: Verdict) =>
   verdict === 'accepted' ? target.acceptedStatuses : [verdict]
 /** The strings that a form or a query can contain. */
 const FORM_TEXTS = NASTY_TEXTS.filter((text) => text.isWellFormed())
@@ -29,9 +29,9 @@ const FORM_TEXTS = NASTY_TEXTS.filter((text) => text.isWellFormed())
 /** Fewer strings, for operations without query parameters, which ignore the whole query. */
 const SOME_TEXTS = ['', '-1', '%00', "' or 1=1 --", 'x'.repeat(5_000)]
 
-describe('values of every wrong type:', () => {
+describe('wrong values:', () => {
   test(
-    'every JSON body and each of its members is refused or accepted as its schema says',
+    'a JSON body, or one of its members, of any type is accepted or refused as the schema and the limits say',
     async () => {
       for (const target of listTargets('json')) {
         const validBody = JSON.parse(String((await target.createValidRequest()).body)) as object
@@ -56,10 +56,10 @@ describe('values of every wrong type:', () => {
   )
 
   test(
-    'every field of a form, in place of the right one, next to it and twice, is refused or accepted as the standards say',
+    'a wrong value of any form field, instead of the valid one, after it and twice, is accepted or refused as the standards say',
     async () => {
       for (const target of listTargets('form')) {
-        const validValues = { clientId: context.targets.agent.client_id, base: `${system.origin}/api` }
+        const validValues = { clientId: context.targets.agent.client_id, resource: `${system.origin}/api` }
         const { body } = await target.createValidRequest()
         const validFields = [...new URLSearchParams(String(body))] as [string, string][]
         const forms = [...listMembers(target), 'unknown'].flatMap((member) => {
@@ -83,7 +83,7 @@ describe('values of every wrong type:', () => {
   )
 
   test(
-    'every parameter of a query is refused or ignored as its schema says, and so are unknown ones',
+    'a wrong value of any query parameter, known or unknown, is accepted or refused as the schema says',
     async () => {
       for (const target of context.targets.all) {
         const query = target.operation.request?.query as z.ZodObject | undefined
@@ -104,7 +104,7 @@ describe('values of every wrong type:', () => {
   )
 })
 
-test('no log line is an error, or contains an address, a secret or a dangerous text', () => {
+test('no log line is an error, or contains an e-mail address, a secret or a dangerous text', () => {
   const logged = system.logged.join('')
   expect(logged).not.toMatch(/"level":"error"/)
   expect(logged).not.toMatch(/example\.org|drop table|<script|etc\/passwd/)

@@ -7,7 +7,7 @@ export interface RegisteredAgent {
   readonly client_secret: string
 }
 
-export const basicAuthorization = ({ client_id, client_secret }: RegisteredAgent) =>
+export const formatBasicAuthorization = ({ client_id, client_secret }: RegisteredAgent) =>
   `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`
 
 /** Registers an agent. @param address the `register_uri` of the metadata @param type the identity type, if any */
@@ -23,13 +23,14 @@ export async function registerAgent(address: string, type?: string): Promise<Reg
   return (await response.json()) as RegisteredAgent
 }
 
-/** Creates a second secret of the agent at this address. Returns the id of the secret. */
+/** Creates a second secret for the agent, and returns the id of the secret. @param address the URL of the agent's secrets */
 export async function createSecondSecret(address: string, agent: RegisteredAgent): Promise<string> {
   const response = await fetch(address, {
     method: 'POST',
-    headers: { authorization: basicAuthorization(agent) },
+    headers: { authorization: formatBasicAuthorization(agent) },
   })
-  if (response.status !== 201) throw new Error(`the response to a second secret was ${response.status}`)
+  if (response.status !== 201)
+    throw new Error(`the response to the request for a second secret was ${response.status}`)
   return ((await response.json()) as { secret_id: string }).secret_id
 }
 
@@ -81,7 +82,7 @@ export async function createAuthenticator(
   }
   const agent = await registerAgent(server.agent_auth.register_uri)
   const { client_id, client_secret } = agent
-  const basic = { headers: { authorization: basicAuthorization(agent) }, fields: {} }
+  const basic = { headers: { authorization: formatBasicAuthorization(agent) }, fields: {} }
   return async () =>
     method === 'client_secret_basic' ? basic : { headers: {}, fields: { client_id, client_secret } }
 }

@@ -13,16 +13,22 @@ export interface Visit {
   readonly from: string
 }
 
-/** Ends the crawl if a mistake in the service creates ever more addresses. */
+/** Stops the crawl if a mistake in the service creates ever more addresses. */
 const MAX_VISITS = 1_000
+
+interface QueuedLink {
+  readonly link: NamedLink
+  /** The address whose response named the link. */
+  readonly from: string
+}
 
 /**
  * Visits `start` and, recursively, every address that a response names, once for each announced media type. Visits
  * addresses with `{slug}` last, when the slug of a guide is known, and skips addresses with `{id}`.
  */
 export async function crawlService(start: string): Promise<Visit[]> {
-  const queue: { link: NamedLink; from: string }[] = [{ link: { href: start }, from: '' }]
-  const templates: typeof queue = []
+  const queue: QueuedLink[] = [{ link: { href: start }, from: '' }]
+  const templates: QueuedLink[] = []
   const visitedKeys = new Set<string>()
   const visits: Visit[] = []
   const takeNext = () => queue.shift() ?? fillTemplate(templates.shift(), visits)
@@ -46,14 +52,11 @@ export async function crawlService(start: string): Promise<Visit[]> {
   return visits
 }
 
-/** Finds the slug of a guide whose page was visited. */
+/** Finds the slug of a guide whose page was visited. Returns an empty text if there is none. */
 export const findGuideSlug = (visits: readonly Visit[]): string =>
   visits.flatMap(({ href }) => /\/guides\/([a-z0-9-]+)$/.exec(href)?.[1] ?? [])[0] ?? ''
 
-function fillTemplate(
-  template: { link: NamedLink; from: string } | undefined,
-  visits: readonly Visit[],
-): { link: NamedLink; from: string } | undefined {
+function fillTemplate(template: QueuedLink | undefined, visits: readonly Visit[]): QueuedLink | undefined {
   if (!template) return undefined
   const href = template.link.href.replace('{slug}', findGuideSlug(visits))
   return { ...template, link: { ...template.link, href } }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NEEDS_A_PERSON } from '../needs-a-person.ts'
 import {
-  basicAuthorization,
   createAuthenticator,
   createSecondSecret,
+  formatBasicAuthorization,
   type RegisteredAgent,
   registerAgent,
   requestToken,
@@ -196,7 +196,7 @@ function describeOperations(crawl: () => Crawl): void {
     expect(operations.length).toBeGreaterThanOrEqual(9)
   })
 
-  test('a wrong method gets 405 with Allow, and every failure is as described', async () => {
+  test('a wrong method gets 405 with Allow, and the responses to it and to a malformed body are as described', async () => {
     const { description, operations } = crawl()
     const checker = createResponseChecker(description)
     const mistakes: string[] = []
@@ -213,7 +213,7 @@ function describeOperations(crawl: () => Crawl): void {
       const failures = [refusal]
       if (operation.requestBody)
         failures.push(
-          await readResponse(await fetch(url, { method: operation.method, body: 'not what is read' })),
+          await readResponse(await fetch(url, { method: operation.method, body: 'a malformed body' })),
         )
       for (const failure of failures)
         mistakes.push(
@@ -257,7 +257,7 @@ async function callWithExamples(
     const { access_token } = agent
       ? await requestToken(
           server.token_endpoint,
-          { headers: { authorization: basicAuthorization(agent) }, fields: {} },
+          { headers: { authorization: formatBasicAuthorization(agent) }, fields: {} },
           { grant_type: 'client_credentials' },
         )
       : {}
@@ -268,7 +268,7 @@ async function callWithExamples(
     const response = await fetch(url, {
       method: operation.method,
       headers: {
-        ...(agent && { authorization: basicAuthorization(agent) }),
+        ...(agent && { authorization: formatBasicAuthorization(agent) }),
         ...(type && { 'content-type': type }),
       },
       ...(bodyJson && {
@@ -296,11 +296,13 @@ function describeAuthorization(crawl: () => Crawl): void {
       'urn:ietf:params:oauth:grant-type:jwt-bearer',
     ])
     for (const method of selectAgentMethods(server.token_endpoint_auth_methods_supported)) {
-      const authentication = await createAuthenticator(method, server)
+      const createAuthentication = await createAuthenticator(method, server)
       for (const scope of Object.keys(scopes)) {
         const grant = { grant_type: 'client_credentials', scope }
         const expectedResponse = scope === MESSAGE_SCOPE ? { status: 400 } : { status: 200, scope }
-        expect(await requestToken(tokenUrl, await authentication(), grant)).toMatchObject(expectedResponse)
+        expect(await requestToken(tokenUrl, await createAuthentication(), grant)).toMatchObject(
+          expectedResponse,
+        )
       }
     }
   })
@@ -315,15 +317,15 @@ function describeAuthorization(crawl: () => Crawl): void {
     const readGuides = (token: string) =>
       fetch(`${resource}/guides`, { headers: { authorization: `Bearer ${token}` } })
     for (const method of selectAgentMethods(server.revocation_endpoint_auth_methods_supported)) {
-      const authentication = await createAuthenticator(method, server)
+      const createAuthentication = await createAuthenticator(method, server)
       const grant = { grant_type: 'client_credentials', resource }
       const { access_token: token = '' } = await requestToken(
         server.token_endpoint,
-        await authentication(),
+        await createAuthentication(),
         grant,
       )
       expect((await readGuides(token)).status).toBe(200)
-      const { headers, fields } = await authentication()
+      const { headers, fields } = await createAuthentication()
       const revocationResponse = await fetch(server.revocation_endpoint, {
         method: 'POST',
         headers,
@@ -338,12 +340,12 @@ function describeAuthorization(crawl: () => Crawl): void {
     const { register_uri, claim_uri, identity_types_supported } = crawl().server.agent_auth
     expect(identity_types_supported).toEqual(['anonymous', 'identity_assertion'])
     const agent = await registerAgent(register_uri, 'anonymous')
-    const verification = await fetch(claim_uri, {
+    const verificationResponse = await fetch(claim_uri, {
       method: 'POST',
-      headers: { authorization: basicAuthorization(agent), 'content-type': 'application/json' },
+      headers: { authorization: formatBasicAuthorization(agent), 'content-type': 'application/json' },
       body: JSON.stringify({ email: `ana@${crypto.randomUUID()}.example.org` }),
     })
-    expect(verification.status).toBe(202)
+    expect(verificationResponse.status).toBe(202)
   })
 
   test('every published key is a public ES256 key', () => {

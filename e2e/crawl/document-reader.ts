@@ -63,7 +63,7 @@ export class DocumentReader {
     const response = await this.#fetch(url, { ...init, method })
     const text = await response.text()
     if (response.status !== expectedStatus)
-      throw new Error(`${purpose}: ${method} ${url} was ${response.status}: ${text}`)
+      throw new Error(`${purpose}: ${method} ${url} got ${response.status}: ${text}`)
     return (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
   }
 
@@ -72,7 +72,7 @@ export class DocumentReader {
     return fetch(address, { ...init, redirect: 'error' })
   }
 
-  /** Returns the last path segment of the first link to a guide, as the documents instruct. */
+  /** Returns the last path segment of the first link under a heading about guides, as the documents instruct. */
   #findFirstGuideSlug(): string {
     const guide = this.#links.find(({ heading }) => /guides/i.test(heading))
     return new URL(guide?.href ?? 'about:none').pathname.split('/').at(-1) ?? ''

@@ -34,8 +34,8 @@ export function describeUnexpected({ status, text }: HttpResponse): string {
 
 export const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** Adds one to the owner's requests in flight immediately. The `release` of the returned attempt subtracts it. */
-export function withOwner(owner: KnownAgent | KnownConnection, attempt: Attempt): Attempt {
+/** Immediately adds one to the owner's requests in flight. The `release` of the returned attempt subtracts it again. */
+export function trackRequestInFlight(owner: KnownAgent | KnownConnection, attempt: Attempt): Attempt {
   owner.requestsInFlight += 1
   return {
     ...attempt,

@@ -35,5 +35,5 @@ export const FAULTS: readonly FaultCase[] = [
   createStampedeFault(),
 ]
 
-/** The faults that `npm run test:system` injects, too: all but the manual ones. */
+/** The faults that `npm run test:system` injects as well: all but the manual ones. */
 export const FAULTS_IN_CI: readonly FaultCase[] = FAULTS.filter(({ isManual }) => isManual !== true)

@@ -10,7 +10,8 @@ const PATIENCE_MS = 20_000
 /**
  * Checks that the service has lost no acknowledged change. Its stores must be available.
  *
- * @param since checks only agents and addresses that were acknowledged, and tokens that were requested, since this time
+ * @param since a time from `performance.now()`. Agents and addresses that were acknowledged before it, and tokens that were
+ *   requested before it, are not checked
  * @returns a line for each failed check: a lost change, a revoked token or deleted agent that is still accepted, or an
  *   unexpected response
  */
@@ -63,7 +64,10 @@ const createCheck =
     return mistake && `${subject}: ${mistake}`
   }
 
-/** Refused requests are repeated for `patienceMs`, because the checks concern stored data and not speed. */
+/**
+ * Creates a `Send` that repeats refused requests for `patienceMs` in total, because the checks concern stored data and not
+ * speed.
+ */
 function createRepeatingSend(client: HttpClient, patienceMs: number): Send {
   const deadline = performance.now() + patienceMs
   return async (prepare) => {

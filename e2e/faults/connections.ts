@@ -8,7 +8,7 @@ import {
   FORM_HEADERS,
   recordToken,
   removeLiveTokens,
-  withOwner,
+  trackRequestInFlight,
 } from './attempt.ts'
 import { type KnownConnection, type Ledger, pickRandom } from './ledger.ts'
 import { parseJsonObject } from './refusal.ts'
@@ -16,9 +16,9 @@ import { parseJsonObject } from './refusal.ts'
 /** Creates the form fields that identify the app, which has no secret. */
 export const createClientFields = ({ appId = '' }: Ledger) => ({ client_id: appId })
 
-/** Shorter than the minute for which an app may present a used refresh token again. */
+/** Ten seconds less than the minute for which an app may present a used refresh token again. */
 export const REFRESH_GRACE_MS = 50_000
-/** While at most this many connections are active, the load ends none, so that some can be refreshed. */
+/** While at most this many connections are active, the load revokes none, so that some can be refreshed. */
 const MIN_ACTIVE_CONNECTIONS = 5
 
 /** Lists the connections without a request in flight whose refresh token must still work. */
@@ -30,13 +30,16 @@ const listActiveConnections = ({ connections }: Ledger) =>
       performance.now() <= refreshingSince + REFRESH_GRACE_MS,
   )
 
-/** Refreshes a person's tokens. Prefers a connection whose last refresh failed, because an app would repeat it. */
+/**
+ * Prepares the refresh of a person's tokens, preferably of a connection whose last refresh failed, because an app would
+ * repeat it. Returns undefined if there is no active connection.
+ */
 export function refresh(ledger: Ledger): Attempt | undefined {
   const active = listActiveConnections(ledger)
   const connection = active.find(({ refreshingSince }) => refreshingSince !== undefined) ?? pickRandom(active)
   if (!connection) return undefined
   connection.refreshingSince ??= performance.now()
-  return withOwner(connection, {
+  return trackRequestInFlight(connection, {
     request: {
       method: 'POST',
       path: '/oauth/token',
@@ -64,16 +67,16 @@ export function refresh(ledger: Ledger): Attempt | undefined {
 }
 
 /**
- * Revokes the refresh token of a connection, and thereby all of its tokens. Returns undefined if the connection
+ * Prepares the revocation of a connection's refresh token, and thereby of all its tokens. Returns undefined if the connection
  * is in use, if its last refresh failed, or if too few connections are active.
  */
-export function endConnection(ledger: Ledger, connection: KnownConnection): Attempt | undefined {
+export function revokeConnection(ledger: Ledger, connection: KnownConnection): Attempt | undefined {
   const active = listActiveConnections(ledger)
   const isSettled = active.includes(connection) && connection.refreshingSince === undefined
   if (!isSettled || active.length <= MIN_ACTIVE_CONNECTIONS) return undefined
   connection.endRequestedAt = performance.now()
   const tokens = removeLiveTokens(ledger, connection)
-  return withOwner(connection, {
+  return trackRequestInFlight(connection, {
     request: {
       method: 'POST',
       path: '/oauth/revoke',

@@ -19,9 +19,9 @@ export const DISK_FAULTS: readonly FaultCase[] = [
   {
     name: 'Postgres: the disk with the agents is full (53100)',
     numbers: ['F-09'],
-    parts: ['auth database'],
+    components: ['auth database'],
     isManual: true,
-    refuses: ['register'],
+    refusedOperations: ['register'],
     async prepare(system) {
       const disk = await mountSmallDisk(system, 'agents', '2m')
       await system.admin.auth.query(`create tablespace small location '${disk}'`)
@@ -45,12 +45,12 @@ export const DISK_FAULTS: readonly FaultCase[] = [
     },
   },
   {
-    name: 'Postgres: the disk of the write-ahead log is full (PANIC)',
+    name: 'Postgres: the disk for the write-ahead log is full (PANIC)',
     numbers: ['F-10'],
-    parts: ['auth database', 'api database'],
+    components: ['auth database', 'api database'],
     isManual: true,
-    refuses: ['register', 'join'],
-    failsCheck: 'database',
+    refusedOperations: ['register', 'join'],
+    failingCheck: 'database',
     async prepare(system) {
       const disk = await mountSmallDisk(system, 'wal', '160m')
       await moveLog(system, disk)

@@ -5,7 +5,7 @@ import type { DocumentServerFault } from './faulty-document-server.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { parseJsonObject } from './refusal.ts'
 
-/** Exceeds the number of fetches from one host that an instance carries out at the same time for new clients. */
+/** Exceeds the number of fetches from one host that an instance makes at the same time for new clients. */
 const CONCURRENT_NEW_CLIENTS = 4
 /** A fetch takes at most two seconds. The rest is for waiting for a lock or a connection. */
 const MAX_RESPONSE_MS = 5_000
@@ -30,10 +30,10 @@ function createDocumentServerFault(
 ): FaultCase {
   let sender: Sender
   let cachedClientId = ''
-  let refusals = 0
+  let refusalCount = 0
   let mistakes: string[] = []
   const toDocumentUrl = ({ documents }: FaultyStack, name: string) =>
-    fault === 'unresolved' ? `https://${UNRESOLVED_HOST}/${name}.json` : documents.url(name)
+    fault === 'unresolved' ? `https://${UNRESOLVED_HOST}/${name}.json` : documents.createUrl(name)
 
   async function requestToken(system: FaultyStack, clientId: string) {
     const { origin } = system.stack
@@ -49,14 +49,14 @@ function createDocumentServerFault(
     ...createRepeatedFault({
       name: `the server of clients' documents ${description}`,
       numbers: ['F-39'],
-      parts: [],
-      refuses: [],
+      components: [],
+      refusedOperations: [],
       isManual,
       async prepare(system) {
-        refusals = 0
+        refusalCount = 0
         mistakes = []
         sender = createSender(system.stack.origin)
-        cachedClientId = system.documents.url(randomUUID())
+        cachedClientId = system.documents.createUrl(randomUUID())
         const { status, text } = await requestToken(system, cachedClientId)
         if (status !== 200) throw new Error(`the first token of a client with a URL: ${status} ${text}`)
         if (fault !== 'unresolved') system.documents.setFault(fault)
@@ -73,17 +73,17 @@ function createDocumentServerFault(
           mistakes.push(`the client whose document is cached: ${cachedResponse?.status}`)
         for (const { status, text, ms } of refusedResponses) {
           const { error } = parseJsonObject(text)
-          refusals += 1
+          refusalCount += 1
           if (status !== 401 && status !== 429)
             mistakes.push(`a client without its document: ${status} ${String(error)}`)
           if (ms > MAX_RESPONSE_MS) mistakes.push(`a refusal took ${(ms / 1000).toFixed(1)} s`)
         }
       },
     }),
-    isObserved: () => refusals > 0,
+    isObserved: () => refusalCount > 0,
     async finish(system) {
       system.documents.setFault(undefined)
-      const { status } = await requestToken(system, system.documents.url(randomUUID()))
+      const { status } = await requestToken(system, system.documents.createUrl(randomUUID()))
       if (status !== 200) mistakes.push(`a new client after the fault: ${status}`)
       const { rowCount } = await system.admin.auth.query(`select from agents where id like '%/refused-%'`)
       if (rowCount !== 0) mistakes.push(`${rowCount} clients are stored without their document`)

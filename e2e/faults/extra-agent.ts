@@ -18,7 +18,7 @@ export async function requestToken(sender: Sender, agent: AgentCredentials): Pro
 }
 
 /**
- * Sends a request, and repeats it while it is refused, up to 20 times in total. Returns the body of the response.
+ * Sends a POST request, at most 20 times while it is refused (503). Returns the body of the response.
  *
  * @throws {Error} if the last response has another status than the expected one
  */

@@ -21,8 +21,8 @@ export function createFailoverFault(): FaultCase {
   return {
     name: 'Postgres: killed, and a synchronous standby takes over',
     numbers: ['F-07'],
-    parts: ['auth database', 'api database'],
-    refuses: [],
+    components: ['auth database', 'api database'],
+    refusedOperations: [],
     isManual: true,
     async prepare(system) {
       standby = await startStandby(system)
@@ -83,8 +83,8 @@ async function startStandby(system: FaultyStack): Promise<Standby> {
   return { port, server, admin: openPool(url.href, { max: 1, applicationName: 'plainpath faults' }) }
 }
 
-/** Polls until a query returns a row. @throws {Error} after 20 s */
+/** Polls until a query returns a row. @throws {Error} if it returns none within 20 s */
 async function waitUntilFound(db: Pool, query: string): Promise<void> {
   if (!(await waitUntil(async () => (await db.query(query)).rowCount > 0, PATIENCE_MS)))
-    throw new Error('the standby does not follow')
+    throw new Error(`no row within ${PATIENCE_MS / 1_000} s: ${query}`)
 }

@@ -3,7 +3,7 @@ import type { FaultNumber } from './fault-numbers.ts'
 import type { ProxiedConnection } from './fault-proxies.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import type { Ledger } from './ledger.ts'
-import type { OperationName, Part } from './operations.ts'
+import type { Component, OperationName } from './operations.ts'
 
 /** A failure that `npm run faults` injects for a while, and the responses that it may cause. */
 export interface FaultCase {
@@ -11,12 +11,12 @@ export interface FaultCase {
   /** The numbers of this fault in `fault-numbers.ts`. */
   readonly numbers: readonly FaultNumber[]
   /**
-   * The parts that it affects. Only operations that need one of them may be refused (503), apart from the few refusals
-   * that a busy machine explains.
+   * The components that the fault affects. Only operations that need one of them may be refused (503), apart from the few
+   * refusals that a busy machine explains.
    */
-  readonly parts: readonly Part[]
+  readonly components: readonly Component[]
   /** Operations that no process can serve during the fault: each must be refused at least once. */
-  readonly refuses: readonly OperationName[]
+  readonly refusedOperations: readonly OperationName[]
   /** The maximum time until any response of the run; by default 5 s. */
   readonly maxResponseMs?: number
   /** The time after the fault in which refusals are still permitted; by default 5 s. */
@@ -29,10 +29,10 @@ export interface FaultCase {
   readonly maxRecoveryMs?: number
   /** The shortest times before, during and after the fault. */
   readonly minSeconds?: { readonly steady: number; readonly held: number; readonly recovery: number }
-  /** The number of times that clients immediately try a refused operation again. */
+  /** The number of times that clients immediately repeat a refused operation; by default 0. */
   readonly retries?: number
   /** The health check that the load must see fail during the fault. */
-  readonly failsCheck?: 'database' | 'auth'
+  readonly failingCheck?: 'database' | 'auth'
   /**
    * True if only `npm run faults` injects it, because it needs root or other programs, or resembles another fault or
    * test.
@@ -46,7 +46,7 @@ export interface FaultCase {
    * prolonged beyond 20 s.
    */
   isObserved?(): boolean
-  /** Ends the fault. Resolves when the part works again. */
+  /** Ends the fault. Resolves when the affected components work again. */
   end(system: FaultyStack, ledger: Ledger): Promise<void>
   /** Called after the load. Returns mistakes other than those in responses. */
   finish?(system: FaultyStack, ledger: Ledger): Promise<string[]>
@@ -67,7 +67,7 @@ export function createConnectionFault(
   }
 }
 
-/** Creates a fault that must be caused repeatedly: it runs `act` in a loop until it ends. */
+/** Creates a fault that runs `act` in a loop until the fault ends. */
 export function createRepeatedFault(
   options: Omit<FaultCase, 'begin' | 'end'> & { act(system: FaultyStack, ledger: Ledger): Promise<void> },
 ): FaultCase {

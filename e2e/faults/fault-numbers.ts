@@ -9,9 +9,9 @@ const listTests = (file: string, ...titles: readonly string[]): FaultTest[] =>
   titles.map((title) => ({ file, title }))
 
 /**
- * The faults by number. `tests` must list tests whose titles lack the number; `findFaultTests` finds the others by
- * their titles. A fault without a scenario in `catalogue.ts` does not concern a running stack: `npm run faults` runs
- * its tests.
+ * The faults by number. `tests` must list the tests whose titles lack the number; `findFaultTests` finds the others by
+ * their titles. A fault without a scenario in `catalogue.ts` does not concern a running stack, so `npm run faults` runs
+ * its tests instead.
  */
 export const FAULT_NUMBERS = {
   'F-01': {
@@ -49,8 +49,8 @@ export const FAULT_NUMBERS = {
       ...listTests('e2e/faults/catalogue.test.ts', 'F-08 neither app has a second database to read from'),
     ],
   },
-  'F-09': { fault: 'the disk of the data is full', tests: [] },
-  'F-10': { fault: 'the disk of the write-ahead log is full', tests: [] },
+  'F-09': { fault: 'the disk for the data is full', tests: [] },
+  'F-10': { fault: 'the disk for the write-ahead log is full', tests: [] },
   'F-11': { fault: 'too many connections', tests: [] },
   'F-12': {
     fault: 'locks, deadlocks',
@@ -122,7 +122,7 @@ export const FAULT_NUMBERS = {
     tests: [
       ...listTests(
         'apps/resource/src/auth/authorization-server-keys.test.ts',
-        'serves cached keys while the endpoint is down, until their trust ends',
+        'serves cached keys while the endpoint is down, until the trust period ends',
         'fetches again for an unknown kid, at most once a second',
       ),
     ],

@@ -31,13 +31,13 @@ export interface FaultProxies extends AsyncDisposable {
 }
 
 /** Creates an empty set of proxies. Disposing closes them. */
-export function openFaultProxies(): FaultProxies {
+export function createFaultProxies(): FaultProxies {
   const resources = new AsyncDisposableStack()
   const proxies = new Map<ProxiedConnection, FaultProxy[]>()
   const listProxies = (...connections: readonly ProxiedConnection[]) =>
     connections.flatMap((connection) => proxies.get(connection) ?? [])
   const setFault = async (fault: Fault, ...connections: readonly ProxiedConnection[]) => {
-    await Promise.all(listProxies(...connections).map((proxy) => proxy.set(fault)))
+    await Promise.all(listProxies(...connections).map((proxy) => proxy.setFault(fault)))
   }
   const redirect = async (port: number, connections: readonly ProxiedConnection[]) => {
     for (const proxy of listProxies(...connections)) proxy.redirect(port)

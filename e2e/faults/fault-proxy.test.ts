@@ -8,6 +8,8 @@ let proxy: FaultProxy
 /** The chunks that the server received. The server replies to each chunk with the same text in capitals. */
 let serverReceived: string[]
 let serverSockets: Set<Socket>
+/** Nothing listens on the discard port. */
+const UNUSED_PORT = 9
 
 beforeEach(async () => {
   resources = new AsyncDisposableStack()
@@ -88,7 +90,7 @@ test('startCounting counts the chunks from clients that contain a text and are s
   expect([countWord(), countAnother()]).toEqual([1, 1])
 })
 
-test('passes bytes in both directions, and forwards the end of the client to the server', async () => {
+test('passes bytes in both directions, and closes the connection to the server when the client closes', async () => {
   const client = await connectClient()
   await expectReply(client, 'hello')
   expect(proxy.openConnectionCount).toBe(1)
@@ -97,7 +99,7 @@ test('passes bytes in both directions, and forwards the end of the client to the
   await expect.poll(() => [serverSockets.size, proxy.openConnectionCount]).toEqual([0, 0])
 })
 
-test('forwards the end of the server to the client', async () => {
+test('closes the connection to the client when the server closes', async () => {
   const client = await connectClient()
   await expectReply(client, 'hello')
   for (const socket of serverSockets) socket.end()
@@ -106,7 +108,7 @@ test('forwards the end of the server to the client', async () => {
 })
 
 test('latency delays bytes, and keeps their order', async () => {
-  await proxy.set({ kind: 'latency', ms: 60, jitterMs: 40 })
+  await proxy.setFault({ kind: 'latency', ms: 60, jitterMs: 40 })
   const client = await connectClient()
   const startedAt = performance.now()
   for (const word of ['a', 'b', 'c', 'd', 'e', 'f']) client.socket.write(word)
@@ -118,22 +120,22 @@ test('latency delays bytes, and keeps their order', async () => {
 test('refuse closes the port and resets open connections; pass opens the same port again', async () => {
   const earlierClient = await connectClient()
   await expectReply(earlierClient, 'hello')
-  await proxy.set({ kind: 'refuse' })
+  await proxy.setFault({ kind: 'refuse' })
   await expect.poll(earlierClient.getErrorCode).toBe('ECONNRESET')
   expect((await connectClient()).getErrorCode()).toBe('ECONNREFUSED')
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'pass' })
   await expectReply(await connectClient(), 'again')
 })
 
 test('half-open discards the bytes of open and new connections for good', async () => {
   const earlierClient = await connectClient()
   await expectReply(earlierClient, 'hello')
-  await proxy.set({ kind: 'half-open' })
+  await proxy.setFault({ kind: 'half-open' })
   const newClient = await connectClient()
   earlierClient.socket.write('lost')
   newClient.socket.write('lost')
   await expect.poll(() => proxy.lostByteCount).toBe(8)
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'pass' })
   await expectReply(await connectClient(), 'later')
   expect([
     earlierClient.getReceived(),
@@ -150,19 +152,19 @@ test('half-open discards the bytes of open and new connections for good', async 
 test('half-open hides from the server that the client has closed, until the fault ends', async () => {
   const client = await connectClient()
   await expectReply(client, 'hello')
-  await proxy.set({ kind: 'half-open' })
+  await proxy.setFault({ kind: 'half-open' })
   client.socket.destroy()
   await connectClient()
   expect(serverSockets.size).toBe(1)
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'pass' })
   await expect.poll(() => serverSockets.size).toBe(0)
 })
 
 test('a connection that carried no data during half-open works afterwards', async () => {
   const client = await connectClient()
   await expectReply(client, 'hello')
-  await proxy.set({ kind: 'half-open' })
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'half-open' })
+  await proxy.setFault({ kind: 'pass' })
   await expectReply(client, 'still there')
   expect(serverReceived).toEqual(['hello', 'still there'])
 })
@@ -170,13 +172,13 @@ test('a connection that carried no data during half-open works afterwards', asyn
 test('stop-reading delays bytes until the fault ends', async () => {
   const client = await connectClient()
   await expectReply(client, 'hello')
-  await proxy.set({ kind: 'stop-reading' })
+  await proxy.setFault({ kind: 'stop-reading' })
   client.socket.write('late')
   const newClient = await connectClient()
   newClient.socket.write('later')
   await expect.poll(() => newClient.socket.bytesWritten).toBe(5)
   expect(serverReceived).toEqual(['hello'])
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'pass' })
   await expect.poll(client.getReceived).toBe('HELLOLATE')
   await expect.poll(newClient.getReceived).toBe('LATER')
 })
@@ -184,21 +186,21 @@ test('stop-reading delays bytes until the fault ends', async () => {
 test('reset resets open connections and closes new ones', async () => {
   const earlierClient = await connectClient()
   await expectReply(earlierClient, 'hello')
-  await proxy.set({ kind: 'reset' })
+  await proxy.setFault({ kind: 'reset' })
   await expect.poll(earlierClient.getErrorCode).toBe('ECONNRESET')
   const newClient = await connectClient()
   await expect.poll(newClient.isClosed).toBe(true)
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'pass' })
   await expectReply(await connectClient(), 'again')
 })
 
 test('drop-replies forwards requests, and discards the replies even after the fault', async () => {
   const client = await connectClient()
   await expectReply(client, 'hello')
-  await proxy.set({ kind: 'drop-replies' })
+  await proxy.setFault({ kind: 'drop-replies' })
   client.socket.write('done')
   await expect.poll(() => serverReceived).toEqual(['hello', 'done'])
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'pass' })
   await expectReply(await connectClient(), 'new')
   client.socket.write('more')
   await expect.poll(() => serverReceived).toEqual(['hello', 'done', 'new', 'more'])
@@ -208,12 +210,12 @@ test('drop-replies forwards requests, and discards the replies even after the fa
 test('hang-new forwards nothing on new connections, and does not affect open ones', async () => {
   const earlierClient = await connectClient()
   await expectReply(earlierClient, 'hello')
-  await proxy.set({ kind: 'hang-new' })
+  await proxy.setFault({ kind: 'hang-new' })
   const newClient = await connectClient()
   newClient.socket.write('lost')
   await expect.poll(() => proxy.lostByteCount).toBe(4)
   await expectReply(earlierClient, 'still there')
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'pass' })
   await expectReply(await connectClient(), 'later')
   expect([serverReceived, newClient.getReceived(), newClient.isClosed()]).toEqual([
     ['hello', 'still there', 'later'],
@@ -224,11 +226,11 @@ test('hang-new forwards nothing on new connections, and does not affect open one
 
 test('lose-reply-to forwards all requests, and discards replies on a connection from that request on', async () => {
   const [client, otherClient] = [await connectClient(), await connectClient()]
-  await proxy.set({ kind: 'lose-reply-to', request: 'commit' })
+  await proxy.setFault({ kind: 'lose-reply-to', request: 'commit' })
   await expectReply(client, 'begin')
   client.socket.write('commit')
   await expect.poll(() => serverReceived).toEqual(['begin', 'commit'])
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'pass' })
   client.socket.write('more')
   await expect.poll(() => serverReceived).toEqual(['begin', 'commit', 'more'])
   await expectReply(otherClient, 'fine')
@@ -236,7 +238,7 @@ test('lose-reply-to forwards all requests, and discards replies on a connection 
 })
 
 test('redirect changes the target of new connections, and not of open ones', async () => {
-  await using deadEnd = await startFaultProxy({ host: '127.0.0.1', port: 9 })
+  await using deadEnd = await startFaultProxy({ host: '127.0.0.1', port: UNUSED_PORT })
   const earlierClient = await connectClient()
   await expectReply(earlierClient, 'hello')
   proxy.redirect(deadEnd.port)
@@ -245,17 +247,17 @@ test('redirect changes the target of new connections, and not of open ones', asy
 })
 
 test('cut-after resets a connection after the given number of reply bytes', async () => {
-  await proxy.set({ kind: 'cut-after', bytes: 3 })
+  await proxy.setFault({ kind: 'cut-after', bytes: 3 })
   const client = await connectClient()
   client.socket.write('hello')
   await expect.poll(client.getErrorCode).toBe('ECONNRESET')
   expect(client.getReceived()).toBe('HEL')
-  await proxy.set({ kind: 'pass' })
+  await proxy.setFault({ kind: 'pass' })
   await expectReply(await connectClient(), 'whole')
 })
 
 test('resets a client if the server refuses the connection', async () => {
-  await using deadEnd = await startFaultProxy({ host: '127.0.0.1', port: 9 })
+  await using deadEnd = await startFaultProxy({ host: '127.0.0.1', port: UNUSED_PORT })
   const socket = connect({ host: '127.0.0.1', port: deadEnd.port })
   const errorCode = Promise.withResolvers<string | undefined>()
   socket.on('error', (error: NodeJS.ErrnoException) => errorCode.resolve(error.code))

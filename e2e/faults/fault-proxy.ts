@@ -11,7 +11,7 @@ export interface FaultProxy extends AsyncDisposable {
   /** The number of bytes that the proxy has discarded. */
   readonly lostByteCount: number
   /** Sets the fault for open and new connections. */
-  set(fault: Fault): Promise<void>
+  setFault(fault: Fault): Promise<void>
   /**
    * Starts to count the chunks from clients that contain this text. Ends an earlier count. Returns a function that
    * reads the count.
@@ -76,7 +76,7 @@ export async function startFaultProxy(initialTarget: { host: string; port: numbe
     redirect(newPort) {
       target = { ...target, port: newPort }
     },
-    async set(newFault) {
+    async setFault(newFault) {
       fault = newFault
       if (newFault.kind === 'refuse' && server.listening) server.close()
       for (const link of links) link.applyFault()

@@ -10,7 +10,9 @@ const COLUMN_TITLES = ['fault', 'requests', 'refused', 'wrong', 'lost', 'shed ti
 export function formatFaultTable(results: readonly FaultResult[]): string {
   const mistakes = results.flatMap(({ fault, wrong, lost, excused }) => [
     ...[...wrong, ...lost].map((line) => `${fault}: ${line}`),
-    ...(excused > 0 ? [`${fault}: ${excused} refused after a time-out, by a machine that is too busy`] : []),
+    ...(excused > 0
+      ? [`${fault}: ${excused} refusals after a time-out or a stall, which a busy machine explains`]
+      : []),
   ])
   const recoveries = results.flatMap(({ fault, goodput }) =>
     goodput ? [formatRecovery(fault, goodput)] : [],
@@ -31,7 +33,7 @@ export function formatTestTable(results: readonly TestResult[]): string {
 }
 
 const formatRecovery = (fault: string, { before, after, recoveredSeconds }: Goodput) =>
-  `${fault}: ${before.toFixed(0)} good answers a second before, ${after.toFixed(0)} from ${recoveredSeconds.toFixed(1)} s after it on`
+  `${fault}: ${before.toFixed(0)} good responses a second before the fault, and ${after.toFixed(0)} from ${recoveredSeconds.toFixed(1)} s after it`
 
 function toFaultRow(result: FaultResult): string[] {
   const { shedSeconds, firstGoodSeconds } = result
@@ -83,7 +85,7 @@ silent after the fault, until an app detects that and closes it. Nothing is rest
 - *refused*: 503 with \`Retry-After\`, in the error format of the endpoint, from an operation that needs what failed.
 - *wrong*: any other failure; a refusal before the fault, or later than 5 s after it; a response that took more than 5 s (7 s
   where a process behind the gateway hangs); a token that was accepted by a request which began after the revocation of the
-  token was acknowledged (R-LIN); a process that ended.
+  token was acknowledged (R-LIN); a process that exited.
 - *lost*: acknowledged changes (agents, tokens, addresses, revocations) that are gone. Tokens issued before Redis lost its
   memory do not count, because a loss of Redis may log agents out.
 - *shed time*: how long refused requests waited for the refusal: half of them / all of them.

@@ -2,7 +2,7 @@
  * A fault that a proxy injects into its connections.
  *
  * - `pass` forwards everything.
- * - `latency` delays each direction by `ms` ± `jitterMs`, in order.
+ * - `latency` delays each direction by `ms` ± `jitterMs`, and keeps the order.
  * - `refuse` closes the port and resets open connections.
  * - `half-open` accepts connections, forwards nothing, and hides from each side that the other has closed.
  * - `stop-reading` reads nothing, so that data arrives late.

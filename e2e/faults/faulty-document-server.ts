@@ -18,11 +18,12 @@ export interface FaultyDocumentServer extends AsyncDisposable {
   /** The certificate to trust, as PEM. */
   readonly certificate: string
   /** Returns the URL of a document, which is the id of its client. */
-  url(name: string): string
+  createUrl(name: string): string
   /** Sets the fault; undefined ends it. */
   setFault(fault: DocumentServerFault | undefined): void
 }
 
+/** Starts the server on a free port of loopback. @param key the key in every document */
 export async function startFaultyDocumentServer(key: AgentKey): Promise<FaultyDocumentServer> {
   const ownCertificate = createSelfSignedCertificate(HOST)
   const otherCertificate = createSelfSignedCertificate('another.example')
@@ -52,7 +53,7 @@ export async function startFaultyDocumentServer(key: AgentKey): Promise<FaultyDo
   return {
     address,
     certificate: ownCertificate.certificate,
-    url: (name) => `https://${address}/${name}.json`,
+    createUrl: (name) => `https://${address}/${name}.json`,
     setFault(newFault) {
       fault = newFault
       const { key: privateKey, certificate } =

@@ -15,7 +15,7 @@ export interface Machine {
   /**
    * Replaces the faults.
    *
-   * @param faults.clockOffsetMs the time by which the wall clock is ahead
+   * @param faults.clockOffsetMs the time by which the wall clock is ahead; negative if it is behind
    * @param faults.isNameResolutionDown true if no host name can be resolved
    */
   setFaults(faults: { clockOffsetMs?: number; isNameResolutionDown?: boolean }): void

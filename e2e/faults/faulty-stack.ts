@@ -10,7 +10,7 @@ import { Redis } from 'ioredis'
 import { type AgentKey, createAgentKey } from '../agent-key.ts'
 import { createMailSettings } from '../verification-steps.ts'
 import { WITHOUT_FSYNC } from '../without-fsync.ts'
-import { type FaultProxies, openFaultProxies } from './fault-proxies.ts'
+import { createFaultProxies, type FaultProxies } from './fault-proxies.ts'
 import { type FaultyDocumentServer, startFaultyDocumentServer } from './faulty-document-server.ts'
 import { createFaultyMachines, type Machine } from './faulty-machine.ts'
 import { type FaultyMailServer, startFaultyMailServer } from './faulty-mail-server.ts'
@@ -41,7 +41,7 @@ export interface FaultyStack
   readonly postgres: PostgresProcess
   /** Superuser pools: for the database of each app, and for `postgres` as `server`. */
   readonly admin: { readonly auth: Pool; readonly api: Pool; readonly server: Pool }
-  /** A connection of the administrator. */
+  /** A connection to Redis as its administrator. */
   readonly redis: Redis
   /** Receives the mails of both apps. */
   readonly mail: FaultyMailServer
@@ -75,7 +75,7 @@ export async function startFaultyStack(options: {
   }
   const cleanUps = opening.use(new AsyncDisposableStack())
   const machines = await createFaultyMachines(folder)
-  const proxies = opening.use(openFaultProxies())
+  const proxies = opening.use(createFaultProxies())
   const mail = opening.use(await startFaultyMailServer())
   const documentKey = createAgentKey()
   const documents = opening.use(await startFaultyDocumentServer(documentKey))

@@ -34,7 +34,7 @@ test('returns undefined if half of all requests are still refused after the faul
 })
 
 test('the judgement requires recovery within the time that a fault specifies', () => {
-  const fault = { parts: [], refuses: [], stalls: [], ...FAULT_TIMES }
+  const fault = { components: [], refusedOperations: [], stalls: [], ...FAULT_TIMES }
   const halfGood = createEntries(40, (second) => (second < 3 || second % 2 === 0 ? 'good' : 'wrong'))
   const goodFrom30 = createEntries(40, (second) => (second < 3 || second >= 30 ? 'good' : 'wrong'))
   const findGoodputMistakes = (entries: Entry[], limits: { maxRecoveryMs?: number }) =>

@@ -15,6 +15,7 @@ export interface HttpResponse {
   readonly text: string
   readonly startedAt: number
   readonly endedAt: number
+  /** Returns a header by its name in lower case. */
   header(name: string): string | undefined
 }
 
@@ -46,7 +47,7 @@ function sendRequest(url: URL, { method, headers, body }: HttpRequest, agent: Ag
       header: (name) => responseHeaders[name]?.toString(),
     })
   const outgoing = request(url, { method, headers: { ...headers }, agent, timeout: IDLE_TIMEOUT_MS })
-  outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing within ${IDLE_TIMEOUT_MS / 1000} s`)))
+  outgoing.on('timeout', () => outgoing.destroy(new Error(`no data within ${IDLE_TIMEOUT_MS / 1000} s`)))
   outgoing.on('error', (error: NodeJS.ErrnoException) => settle(0, error.code ?? error.message))
   outgoing.on('response', (incoming) => {
     let text = ''

@@ -3,8 +3,8 @@ import { judge } from './judge.ts'
 import type { Entry } from './load.ts'
 
 const FAULT = {
-  parts: ['auth database'],
-  refuses: ['register'],
+  components: ['auth database'],
+  refusedOperations: ['register'],
   faultedAt: 1_000,
   backAt: 3_000,
   stalls: [],
@@ -57,7 +57,7 @@ describe('the judgement', () => {
       'jwks: refused although it needs nothing that failed (1)',
     ],
     [
-      'a refusal by the API while only a part of auth has failed',
+      'a refusal by the API while only auth’s database has failed',
       { operation: 'join', outcome: 'refused' },
       'join: refused although it needs nothing that failed (1)',
     ],
@@ -71,11 +71,15 @@ describe('the judgement', () => {
       { outcome: 'refused', startedAt: 8_001, endedAt: 8_002 },
       'register: refused more than 5 s after the fault (1)',
     ],
-    ['a good response after more than 5 s', { endedAt: 9_001 }, 'register: answered after more than 5 s (1)'],
+    [
+      'a good response after more than 5 s',
+      { endedAt: 9_001 },
+      'register: responded after more than 5 s (1)',
+    ],
     [
       'a refusal that took more than 5 s',
       { outcome: 'refused', endedAt: 9_001 },
-      'register: answered after more than 5 s (1)',
+      'register: responded after more than 5 s (1)',
     ],
   ])('reports %s', ([, overrides, expected]) => {
     expect(findMistakes(createEntry(overrides))).toEqual([expected])
@@ -114,25 +118,29 @@ describe('the judgement', () => {
 
   test('reports excused refusals that exceed 4 % of all requests', () => {
     const refusal = createEntry({ operation: 'join', outcome: 'refused', startedAt: 2_500, endedAt: 2_700 })
-    expect(findMistakes(refusal)).toEqual(['1 refusals after a time-out of what needs nothing that failed'])
+    expect(findMistakes(refusal)).toEqual([
+      '1 refusals after a time-out or a stall that the fault does not explain',
+    ])
   })
 
   test('reports that a fault had no effect', () => {
-    expect(judge(recoveredEntries, FAULT).wrong).toEqual(['register: never refused, so the fault was none'])
+    expect(judge(recoveredEntries, FAULT).wrong).toEqual([
+      'register: never refused, so the fault had no effect',
+    ])
   })
 
-  test('reports that an operation did not recover, even if a request from during the fault succeeds', () => {
+  test('reports that an operation did not recover, even if a request that began during the fault succeeds', () => {
     const [register, ...others] = recoveredEntries
     const earlyRegister = { ...register!, startedAt: 2_999 }
     const judgement = judge([refusedEntry, earlyRegister, ...others], FAULT)
-    expect(judgement.wrong).toEqual(['register: no good answer after the fault'])
+    expect(judgement.wrong).toEqual(['register: no good response after the fault'])
     expect(judgement.firstGoodSeconds).toBeUndefined()
   })
 
   test('reports how long refused requests waited', () => {
     const refusals = [10, 20, 900].map((ms) => createEntry({ outcome: 'refused', endedAt: 2_000 + ms }))
     expect(judge([...refusals, ...recoveredEntries], FAULT).shedSeconds).toEqual({ half: 0.02, all: 0.9 })
-    expect(judge(recoveredEntries, { ...FAULT, refuses: [] }).shedSeconds).toBeUndefined()
+    expect(judge(recoveredEntries, { ...FAULT, refusedOperations: [] }).shedSeconds).toBeUndefined()
   })
 
   test('applies the grace period and the maximum share of refusals that a fault specifies', () => {
@@ -145,8 +153,8 @@ describe('the judgement', () => {
     ])
   })
 
-  test('permits refusals, but no wrong response, up to the share of a fault that is itself load', () => {
-    const loadFault = { ...FAULT, parts: [], refuses: [], maxShedShare: 0.5 }
+  test('permits refusals up to the specified share, but no wrong response, for a fault that is itself load', () => {
+    const loadFault = { ...FAULT, components: [], refusedOperations: [], maxShedShare: 0.5 }
     const shed = createEntry({ operation: 'token', outcome: 'refused' })
     const good = createEntry({ operation: 'token' })
     expect(judge([shed, good], loadFault).wrong).toEqual([])

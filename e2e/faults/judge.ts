@@ -1,10 +1,10 @@
 import { type Goodput, measureGoodput } from './goodput.ts'
 import type { Entry, Stall } from './load.ts'
-import { getOperation, OPERATION_NAMES, type OperationName, type Part } from './operations.ts'
+import { type Component, getOperation, OPERATION_NAMES, type OperationName } from './operations.ts'
 
 /** The effects that a fault may have. All times are from `performance.now()`. */
 export interface Expectation {
-  readonly parts: readonly Part[]
+  readonly components: readonly Component[]
   /** The maximum time until any response of the run; by default 5 s. */
   readonly maxResponseMs?: number
   /** The time after the fault in which refusals are still permitted; by default 5 s. */
@@ -19,8 +19,10 @@ export interface Expectation {
   /** The time after the fault within which goodput must reach 80 % of its former value. */
   readonly maxRecoveryMs?: number
   /** Operations that no process can serve during the fault: each must be refused at least once. */
-  readonly refuses: readonly OperationName[]
+  readonly refusedOperations: readonly OperationName[]
+  /** When the fault began. */
   readonly faultedAt: number
+  /** When the fault had ended, and the affected components worked again. */
   readonly backAt: number
   readonly stalls: readonly Stall[]
 }
@@ -30,8 +32,8 @@ export interface Judgement {
   readonly good: number
   readonly refused: number
   /**
-   * Refusals that a busy machine can explain, by a time-out or a stall. With `maxShedShare`, all refusals. Their number
-   * is limited.
+   * The number of refusals that a busy machine can explain, by a time-out or a stall; with `maxShedShare`, of all refusals.
+   * It is limited.
    */
   readonly excused: number
   /** The number of requests by operation and outcome, such as `register refused`. */
@@ -63,7 +65,7 @@ const MAX_RESPONSE_MS = 5_000
 
 /** Judges the responses of a run: which mistakes they contain, and when the affected operations recovered. */
 export function judge(entries: readonly Entry[], expected: Expectation): Judgement {
-  const affected = listAffected(expected.parts)
+  const affected = listAffected(expected.components)
   const { maxShedShare } = expected
   const excused = entries.filter((entry) =>
     maxShedShare === undefined ? isExcused(entry, expected, affected) : entry.outcome === 'refused',
@@ -85,11 +87,11 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
       ...describeExcessRefusals(entries, expected.maxRefusedShare),
       ...describeSlowRecovery(goodput, expected.maxRecoveryMs),
       ...[...countLines(mistakes)].map(([mistake, count]) => `${mistake} (${count})`),
-      ...unseenRefusals.map((name) => `${name}: never refused, so the fault was none`),
+      ...unseenRefusals.map((name) => `${name}: never refused, so the fault had no effect`),
       ...(excused.length > (maxShedShare ?? MAX_EXCUSED_SHARE) * entries.length
-        ? [`${excused.length} refusals after a time-out of what needs nothing that failed`]
+        ? [`${excused.length} refusals after a time-out or a stall that the fault does not explain`]
         : []),
-      ...unrecovered.map((name) => `${name}: no good answer after the fault`),
+      ...unrecovered.map((name) => `${name}: no good response after the fault`),
     ],
     firstGoodSeconds:
       unrecovered.length > 0 || affected.length === 0
@@ -126,20 +128,22 @@ function describeExcessRefusals(entries: readonly Entry[], maxShare = 1): string
   return refused <= maxShare * entries.length ? [] : [`${refused} of ${entries.length} refused`]
 }
 
-/** Finds the operations in `refuses` that have not been refused since the fault began. */
+/** Finds the `refusedOperations` that have not been refused since the fault began. */
 export const findUnseenRefusals = (
   entries: readonly Entry[],
-  { refuses, faultedAt }: Pick<Expectation, 'refuses' | 'faultedAt'>,
+  { refusedOperations, faultedAt }: Pick<Expectation, 'refusedOperations' | 'faultedAt'>,
 ): readonly OperationName[] => {
   const refused = entries.filter(({ outcome, endedAt }) => outcome === 'refused' && endedAt >= faultedAt)
-  return refuses.filter((name) => !refused.some((entry) => entry.operation === name))
+  return refusedOperations.filter((name) => !refused.some((entry) => entry.operation === name))
 }
 
-/** Lists the operations that need one of the parts. */
-export const listAffected = (parts: readonly Part[]): readonly OperationName[] =>
-  OPERATION_NAMES.filter((name) => getOperation(name).needs.some((part) => parts.includes(part)))
+/** Lists the operations that need one of the components. */
+export const listAffected = (components: readonly Component[]): readonly OperationName[] =>
+  OPERATION_NAMES.filter((name) =>
+    getOperation(name).needs.some((component) => components.includes(component)),
+  )
 
-/** Returns when the first good response arrived to a request that began at `backAt` or later. */
+/** Returns when the first good response to a request from after the fault arrived; undefined if there was none. */
 export function findFirstGoodAt(
   entries: readonly Entry[],
   name: OperationName,
@@ -171,7 +175,7 @@ function findMistakes(
   const { operation: name, outcome, startedAt, endedAt } = entry
   if (outcome === 'wrong') return [`${name}: ${entry.mistake ?? ''}`]
   if (endedAt - startedAt > maxResponseMs)
-    return [`${name}: answered after more than ${maxResponseMs / 1000} s`]
+    return [`${name}: responded after more than ${maxResponseMs / 1000} s`]
   if (outcome === 'good') return []
   if (!affected.includes(name)) return [`${name}: refused although it needs nothing that failed`]
   if (endedAt < faultedAt) return [`${name}: refused before the fault`]

@@ -17,8 +17,8 @@ export const KEY_FAULTS: readonly FaultCase[] = [
   {
     name: 'the signing key is revoked',
     numbers: ['F-21'],
-    parts: ['introspection'],
-    refuses: [],
+    components: ['introspection'],
+    refusedOperations: [],
     isManual: true,
     async begin(system) {
       const { kid } = findSigningKey(await readKeyRing(system))
@@ -29,14 +29,14 @@ export const KEY_FAULTS: readonly FaultCase[] = [
   },
 ]
 
-/** Creates a complete, planned rotation to the other algorithm, during which no request may be refused. */
+/** Creates a fault that completes a planned rotation to the other algorithm. No request may be refused. */
 function createRotationFault(): FaultCase {
   let oldKey: KeyRing['keys'][number]
   return {
     name: 'the signing key is rotated, to the other algorithm',
     numbers: ['F-20'],
-    parts: [],
-    refuses: [],
+    components: [],
+    refusedOperations: [],
     isManual: true,
     /** Waits until the ring no longer lists processes that an earlier fault killed. */
     async prepare(system) {
@@ -64,7 +64,7 @@ function createRotationFault(): FaultCase {
         )
       }
       if (!(await waitUntil(rotateAndCheckRetired, ROTATION_TIMEOUT_MS)))
-        throw new Error('the rotation does not end')
+        throw new Error('the old key was not retired in time')
     },
     end: async () => {},
     async finish(system) {
@@ -94,7 +94,7 @@ const readKeyRing = async (system: FaultyStack) =>
 /** Lists the inconsistencies that `auth keys verify` finds. */
 async function listFindings(system: FaultyStack): Promise<string[]> {
   const { findings } = await runKeysCommand(system, 'verify')
-  return Array.isArray(findings) ? findings.map(String) : ['keys verify says nothing']
+  return Array.isArray(findings) ? findings.map(String) : ['keys verify printed no findings']
 }
 
 /** Runs `auth keys … --json` in this process, with the settings of the stack, and parses its output. */

@@ -24,14 +24,16 @@ export interface KnownConnection {
    */
   refreshingSince?: number | undefined
   requestsInFlight: number
+  /** The time at which the revocation was requested. Until `endedAt` is set, the outcome is unknown. */
   endRequestedAt?: number
+  /** The time at which the revocation was acknowledged (200). */
   endedAt?: number
 }
 
 /** A token that was issued (200). */
 export interface KnownToken {
   readonly value: string
-  /** The agent, or the connection of a person. The token ends with it. */
+  /** The agent, or the connection of a person. Its end revokes the token. */
   readonly owner: KnownAgent | KnownConnection
   /** True if the token is bound to `Ledger.key`. */
   readonly isBound: boolean
@@ -49,11 +51,11 @@ export interface Ledger {
   readonly connections: KnownConnection[]
   readonly tokens: KnownToken[]
   /**
-   * The tokens that the load uses as valid ones: neither their end nor that of their owner was requested. After a data
-   * loss, older tokens are removed from this list.
+   * The tokens that the load uses as valid ones: neither their revocation nor the end of their owner was requested. After a
+   * data loss, older tokens are removed from this list.
    */
   readonly liveTokens: KnownToken[]
-  /** The tokens that must be invalid, because their end or that of their owner was acknowledged. */
+  /** The tokens that must be invalid, because their revocation or the end of their owner was acknowledged. */
   readonly endedTokens: KnownToken[]
   readonly addresses: { readonly email: string; readonly joinedAt: number }[]
   /** The periods in which the token store lost its data. */
@@ -91,7 +93,7 @@ export const createLedger = (origin: string, guides: readonly string[], appId?: 
   guides,
 })
 
-/** Returns the time at which the end of a token or of its owner was acknowledged; infinity if neither was. */
+/** Returns the time at which the revocation of a token or the end of its owner was acknowledged; infinity if neither was. */
 export const getEndedAt = (token: KnownToken) =>
   Math.min(token.endedAt ?? Number.POSITIVE_INFINITY, token.owner.endedAt ?? Number.POSITIVE_INFINITY)
 
@@ -100,7 +102,7 @@ export const isEndRequested = (token: KnownToken, at: number) =>
   [token.endRequestedAt, token.owner.endRequestedAt].some((from) => from !== undefined && from <= at)
 
 /**
- * Returns whether the store may have lost a token by `at`: a loss began by then, and the token is not newer than it.
+ * Returns whether the store may have lost a token by `at`: a loss began by then, and the token was requested before it ended.
  */
 export const mayBeLost = ({ losses }: Ledger, token: KnownToken, at: number) =>
   losses.some(({ from, to }) => token.requestedAt <= to && from <= at)

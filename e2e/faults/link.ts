@@ -39,7 +39,7 @@ export function openLink(options: {
   onClosed(): void
 }): Link {
   const { client, target, getFault } = options
-  // A connection that is accepted while nothing is forwarded is never opened to the server, even later.
+  // A client that connects while the fault forwards nothing is never connected to the server, not even after the fault.
   const isSilent = ['half-open', 'hang-new'].includes(getFault().kind)
   const upstream = isSilent ? new Socket() : connect({ ...target, allowHalfOpen: true, noDelay: true })
   const lanes = [

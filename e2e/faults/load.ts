@@ -21,7 +21,7 @@ export interface Entry {
   readonly mistake?: string
 }
 
-/** A period in which this process did not run. The other processes probably did not run, either. */
+/** A period in which this process did not run. The other processes probably did not run either. */
 export interface Stall {
   readonly from: number
   readonly to: number
@@ -66,7 +66,7 @@ export function startLoad(options: {
   let sentCount = 0
   let remainingOperations: OperationName[] = []
 
-  async function carryOut(name: OperationName, attempt: Attempt, retriesLeft = retries): Promise<void> {
+  async function sendAndRecord(name: OperationName, attempt: Attempt, retriesLeft = retries): Promise<void> {
     const response = await client.send(attempt.request)
     const mistake = findMistake(name, attempt, response)
     const { startedAt, endedAt } = response
@@ -79,7 +79,7 @@ export function startLoad(options: {
   }
   /** Immediately uses the newest ended token twice, to find an instance that has not received the revocation. */
   function useNewestEndedToken(name: OperationName): void {
-    for (let times = 0; times < 2; times += 1) {
+    for (let useCount = 0; useCount < 2; useCount += 1) {
       const endedToken = ledger.endedTokens.at(-1)
       send('use of an ended token', useToken(ledger, endedToken))
       if (name === 'delete agent' && endedToken && !belongsToPerson(endedToken))
@@ -90,7 +90,7 @@ export function startLoad(options: {
     // If the operation is impossible, for example without a token to revoke, another request keeps the rate constant.
     if (!attempt) return send('guides', getOperation('guides').prepare(ledger))
     if (inFlight.size >= MAX_IN_FLIGHT) return
-    const completion = carryOut(name, attempt, retriesLeft).finally(() => inFlight.delete(completion))
+    const completion = sendAndRecord(name, attempt, retriesLeft).finally(() => inFlight.delete(completion))
     inFlight.add(completion)
   }
 

@@ -13,9 +13,9 @@ export const MACHINE_FAULTS: readonly FaultCase[] = [
   {
     name: 'no name of a store is resolved, and connections are lost',
     numbers: ['F-35'],
-    parts: ['auth database', 'api database', 'auth redis', 'introspection'],
-    refuses: ['register', 'join', 'token'],
-    failsCheck: 'database',
+    components: ['auth database', 'api database', 'auth redis', 'introspection'],
+    refusedOperations: ['register', 'join', 'token'],
+    failingCheck: 'database',
     async begin(system) {
       for (const { name } of listApps(system))
         system.getMachine(name).setFaults({ isNameResolutionDown: true })
@@ -51,8 +51,8 @@ function createClockFault(description: string, clockOffsetMs: number): FaultCase
     // CI injects only the clock that is ahead. The other clock faults resemble it.
     isManual: clockOffsetMs <= 0,
     // The API rejects an introspection response that is dated in the future.
-    parts: mustBeUnready ? ['auth', 'api', 'introspection'] : ['introspection'],
-    refuses: mustBeUnready ? ['token', 'read with a token', 'register', 'revoke', 'join'] : [],
+    components: mustBeUnready ? ['auth', 'api', 'introspection'] : ['introspection'],
+    refusedOperations: mustBeUnready ? ['token', 'read with a token', 'register', 'revoke', 'join'] : [],
     async begin(system) {
       for (const { name } of listFirstInstances(system)) system.getMachine(name).setFaults({ clockOffsetMs })
     },

@@ -20,7 +20,7 @@ export const MAIL_FAULTS: readonly FaultCase[] = [
   createMailServerFault('refuses connections', (system, isUnavailable) =>
     system.setFault({ kind: isUnavailable ? 'refuse' : 'pass' }, 'mail'),
   ),
-  createMailServerFault('puts every mail off (450)', async ({ mail }, isUnavailable) =>
+  createMailServerFault('temporarily refuses every mail (450)', async ({ mail }, isUnavailable) =>
     mail.setRefusing(isUnavailable),
   ),
 ]
@@ -30,18 +30,18 @@ function createMailServerFault(
   setUnavailable: (system: FaultyStack, isUnavailable: boolean) => Promise<void>,
 ): FaultCase {
   let startedAt = 0
-  let mailsBefore = 0
+  let mailCountBefore = 0
   let verificationNames: string[] = []
   let mistakes: string[] = []
   return {
     name: `the mail server ${description}`,
     numbers: ['F-29'],
-    parts: [],
-    refuses: [],
+    components: [],
+    refusedOperations: [],
     isManual: true,
     async begin(system) {
       mistakes = []
-      mailsBefore = system.mail.received.length
+      mailCountBefore = system.mail.received.length
       await setUnavailable(system, true)
       startedAt = performance.now()
       using sender = createSender(system.stack.origin)
@@ -50,27 +50,27 @@ function createMailServerFault(
       )
     },
     async end(system, ledger) {
-      const receivedNames = listReceivedNames(system, mailsBefore)
+      const receivedNames = listReceivedNames(system, mailCountBefore)
       const mailsDuringFault = listPromisedNames(ledger.addresses, startedAt + IN_TRANSIT_MS)
       if (mailsDuringFault.some((name) => receivedNames.has(name)))
-        mistakes.push('mails were taken, so the fault was none')
+        mistakes.push('the server accepted mails, so the fault had no effect')
       await setUnavailable(system, false)
     },
     async finish(system, ledger) {
       const promisedNames = [...verificationNames, ...listPromisedNames(ledger.addresses, startedAt)]
       const listMissing = () => {
-        const receivedNames = listReceivedNames(system, mailsBefore)
+        const receivedNames = listReceivedNames(system, mailCountBefore)
         return promisedNames.filter((name) => !receivedNames.has(name))
       }
       await waitUntil(() => listMissing().length === 0, DELIVERY_TIMEOUT_MS)
       const missingCount = listMissing().length
       if (missingCount > 0)
-        mistakes.push(`${missingCount} of ${promisedNames.length} promised mails never came`)
+        mistakes.push(`${missingCount} of ${promisedNames.length} promised mails never arrived`)
       const promisedMails = system.mail.received.filter((mail) => promisedNames.includes(identifyMail(mail)))
       const maxCopies = Math.max(
         ...[...Map.groupBy(promisedMails, identifyMail).values()].map(({ length }) => length),
       )
-      if (maxCopies > 2) mistakes.push(`one mail came ${maxCopies} times`)
+      if (maxCopies > 2) mistakes.push(`one mail arrived ${maxCopies} times`)
       return [...mistakes, ...describeResentMails(promisedMails)]
     },
   }
@@ -90,6 +90,6 @@ async function beginVerification(sender: Sender): Promise<string> {
 const listPromisedNames = (addresses: readonly { email: string; joinedAt: number }[], since: number) =>
   addresses.filter(({ joinedAt }) => joinedAt >= since).map(({ email }) => `join ${email}`)
 
-/** Lists the names of the mails that arrived after the first `mailsBefore`. */
-const listReceivedNames = ({ mail }: FaultyStack, mailsBefore: number) =>
-  new Set(mail.received.slice(mailsBefore).map(identifyMail))
+/** Lists the names of the mails that arrived after the first `mailCountBefore`. */
+const listReceivedNames = ({ mail }: FaultyStack, mailCountBefore: number) =>
+  new Set(mail.received.slice(mailCountBefore).map(identifyMail))

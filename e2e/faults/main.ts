@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { waitForShutdownSignal } from '@plainpath/http'
-import { readCurrentCommit } from '../this-commit.ts'
+import { readCurrentCommit } from '../read-current-commit.ts'
 import { FAULTS } from './catalogue.ts'
 import { checkAcknowledged } from './check-acknowledged.ts'
 import { FAULT_NUMBERS, type FaultNumber } from './fault-numbers.ts'
@@ -23,8 +23,8 @@ a part of a name that --list prints. Without names it runs all faults and writes
 root.
   --seconds <number>  duration of each fault (default 4)
   --full              30 s before, 60 s of the fault, 60 s after
-  --seed <number>     seed that determines the requests (default: from the time of day)
-  --folder <path>     where to store logs and data, which then remain
+  --seed <number>     seed that determines the requests (default: from the current time)
+  --folder <path>     folder for logs and data, which is kept afterwards
   --list              lists the faults`
 
 const { values: options, positionals: names } = parseArgs({

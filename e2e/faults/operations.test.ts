@@ -36,7 +36,7 @@ function createAgentLedger(token: Partial<KnownToken> = {}, agent: Partial<Known
 const checkUse = (ledger: Ledger, token: KnownToken, response: HttpResponse) =>
   useToken(ledger, token)?.check(response)
 
-test('accepts a 200 for a live token, and reports a 401, a 500 and a missing response', () => {
+test('useToken accepts a 200 for a live token, and reports a 401, a 500 and a missing response', () => {
   const { ledger, token } = createAgentLedger()
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
   expect(checkUse(ledger, token, createResponse(401))).toBe('401 for a token that was not ended')
@@ -47,20 +47,23 @@ test('accepts a 200 for a live token, and reports a 401, a 500 and a missing res
 test.for<[string, Partial<KnownToken>, Partial<KnownAgent>]>([
   ['its revocation', { endRequestedAt: 80, endedAt: 100 }, {}],
   ['its agent’s deletion', {}, { endRequestedAt: 80, endedAt: 100 }],
-])('reports a token that is accepted after %s was acknowledged', ([, tokenChanges, agentChanges]) => {
-  const { ledger, token } = createAgentLedger(tokenChanges, agentChanges)
-  expect(checkUse(ledger, token, createResponse(200))).toBe('R-LIN: an ended token was accepted')
-  expect(checkUse(ledger, token, createResponse(200, {}, { startedAt: 99, endedAt: 110 }))).toBeUndefined()
-  expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
-})
+])(
+  'useToken reports a token that is accepted after %s was acknowledged',
+  ([, tokenChanges, agentChanges]) => {
+    const { ledger, token } = createAgentLedger(tokenChanges, agentChanges)
+    expect(checkUse(ledger, token, createResponse(200))).toBe('R-LIN: an ended token was accepted')
+    expect(checkUse(ledger, token, createResponse(200, {}, { startedAt: 99, endedAt: 110 }))).toBeUndefined()
+    expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
+  },
+)
 
-test('permits 200 and 401 for a token while its revocation is requested but not acknowledged', () => {
+test('useToken permits 200 and 401 for a token while its revocation is requested but not acknowledged', () => {
   const { ledger, token } = createAgentLedger({ endRequestedAt: 105 })
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
   expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
 })
 
-test('permits a 401 because of a data loss only for a token that was requested before the loss ended', () => {
+test('useToken permits a 401 because of a data loss only for a token that was requested before the loss ended', () => {
   const { ledger, token } = createAgentLedger()
   ledger.losses.push({ from: 60, to: 70 })
   expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
@@ -69,12 +72,12 @@ test('permits a 401 because of a data loss only for a token that was requested b
   expect(checkUse(newer.ledger, newer.token, createResponse(401))).toBe('401 for a token that was not ended')
 })
 
-test('reports an acknowledged address as lost if it can join as a new one', () => {
+test('rejoin reports an acknowledged address as lost if it can join as a new one', () => {
   expect(rejoin('a@example.org').check(createResponse(201, { status: 'joined' }))).toMatch(/^LOST/)
   expect(rejoin('a@example.org').check(createResponse(200, { status: 'already_joined' }))).toBeUndefined()
 })
 
-test('treats a token issued after its agent’s deletion as revoked, and reports the issuance once no cache may hold the agent', () => {
+test('requestTokenAfterDeletion records a token that it gets as revoked, and reports it once no cache may hold the agent', () => {
   const { ledger, agent } = createAgentLedger({}, { endRequestedAt: 80, endedAt: 90 })
   expect(requestTokenAfterDeletion(ledger, agent).check(createResponse(401))).toBeUndefined()
   expect(
@@ -87,7 +90,7 @@ test('treats a token issued after its agent’s deletion as revoked, and reports
   expect(requestTokenAfterDeletion(ledger, agent).check(tooLate)).toBe('a deleted agent still gets tokens')
 })
 
-test('reports a 401 when a registered agent requests or revokes a token', () => {
+test('the operations token and revoke report a 401 for a registered agent', () => {
   const { ledger } = createAgentLedger()
   expect(OPERATIONS.token.prepare(ledger)?.check(createResponse(401, { error: 'invalid_client' }))).toBe(
     '401 invalid_client',
@@ -97,7 +100,7 @@ test('reports a 401 when a registered agent requests or revokes a token', () => 
   )
 })
 
-test('removes a token from `liveTokens` when its revocation is requested, and records its end after the 200', () => {
+test('the operation revoke removes a token from `liveTokens` with the request, and records its end after the 200', () => {
   const { ledger, token } = createAgentLedger()
   const attempt = OPERATIONS.revoke.prepare(ledger)
   expect([ledger.liveTokens, ledger.endedTokens]).toEqual([[], []])
@@ -117,7 +120,7 @@ function createPersonLedger(refreshingSince?: number) {
 }
 const newTokens = { access_token: 'new', refresh_token: 'newer' }
 
-test('uses a person’s token at the signed-in MCP address, and reports a 200 after its connection was revoked', () => {
+test('useToken uses a person’s token at the signed-in MCP address, and reports a 200 after its connection was revoked', () => {
   const { ledger, owner, token } = createPersonLedger()
   expect(useToken(ledger, token)?.request).toMatchObject({ method: 'POST', path: '/mcp' })
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
@@ -127,7 +130,7 @@ test('uses a person’s token at the signed-in MCP address, and reports a 200 af
   expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
 })
 
-test('repeats a refresh with the same token until a new token has arrived, and reports the failure', () => {
+test('the operation refresh is repeated with the same token until a new token has arrived, and reports the failure', () => {
   const { ledger, owner } = createPersonLedger()
   const attempt = OPERATIONS.refresh.prepare(ledger)
   expect(attempt?.request.body).toBe('grant_type=refresh_token&refresh_token=ppr&client_id=app_x')
@@ -140,7 +143,7 @@ test('repeats a refresh with the same token until a new token has arrived, and r
   expect(ledger.liveTokens.at(-1)).toMatchObject({ value: 'new', owner })
 })
 
-test('does not present a refresh token again when its grace period may be over', () => {
+test('the operation refresh does not present a token again when its grace period may be over', () => {
   const { ledger } = createPersonLedger(performance.now() - REFRESH_GRACE_MS - 1)
   expect(OPERATIONS.refresh.prepare(ledger)).toBeUndefined()
 })

@@ -5,9 +5,9 @@ import {
   FORM_HEADERS,
   recordToken,
   removeLiveTokens,
-  withOwner,
+  trackRequestInFlight,
 } from './attempt.ts'
-import { createClientFields, endConnection, refresh } from './connections.ts'
+import { createClientFields, refresh, revokeConnection } from './connections.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 import {
   belongsToPerson,
@@ -23,12 +23,15 @@ import {
 import { random } from './random.ts'
 import { type ErrorFormat, parseJsonObject } from './refusal.ts'
 
-/** The parts that can fail. `auth` and `api` are processes, `introspection` is the connections from the API to auth. */
-export type Part = 'auth database' | 'auth redis' | 'api database' | 'introspection' | 'auth' | 'api'
+/**
+ * The components that can fail. `auth` and `api` are processes, and `introspection` is the connections from the API to
+ * auth.
+ */
+export type Component = 'auth database' | 'auth redis' | 'api database' | 'introspection' | 'auth' | 'api'
 
 export interface Operation {
-  /** While one of these parts fails, the operation may be refused (503). It needs no other part. */
-  readonly needs: readonly Part[]
+  /** While one of these components fails, the operation may be refused (503). It needs no other component. */
+  readonly needs: readonly Component[]
   /** The format of a refusal. */
   readonly errorFormat: ErrorFormat
   /** The operation's share of the requests, in per cent. */
@@ -37,7 +40,7 @@ export interface Operation {
   prepare(ledger: Ledger): Attempt | undefined
 }
 
-const AUTH_STORES: readonly Part[] = ['auth', 'auth database', 'auth redis']
+const AUTH_STORES: readonly Component[] = ['auth', 'auth database', 'auth redis']
 
 /**
  * The operations of the load. Their shares add up to 100. The functions in this file, such as `register`, prepare a request
@@ -54,7 +57,7 @@ export const OPERATIONS = {
     prepare: (ledger) => useToken(ledger, pickAgentToken(ledger, { isBound: false })),
   },
   'read with a bound token': {
-    // The API also records used proofs in its Redis, which is not a part of its own: faults of Redis affect both apps.
+    // The API also records used proofs in its Redis, which is not a separate component: faults of Redis affect both apps.
     needs: [...AUTH_STORES, 'introspection', 'api'],
     errorFormat: 'problem',
     share: 5,
@@ -180,7 +183,7 @@ const pickAgentToken = ({ liveTokens }: Ledger, { isBound }: { isBound: boolean 
 function issueToken(ledger: Ledger): Attempt | undefined {
   const agent = pickAgent(ledger)
   if (!agent) return undefined
-  return withOwner(agent, {
+  return trackRequestInFlight(agent, {
     request: createTokenRequest(agent),
     check(response) {
       const { access_token: value } = parseJsonObject(response.text)
@@ -197,7 +200,7 @@ function issueBoundToken(ledger: Ledger): Attempt | undefined {
   if (!agent) return undefined
   const { method, path, headers, body } = createTokenRequest(agent)
   const dpop = ledger.key.signProof({ method, url: `${ledger.origin}${path}`, nonce: ledger.nonce })
-  return withOwner(agent, {
+  return trackRequestInFlight(agent, {
     request: { method, path, headers: { ...headers, dpop }, ...(body !== undefined && { body }) },
     check(response) {
       const { access_token: value, token_type: type, error } = parseJsonObject(response.text)
@@ -285,14 +288,14 @@ export function useToken(ledger: Ledger, token: KnownToken | undefined): Attempt
 function revoke(ledger: Ledger): Attempt | undefined {
   const token = pickRandom(ledger.liveTokens)
   if (!token) return undefined
-  const attempt = belongsToPerson(token) && random() < 0.3 ? endConnection(ledger, token.owner) : undefined
+  const attempt = belongsToPerson(token) && random() < 0.3 ? revokeConnection(ledger, token.owner) : undefined
   return attempt ?? revokeToken(ledger, token)
 }
 
 function revokeToken(ledger: Ledger, token: KnownToken): Attempt {
   removeLiveToken(ledger, token)
   token.endRequestedAt = performance.now()
-  return withOwner(token.owner, {
+  return trackRequestInFlight(token.owner, {
     request: {
       method: 'POST',
       path: '/oauth/revoke',
@@ -322,7 +325,7 @@ function deleteAgent(ledger: Ledger): Attempt | undefined {
   if (!agent) return undefined
   agent.endRequestedAt = performance.now()
   const tokens = removeLiveTokens(ledger, agent)
-  return withOwner(agent, {
+  return trackRequestInFlight(agent, {
     request: { method: 'DELETE', path: '/api/agent', headers: createBasicHeaders(agent) },
     check(response) {
       if (response.status !== 204) return describeUnexpected(response)

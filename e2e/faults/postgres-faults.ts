@@ -25,7 +25,7 @@ const AUTH_CONNECTION_FAULTS: typeof CONNECTION_FAULTS = [
   },
 ]
 
-const SERVER_FAULT = { parts: ['auth database', 'api database'] } as const
+const SERVER_FAULT = { components: ['auth database', 'api database'] } as const
 
 export const POSTGRES_FAULTS: readonly FaultCase[] = [
   ...[...CONNECTION_FAULTS, ...AUTH_CONNECTION_FAULTS].map(({ description, numbers, fault }) =>
@@ -33,8 +33,8 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
       name: `Postgres of auth: ${description}`,
       numbers,
       connections: ['auth database'],
-      parts: ['auth database'],
-      refuses: ['register'],
+      components: ['auth database'],
+      refusedOperations: ['register'],
       fault,
     }),
   ),
@@ -43,9 +43,9 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
       name: `Postgres of the API: ${description}`,
       numbers,
       connections: ['api database'],
-      parts: ['api database'],
-      refuses: ['join'],
-      failsCheck: 'database',
+      components: ['api database'],
+      refusedOperations: ['join'],
+      failingCheck: 'database',
       fault,
     }),
   ),
@@ -53,8 +53,8 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     ...SERVER_FAULT,
     name: 'Postgres: stopped and started',
     numbers: ['F-01'],
-    refuses: ['register', 'join'],
-    failsCheck: 'database',
+    refusedOperations: ['register', 'join'],
+    failingCheck: 'database',
     begin: ({ postgres }) => postgres.stop('SIGINT'),
     end: ({ postgres }) => postgres.start(),
   },
@@ -62,8 +62,8 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     ...SERVER_FAULT,
     name: 'Postgres: kill -9 and started',
     numbers: ['F-01'],
-    refuses: ['register', 'join'],
-    failsCheck: 'database',
+    refusedOperations: ['register', 'join'],
+    failingCheck: 'database',
     begin: ({ postgres }) => postgres.stop('SIGKILL'),
     end: ({ postgres }) => postgres.start(),
   },
@@ -71,7 +71,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     ...SERVER_FAULT,
     name: 'Postgres: stopped for 10 s and started, while clients send refused requests three times',
     numbers: ['F-38'],
-    refuses: ['register', 'join'],
+    refusedOperations: ['register', 'join'],
     retries: 2,
     isManual: true,
     minSeconds: { steady: 3, held: 10, recovery: 5 },
@@ -84,8 +84,8 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     ...SERVER_FAULT,
     name: 'Postgres: all its processes are suspended (SIGSTOP)',
     numbers: ['F-02'],
-    refuses: ['register', 'join'],
-    failsCheck: 'database',
+    refusedOperations: ['register', 'join'],
+    failingCheck: 'database',
     begin: async ({ postgres }) => postgres.freeze(true),
     end: async ({ postgres }) => postgres.freeze(false),
   },
@@ -94,8 +94,8 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
       name: `Postgres of ${connection === 'auth database' ? 'auth' : 'the API'}: 0.3 s slow`,
       numbers: ['F-03'],
       connections: [connection],
-      parts: [connection],
-      refuses: [],
+      components: [connection],
+      refusedOperations: [],
       isManual: true,
       fault: { kind: 'latency', ms: 150, jitterMs: 20 },
     }),
@@ -104,7 +104,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     ...SERVER_FAULT,
     name: 'Postgres: read-only',
     numbers: ['F-06'],
-    refuses: ['register', 'join'],
+    refusedOperations: ['register', 'join'],
     begin: ({ admin }) => reconfigure(admin.server, 'set default_transaction_read_only = on'),
     // A read-only session can still change the server's settings.
     end: ({ admin }) => reconfigure(admin.server, 'reset default_transaction_read_only'),
@@ -113,7 +113,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     ...SERVER_FAULT,
     name: 'Postgres: all connections killed, repeatedly',
     numbers: ['F-04'],
-    refuses: [],
+    refusedOperations: [],
     begin: async ({ admin }) => {
       for (let times = 0; times < 20; times += 1) {
         await admin.server.query(

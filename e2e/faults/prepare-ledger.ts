@@ -42,7 +42,7 @@ export async function prepareLedger(
   for (const name of ['register', 'token', 'bound token', 'join'] as const) {
     let remaining = size.agents
     const worker = async () => {
-      for (; remaining > 0; remaining -= 1) await retryWhileRefused(() => carryOut(name))
+      for (; remaining > 0; remaining -= 1) await retryWhileRefused(() => perform(name))
     }
     await Promise.all(Array.from({ length: size.concurrency }, worker))
   }
@@ -67,7 +67,7 @@ export async function prepareLedger(
     await Promise.all(Array.from({ length: size.concurrency }, worker))
   }
 
-  async function carryOut(name: OperationName): Promise<void> {
+  async function perform(name: OperationName): Promise<void> {
     const attempt = getOperation(name).prepare(ledger)
     const mistake = attempt?.check(await client.send(attempt.request))
     attempt?.release?.()

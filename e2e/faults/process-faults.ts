@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { promisify } from 'node:util'
+import type { RunningApp } from '@plainpath/stack/start-app'
 import type { Stack } from '@plainpath/stack/start-stack'
 import { createRepeatedFault, type FaultCase } from './fault-case.ts'
-import type { FaultyStack } from './faulty-stack.ts'
 
 const run = promisify(execFile)
-
-type RunningApp = Stack['auth'][number]
 
 /** About as many descriptors as a process has open before it serves requests, so that it can open no more. */
 const MAX_DESCRIPTORS = 24
@@ -20,8 +18,8 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
   {
     name: 'one process of each app has no file descriptors left (EMFILE)',
     numbers: ['F-33'],
-    parts: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
-    refuses: [],
+    components: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
+    refusedOperations: [],
     isManual: true,
     async begin({ stack, admin }) {
       for (const app of listFirstInstances(stack)) await limitDescriptors(app, MAX_DESCRIPTORS)
@@ -38,8 +36,8 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
   {
     name: 'nobody reads the log of one process of each app',
     numbers: ['F-34'],
-    parts: [],
-    refuses: [],
+    components: [],
+    refusedOperations: [],
     isManual: true,
     async begin({ stack }) {
       for (const app of listFirstInstances(stack)) app.child.stdout?.pause()
@@ -51,7 +49,7 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
   },
 ]
 
-const listFirstInstances = ({ auth, resource }: FaultyStack['stack']) =>
+const listFirstInstances = ({ auth, resource }: Stack) =>
   [auth[0], resource[0]].filter((app) => app !== undefined)
 
 /** Creates a fault that kills each process in turn under load and starts it again, as an orchestrator would. */
@@ -60,8 +58,8 @@ function createKillFault(): FaultCase {
   return createRepeatedFault({
     name: 'each process of both apps in turn: kill -9 and started',
     numbers: ['F-18'],
-    parts: ['auth', 'api', 'introspection'],
-    refuses: [],
+    components: ['auth', 'api', 'introspection'],
+    refusedOperations: [],
     maxRefusedShare: 0.3,
     isManual: true,
     async act({ stack, admin }) {
@@ -78,18 +76,18 @@ async function limitDescriptors({ child }: RunningApp, limit: number): Promise<v
   await run('prlimit', ['--pid', String(child.pid), `--nofile=${limit}:4096`])
 }
 
-/** Sends requests that each cause a log line. Stops at the first missing response, which the load detects, too. */
+/** Sends requests that each cause a log line. Stops at the first missing response, which the load detects as well. */
 async function causeLogLines(app: RunningApp, origin: string): Promise<void> {
   let remaining = LOG_LINES
   const path = app.name.startsWith('auth') ? '/oauth/jwks.json' : '/robots.txt'
   const worker = async () => {
-    for (; remaining > 0; remaining -= 1) if (!(await isServedDirectly(app, origin, path))) return
+    for (; remaining > 0; remaining -= 1) if (!(await checkRespondsDirectly(app, origin, path))) return
   }
   await Promise.all(Array.from({ length: 16 }, worker))
 }
 
-/** Returns whether a process, addressed without the gateway, responds. A pause of 2 s counts as no response. */
-function isServedDirectly({ ports }: RunningApp, origin: string, path: string): Promise<boolean> {
+/** Sends a request to a process, past the gateway. Returns whether it responds; a pause of 2 s counts as no response. */
+function checkRespondsDirectly({ ports }: RunningApp, origin: string, path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const headers = { host: new URL(origin).host }
   const outgoing = request(

@@ -27,7 +27,7 @@ const OPERATIONS_WITH_REDIS: readonly OperationName[] = ['token', 'read with a t
 const OPERATIONS_WITH_REDIS_WRITES: readonly OperationName[] = ['token']
 /** By how much an eviction fault sets the memory limit below the memory in use, so that Redis has to evict keys. */
 const EVICTION_BYTES = 20_000
-const REDIS_FAULT = { parts: ['auth redis'] } as const
+const REDIS_FAULT = { components: ['auth redis'] } as const
 
 export const REDIS_FAULTS: readonly FaultCase[] = [
   ...CONNECTION_FAULTS.map(({ description, number, fault }) =>
@@ -36,7 +36,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
       name: `Redis: ${description}`,
       numbers: [number],
       connections: ['auth redis', 'api redis'],
-      refuses: OPERATIONS_WITH_REDIS,
+      refusedOperations: OPERATIONS_WITH_REDIS,
       fault,
     }),
   ),
@@ -44,7 +44,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: suspended (SIGSTOP)',
     numbers: ['F-14'],
-    refuses: OPERATIONS_WITH_REDIS,
+    refusedOperations: OPERATIONS_WITH_REDIS,
     begin: async ({ stack }) => void stack.redis.child.kill('SIGSTOP'),
     end: async ({ stack }) => void stack.redis.child.kill('SIGCONT'),
   },
@@ -52,7 +52,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: kill -9 and started empty',
     numbers: ['F-16'],
-    refuses: OPERATIONS_WITH_REDIS,
+    refusedOperations: OPERATIONS_WITH_REDIS,
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     end: ({ stack }, ledger) => recordTokenLoss(ledger, () => stack.redis.start()),
   },
@@ -60,7 +60,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: FLUSHALL',
     numbers: ['F-16'],
-    refuses: [],
+    refusedOperations: [],
     begin: ({ redis }, ledger) => recordTokenLoss(ledger, async () => void (await redis.flushall())),
     end: async () => {},
   },
@@ -68,7 +68,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: full (OOM)',
     numbers: ['F-15'],
-    refuses: OPERATIONS_WITH_REDIS_WRITES,
+    refusedOperations: OPERATIONS_WITH_REDIS_WRITES,
     begin: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '1')),
     end: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '256mb')),
   },
@@ -76,7 +76,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: cannot write its disk (MISCONF)',
     numbers: ['F-15'],
-    refuses: OPERATIONS_WITH_REDIS_WRITES,
+    refusedOperations: OPERATIONS_WITH_REDIS_WRITES,
     begin: startSnapshotFailure,
     end: endSnapshotFailure,
   },
@@ -84,7 +84,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: kill -9 and started with the data from before the last revocations',
     numbers: ['F-16'],
-    refuses: OPERATIONS_WITH_REDIS,
+    refusedOperations: OPERATIONS_WITH_REDIS,
     prepare: async ({ redis }) => void (await redis.save()),
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     async end(system, ledger) {
@@ -97,7 +97,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: a read-only replica (READONLY)',
     numbers: ['F-15', 'F-16'],
-    refuses: OPERATIONS_WITH_REDIS_WRITES,
+    refusedOperations: OPERATIONS_WITH_REDIS_WRITES,
     begin: async ({ redis }) => void (await redis.replicaof('127.0.0.1', 9)),
     // A promoted replica may lack the last revocations, so tokens from before its promotion are invalid.
     end: ({ redis }, ledger) =>
@@ -113,7 +113,7 @@ function createEvictionFault(): FaultCase {
     name: 'Redis: evicts random keys (allkeys-random)',
     isManual: true,
     numbers: ['F-15'],
-    refuses: [],
+    refusedOperations: [],
     async begin({ redis }, ledger) {
       endTokenLoss = startTokenLoss(ledger)
       const usedBytes = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])

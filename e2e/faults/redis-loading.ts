@@ -20,9 +20,9 @@ export function createRedisLoadingFault(): FaultCase {
   return {
     name: 'Redis: loads another data set (LOADING)',
     numbers: ['F-15', 'F-16'],
-    parts: ['auth redis'],
+    components: ['auth redis'],
     // A read is not always refused, since an API may use a cached introspection until its lease expires.
-    refuses: ['token', 'revoke'],
+    refusedOperations: ['token', 'revoke'],
     isManual: true,
     async prepare({ stack, redis }) {
       const folder = path.join(path.dirname(stack.redis.logFile), 'another-redis')

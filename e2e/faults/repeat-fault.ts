@@ -17,8 +17,8 @@ const PATIENCE_MS = 60_000
 export function createRepeatedDeliveryFault(): FaultCase {
   let sender: Sender
   let token = ''
-  let mailsBefore = 0
-  let storedMessagesBefore = 0
+  let mailCountBefore = 0
+  let storedCountBefore = 0
   /** The names of the mails that must arrive, as from `identifyMail`. */
   let expectedNames: string[] = []
   let messageCount = 0
@@ -64,16 +64,16 @@ export function createRepeatedDeliveryFault(): FaultCase {
     ...createRepeatedFault({
       name: `each request is delivered ${DELIVERIES} times at once`,
       numbers: ['F-28'],
-      parts: [],
-      refuses: [],
+      components: [],
+      refusedOperations: [],
       async prepare({ stack, mail, admin }) {
         expectedNames = []
         messageCount = 0
         mistakes = []
         sender = createSender(stack.origin)
         token = await obtainContactToken(sender, mail)
-        mailsBefore = mail.received.length
-        storedMessagesBefore = await countStoredMessages(admin)
+        mailCountBefore = mail.received.length
+        storedCountBefore = await countStoredMessages(admin)
       },
       async act({ admin }) {
         await Promise.all([sendMessage(), join(), revoke()])
@@ -82,10 +82,10 @@ export function createRepeatedDeliveryFault(): FaultCase {
     }),
     async finish({ mail, admin }) {
       sender[Symbol.dispose]()
-      const storedCount = (await countStoredMessages(admin)) - storedMessagesBefore
+      const storedCount = (await countStoredMessages(admin)) - storedCountBefore
       if (storedCount !== messageCount)
         mistakes.push(`${storedCount} messages are stored instead of ${messageCount}`)
-      const listArrived = () => mail.received.slice(mailsBefore)
+      const listArrived = () => mail.received.slice(mailCountBefore)
       const listMissing = () => {
         const arrivedNames = new Set(listArrived().map(identifyMail))
         return expectedNames.filter((name) => !arrivedNames.has(name))

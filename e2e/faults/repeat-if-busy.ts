@@ -44,7 +44,7 @@ export const isBusy = (shares: Shares): boolean =>
   (Object.keys(MAX_SHARES) as (keyof Shares)[]).some((name) => shares[name] >= MAX_SHARES[name])
 
 /** Counters in seconds, whose differences are the times of an attempt. */
-type Times = Shares & { readonly total: number }
+type Times = Readonly<Record<keyof Shares | 'total', number>>
 
 function measureShares(before: Times, after: Times): Shares {
   const measureShare = (name: keyof Shares) =>

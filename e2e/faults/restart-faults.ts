@@ -26,8 +26,8 @@ function createStopFault(): FaultCase {
   return {
     name: 'one process of each app is stopped with SIGTERM, and started',
     numbers: ['F-19'],
-    parts: [],
-    refuses: [],
+    components: [],
+    refusedOperations: [],
     isManual: true,
     async begin({ stack }) {
       mistakes = []
@@ -57,8 +57,8 @@ function createWrongKeyFault(): FaultCase {
   return {
     name: 'one process of auth is started with another key-encryption key',
     numbers: ['F-22'],
-    parts: [],
-    refuses: [],
+    components: [],
+    refusedOperations: [],
     isManual: true,
     async begin(system) {
       mistakes = []
@@ -90,13 +90,14 @@ function createWrongKeyFault(): FaultCase {
 }
 
 /**
- * Finds an auth process and the key-encryption key files of both apps. The API's key decrypts nothing of auth. Running
- * processes have already read their file, so a change affects only the next start.
+ * Finds an auth process and the key-encryption key files of both apps. The API's key decrypts none of auth's data.
+ * Running processes have already read their file, so a change affects only the next start.
  */
 function findKeyFiles({ stack }: FaultyStack) {
   const [app] = stack.auth
   const { AUTH_KEK_FILE: file, RESOURCE_KEK_FILE: otherFile } = stack.env
-  if (!app || !file || !otherFile) throw new Error('there is no process of auth, or no key-encryption key')
+  if (!app || !file || !otherFile)
+    throw new Error('there is no process of auth, or no file with a key-encryption key')
   return { app, file, otherFile }
 }
 
@@ -117,8 +118,8 @@ function createColdStartFault(): FaultCase {
   return {
     name: 'everything is down, and the apps are started before their stores',
     numbers: ['F-36'],
-    parts: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
-    refuses: ['register', 'token', 'revoke', 'read with a token', 'join'],
+    components: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
+    refusedOperations: ['register', 'token', 'revoke', 'read with a token', 'join'],
     isManual: true,
     // The gateway tries for 2 s to find an instance that accepts the request, and waits up to 6 s for its response.
     maxResponseMs: 9_000,

@@ -30,11 +30,11 @@ export interface Traffic extends Phases {
 export interface FaultResult extends Judgement {
   readonly fault: string
   readonly numbers: readonly FaultNumber[]
-  /** Lines about lost changes that were acknowledged, revoked tokens that are still accepted, and incomplete agents. */
+  /** Lines about acknowledged changes that are lost, revoked tokens that are still accepted, and agents without credentials. */
   readonly lost: readonly string[]
 }
 
-/** Injects one fault into the stack under load, and then checks that no change acknowledged since its start is lost. */
+/** Injects one fault into the stack under load, and then checks that no change that was acknowledged meanwhile is lost. */
 export async function runFault(
   system: FaultyStack,
   ledger: Ledger,
@@ -52,9 +52,9 @@ export async function runFault(
   )
   const judgement = judge(entries, { ...fault, ...observations })
   const wrong = [...judgement.wrong]
-  if (!wasFailedCheckObserved(fault, ledger)) wrong.push(`health: ${fault.failsCheck} never failed`)
+  if (!wasFailedCheckObserved(fault, ledger)) wrong.push(`health: ${fault.failingCheck} never failed`)
   for (const { name, isRunning } of [...system.stack.auth, ...system.stack.resource]) {
-    if (!isRunning) wrong.push(`${name} ended`)
+    if (!isRunning) wrong.push(`${name} exited during the run`)
   }
   wrong.push(...((await fault.finish?.(system, ledger)) ?? []))
   const lost = await checkAcknowledged(origin, ledger, startedAt)
@@ -63,7 +63,7 @@ export async function runFault(
     wrong,
     fault: fault.name,
     numbers: fault.numbers,
-    lost: [...lost, ...(await findIncompleteAgents(system))],
+    lost: [...lost, ...(await findAgentsWithoutCredentials(system))],
   }
 }
 
@@ -78,8 +78,8 @@ export function createFailedResult({ name, numbers }: FaultCase, error: unknown)
 /** The maximum duration of a fault whose required effects have not been observed. */
 const MAX_UNOBSERVED_MS = 20_000
 
-const wasFailedCheckObserved = ({ failsCheck }: FaultCase, { health }: Ledger) =>
-  failsCheck === undefined || health.has(`${failsCheck} failed`)
+const wasFailedCheckObserved = ({ failingCheck }: FaultCase, { health }: Ledger) =>
+  failingCheck === undefined || health.has(`${failingCheck} failed`)
 
 const extendPhases = (traffic: Traffic, minSeconds: Phases = traffic): Traffic => ({
   rate: traffic.rate,
@@ -114,17 +114,17 @@ async function injectUnderLoad(
   await fault.end(system, ledger)
   const backAt = performance.now()
   const listUnrecovered = () =>
-    listAffected(fault.parts).filter((name) => findFirstGoodAt(load.entries, name, backAt) === undefined)
+    listAffected(fault.components).filter((name) => findFirstGoodAt(load.entries, name, backAt) === undefined)
   while (listUnrecovered().length > 0 && performance.now() < backAt + 2 * (fault.graceMs ?? GRACE_MS))
     await load.waitUntilSent(10)
   await load.waitUntilSent(seconds.recovery * rate)
   return { entries: load.entries, stalls: load.stalls, faultedAt, backAt }
 }
 
-/** Returns a line if active agents have neither a secret nor keys. A person's connection needs none. */
-async function findIncompleteAgents({ admin }: FaultyStack): Promise<string[]> {
+/** Returns a line if active agents have neither a secret nor keys. The agent of a person's connection needs none. */
+async function findAgentsWithoutCredentials({ admin }: FaultyStack): Promise<string[]> {
   const { rowCount } = await admin.auth.query(
     `select id from agents where status = 'active' and jwks is null and app_client_id is null and not exists (select from agent_secrets where agent_id = agents.id)`,
   )
-  return rowCount === 0 ? [] : [`agents without a secret: ${rowCount}`]
+  return rowCount === 0 ? [] : [`agents without credentials: ${rowCount}`]
 }

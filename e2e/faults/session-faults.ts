@@ -1,7 +1,7 @@
 import type { Pool } from '@plainpath/postgres'
 import { createConnectionFault, createRepeatedFault, type FaultCase } from './fault-case.ts'
 
-const SERVER_FAULT = { parts: ['auth database', 'api database'] } as const
+const SERVER_FAULT = { components: ['auth database', 'api database'] } as const
 const APP_SESSIONS = `datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`
 /** Selects the roles with which the apps are connected. */
 const APP_ROLES = `select rolname from pg_roles where not rolsuper and rolcanlogin and exists (
@@ -13,7 +13,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     ...SERVER_FAULT,
     name: 'Postgres: one connection killed, five times a second',
     numbers: ['F-04'],
-    refuses: [],
+    refusedOperations: [],
     maxRefusedShare: 0.03,
     act: async ({ admin }) => {
       await admin.server.query(
@@ -26,8 +26,8 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     name: 'Postgres of auth: the replies to inserts of agents are lost, the rows stored',
     numbers: ['F-05'],
     connections: ['auth database'],
-    parts: ['auth database'],
-    refuses: ['register'],
+    components: ['auth database'],
+    refusedOperations: ['register'],
     // This is the name of the prepared statement. It is sent each time, unlike the text of the statement.
     fault: { kind: 'lose-reply-to', request: 'add-agent\0' },
   }),
@@ -35,8 +35,8 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     name: 'Postgres of the API: the replies to inserts of the waitlist lost, the rows stored',
     numbers: ['F-05'],
     connections: ['api database'],
-    parts: ['api database'],
-    refuses: ['join'],
+    components: ['api database'],
+    refusedOperations: ['join'],
     isManual: true,
     fault: { kind: 'lose-reply-to', request: 'add-waitlist-entry\0' },
   }),
@@ -44,8 +44,8 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     ...SERVER_FAULT,
     name: 'Postgres: no more connections for the roles of the apps (53300)',
     numbers: ['F-11'],
-    refuses: ['register', 'join'],
-    failsCheck: 'database',
+    refusedOperations: ['register', 'join'],
+    failingCheck: 'database',
     begin: async ({ admin }) => {
       await limitConnections(admin.server, 0)
       await terminateSessions(admin.server)
@@ -56,7 +56,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     ...SERVER_FAULT,
     name: 'Postgres: new connections hang, the open ones work',
     numbers: ['F-24'],
-    refuses: [],
+    refusedOperations: [],
     maxRefusedShare: 0.05,
     begin: (system) => system.setFault({ kind: 'hang-new' }, 'auth database', 'api database'),
     end: (system) => system.setFault({ kind: 'pass' }, 'auth database', 'api database'),
@@ -67,14 +67,14 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
 
 /** Creates a fault that locks a table, so that soon every connection of an app's pools waits for the lock. */
 function createLockFault(table: string, app: 'auth' | 'api'): FaultCase {
-  const part = app === 'auth' ? 'auth database' : 'api database'
+  const component = app === 'auth' ? 'auth database' : 'api database'
   let releaseLock: (() => void) | undefined
   let lock: Promise<void> | undefined
   return {
     name: `Postgres: table ${table} locked`,
     numbers: ['F-11', 'F-12'],
-    parts: [part],
-    refuses: [app === 'auth' ? 'register' : 'join'],
+    components: [component],
+    refusedOperations: [app === 'auth' ? 'register' : 'join'],
     isManual: app === 'api',
     async begin(system) {
       const locked = Promise.withResolvers<void>()

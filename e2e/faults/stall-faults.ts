@@ -11,18 +11,25 @@ import { checkLive } from './read-operations.ts'
 
 const run = promisify(execFile)
 
-const PARTS = ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'] as const
+const ALL_COMPONENTS = [
+  'auth',
+  'api',
+  'auth database',
+  'api database',
+  'auth redis',
+  'introspection',
+] as const
 const CRASH_TIMEOUT_MS = 60_000
 /** The address space that a process may reserve in addition to what it already has. */
 const EXTRA_ADDRESS_BYTES = 32 * 1_048_576
 
-/** Faults of processes that hang, or run out of memory. */
+/** Faults of processes that hang or run out of memory. */
 export const STALL_FAULTS: readonly FaultCase[] = [
   {
     name: `the event loop of one process of each app is blocked for ${BLOCKED_MS / 1_000} s`,
     numbers: ['F-33'],
-    parts: PARTS,
-    refuses: [],
+    components: ALL_COMPONENTS,
+    refusedOperations: [],
     maxRefusedShare: 0.2,
     begin: async ({ stack, injectProcessFault }) => {
       for (const app of listFirstInstances(stack)) injectProcessFault(app, 'block')
@@ -34,8 +41,8 @@ export const STALL_FAULTS: readonly FaultCase[] = [
   {
     name: 'one process of each app is suspended until its liveness probe restarts it',
     numbers: ['F-33'],
-    parts: PARTS,
-    refuses: [],
+    components: ALL_COMPONENTS,
+    refusedOperations: [],
     maxRefusedShare: 0.3,
     maxResponseMs: 7_000,
     isManual: true,
@@ -63,8 +70,8 @@ function createCrashFault(name: string, prepare: (app: RunningApp) => Promise<vo
   return {
     name,
     numbers: ['F-33'],
-    parts: PARTS,
-    refuses: [],
+    components: ALL_COMPONENTS,
+    refusedOperations: [],
     maxRefusedShare: 0.3,
     isManual: true,
     begin: async (system) =>
@@ -80,19 +87,20 @@ async function limitMemory({ child }: RunningApp): Promise<void> {
 }
 
 /**
- * Probes a process as its manifest says. Once the probe has failed, kills the process and starts it, as Kubernetes
- * would.
+ * Probes a process as its manifest says. Once the probe has failed `failureThreshold` times in a row, kills the process
+ * and starts it, as Kubernetes would.
  */
 async function restartWhenNotLive(app: RunningApp, { admin }: FaultyStack): Promise<void> {
   const kind = app.name.startsWith('auth') ? 'auth' : 'resource'
   const probe = readPods().find(({ name }) => name === kind)?.containers[0]?.livenessProbe
   if (!probe) throw new Error(`${kind} has no liveness probe`)
-  const { periodSeconds, timeoutSeconds, failureThreshold } = probe
-  const [periodMs, timeoutMs] = [periodSeconds * 1_000, timeoutSeconds * 1_000]
-  for (let failures = 0; failures < failureThreshold; ) {
+  const { failureThreshold } = probe
+  const periodMs = probe.periodSeconds * 1_000
+  const timeoutMs = probe.timeoutSeconds * 1_000
+  for (let failureCount = 0; failureCount < failureThreshold; ) {
     const requestedAt = performance.now()
-    failures = (await checkLive(app, timeoutMs)) ? 0 : failures + 1
-    while (failures < failureThreshold && performance.now() < requestedAt + periodMs)
+    failureCount = (await checkLive(app, timeoutMs)) ? 0 : failureCount + 1
+    while (failureCount < failureThreshold && performance.now() < requestedAt + periodMs)
       await admin.server.query('select pg_sleep(0.2)')
   }
   await app.stop('SIGKILL')

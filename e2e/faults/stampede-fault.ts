@@ -8,7 +8,7 @@ import type { Ledger } from './ledger.ts'
 import { readMetric } from './read-operations.ts'
 
 const CONCURRENT_REQUESTS = 100
-/** How often each API process may introspect one uncached token that many simultaneous requests present. */
+/** The number of times that each API process may introspect one uncached token of many simultaneous requests. */
 const MAX_INTROSPECTIONS_PER_PROCESS = 2
 const PATIENCE_MS = 30_000
 
@@ -22,8 +22,8 @@ export function createStampedeFault(): FaultCase {
     ...createRepeatedFault({
       name: `${CONCURRENT_REQUESTS} requests at once with one token that is not cached, repeatedly`,
       numbers: ['F-37'],
-      parts: [],
-      refuses: [],
+      components: [],
+      refusedOperations: [],
       maxShedShare: 0.3,
       async prepare(system) {
         conclusiveRounds = 0

@@ -18,10 +18,9 @@ const MINUTE = 60
  */
 export function drawGraph(title: string, unit: string, series: readonly Series[]): string {
   const points = series.flatMap((each) => each.points).filter(([, value]) => Number.isFinite(value))
-  const [startTime, endTime] = [
-    Math.min(...points.map(([time]) => time)),
-    Math.max(...points.map(([time]) => time)),
-  ]
+  const times = points.map(([time]) => time)
+  const startTime = Math.min(...times)
+  const endTime = Math.max(...times)
   const maxValue = roundUp(Math.max(...points.map(([, value]) => value), 0))
   const x = (time: number) =>
     PLOT.left + ((time - startTime) / (endTime - startTime || 1)) * (PLOT.right - PLOT.left)
@@ -49,7 +48,8 @@ const pickColour = (index: number) => COLOURS[index % COLOURS.length] ?? '#000'
 
 /** Draws one entry of the legend, which has four entries in a row. A long name is cut, so that it does not reach the next entry. */
 function drawLegend(name: string, index: number): string {
-  const [left, top] = [PLOT.left + (index % 4) * 165, PLOT.bottom + 30 + Math.floor(index / 4) * 14]
+  const left = PLOT.left + (index % 4) * 165
+  const top = PLOT.bottom + 30 + Math.floor(index / 4) * 14
   return `<rect x="${left}" y="${top - 8}" width="10" height="10" fill="${pickColour(index)}"/><text x="${left + 14}" y="${top + 1}">${escapeXml(name.slice(0, 26))}</text>`
 }
 

@@ -24,7 +24,7 @@ const PANELS = [
   'Limits by decision',
   'Mail settled and tried again',
 ]
-const SENDERS = 6
+const SENDER_COUNT = 6
 const CALM_MS = 60_000
 const OUTAGE_MS = 15_000
 /** The graphs omit the beginning of the run, when rates have too few samples. */
@@ -50,7 +50,7 @@ const QueryResponse = z.object({
   }),
 })
 
-/** Repeats an agent's journey until it is stopped. */
+/** Repeats an agent's journey until `stop` is aborted. Pauses after a failed one, for example while Redis is stopped. */
 async function repeatJourney(sender: Sender, stop: AbortSignal): Promise<void> {
   for (let round = 0; !stop.aborted; round += 1) {
     try {
@@ -118,7 +118,7 @@ const { url } = resources.use(
 )
 const stopController = new AbortController()
 const startedAtSeconds = Date.now() / 1000
-const senders = Array.from({ length: SENDERS }, (_, index) =>
+const senders = Array.from({ length: SENDER_COUNT }, (_, index) =>
   createSender(stack.origin, { from: `127.0.0.${50 + index}` }),
 )
 const journeys = senders.map((sender) => repeatJourney(sender, stopController.signal))
@@ -149,10 +149,10 @@ for (const { title, fieldConfig, targets } of panels.filter((panel) => PANELS.in
     }
   }
   const nonZeroSeries = series.filter(({ points }) => points.some(([, value]) => value > 0))
-  const name = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
+  const fileName = `${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.svg`
   await writeFile(
-    path.join(FOLDER, `${name}.svg`),
+    path.join(FOLDER, fileName),
     drawGraph(title, UNITS[fieldConfig.defaults.unit] ?? '', nonZeroSeries),
   )
-  process.stdout.write(`${name}\n`)
+  process.stdout.write(`${fileName}\n`)
 }

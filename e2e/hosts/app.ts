@@ -8,7 +8,7 @@ export interface App extends Disposable {
   readonly resource: ResourceMetadata
   /** Creates an authorization request with a new state and a new verifier. Does not send it. */
   authorize(options: AuthorizeOptions): Authorization
-  /** Exchanges the code of a callback. */
+  /** Exchanges the code of a callback for tokens. */
   exchange(authorization: Authorization, callback: URL, changes?: Fields): Promise<TokenResponse>
   refresh(refreshToken: string, changes?: Fields): Promise<TokenResponse>
   /** Sends a form to the token endpoint. Undefined fields are left out. */
@@ -71,7 +71,7 @@ export interface McpOptions {
   readonly token?: string | undefined
   /** The path to which the message is sent; by default the signed-in address. */
   readonly path?: string
-  readonly version?: Revision
+  readonly revision?: Revision
   readonly headers?: Readonly<Record<string, string>>
 }
 interface ToolResult {
@@ -112,7 +112,7 @@ export async function openApp(options: AppOptions): Promise<App> {
 
   const sendMessage: App['sendMessage'] = (message, overrides = {}) =>
     sendMcp(sender, message, {
-      version: revision,
+      revision,
       ...overrides,
       headers: { ...mcpHeaders, ...overrides.headers },
       clientInfo,
@@ -214,9 +214,9 @@ export function sendMcp(
   { method, params = {} }: McpMessage,
   options: McpOptions & { readonly clientInfo: object; readonly capabilities: object },
 ): Promise<HttpResponse> {
-  const { token, path = '/mcp', version = '2025-11-25', headers, clientInfo, capabilities } = options
+  const { token, path = '/mcp', revision = '2025-11-25', headers, clientInfo, capabilities } = options
   // In this revision, each message names the client and its capabilities.
-  const isModern = version === '2026-07-28'
+  const isModern = revision === '2026-07-28'
   const message = json({
     jsonrpc: '2.0',
     ...(!method.startsWith('notifications/') && { id: 1 }),
@@ -234,7 +234,7 @@ export function sendMcp(
     headers: {
       ...message.headers,
       accept: 'application/json, text/event-stream',
-      ...(method !== 'initialize' && { 'mcp-protocol-version': version }),
+      ...(method !== 'initialize' && { 'mcp-protocol-version': revision }),
       ...(isModern && modernHeaders),
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...headers,

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 /** The server of a program on this computer, to which a browser returns after an authorization. */
 export interface CallbackServer extends AsyncDisposable {
   readonly redirectUri: string
-  /** Resolves with the address of the next callback. */
-  next(): Promise<URL>
+  /** Waits for the next callback, and returns its URL. */
+  waitForCallback(): Promise<URL>
 }
 
 /** Starts the server. @param path the path of its redirect URI, such as `/oauth/callback` */
@@ -27,7 +27,7 @@ export async function startCallbackServer(path: string): Promise<CallbackServer>
   const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`
   return {
     redirectUri,
-    next() {
+    waitForCallback() {
       const oldestCallback = callbacks.shift()
       if (oldestCallback) return Promise.resolve(oldestCallback)
       const { promise, resolve } = Promise.withResolvers<URL>()

@@ -1,13 +1,13 @@
 /*
  * The type of the fixtures of chat hosts and IDEs, and the values that several fixtures share. A fixture describes only
- * behaviour of a host that is documented or was recorded. It has nothing that our server decides.
+ * behaviour of a host that is documented or was recorded. It contains nothing that our server decides.
  */
 
 /** A URI in which `PORT` stands for the random port on which a program listens. */
 type RedirectUri = string
 
 /** The way in which a host identifies itself: by the URL of its document, or by registering (RFC 7591). */
-type Introduction =
+type Identification =
   | {
       readonly by: 'document'
       /** Absent if each connection has its own document. */
@@ -20,7 +20,7 @@ type Introduction =
 export interface HostFixture {
   readonly name: string
   readonly source: string
-  readonly introduction: Introduction
+  readonly identification: Identification
   readonly redirectUri: RedirectUri
   /** The host's values of `resource` at the authorization endpoint and at the token endpoint. */
   readonly resource: 'as published' | 'with a slash' | 'nothing'

@@ -19,7 +19,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...CLAUDE,
     name: 'Claude, by its document',
     source: 'claude.com/docs/connectors/building/authentication; anthropics/claude-ai-mcp 96, 518, 1064',
-    introduction: {
+    identification: {
       by: 'document',
       clientId: 'https://claude.ai/oauth/mcp-oauth-client-metadata',
       document: {
@@ -41,7 +41,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...CLAUDE,
     name: 'Claude, registered',
     source: 'anthropics/claude-ai-mcp 886; elmohq/elmo 684',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'Claude',
@@ -61,7 +61,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...CLAUDE,
     name: 'Claude at claude.com',
     source: 'claude.com/docs/connectors/building/authentication; anthropics/claude-ai-mcp 228',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'Claude',
@@ -84,7 +84,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     revision: '2025-06-18',
     discoversFirst: false,
     metadataAt: ['path', 'path'],
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'Claude',
@@ -102,7 +102,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     name: 'ChatGPT, by a document of the connection, without keys',
     source:
       'gamedevpl/www.gamedev.pl 641; developers.openai.com/plugins/build/auth; onkernel/kernel-mcp-server 91',
-    introduction: {
+    identification: {
       by: 'document',
       document: {
         ...CHATGPT_DOCUMENT,
@@ -118,7 +118,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...CHATGPT,
     name: 'ChatGPT, by a document of the connection, with its key',
     source: 'Altinity/altinity-mcp 118; engram-app/Engram 1633; getsentry/sentry-mcp 1271',
-    introduction: {
+    identification: {
       by: 'document',
       document: { ...CHATGPT_DOCUMENT, redirect_uris: ['https://chatgpt.com/connector/oauth/kDmjx77UnKOM'] },
     },
@@ -131,7 +131,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...CHATGPT,
     name: 'ChatGPT, by its document',
     source: 'Altinity/altinity-mcp 118; developers.openai.com/plugins/build/auth',
-    introduction: {
+    identification: {
       by: 'document',
       clientId: 'https://chatgpt.com/oauth/client.json',
       document: {
@@ -148,7 +148,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...CHATGPT,
     name: 'ChatGPT, registered',
     source: 'developers.openai.com/plugins/build/auth',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'ChatGPT',
@@ -164,7 +164,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...GROK,
     name: 'Grok, by its document',
     source: 'koala73/worldmonitor 8305, 8307',
-    introduction: {
+    identification: {
       by: 'document',
       clientId: 'https://grok.com/oauth/mcp-client.json',
       document: {
@@ -182,7 +182,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...GROK,
     name: 'Grok, registered',
     source: 'erp-mafia/accounted 2158; dinglebear-ai/unraid 390',
-    introduction: {
+    identification: {
       by: 'registration',
       body: { client_name: 'Grok', redirect_uris: GROK_REDIRECT_URIS, ...PUBLIC_CLIENT },
     },
@@ -194,7 +194,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...GEMINI,
     name: 'Gemini app',
     source: 'makeplane/plane-mcp-server 230; kentcdodds/kody 944',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'Gemini',
@@ -210,7 +210,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     ...GEMINI,
     name: 'Gemini Enterprise, registered beforehand',
     source: 'pipefy/ai-toolkit 586',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'Gemini Enterprise',
@@ -225,7 +225,7 @@ const CHAT_APPS: readonly HostFixture[] = [
   {
     name: 'Le Chat',
     source: 'odoo-mcp-pro 21; gtm-mcp-server 3',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'Mistral AI',

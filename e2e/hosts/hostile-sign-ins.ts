@@ -335,7 +335,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
     },
   },
   {
-    description: 'an e-mail address with a line break, to add addressees',
+    description: 'an e-mail address with a line break, to add recipients',
     expectedOutcome: ASKED_AGAIN_PAGE,
     async run(scene, isHostile) {
       const person = scene.newPerson()

@@ -384,11 +384,11 @@ export const HOSTILE_TOKENS: readonly HostileCase[] = [
 
 /** Redeems a code when the app's document has to be fetched again. If the step is hostile, the document has changed. */
 async function exchangeAfterChange(scene: Scene, isHostile: boolean, changes: object): Promise<Outcome> {
-  const { url, change } = publishDocument(scene.documents, (id) => createAppDocument(id))
+  const { url, setDocument } = publishDocument(scene.documents, (id) => createAppDocument(id))
   const clientField = { client_id: url }
   const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI, changes: clientField })
   const callback = await scene.newPerson().signIn(authorization.url)
-  if (isHostile) change(createAppDocument(url, changes))
+  if (isHostile) setDocument(createAppDocument(url, changes))
   await scene.db.query(
     `update app_clients set document_fetched_at = now() - interval '2 days', document_expires_at = now() - interval '1 day'
      where id = $1`,

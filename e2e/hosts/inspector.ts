@@ -8,8 +8,8 @@ import { startManagedProcess } from '@plainpath/stack/managed-process'
 
 /** MCP Inspector as it is published: its own server, which serves its own page. */
 export interface Inspector extends AsyncDisposable {
-  /** The address of its page, which connects to the server by itself. */
-  connectUrl(serverUrl: string): string
+  /** Creates the URL of the inspector's page, which then connects to the MCP server at `serverUrl` by itself. */
+  createConnectUrl(serverUrl: string): string
 }
 
 /** The file behind its program `mcp-inspector`; the package has no other entry. */
@@ -39,7 +39,7 @@ export async function startInspector(folder: string): Promise<Inspector> {
     readyLine: 'up and running',
   })
   return {
-    connectUrl(serverUrl) {
+    createConnectUrl(serverUrl) {
       const query = new URLSearchParams({ serverUrl, transport: 'http', autoConnect: token })
       return `http://localhost:${port}/?${query.toString()}`
     },

@@ -1,8 +1,11 @@
-/** A redirect URI that resembles that of a chat app or IDE (a *host*, see `host-fixtures.ts`), but that no host has. */
+/**
+ * A redirect URI that the service must refuse, although it resembles an accepted one, or although a program that is not on the
+ * list of chat apps and IDEs (*hosts*, see `host-fixtures.ts`) could use it.
+ */
 export interface LookAlike {
   readonly description: string
   readonly redirectUri: string
-  /** The host's redirect URI that this one imitates. */
+  /** The accepted redirect URI that the tests use beside this one. Most entries imitate it. */
   readonly genuineUri: string
 }
 
@@ -21,7 +24,7 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'the host as a suffix',
+    description: 'the host name as a suffix of another',
     redirectUri: 'https://notclaude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
@@ -31,22 +34,22 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'the host as user information of another host',
+    description: 'the host name as the userinfo of another',
     redirectUri: 'https://claude.ai@evil.example/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'user information before the host',
+    description: 'userinfo before the host name',
     redirectUri: 'https://evil@claude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'a backslash in the host',
+    description: 'a backslash before the @, so that parsers disagree on the host name',
     redirectUri: 'https://evil.example\\@claude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'a dot after the host',
+    description: 'a trailing dot in the host name',
     redirectUri: 'https://claude.ai./api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
@@ -66,7 +69,7 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'capitals in the host',
+    description: 'capitals in the host name',
     redirectUri: 'https://CLAUDE.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
@@ -86,12 +89,12 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'a slash after the path',
+    description: 'a trailing slash',
     redirectUri: 'https://claude.ai/api/mcp/auth_callback/',
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'a missing slash after the path',
+    description: 'a missing trailing slash',
     redirectUri: 'https://grok.com/connectors-oauth-exchange-code',
     genuineUri: 'https://grok.com/connectors-oauth-exchange-code/',
   },
@@ -101,7 +104,7 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CLAUDE_URI,
   },
   {
-    description: 'an encoded character in the path',
+    description: 'a percent-encoded character in the path',
     redirectUri: 'https://claude.ai/api/mcp/auth%5Fcallback',
     genuineUri: CLAUDE_URI,
   },
@@ -125,7 +128,11 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     redirectUri: ' https://claude.ai/api/mcp/auth_callback',
     genuineUri: CLAUDE_URI,
   },
-  { description: 'the home page of the host', redirectUri: 'https://claude.ai/', genuineUri: CLAUDE_URI },
+  {
+    description: 'the root path instead of the callback path',
+    redirectUri: 'https://claude.ai/',
+    genuineUri: CLAUDE_URI,
+  },
   {
     description: 'the prefix alone',
     redirectUri: 'https://chatgpt.com/connector/oauth/',
@@ -142,12 +149,12 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CHATGPT_URI,
   },
   {
-    description: 'encoded dot segments after the prefix',
+    description: 'an encoded dot segment and an encoded slash after the prefix',
     redirectUri: 'https://chatgpt.com/connector/oauth/%2e%2e%2fevil',
     genuineUri: CHATGPT_URI,
   },
   {
-    description: 'a query after the prefix',
+    description: 'a query after the varying segment',
     redirectUri: 'https://chatgpt.com/connector/oauth/abc?to=https://evil.example',
     genuineUri: CHATGPT_URI,
   },
@@ -157,17 +164,17 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: CHATGPT_URI,
   },
   {
-    description: 'the prefix at another host',
+    description: 'the prefix at another host name',
     redirectUri: 'https://chatgpt.com.evil.example/connector/oauth/abc',
     genuineUri: CHATGPT_URI,
   },
   {
-    description: 'another host of Google',
+    description: 'another Google host name',
     redirectUri: 'https://oauth-redirect-sandbox.googleusercontent.com/r/x',
     genuineUri: GEMINI_URI,
   },
   {
-    description: 'dot segments after the prefix of Gemini',
+    description: 'dot segments after the Gemini prefix',
     redirectUri: 'https://oauth-redirect.googleusercontent.com/r/../x',
     genuineUri: GEMINI_URI,
   },
@@ -199,7 +206,7 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: LOOPBACK_URI,
   },
   {
-    description: 'a host that begins with localhost',
+    description: 'a host name that begins with localhost',
     redirectUri: 'http://localhost.evil.example:8787/callback',
     genuineUri: LOOPBACK_URI,
   },
@@ -209,7 +216,7 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: LOOPBACK_URI,
   },
   {
-    description: 'localhost as user information',
+    description: 'localhost as userinfo',
     redirectUri: 'http://localhost@evil.example/callback',
     genuineUri: LOOPBACK_URI,
   },
@@ -219,12 +226,12 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: LOOPBACK_URI,
   },
   {
-    description: 'the loopback address as a number',
+    description: 'the loopback address as a decimal integer',
     redirectUri: 'http://2130706433:8787/callback',
     genuineUri: LOOPBACK_URI,
   },
   {
-    description: 'the loopback address in hexadecimal',
+    description: 'the loopback address, shortened and partly in hexadecimal',
     redirectUri: 'http://0x7f.1:8787/callback',
     genuineUri: LOOPBACK_URI,
   },
@@ -234,7 +241,7 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     genuineUri: LOOPBACK_URI,
   },
   {
-    description: 'the loopback address mapped to IPv6',
+    description: 'the loopback address as an IPv4-mapped IPv6 address',
     redirectUri: 'http://[::ffff:127.0.0.1]:8787/callback',
     genuineUri: LOOPBACK_URI,
   },

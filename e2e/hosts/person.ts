@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { MailServer } from '@plainpath/mail/testing'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import { findLink } from '../verification-steps.ts'
-import { openPlainBrowser, type Page, type PlainBrowser } from './plain-browser.ts'
+import { createPlainBrowser, type Page, type PlainBrowser } from './plain-browser.ts'
 
 const DELIVERY_TIMEOUT_MS = 20_000
 
@@ -10,7 +10,11 @@ const DELIVERY_TIMEOUT_MS = 20_000
 export interface Person extends Disposable {
   readonly email: string
   readonly browser: PlainBrowser
-  /** Opens the page for an authorization, enters the e-mail address and the mailed code, and allows the connection. */
+  /**
+   * Opens the page for an authorization, enters the e-mail address and the mailed code, and allows the connection.
+   *
+   * @returns the address outside the service to which the browser was redirected
+   */
   signIn(authorizationUrl: URL): Promise<URL>
   /** Opens the page that asks for the e-mail address. @throws {Error} if it is not shown */
   begin(authorizationUrl: URL): Promise<Page>
@@ -37,7 +41,7 @@ export interface PersonOptions {
 
 /** Creates a person. Mails to the address must arrive in `mail`. */
 export function newPerson({ origin, mail, email = createAddress(), from }: PersonOptions): Person {
-  const browser = openPlainBrowser(origin, from)
+  const browser = createPlainBrowser(origin, from)
   const listMails = () => mail.received.filter(({ to }) => to.includes(email))
   const listCodes = () =>
     listMails().flatMap(({ text }) => SIGN_IN_CODE.exec(text)?.[1]?.replace(' ', '') ?? [])
@@ -55,10 +59,10 @@ export function newPerson({ origin, mail, email = createAddress(), from }: Perso
       return page
     },
     async giveAddress(page) {
-      const codesBefore = listCodes().length
+      const codeCountBefore = listCodes().length
       const codePage = await browser.press(page, BUTTONS.continue, { email })
       if (codePage.status !== 200) throw new Error(`${codePage.status} ${codePage.heading}: ${codePage.text}`)
-      return { page: codePage, code: (await person.waitForCodes(codesBefore + 1)).at(-1) ?? '' }
+      return { page: codePage, code: (await person.waitForCodes(codeCountBefore + 1)).at(-1) ?? '' }
     },
     async allow(page, code) {
       return requireExternalTarget(await browser.press(page, BUTTONS.allow, { code }))

@@ -25,9 +25,9 @@ export interface PlainBrowser extends Disposable {
    * Presses a button of a page: sends the button's form with `fields` filled in.
    *
    * @param button the beginning of the button's text
-   * @param options.headers replace the headers of a browser, to send a request that only another site could cause
+   * @param options.headers replaces headers that a browser would send, as if another site caused the request
    * @param options.followsRedirects false to stay at the first redirect
-   * @throws {Error} when the page has no such button
+   * @throws {Error} if the page has no such button
    */
   press(
     page: Page,
@@ -62,7 +62,7 @@ const MAX_REDIRECTS = 10
  * @param origin the address of the service, whose cookies it stores and whose redirects it follows
  * @param from an address in 127.0.0.0/8, so that one machine can act as many people
  */
-export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
+export function createPlainBrowser(origin: string, from?: string): PlainBrowser {
   const sender = createSender(origin, from === undefined ? {} : { from })
   const jar = new Map<string, Cookie>()
 
@@ -181,7 +181,7 @@ function toPage({ status, headers, text: html }: HttpResponse, path: string, red
   }
 }
 
-/** Finds the form with a button, and the fields that it sends: hidden and filled ones, and the button's own value. */
+/** Finds the form with a button, and the fields that the button sends: hidden and filled ones, and its own value. */
 export function findForm(
   page: Page,
   button: string,

@@ -23,7 +23,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...CLAUDE_CODE,
     name: 'Claude Code, by its document, without resource',
     source: 'anthropics/claude-code 37767, 41011, 64705, 90497',
-    introduction: {
+    identification: {
       by: 'document',
       clientId: 'https://claude.ai/oauth/claude-code-client-metadata',
       // The document has no application_type and no port.
@@ -43,7 +43,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...CLAUDE_CODE,
     name: 'Claude Code, registered, with a slash',
     source: 'elmohq/elmo 684; anthropics/claude-code 52871, 94630; anthropics/claude-ai-mcp 155',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'Claude Code (plainpath)',
@@ -61,7 +61,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...CODEX,
     name: 'Codex, by its document',
     source: 'anomalyco/opencode pull 47737',
-    introduction: {
+    identification: {
       by: 'document',
       clientId: 'https://chatgpt.com/oauth/codex/client.json',
       document: {
@@ -79,7 +79,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...CODEX,
     name: 'Codex, registered',
     source: 'elmohq/elmo 684; openai/codex 15643',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'Codex',
@@ -96,7 +96,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...CURSOR,
     name: 'Cursor on a desktop',
     source: 'erp-mafia/accounted 2225; gamedevpl/www.gamedev.pl 483',
-    introduction: { by: 'registration', body: CURSOR_REGISTRATION },
+    identification: { by: 'registration', body: CURSOR_REGISTRATION },
     redirectUri: 'cursor://anysphere.cursor-mcp/oauth/callback',
     resource: 'as published',
     scope: 'challenged',
@@ -105,7 +105,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...CURSOR,
     name: 'Cursor Agents and Grok Bot',
     source: 'bytebase/bytebase 20510; vuetifyjs/mcp 40, 41',
-    introduction: { by: 'registration', body: CURSOR_REGISTRATION },
+    identification: { by: 'registration', body: CURSOR_REGISTRATION },
     redirectUri: 'https://www.cursor.com/agents/mcp/oauth/callback',
     resource: 'as published',
     scope: 'challenged',
@@ -114,7 +114,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...CURSOR,
     name: 'Cursor with a loopback address',
     source: 'erp-mafia/accounted 2225',
-    introduction: { by: 'registration', body: CURSOR_REGISTRATION },
+    identification: { by: 'registration', body: CURSOR_REGISTRATION },
     redirectUri: 'http://localhost:8787/callback',
     resource: 'nothing',
     scope: 'nothing',
@@ -123,7 +123,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...VS_CODE,
     name: 'VS Code, by its document, on a random port',
     source: 'microsoft/vscode src/vs/base/common/oauth.ts; stacklok/toolhive 6290',
-    introduction: {
+    identification: {
       by: 'document',
       clientId: 'https://vscode.dev/oauth/client-metadata.json',
       document: VS_CODE_DOCUMENT,
@@ -136,7 +136,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...VS_CODE,
     name: 'VS Code, registered, on a random port',
     source: 'microsoft/vscode src/vs/base/common/oauth.ts',
-    introduction: { by: 'registration', body: VS_CODE_REGISTRATION },
+    identification: { by: 'registration', body: VS_CODE_REGISTRATION },
     redirectUri: 'http://127.0.0.1:PORT/',
     resource: 'as published',
     scope: 'challenged',
@@ -145,7 +145,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...VS_CODE,
     name: 'VS Code, registered, through its site',
     source: 'microsoft/vscode src/vs/base/common/oauth.ts; cap-js/mcp 47',
-    introduction: { by: 'registration', body: VS_CODE_REGISTRATION },
+    identification: { by: 'registration', body: VS_CODE_REGISTRATION },
     redirectUri: 'https://vscode.dev/redirect',
     resource: 'as published',
     scope: 'challenged',
@@ -154,7 +154,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     ...VS_CODE,
     name: 'VS Code Insiders, registered, through its site',
     source: 'microsoft/vscode src/vs/base/common/oauth.ts',
-    introduction: { by: 'registration', body: VS_CODE_REGISTRATION },
+    identification: { by: 'registration', body: VS_CODE_REGISTRATION },
     redirectUri: 'https://insiders.vscode.dev/redirect',
     resource: 'as published',
     scope: 'challenged',
@@ -164,7 +164,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     name: 'Gemini CLI',
     source: 'google-gemini/gemini-cli 20017',
     clientInfo: { name: 'gemini-cli-mcp-client-plainpath', version: '0.30.0' },
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'Gemini CLI MCP Client',
@@ -179,7 +179,7 @@ export const PROGRAMS: readonly HostFixture[] = [
   {
     name: 'OpenCode',
     source: 'elmohq/elmo 684; anomalyco/opencode 50510',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'OpenCode',
@@ -198,7 +198,7 @@ export const PROGRAMS: readonly HostFixture[] = [
   {
     name: 'MCP Inspector, with its page for debugging',
     source: 'modelcontextprotocol/inspector; modelcontextprotocol/modelcontextprotocol 3143',
-    introduction: {
+    identification: {
       by: 'registration',
       body: {
         client_name: 'MCP Inspector',

@@ -1,4 +1,4 @@
-import type { DocumentServer } from '@plainpath/auth/document-server'
+import type { AgentDocuments } from '@plainpath/auth/agent-documents'
 
 /** A placeholder for the key. The document that contains it is replaced immediately. */
 const NO_KEY = { jwk: { kty: 'OKP' } }
@@ -9,10 +9,10 @@ const NO_KEY = { jwk: { kty: 'OKP' } }
  * @returns the URL, and a function that replaces the document
  */
 export function publishDocument(
-  documents: DocumentServer,
+  documents: AgentDocuments,
   createDocument: (url: string) => object | undefined,
 ) {
   const published = documents.publish([NO_KEY])
-  published.change(createDocument(published.client_id))
-  return { url: published.client_id, change: (document: object) => published.change(document) }
+  published.setDocument(createDocument(published.client_id))
+  return { url: published.client_id, setDocument: (document: object) => published.setDocument(document) }
 }

@@ -1,4 +1,4 @@
-import type { DocumentServer } from '@plainpath/auth/document-server'
+import type { AgentDocuments } from '@plainpath/auth/agent-documents'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { createSender, json, type Sender } from '../send.ts'
 import type { SystemWithMail } from '../start-system-with-mail.ts'
@@ -10,7 +10,10 @@ import type { Page } from './plain-browser.ts'
 
 /** The outcome of a step. */
 export interface Outcome {
-  /** `granted`: the app has a token that the MCP server accepts. `page`: the browser stayed at the service. */
+  /**
+   * `granted`: the app has a token that the MCP server accepts. `page`: the browser stayed at the service. Otherwise the place of
+   * the refusal: the callback, the token endpoint, the signed-in MCP server, or another endpoint of the service (`api`).
+   */
   readonly at: 'granted' | 'page' | 'callback' | 'token' | 'mcp' | 'api'
   readonly status?: number
   /** The OAuth error or the code of the problem. */
@@ -36,7 +39,7 @@ export const LOOPBACK_URI = 'http://localhost:8787/callback'
 /** The things that all cases share: apps that are registered once, and ways to create people, agents and grants. */
 export interface Scene extends AsyncDisposable {
   readonly system: SystemWithMail
-  readonly documents: DocumentServer
+  readonly documents: AgentDocuments
   readonly origin: string
   /** An app that returns to a site. */
   readonly app: App
@@ -71,7 +74,7 @@ export const createAppRegistration = (...redirectUris: readonly string[]) => ({
 })
 
 /** Opens the scene. @param system has a thousand times the production limits, and trusts the documents */
-export async function openScene(system: SystemWithMail, documents: DocumentServer): Promise<Scene> {
+export async function openScene(system: SystemWithMail, documents: AgentDocuments): Promise<Scene> {
   await using opening = new AsyncDisposableStack()
   const { origin } = system
   const register = async (...redirectUris: readonly string[]) =>
@@ -82,7 +85,7 @@ export async function openScene(system: SystemWithMail, documents: DocumentServe
   const db = opening.use(openPool(system.adminUrls.auth, { max: 2 }))
   const sender = opening.use(createSender(origin))
   const resources = opening.move()
-  let grantsBefore = 0
+  let grantCountBefore = 0
   const scene: Scene = {
     system,
     documents,
@@ -101,9 +104,9 @@ export async function openScene(system: SystemWithMail, documents: DocumentServe
       return JSON.parse(text) as AgentCredentials
     },
     async startCountingGrants() {
-      grantsBefore = await countGrants(db)
+      grantCountBefore = await countGrants(db)
     },
-    countNewGrants: async () => (await countGrants(db)) - grantsBefore,
+    countNewGrants: async () => (await countGrants(db)) - grantCountBefore,
     async redeem(redeemer, authorization, callback) {
       if (!callback.searchParams.has('code')) return toCallbackOutcome(callback)
       return useTokens(redeemer, await redeemer.exchange(authorization, callback))
@@ -122,7 +125,7 @@ async function countGrants(db: Pool): Promise<number> {
   return rows[0]?.grants ?? 0
 }
 
-/** Uses the access token of a response. */
+/** Uses the access token of a token response. If there is none, the outcome is that response. */
 export async function useTokens(
   app: App,
   { status, error, access_token: token }: TokenResponse,

@@ -242,7 +242,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
 
 export const SIGN_IN_CLIENTS: readonly SignInClient[] = [
   { name: '@modelcontextprotocol/client 2.x', connect: connectSdk2('auto') },
-  { name: '@modelcontextprotocol/client 2.x as of 2025', connect: connectSdk2('legacy') },
+  { name: '@modelcontextprotocol/client 2.x, revision of 2025', connect: connectSdk2('legacy') },
   { name: '@modelcontextprotocol/sdk 1.x', connect: connectSdk1 },
   { name: 'oauth4webapi', connect: connectOauth4webapi },
 ]

@@ -20,20 +20,22 @@ const DOMAIN = 'agent.example.org'
 const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 const resources = new AsyncDisposableStack()
-let mail: MailServer
+let mailServer: MailServer
 let system: System
-let documents: DocumentHost
+let documentHost: DocumentHost
 beforeAll(async () => {
-  mail = resources.use(await startMailServer())
+  mailServer = resources.use(await startMailServer())
   const authority = await createCertificateAuthority()
-  documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
+  documentHost = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
   const env = {
-    ...createMailSettings(mail),
-    // Minutes, in which a message can be withdrawn.
+    ...createMailSettings(mailServer),
+    // In minutes. While a message is held, its agent can withdraw it.
     RESOURCE_CONTACT_HOLD: '10',
   }
-  const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
-  system = resources.use(await startSystem({ env, documents: { settings, runtime: { ca: authority.pem } } }))
+  const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documentHost.port}` }
+  system = resources.use(
+    await startSystem({ env, documents: { settings, documentOverrides: { ca: authority.pem } } }),
+  )
 })
 afterAll(() => resources.disposeAsync())
 
@@ -42,7 +44,7 @@ interface Agent {
   readonly client_secret: string
 }
 
-interface Request {
+interface RequestOptions {
   /** The agent whose id and secret authenticate the request. */
   readonly as?: Agent
   readonly token?: string
@@ -57,7 +59,7 @@ interface Request {
 const send = (
   method: string,
   path: string,
-  { as, token, idempotencyKey, clientAssertion, proof, json, form }: Request = {},
+  { as, token, idempotencyKey, clientAssertion, proof, json, form }: RequestOptions = {},
 ) =>
   fetch(system.origin + path, {
     method,
@@ -73,24 +75,27 @@ const send = (
     ...(form && { body: new URLSearchParams(form) }),
   })
 
-/** Returns the parsed response. @throws {Error} if its status is not 2xx */
-async function succeed<T>(responsePromise: Promise<Response>): Promise<T> {
+/** Returns the parsed body of a response. @throws {Error} if the status is not 2xx */
+async function requireSuccess<T>(responsePromise: Promise<Response>): Promise<T> {
   const response = await responsePromise
   const text = await response.text()
   if (!response.ok) throw new Error(`${response.status}: ${text}`)
   return (text === '' ? {} : JSON.parse(text)) as T
 }
 
-const register = (json: unknown = {}) => succeed<Agent>(send('POST', '/api/agent/register', { json }))
+const register = (json: unknown = {}) => requireSuccess<Agent>(send('POST', '/api/agent/register', { json }))
 const GRANT = { grant_type: 'client_credentials' }
 const issueToken = async (as: Agent, form: Record<string, string> = GRANT) =>
-  (await succeed<{ access_token: string }>(send('POST', '/oauth/token', { as, form }))).access_token
+  (await requireSuccess<{ access_token: string }>(send('POST', '/oauth/token', { as, form }))).access_token
 
-/** Begins a verification. @returns the address, and what the person can do with the mailed link */
+/**
+ * Begins a verification. In the result, `press` presses a button of the page that the mailed link opens, and `readCode` confirms and
+ * reads the code.
+ */
 async function beginVerification(as: Agent) {
   const email = `ana-${randomUUID()}@example.org`
-  await succeed(send('POST', '/api/agent/claim', { as, json: { email } }))
-  const findMail = () => mail.received.find(({ to }) => to.includes(email))
+  await requireSuccess(send('POST', '/api/agent/claim', { as, json: { email } }))
+  const findMail = () => mailServer.received.find(({ to }) => to.includes(email))
   await expect.poll(findMail).toBeDefined()
   const attempt = new URL(findLink(findMail()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
   const press = async (answer: 'yes' | 'no') =>
@@ -110,7 +115,7 @@ async function confirmAgent() {
   const as = await register()
   const { readCode } = await beginVerification(as)
   const otp = await readCode()
-  const { identity_assertion: assertion } = await succeed<{ identity_assertion: string }>(
+  const { identity_assertion: assertion } = await requireSuccess<{ identity_assertion: string }>(
     completeVerification(as, otp),
   )
   const token = await issueToken(as, { grant_type: JWT_BEARER_GRANT, assertion })
@@ -134,7 +139,7 @@ async function issueBoundToken(as: Agent): Promise<string> {
   const request = (nonce?: string) =>
     send('POST', '/oauth/token', { as, form: GRANT, proof: signProof('POST', '/oauth/token', { nonce }) })
   const nonce = (await request()).headers.get('dpop-nonce') ?? ''
-  return (await succeed<{ access_token: string }>(request(nonce))).access_token
+  return (await requireSuccess<{ access_token: string }>(request(nonce))).access_token
 }
 
 /** Functions that each cause one error code, in as few requests as possible. They return the response with the error. */
@@ -169,11 +174,11 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     return send('GET', '/api/guides', { token, proof: signProof('POST', '/api/guides', { token }) })
   },
   'client-has-document': async () => {
-    const client_id = documents.getUrl(DOMAIN, '/client.json')
+    const client_id = documentHost.getUrl(DOMAIN, '/client.json')
     const jwks = { keys: [agentKey.publicJwk] }
-    documents.serve('/client.json', createJsonHandler({ ...createClientDocument(client_id, []), jwks }))
+    documentHost.serve('/client.json', createJsonHandler({ ...createClientDocument(client_id, []), jwks }))
     const signAssertion = () => agentKey.signAssertion(client_id, system.origin)
-    await succeed(
+    await requireSuccess(
       send('POST', '/oauth/token', {
         form: {
           ...GRANT,
@@ -213,12 +218,14 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   },
   'too-many-secrets': async () => {
     const as = await register()
-    await succeed(send('POST', '/api/agent/secrets', { as }))
+    await requireSuccess(send('POST', '/api/agent/secrets', { as }))
     return send('POST', '/api/agent/secrets', { as })
   },
   'last-secret': async () => {
     const as = await register()
-    const { secrets } = await succeed<{ secrets: { secret_id: string }[] }>(send('GET', '/api/agent', { as }))
+    const { secrets } = await requireSuccess<{ secrets: { secret_id: string }[] }>(
+      send('GET', '/api/agent', { as }),
+    )
     return send('DELETE', `/api/agent/secrets/${secrets[0]?.secret_id}`, { as })
   },
   'claim-unknown': async () => completeVerification(await register(), '123456'),
@@ -237,8 +244,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     const { readCode } = await beginVerification(as)
     const otp = makeWrongCode(await readCode())
     // The fifth wrong code locks the verification.
-    for (const status of [400, 400, 400, 400])
-      expect((await completeVerification(as, otp)).status).toBe(status)
+    for (const _attempt of [1, 2, 3, 4]) expect((await completeVerification(as, otp)).status).toBe(400)
     await completeVerification(as, otp)
     return completeVerification(as, otp)
   },
@@ -248,7 +254,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   },
   'claim-superseded': async () => {
     const as = await register()
-    const firstAttempt = await succeed<{ claim_attempt_id: string }>(
+    const firstAttempt = await requireSuccess<{ claim_attempt_id: string }>(
       send('POST', '/api/agent/claim', { as, json: { email: `ana-${randomUUID()}@example.org` } }),
     )
     await beginVerification(as)
@@ -266,29 +272,29 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'no-claim': async () => send('POST', '/api/agent/assertion', { as: await register() }),
   'invalid-grant': async () => {
     const { as, assertion } = await confirmAgent()
-    await succeed(send('DELETE', '/api/agent/claim', { as }))
+    await requireSuccess(send('DELETE', '/api/agent/claim', { as }))
     return send('POST', '/oauth/token', { as, form: { grant_type: JWT_BEARER_GRANT, assertion } })
   },
   'duplicate-message': async () => {
     const { token } = await confirmAgent()
-    await succeed(sendMessage(token))
+    await requireSuccess(sendMessage(token))
     return sendMessage(token)
   },
   'idempotency-key-reused': async () => {
     const { token } = await confirmAgent()
-    await succeed(sendMessage(token, 'key'))
+    await requireSuccess(sendMessage(token, 'key'))
     return sendMessage(token, 'key', 'Something else')
   },
   'message-withdrawn': async () => {
     const { token } = await confirmAgent()
-    const { id } = await succeed<{ id: string }>(sendMessage(token, 'key'))
-    await succeed(send('DELETE', `/api/contact/${id}`, { token }))
+    const { id } = await requireSuccess<{ id: string }>(sendMessage(token, 'key'))
+    await requireSuccess(send('DELETE', `/api/contact/${id}`, { token }))
     return sendMessage(token, 'key')
   },
   'not-found': () => send('GET', '/api/guides/no-such-guide'),
 }
 
-/** Codes that need a clock, a race or a failure, each with the test file that causes it. */
+/** Codes that only a changed clock, a race or a failure causes, each with the test file that does this. */
 const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'client-expired': 'apps/auth/test/expiry.test.ts',
   'otp-expired': 'apps/auth/test/claims.test.ts',
@@ -305,28 +311,31 @@ async function generatePublicKey() {
 }
 
 describe('/auth/errors.md', () => {
-  test.for(AGENT_ERRORS)('$code has the status and error of its row', async ({ code, status, error }) => {
-    const kind = getProblemKind(code as ProblemCode)
-    expect(PROBLEM_CODES).toContain(code)
-    expect(status).toBe(kind.status)
-    const makeMistake = MISTAKES[code]
-    if (!makeMistake) {
-      const file = new URL(`../../${TESTED_ELSEWHERE[code]}`, import.meta.url)
-      expect(await readFile(file, 'utf8')).toContain(`'${code}'`)
-      expect(error ?? kind.oauth).toBe(kind.oauth)
-      return
-    }
-    const response = await makeMistake()
-    const body = (await response.json()) as Record<string, string>
-    const challenge = /\berror="([^"]+)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
-    expect({
-      code: body['code'],
-      status: response.status,
-      error: body['error'] ?? challenge,
-    }).toEqual({ code, status, error })
-  })
+  test.for(AGENT_ERRORS)(
+    'lists the status and the error of a response with $code',
+    async ({ code, status, error }) => {
+      const kind = getProblemKind(code as ProblemCode)
+      expect(PROBLEM_CODES).toContain(code)
+      expect(status).toBe(kind.status)
+      const makeMistake = MISTAKES[code]
+      if (!makeMistake) {
+        const file = new URL(`../../${TESTED_ELSEWHERE[code]}`, import.meta.url)
+        expect(await readFile(file, 'utf8')).toContain(`'${code}'`)
+        expect(error ?? kind.oauth).toBe(kind.oauth)
+        return
+      }
+      const response = await makeMistake()
+      const body = (await response.json()) as Record<string, string>
+      const challenge = /\berror="([^"]+)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
+      expect({
+        code: body['code'],
+        status: response.status,
+        error: body['error'] ?? challenge,
+      }).toEqual({ code, status, error })
+    },
+  )
 
-  test('has one row for each code, and each code has a mistake here or a test elsewhere', async () => {
+  test('has one row for each code, which a mistake in this file or a test in another file causes', async () => {
     const codes = AGENT_ERRORS.map(({ code }) => code)
     expect(new Set(codes).size).toBe(codes.length)
     expect([...Object.keys(MISTAKES), ...Object.keys(TESTED_ELSEWHERE)].sort()).toEqual(codes.toSorted())

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { basicAuthorization, type RegisteredAgent } from '../crawl/agent.ts'
+import { formatBasicAuthorization, type RegisteredAgent } from '../crawl/agent.ts'
 import { DocumentReader } from '../crawl/document-reader.ts'
 import { json } from '../send.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
@@ -30,7 +30,7 @@ test('an agent reads a guide with a token in at most 4 requests', async () => {
   const reader = await readOrigin()
   const agent = await register(reader)
   const token = await reader.send('token', 200, {
-    headers: { authorization: basicAuthorization(agent) },
+    headers: { authorization: formatBasicAuthorization(agent) },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
   const headers = { authorization: `Bearer ${token['access_token']}`, accept: 'application/json' }
@@ -58,22 +58,22 @@ test('an agent sends a message for a person in at most 9 requests, and deletes i
   // Before the agent registers, it finds out how to delete a registration.
   await reader.find('deleteRegistration')
   const agent = await register(reader)
-  const basic = { authorization: basicAuthorization(agent) }
+  const basic = { authorization: formatBasicAuthorization(agent) }
   const email = `${randomUUID()}@example.org`
   const verification = await reader.send('beginVerification', 202, withBody({ email }, basic))
   const otp = await system.confirm(email, String(verification['match_phrase']))
-  const completed = await reader.send('completeVerification', 200, withBody({ otp }, basic))
+  const completion = await reader.send('completeVerification', 200, withBody({ otp }, basic))
   const token = await reader.send('tokenForPerson', 200, {
     headers: basic,
     body: new URLSearchParams({
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-      assertion: String(completed['identity_assertion']),
+      assertion: String(completion['identity_assertion']),
     }),
   })
   const bearer = { authorization: `Bearer ${token['access_token']}`, 'idempotency-key': randomUUID() }
   const message = { topic: 'question', message: 'When do I renew my work permit?' }
-  const accepted = await reader.send('sendMessage', 202, withBody(message, bearer))
-  expect(accepted).toMatchObject({ id: expect.any(String), status: 'received' })
+  const sentMessage = await reader.send('sendMessage', 202, withBody(message, bearer))
+  expect(sentMessage).toMatchObject({ id: expect.any(String), status: 'received' })
   expect(reader.requestCount).toBeLessThanOrEqual(9)
 
   const countBefore = reader.requestCount

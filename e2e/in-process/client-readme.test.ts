@@ -22,8 +22,8 @@ afterAll(() => resources.disposeAsync())
 /**
  * Runs a block of the README as a program in a project with the built package. Only the origin differs from the README.
  *
- * @param inputs what the person types, in order. Each function receives the output so far, and returns undefined while there is
- *   nothing to type
+ * @param inputs the lines that the person types, in order. Each function receives the output so far, and returns undefined while
+ *   the program does not wait for its line
  */
 async function runBlock(
   marker: string,
@@ -65,7 +65,7 @@ test('the block "ask" answers a question and reads a guide', async () => {
   expect(output).toContain("slug: 'work-permit'")
 })
 
-test('the block "register" registers only once, and "message" sends a message when the person has confirmed', async () => {
+test('the block "register" registers only once, and "message" sends a message after the person has confirmed', async () => {
   const [firstOutput, secondOutput] = [await runBlock('run: register'), await runBlock('run: register')]
   expect(firstOutput).toMatch(/work permit/i)
   expect(secondOutput).toBe(firstOutput)

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
+import { type AgentDocuments, startAgentDocuments } from '@plainpath/auth/agent-documents'
 import { Plainpath, type PlainpathOptions } from '@plainpath/client'
 import type { JWK } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 const resources = new AsyncDisposableStack()
-let documents: DocumentServer
+let documents: AgentDocuments
 let system: SystemWithMail
 beforeAll(async () => {
-  documents = resources.use(await startDocumentServer())
+  documents = resources.use(await startAgentDocuments())
   system = resources.use(await startSystemWithMail({ documents }))
 })
 afterAll(() => resources.disposeAsync())
@@ -18,7 +18,7 @@ afterEach(() => void vi.restoreAllMocks())
 const MESSAGE = { topic: 'question', message: 'When do I renew my work permit?' } as const
 
 type Algorithm = 'ECDSA' | 'Ed25519'
-/** Generates a key pair whose private key cannot be exported. */
+/** Generates a key pair whose private key cannot be exported. For Ed25519, `namedCurve` is ignored. */
 const generateKeys = async (name: Algorithm) =>
   (await crypto.subtle.generateKey({ name, namedCurve: 'P-256' }, false, ['sign', 'verify'])) as NonNullable<
     PlainpathOptions['keys']
@@ -92,7 +92,7 @@ describe.for([
     expect(await client.messageStatus(message.id)).toMatchObject({ status: 'erased' })
   })
 
-  test('gets the same message as another client with its key, if both use one idempotency key', async () => {
+  test('gets the same message as another client with the same key only if both use one idempotency key', async () => {
     const options = await createOptions()
     const clients = [new Plainpath(system.origin, options), new Plainpath(system.origin, options)]
     await confirm(clients[0]!)

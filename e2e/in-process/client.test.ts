@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Plainpath } from '@plainpath/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { basicAuthorization, createSecondSecret } from '../crawl/agent.ts'
+import { createSecondSecret, formatBasicAuthorization } from '../crawl/agent.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 let system: SystemWithMail
@@ -29,12 +29,12 @@ test('a client asks, searches and reads without a registration', async () => {
   expect(await client.ask(QUESTION, { facts: { 'long-absence': true } })).toMatchObject({
     outcome: 'hand_off',
   })
-  const [found, ...furtherGuides] = await client.search('work permit', { limit: 1 })
+  const [foundGuide, ...furtherGuides] = await client.search('work permit', { limit: 1 })
   expect(furtherGuides).toEqual([])
-  const guide = await client.guide(found!.slug)
-  expect(guide).toMatchObject({ slug: found!.slug, title: found!.title })
+  const guide = await client.guide(foundGuide!.slug)
+  expect(guide).toMatchObject({ slug: foundGuide!.slug, title: foundGuide!.title })
   const { version } = guide
-  expect(await client.guide(found!.slug, { version })).toMatchObject({ slug: found!.slug, version })
+  expect(await client.guide(foundGuide!.slug, { version })).toMatchObject({ slug: foundGuide!.slug, version })
 })
 
 test.for([
@@ -60,7 +60,7 @@ test('a client is restored from its credentials, and gets another token when its
   const secrets = `${system.origin}/api/agent/secrets`
   const agent = { client_id: credentials.client_id, client_secret: String(credentials.client_secret) }
   const id = await createSecondSecret(secrets, agent)
-  const headers = { authorization: basicAuthorization(agent) }
+  const headers = { authorization: formatBasicAuthorization(agent) }
   expect((await fetch(`${secrets}/${id}`, { method: 'DELETE', headers })).status).toBe(204)
   expect(await restored.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
 
@@ -85,7 +85,7 @@ test('a client sends a message once in repeated calls, reads its state, and with
   expect(client.credentials).toBeUndefined()
 })
 
-test('a client fails with the code of the mistake if no person has confirmed, or the code is not shown or wrong', async () => {
+test('a call fails with the code of its problem if no person has confirmed, or if the code was not shown or is wrong', async () => {
   const client = new Plainpath(system.origin)
   await client.register()
   await expect(client.sendMessage(MESSAGE)).rejects.toMatchObject({ status: 409, code: 'no-claim' })

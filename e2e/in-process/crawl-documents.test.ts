@@ -60,11 +60,11 @@ async function sendRequest(
     agent: false,
   })
   clientRequest.on('error', reject).on('response', (response) => {
-    const received = Object.fromEntries(
+    const receivedHeaders = Object.fromEntries(
       Object.entries(response.headersDistinct).map(([name, values]) => [name, values?.join(', ') ?? '']),
     )
     text(response).then(
-      (body) => resolve({ status: response.statusCode ?? 0, headers: received, body }),
+      (body) => resolve({ status: response.statusCode ?? 0, headers: receivedHeaders, body }),
       reject,
     )
   })
@@ -73,7 +73,7 @@ async function sendRequest(
 }
 
 describe.for(DOCUMENTS)('%s', ([path, type]) => {
-  test('is served to anyone with its type, cacheable for 300 s, and to scripts of any origin', async () => {
+  test('is served to anyone with its type, may be cached for 300 s, and can be read by scripts of any origin', async () => {
     const { status, headers, body } = await sendRequest(path, 'GET', { origin: 'https://app.example' })
     expect(status).toBe(200)
     expect(body.length).toBeGreaterThan(40)
@@ -90,7 +90,7 @@ describe.for(DOCUMENTS)('%s', ([path, type]) => {
     expect(headers['vary']).not.toMatch(/Origin/)
   })
 
-  test('has the same headers for HEAD, and 304 for its ETag', async () => {
+  test('has the same headers for HEAD, and is not sent again to a client that has its ETag', async () => {
     const [get, head] = [await sendRequest(path), await sendRequest(path, 'HEAD')]
     expect(head).toMatchObject({ status: 200, body: '' })
     for (const name of ['content-type', 'content-length', 'etag', 'link', 'cache-control'])
@@ -103,7 +103,7 @@ describe.for(DOCUMENTS)('%s', ([path, type]) => {
     })
   })
 
-  test('permits scripts of any origin, and responds to other methods with 405', async () => {
+  test('permits scripts of any origin in a preflight, and responds to methods other than GET and HEAD with 405', async () => {
     const preflight = await sendRequest(path, 'OPTIONS', {
       origin: 'https://app.example',
       'access-control-request-method': 'GET',
@@ -174,21 +174,21 @@ describe('requirements of checkers', () => {
     }
   })
 
-  test('isitagentready.com linkHeaders: the home page is 200 and links to what agents read', async () => {
+  test('isitagentready.com linkHeaders: the response of the home page is 200, and its Link has the documents for agents', async () => {
     const { status, headers } = await sendRequest('/')
     expect(status).toBe(200)
     for (const relation of ['api-catalog', 'service-desc', 'service-doc', 'describedby'])
       expect(headers['link']).toContain(`rel="${relation}"`)
   })
 
-  test('probes: an empty POST to register is 201, to the token endpoint 401 or 400, never 404', async () => {
+  test('probes: an empty POST gets 201 from the registration, and 401 or 400 from the token endpoint', async () => {
     expect((await sendRequest('/api/agent/register', 'POST')).status).toBe(201)
     const token = await sendRequest('/oauth/token', 'POST')
     expect([400, 401]).toContain(token.status)
     expect(token.headers['content-type']).toMatch(/^application\/json\b/)
   })
 
-  test('ora.ai: an unknown path of the API is a JSON error', async () => {
+  test('ora.ai: an unknown path of the API gets a JSON error', async () => {
     const { status, headers, body } = await sendRequest('/api/no-such-thing', 'GET', { accept: 'text/html' })
     expect({ status, type: headers['content-type'] }).toEqual({
       status: 404,

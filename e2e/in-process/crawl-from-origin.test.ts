@@ -8,27 +8,29 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-/** Creates a fetch function that counts requests and records the statuses of failures. */
+/** Creates a fetch function that counts requests and records the statuses from 400 on. */
 function createCountingFetch() {
-  const refusals: number[] = []
+  const errorStatuses: number[] = []
   let requestCount = 0
   const send = async (url: string, init?: RequestInit): Promise<Response> => {
     requestCount += 1
     const response = await fetch(url, { ...init, redirect: 'error' })
-    if (response.status >= 400) refusals.push(response.status)
+    if (response.status >= 400) errorStatuses.push(response.status)
     return response
   }
-  return { send, countRequests: () => requestCount, refusals }
+  return { send, countRequests: () => requestCount, errorStatuses }
 }
 
 const readJson = async <T>(response: Response): Promise<T> => (await response.json()) as T
 
 test('a program that knows the origin and the RFCs reads a guide with a token, in at most 10 requests', async () => {
-  const { send, countRequests, refusals } = createCountingFetch()
+  const { send, countRequests, errorStatuses } = createCountingFetch()
 
   const home = await send(`${system.origin}/`)
-  const link = (home.headers.get('link') ?? '').match(/<([^>]+)>; rel="api-catalog"/)?.[1] ?? ''
-  const { linkset } = await readJson<{ linkset: Record<string, { href: string }[]>[] }>(await send(link))
+  const catalogUrl = (home.headers.get('link') ?? '').match(/<([^>]+)>; rel="api-catalog"/)?.[1] ?? ''
+  const { linkset } = await readJson<{ linkset: Record<string, { href: string }[]>[] }>(
+    await send(catalogUrl),
+  )
   const listTargets = (relation: string) =>
     linkset.flatMap((context) => context[relation] ?? []).map(({ href }) => href)
   const description = await readJson<ApiDescription>(await send(listTargets('service-desc')[0] ?? ''))
@@ -37,12 +39,12 @@ test('a program that knows the origin and the RFCs reads a guide with a token, i
 
   const wrongToken = { headers: { authorization: 'Bearer none' } }
   const refusal = await send(findOperation('listGuides')?.urlTemplate ?? '', wrongToken)
-  const metadata =
+  const metadataUrl =
     /resource_metadata="([^"]+)"/.exec(refusal.headers.get('www-authenticate') ?? '')?.[1] ?? ''
   const { resource, authorization_servers } = await readJson<{
     resource: string
     authorization_servers: string[]
-  }>(await send(metadata))
+  }>(await send(metadataUrl))
   const server = await readJson<{
     issuer: string
     token_endpoint: string
@@ -70,5 +72,5 @@ test('a program that knows the origin and the RFCs reads a guide with a token, i
 
   expect(guide.sources.length).toBeGreaterThan(0)
   expect(countRequests()).toBeLessThanOrEqual(10)
-  expect(refusals).toEqual([401])
+  expect(errorStatuses).toEqual([401])
 })

@@ -19,12 +19,14 @@ const KEY_FILE = 'plainpath-key.pem'
 
 const resources = new AsyncDisposableStack()
 let system: System
-let documents: DocumentHost
+let documentHost: DocumentHost
 beforeAll(async () => {
   const authority = await createCertificateAuthority()
-  documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
-  const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
-  system = resources.use(await startSystem({ documents: { settings, runtime: { ca: authority.pem } } }))
+  documentHost = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
+  const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documentHost.port}` }
+  system = resources.use(
+    await startSystem({ documents: { settings, documentOverrides: { ca: authority.pem } } }),
+  )
 })
 afterAll(() => resources.disposeAsync())
 
@@ -33,8 +35,8 @@ async function readCommands(document: string): Promise<string[]> {
   return extractFencedBlocks(markdown, 'sh')
 }
 
-/** Opens a new folder, in which each call of `run` runs commands in a new shell. The shell ends at the first failing command. */
-async function openShell() {
+/** Creates a folder, in which each call of `run` runs commands in a new shell. The shell exits at the first failing command. */
+async function createShellFolder() {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-commands-'))
   return {
     toPath: (name: string) => path.join(folder, name),
@@ -58,20 +60,20 @@ async function expectPrivate(file: string): Promise<void> {
 }
 
 test('an agent with a domain reads a guide with the commands of /auth/domain.md', async () => {
-  await using shell = await openShell()
-  const id = documents.getUrl(DOMAIN, '/plainpath-client.json')
+  await using shell = await createShellFolder()
+  const id = documentHost.getUrl(DOMAIN, '/plainpath-client.json')
   const blocks = (await readCommands('/auth/domain.md')).map((block) => block.replaceAll(DOCUMENTED_ID, id))
   const [storeProgram = '', writeDocument = '', readGuide = '', ...others] = blocks
   expect(others).toEqual([])
   await shell.run(storeProgram, writeDocument)
   await expectPrivate(shell.toPath(KEY_FILE))
   const document = await readFile(shell.toPath('plainpath-client.json'), 'utf8')
-  documents.serve('/plainpath-client.json', createJsonHandler(JSON.parse(document)))
+  documentHost.serve('/plainpath-client.json', createJsonHandler(JSON.parse(document)))
   expect(await shell.run(`id=${id}`, readGuide)).toContain('"talkToAnAttorneyWhen":')
 })
 
 test('an agent reads a guide with a bound token, with the commands of /auth.md and then /auth/dpop.md', async () => {
-  await using shell = await openShell()
+  await using shell = await createShellFolder()
   const [register = ''] = await readCommands('/auth.md')
   const [storeProgram = '', readGuide = '', ...others] = await readCommands('/auth/dpop.md')
   expect(others).toEqual([])

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import {
   createCertificateAuthority,
   createJsonHandler,
+  type DocumentHost,
   startDocumentHost,
 } from '@plainpath/auth/document-host'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
@@ -19,19 +20,22 @@ import { createMailSettings, findLink } from '../verification-steps.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const DOMAIN = 'agent.example.org'
-const DOCUMENT_PATH = '/plainpath-client.json'
+const CLIENT_DOCUMENT_PATH = '/plainpath-client.json'
 
 const resources = new AsyncDisposableStack()
-let mail: MailServer
+let mailServer: MailServer
 let system: System
-let documents: Awaited<ReturnType<typeof startDocumentHost>>
+let documentHost: DocumentHost
 beforeAll(async () => {
-  mail = resources.use(await startMailServer())
+  mailServer = resources.use(await startMailServer())
   const authority = await createCertificateAuthority()
-  documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
-  const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
-  const env = { ...createMailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
-  system = resources.use(await startSystem({ env, documents: { settings, runtime: { ca: authority.pem } } }))
+  documentHost = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
+  const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documentHost.port}` }
+  // Messages are held for ten minutes, because the documents show how an agent withdraws a message that is held.
+  const env = { ...createMailSettings(mailServer), RESOURCE_CONTACT_HOLD: '10' }
+  system = resources.use(
+    await startSystem({ env, documents: { settings, documentOverrides: { ca: authority.pem } } }),
+  )
 })
 afterAll(() => resources.disposeAsync())
 
@@ -52,45 +56,53 @@ const readDocument = async (path: string) => (await fetch(system.origin + path))
  */
 async function sendDocumentedRequests(path: string) {
   const email = `ana-${randomUUID()}@example.org`
-  const realValues = new Map([['ana@example.org', email]])
-  const registered = await fetch(`${system.origin}/api/agent/register`, {
+  /** Maps each value that the document shows to the real value that replaces it. */
+  const realByShown = new Map([['ana@example.org', email]])
+  const registration = await fetch(`${system.origin}/api/agent/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{"client_name": "Example Agent"}',
   })
-  realValues.set('base64(client_id:client_secret)', encodeCredentials((await registered.json()) as Agent))
-  realValues.set(`https://${DOMAIN}${DOCUMENT_PATH}`, documents.getUrl(DOMAIN, DOCUMENT_PATH))
-  const signer = await createSigner()
-  const fill = (text: string) =>
-    [...realValues].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
+  realByShown.set('base64(client_id:client_secret)', encodeCredentials((await registration.json()) as Agent))
+  realByShown.set(
+    `https://${DOMAIN}${CLIENT_DOCUMENT_PATH}`,
+    documentHost.getUrl(DOMAIN, CLIENT_DOCUMENT_PATH),
+  )
+  const jwtReplacer = await createJwtReplacer()
+  const replaceShownValues = (text: string) =>
+    [...realByShown].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
   const steps: { exchange: DocumentedExchange; response: Response; realBody: unknown }[] = []
   for (const { exchange, json } of parseExchanges(await readDocument(path))) {
-    signer.collectShownValues(exchange, json)
-    for (const document of json.filter(isClientDocument))
-      documents.serve(
-        DOCUMENT_PATH,
-        createJsonHandler(JSON.parse(fill(signer.fillKeys(JSON.stringify(document))))),
+    jwtReplacer.collectJwtsAndKey(exchange, json)
+    for (const clientDocument of json.filter(isClientDocument))
+      documentHost.serve(
+        CLIENT_DOCUMENT_PATH,
+        createJsonHandler(
+          JSON.parse(replaceShownValues(jwtReplacer.replaceShownKeys(JSON.stringify(clientDocument)))),
+        ),
       )
-    if (exchange.url.endsWith('/claim/complete')) realValues.set(...(await readCode(exchange, email)))
+    if (exchange.url.endsWith('/claim/complete')) realByShown.set(...(await readCode(exchange, email)))
     const { method, url, headers } = exchange
-    const response = await fetch(fill(url), {
+    const response = await fetch(replaceShownValues(url), {
       method,
       headers: Object.fromEntries(
         await Promise.all(
           Object.entries(headers).map(async ([name, value]) => [
             name,
-            await signer.fillJwts(fill(value), fill),
+            await jwtReplacer.replaceJwtPlaceholders(replaceShownValues(value), replaceShownValues),
           ]),
         ),
       ),
-      ...(exchange.body !== undefined && { body: await signer.fillJwts(fill(exchange.body), fill) }),
+      ...(exchange.body !== undefined && {
+        body: await jwtReplacer.replaceJwtPlaceholders(replaceShownValues(exchange.body), replaceShownValues),
+      }),
     })
     const text = await response.text()
     const realBody: unknown = text === '' ? undefined : JSON.parse(text)
     const { 'DPoP-Nonce': nonce } = exchange.responseHeaders
-    if (nonce !== undefined) realValues.set(nonce, response.headers.get('dpop-nonce') ?? 'missing')
+    if (nonce !== undefined) realByShown.set(nonce, response.headers.get('dpop-nonce') ?? 'missing')
     for (const [shown, value] of matchStrings(exchange.responseBody, realBody))
-      if (shown !== value) realValues.set(shown, value)
+      if (shown !== value) realByShown.set(shown, value)
     steps.push({ exchange, response, realBody })
   }
   return steps
@@ -98,7 +110,7 @@ async function sendDocumentedRequests(path: string) {
 
 /** Plays the person: opens the mailed link and reads the code. @returns the code in the document, and the real one */
 async function readCode({ body = '' }: DocumentedExchange, email: string): Promise<[string, string]> {
-  const findMail = () => mail.received.find(({ to }) => to.includes(email))
+  const findMail = () => mailServer.received.find(({ to }) => to.includes(email))
   await expect.poll(findMail).toBeDefined()
   const attempt = new URL(findLink(findMail()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
   const page = await fetch(`${system.origin}/claim`, {
@@ -116,26 +128,31 @@ interface ShownJwt {
   readonly claims: JWTPayload
 }
 
-/** Creates a signer with a new key, which replaces the key in the document. It signs JWTs as the document describes them. */
-async function createSigner() {
+/**
+ * Creates a replacer for the keys and JWTs of a document. It has a new key pair, and signs each JWT with the header and the claims that
+ * the document shows.
+ */
+async function createJwtReplacer() {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const jwk = await exportJWK(publicKey)
   const shownKeys = new Map<string, string>()
   const jwts: ShownJwt[] = []
-  const fillKeys = (text: string) =>
+  const replaceShownKeys = (text: string) =>
     [...shownKeys].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
-  const sign = async ({ header, claims }: ShownJwt, fill: (text: string) => string) => {
-    const filled = JSON.parse(fill(JSON.stringify(claims))) as JWTPayload
+  const sign = async ({ header, claims }: ShownJwt, replaceShownValues: (text: string) => string) => {
+    const filled = JSON.parse(replaceShownValues(JSON.stringify(claims))) as JWTPayload
     const iat = Math.floor(Date.now() / 1000)
     const jkts = 'jkts' in claims && { jkts: [await calculateJwkThumbprint(jwk)] }
-    const ath = 'ath' in claims && { ath: createHash('sha256').update(fill(SHOWN_TOKEN)).digest('base64url') }
+    const ath = 'ath' in claims && {
+      ath: createHash('sha256').update(replaceShownValues(SHOWN_TOKEN)).digest('base64url'),
+    }
     return new SignJWT({ ...filled, ...jkts, ...ath, iat, exp: iat + 60, jti: randomUUID() })
-      .setProtectedHeader(JSON.parse(fillKeys(JSON.stringify(header))))
+      .setProtectedHeader(JSON.parse(replaceShownKeys(JSON.stringify(header))))
       .sign(privateKey)
   }
   return {
     /** Collects the JWTs that an exchange shows, and the public key that the real key replaces. */
-    collectShownValues({ body = '' }: DocumentedExchange, json: readonly unknown[]) {
+    collectJwtsAndKey({ body = '' }: DocumentedExchange, json: readonly unknown[]) {
       jwts.push(
         ...json.filter(
           (shown): shown is ShownJwt => typeof shown === 'object' && !!shown && 'claims' in shown,
@@ -144,21 +161,28 @@ async function createSigner() {
       const [, x, y] = /"x": ?"([\w-]+)", ?"y": ?"([\w-]+)"/.exec(body + JSON.stringify(json)) ?? []
       if (x && y && jwk.x && jwk.y) shownKeys.set(x, jwk.x).set(y, jwk.y)
     },
-    fillKeys,
-    /** Replaces the placeholders for JWTs. @param fill replaces the other values of the document */
-    async fillJwts(text: string, fill: (text: string) => string): Promise<string> {
-      let filled = fillKeys(text)
-      for (const [placeholder, isJwtFor] of PLACEHOLDERS) {
-        const jwt = jwts.findLast(isJwtFor)
+    replaceShownKeys,
+    /**
+     * Replaces the shown keys, and each JWT placeholder with a new JWT like the last matching one that was shown.
+     *
+     * @param replaceShownValues replaces the other values of the document
+     */
+    async replaceJwtPlaceholders(
+      text: string,
+      replaceShownValues: (text: string) => string,
+    ): Promise<string> {
+      let filled = replaceShownKeys(text)
+      for (const [placeholder, matchesJwt] of PLACEHOLDERS) {
+        const jwt = jwts.findLast(matchesJwt)
         if (filled.includes(placeholder) && jwt)
-          filled = filled.replaceAll(placeholder, await sign(jwt, fill))
+          filled = filled.replaceAll(placeholder, await sign(jwt, replaceShownValues))
       }
       return filled
     },
   }
 }
 
-/** The placeholders for JWTs in the documents, each with a test for the JWT that belongs there. */
+/** The placeholders for JWTs in the documents, each with a predicate that selects the JWT that belongs there. */
 const PLACEHOLDERS: readonly [string, (jwt: ShownJwt) => boolean][] = [
   ['<assertion>', ({ claims }) => 'sub' in claims],
   ['<proof>', ({ claims }) => 'jkts' in claims || 'htu' in claims],
@@ -174,31 +198,34 @@ test.for([
   ['/auth/dpop.md', 4],
   ['/auth/errors.md', 3],
   ['/auth/lifetimes.md', 1],
-] as const)('each request of %s gets the shown status, type and members', async ([path, count]) => {
-  const steps = await sendDocumentedRequests(path)
-  expect(steps).toHaveLength(count)
-  for (const { exchange, response, realBody } of steps) {
-    const { method, url, status, type, responseBody: shownBody } = exchange
-    expect({
-      request: `${method} ${url}`,
-      status: response.status,
-      type: response.headers.get('content-type')?.split(';')[0],
-      members: listMemberPaths(realBody),
-    }).toEqual({ request: `${method} ${url}`, status, type, members: listMemberPaths(shownBody) })
-    if (status >= 400) expect(withoutRequestId(realBody)).toEqual(withoutRequestId(shownBody))
-    expect(getStatus(realBody)).toEqual(getStatus(shownBody))
-  }
-})
+] as const)(
+  'each request in %s gets the documented status, content type and body members',
+  async ([path, count]) => {
+    const steps = await sendDocumentedRequests(path)
+    expect(steps).toHaveLength(count)
+    for (const { exchange, response, realBody } of steps) {
+      const { method, url, status, type, responseBody: shownBody } = exchange
+      expect({
+        request: `${method} ${url}`,
+        status: response.status,
+        type: response.headers.get('content-type')?.split(';')[0],
+        members: listMemberPaths(realBody),
+      }).toEqual({ request: `${method} ${url}`, status, type, members: listMemberPaths(shownBody) })
+      if (status >= 400) expect(withoutRequestId(realBody)).toEqual(withoutRequestId(shownBody))
+      expect(getStatusMember(realBody)).toEqual(getStatusMember(shownBody))
+    }
+  },
+)
 
-const getStatus = (body: unknown) => (body as { status?: unknown } | undefined)?.status
+const getStatusMember = (body: unknown) => (body as { status?: unknown } | undefined)?.status
 
 const withoutRequestId = (body: unknown) => ({ ...(body as object), request_id: '' })
 
-test('/auth.md shows the responses of the registration and of the token endpoint', async () => {
+test('/auth.md shows the members of the responses to a registration and to a token request', async () => {
   const markdown = await readDocument('/auth.md')
   const blocks = extractFencedBlocks(markdown, 'json').map((json) => JSON.parse(json))
-  const registered = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
-  const agent = (await registered.json()) as Agent
+  const registration = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
+  const agent = (await registration.json()) as Agent
   const token = await fetch(`${system.origin}/oauth/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${encodeCredentials(agent)}` },
@@ -230,7 +257,7 @@ test.for([
 })
 
 test.for(['/llms.txt', '/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md'])(
-  'the bodies for questions in %s are accepted',
+  'the request bodies that %s shows for POST /api/answers are accepted',
   async (path) => {
     const markdown = await readDocument(path)
     const bodies = [...markdown.matchAll(/`(\{"question": .*?\})`/g)].map(([, body = '']) => body)

@@ -1,4 +1,4 @@
-import { createDocument, type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
+import { type AgentDocuments, createDocument, startAgentDocuments } from '@plainpath/auth/agent-documents'
 import type { JWK } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
@@ -11,10 +11,10 @@ import { type System, startSystem } from './start-system.ts'
  */
 
 const resources = new AsyncDisposableStack()
-let documents: DocumentServer
+let documents: AgentDocuments
 let system: System
 beforeAll(async () => {
-  documents = resources.use(await startDocumentServer())
+  documents = resources.use(await startAgentDocuments())
   system = resources.use(await startSystem({ documents }))
 })
 afterAll(() => resources.disposeAsync())
@@ -52,8 +52,8 @@ const CLIENT_FACTORIES: Readonly<Record<string, (metadata: object) => Promise<Re
   'a document': async (metadata) => {
     const { privateKey, publicKey } = await oauth.generateKeyPair('ES256')
     const key = { jwk: { ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'one' } as JWK }
-    const { client_id, change } = documents.publish([key])
-    change({ ...createDocument(client_id, [key]), ...metadata })
+    const { client_id, setDocument } = documents.publish([key])
+    setDocument({ ...createDocument(client_id, [key]), ...metadata })
     return { clientId: client_id, credential: { key: privateKey, kid: 'one' } }
   },
 }

@@ -9,7 +9,7 @@ import {
   ClientCredentialsProvider as ClientCredentialsProvider1,
   PrivateKeyJwtProvider as PrivateKeyJwtProvider1,
 } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
-import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
+import { type AgentDocuments, startAgentDocuments } from '@plainpath/auth/agent-documents'
 import type { JWK } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
@@ -18,17 +18,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type System, startSystem } from './start-system.ts'
 
 /*
- * OAuth client libraries that agents use, unmodified. Each gets a token, uses it, gets another one and revokes that one, if the library
- * can revoke. Each authenticates with a secret and, if the library can, with a key that is registered or in a document.
+ * OAuth client libraries that agents use, unmodified. Each gets a token, uses it and gets a second one, which it revokes if the library
+ * can. Each authenticates with a secret and, if the library can, with a key that is registered or in a document.
  * `dpop-clients.test.ts` tests tokens that are bound to a key. `e2e/system/python-client.test.ts` tests `requests-oauthlib`, which
  * is not an npm package.
  */
 
 const resources = new AsyncDisposableStack()
-let documents: DocumentServer
+let documents: AgentDocuments
 let system: System
 beforeAll(async () => {
-  documents = resources.use(await startDocumentServer())
+  documents = resources.use(await startAgentDocuments())
   system = resources.use(await startSystem({ documents }))
 })
 afterAll(() => resources.disposeAsync())
@@ -244,39 +244,39 @@ const KEY_CLIENTS: [string, (agent: AgentWithKey, send: Fetch) => Session | Prom
   ],
 ]
 
-const readGuides = async (token: string | undefined) =>
+const getGuidesStatus = async (token: string | undefined) =>
   (await fetch(`${system.origin}/api/guides`, { headers: { authorization: `Bearer ${token}` } })).status
 
-/** Expects that a client can get, use, renew and, if its library supports that, revoke tokens. */
+/** Expects that a client can get, use and renew tokens and, if its library supports that, revoke one. */
 async function expectJourney(session: Session): Promise<void> {
   const token = await session.getToken()
-  expect(await readGuides(token)).toBe(200)
+  expect(await getGuidesStatus(token)).toBe(200)
   const secondToken = await session.getToken()
   expect(secondToken).not.toBe(token)
-  expect(await readGuides(secondToken)).toBe(200)
+  expect(await getGuidesStatus(secondToken)).toBe(200)
   if (!session.revoke) return
   await session.revoke(secondToken!)
-  expect([await readGuides(secondToken), await readGuides(token)]).toEqual([401, 200])
+  expect([await getGuidesStatus(secondToken), await getGuidesStatus(token)]).toEqual([401, 200])
   // A client may revoke a token again (RFC 7009, section 2.2).
   await session.revoke(secondToken!)
 }
 
 test.for(SECRET_CLIENTS)(
-  '%s: an agent with a secret gets, renews and revokes a token',
+  '%s: an agent with a secret gets and renews a token, and revokes one if the library can',
   async ([_name, openSession]) => {
     await expectJourney(await openSession(await register(), fetch))
   },
 )
 
 test.for(KEY_CLIENTS)(
-  '%s: an agent with two keys gets, renews and revokes a token',
+  '%s: an agent with two keys gets and renews a token, and revokes one if the library can',
   async ([_name, openSession]) => {
     await expectJourney(await openSession(await registerKeys(), fetch))
   },
 )
 
 test.for(KEY_CLIENTS)(
-  '%s: an agent with a document gets, renews and revokes a token',
+  '%s: an agent with a document gets and renews a token, and revokes one if the library can',
   async ([_name, openSession]) => {
     await expectJourney(await openSession(await publishKey(), fetch))
   },

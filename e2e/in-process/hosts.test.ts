@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
+import { type AgentDocuments, startAgentDocuments } from '@plainpath/auth/agent-documents'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -35,13 +35,15 @@ const CHAT_HOSTS = JSON.parse(
 }
 
 const resources = new AsyncDisposableStack()
-let documents: DocumentServer
+let documents: AgentDocuments
 let system: SystemWithMail
 beforeAll(async () => {
-  documents = resources.use(await startDocumentServer())
+  documents = resources.use(await startAgentDocuments())
   // Every host name leads to the test server, so the pinned copies are used wherever this test runs.
-  const runtime = { ...documents.runtime, resolve: async () => ['127.0.0.1'] }
-  system = resources.use(await startSystemWithMail({ publicMcp: true, documents: { ...documents, runtime } }))
+  const documentOverrides = { ...documents.documentOverrides, resolve: async () => ['127.0.0.1'] }
+  system = resources.use(
+    await startSystemWithMail({ publicMcp: true, documents: { ...documents, documentOverrides } }),
+  )
 })
 afterAll(() => resources.disposeAsync())
 
@@ -50,10 +52,10 @@ test('every fixture has a unique name, and names its source', () => {
   for (const { source } of HOSTS) expect(source).toMatch(/\S/)
 })
 
-test('every redirect URI, prefix and document of the list of hosts is used by a fixture', () => {
+test('every redirect URI, prefix and document in chat-hosts.json is used by a fixture', () => {
   const usedUris = HOSTS.map(({ redirectUri }) => redirectUri)
-  const usedDocuments = HOSTS.flatMap(({ introduction }) =>
-    introduction.by === 'document' ? (introduction.clientId ?? []) : [],
+  const usedDocuments = HOSTS.flatMap(({ identification }) =>
+    identification.by === 'document' ? (identification.clientId ?? []) : [],
   )
   for (const { redirectUris, redirectUriPrefixes, documents: copies } of CHAT_HOSTS.hosts) {
     expect(usedUris).toEqual(expect.arrayContaining(redirectUris))
@@ -81,7 +83,7 @@ const METADATA_PATHS = {
 async function openHost(fixture: HostFixture, documentSource: DocumentSource): Promise<Host> {
   const port = String(randomInt(49_152, 65_536))
   const withPort = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('PORT', port)) as T
-  const { introduction, userAgents, clientInfo, capabilities, revision, metadataAt } = fixture
+  const { identification, userAgents, clientInfo, capabilities, revision, metadataAt } = fixture
   const commonOptions = {
     origin: system.origin,
     userAgents,
@@ -91,18 +93,22 @@ async function openHost(fixture: HostFixture, documentSource: DocumentSource): P
     ...(metadataAt && { metadataPaths: metadataAt.map((at) => METADATA_PATHS[at]) }),
   }
   const redirectUri = withPort(fixture.redirectUri)
-  if (introduction.by === 'registration')
+  if (identification.by === 'registration')
     return {
       fixture,
       redirectUri,
-      app: await openApp({ ...commonOptions, registration: withPort(introduction.body) }),
+      app: await openApp({ ...commonOptions, registration: withPort(identification.body) }),
     }
-  if (documentSource === 'pinned' && introduction.clientId !== undefined)
-    return { fixture, redirectUri, app: await openApp({ ...commonOptions, clientId: introduction.clientId }) }
+  if (documentSource === 'pinned' && identification.clientId !== undefined)
+    return {
+      fixture,
+      redirectUri,
+      app: await openApp({ ...commonOptions, clientId: identification.clientId }),
+    }
   const key = fixture.assertion && (await publishKey(fixture.assertion))
   const { url } = publishDocument(documents, (id) => ({
     client_id: id,
-    ...introduction.document,
+    ...identification.document,
     ...(key && { jwks_uri: key.jwksUri }),
   }))
   return {
@@ -112,7 +118,7 @@ async function openHost(fixture: HostFixture, documentSource: DocumentSource): P
   }
 }
 
-/** Publishes a key set, as the host does, and signs client assertions with its key (RFC 7523). */
+/** Publishes a key set, as the host does. Returns its URL, and a function that signs client assertions (RFC 7523) with the key. */
 async function publishKey(alg: string) {
   const { publicKey, privateKey } = await generateKeyPair(alg)
   const kid = `cimd-${randomUUID()}`
@@ -166,32 +172,37 @@ async function connectHost({ fixture, app, redirectUri }: Host, person: Person):
   return { app, person, authorization, callback, ...requireTokens(tokens) }
 }
 
-/** Sends what the host sends first, up to the list of tools. Returns their names. */
+/** Sends the messages with which the host begins, up to `tools/list`. Returns the names of the tools. */
 async function startSession({ fixture, app }: Host, token: string): Promise<readonly string[]> {
   if (fixture.discoversFirst) {
-    const discovered = await app.sendMessage({ method: 'server/discover' }, { token, version: '2026-07-28' })
-    expect(discovered.status).toBe(200)
+    const discovery = await app.sendMessage({ method: 'server/discover' }, { token, revision: '2026-07-28' })
+    expect(discovery.status).toBe(200)
   }
   const { clientInfo, capabilities, revision } = fixture
-  const initialized = await app.sendMessage(createInitialize(clientInfo, capabilities, revision), { token })
-  const { result: agreement } = parseMessage(initialized.text)
-  expect([initialized.status, agreement]).toMatchObject([200, { protocolVersion: revision ?? '2025-11-25' }])
+  const initialization = await app.sendMessage(createInitialize(clientInfo, capabilities, revision), {
+    token,
+  })
+  const { result: agreement } = parseMessage(initialization.text)
+  expect([initialization.status, agreement]).toMatchObject([
+    200,
+    { protocolVersion: revision ?? '2025-11-25' },
+  ])
   expect((await app.sendMessage({ method: 'notifications/initialized' }, { token })).status).toBe(202)
-  const listed = await app.sendMessage({ method: 'tools/list' }, { token })
-  const { result } = parseMessage(listed.text) as { result: { tools: { name: string }[] } }
+  const toolList = await app.sendMessage({ method: 'tools/list' }, { token })
+  const { result } = parseMessage(toolList.text) as { result: { tools: { name: string }[] } }
   return result.tools.map(({ name }) => name)
 }
 
 /** Asks a question, sends a message for the person, and withdraws it. */
 async function useTools(app: App, token: string): Promise<void> {
-  const answered = await app.callTool(token, 'answer_question', {
+  const answer = await app.callTool(token, 'answer_question', {
     question: 'When do I renew my green card?',
   })
-  expect(answered).toMatchObject({ status: 200, structuredContent: { outcome: expect.any(String) } })
+  expect(answer).toMatchObject({ status: 200, structuredContent: { outcome: expect.any(String) } })
   const message = `When do I renew my work permit? ${randomUUID()}`
-  const sent = await app.callTool(token, 'send_contact_message', { topic: 'question', message })
-  expect(sent).toMatchObject({ status: 200, structuredContent: { id: expect.any(String) } })
-  const id = String(sent.structuredContent?.['id'])
+  const sentMessage = await app.callTool(token, 'send_contact_message', { topic: 'question', message })
+  expect(sentMessage).toMatchObject({ status: 200, structuredContent: { id: expect.any(String) } })
+  const id = String(sentMessage.structuredContent?.['id'])
   expect((await app.callTool(token, 'get_contact_message', { id })).structuredContent).toMatchObject({
     status: 'received',
   })
@@ -250,27 +261,27 @@ const MCP_HOSTS = [
   ...new Map(HOSTS.map((host) => [`${host.userAgents.mcp} ${host.clientInfo.name}`, host])).values(),
 ]
 
-describe('a host asks at the public address without signing in, and is never sent to a sign-in:', () => {
+describe('a host uses the public address without signing in, and is never asked to sign in:', () => {
   test.for(MCP_HOSTS.map((host) => [host.name, host] as const))('%s', async ([, host]) => {
     const { userAgents, clientInfo, capabilities, discoversFirst, revision: version = '2025-11-25' } = host
     using sender = createSender(system.mcpPublicOrigin)
     const headers = { 'user-agent': userAgents.mcp }
     const send = (method: string, params: Record<string, unknown> = {}, token?: string) =>
-      sendMcp(sender, { method, params }, { headers, clientInfo, capabilities, token, version })
+      sendMcp(sender, { method, params }, { headers, clientInfo, capabilities, token, revision: version })
     // An invalid token makes no difference.
     for (const token of [undefined, `ppt_${'A'.repeat(43)}`]) {
       const discover = { method: 'server/discover' }
-      const modernOptions = { headers, clientInfo, capabilities, token, version: '2026-07-28' } as const
+      const modernOptions = { headers, clientInfo, capabilities, token, revision: '2026-07-28' } as const
       if (discoversFirst) expect((await sendMcp(sender, discover, modernOptions)).status).toBe(200)
       const initializeParams = { protocolVersion: version, capabilities, clientInfo }
       expect((await send('initialize', initializeParams, token)).status).toBe(200)
       expect((await send('notifications/initialized', {}, token)).status).toBe(202)
-      const listed = await send('tools/list', {}, token)
-      expect([listed.status, listed.text]).toEqual([200, expect.stringContaining('answer_question')])
-      expect(listed.text).not.toContain('send_contact_message')
+      const toolList = await send('tools/list', {}, token)
+      expect([toolList.status, toolList.text]).toEqual([200, expect.stringContaining('answer_question')])
+      expect(toolList.text).not.toContain('send_contact_message')
       const call = { name: 'answer_question', arguments: { question: 'When do I renew my green card?' } }
-      const answered = await send('tools/call', call, token)
-      expect([answered.status, answered.text]).toEqual([200, expect.stringContaining('"outcome"')])
+      const answer = await send('tools/call', call, token)
+      expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"outcome"')])
       // A tool of the other address is unknown here. The response is not a 401, which would begin a sign-in.
       const unknownTool = await send('tools/call', { name: 'send_contact_message', arguments: {} }, token)
       expect([unknownTool.status, unknownTool.headers.get('www-authenticate')]).toEqual([200, null])
@@ -285,7 +296,7 @@ describe('a host asks at the public address without signing in, and is never sen
   })
 })
 
-describe('a host connects, asks, sends a message, withdraws it, refreshes, and loses access when the person revokes it:', () => {
+describe('a host connects, asks, sends a message, withdraws it, refreshes its tokens, and loses access when the person revokes it:', () => {
   test.for(HOSTS.map((host) => [host.name, host] as const))('%s', async ([, fixture]) => {
     const host = await openHost(fixture, 'pinned')
     using _app = host.app
@@ -293,7 +304,7 @@ describe('a host connects, asks, sends a message, withdraws it, refreshes, and l
   })
 
   const withDocuments = HOSTS.filter(
-    ({ introduction }) => introduction.by === 'document' && introduction.clientId !== undefined,
+    ({ identification }) => identification.by === 'document' && identification.clientId !== undefined,
   )
   test.for(withDocuments.map((host) => [host.name, host] as const))(
     '%s, whose document is fetched',

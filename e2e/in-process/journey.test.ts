@@ -88,11 +88,11 @@ describe('with oauth4webapi, an agent', () => {
     const { access_token } = await issueToken(agent)
     expect((await get('/api/guides', access_token)).status).toBe(200)
     const basic = Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')
-    const deleted = await fetch(`${system.origin}/api/agent`, {
+    const deletion = await fetch(`${system.origin}/api/agent`, {
       method: 'DELETE',
       headers: { authorization: `Basic ${basic}` },
     })
-    expect(deleted.status).toBe(204)
+    expect(deletion.status).toBe(204)
     expect((await get('/api/guides', access_token)).status).toBe(401)
     await expect(issueToken(agent)).rejects.toMatchObject({ status: 401 })
   })
@@ -119,15 +119,15 @@ test('a person joins the waitlist once, however the address is written', async (
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ email }),
     })
-  const joined = await join('Ana.Lopez@Example.ORG')
-  expect(joined.status).toBe(201)
-  expect(await joined.json()).toMatchObject({
+  const firstJoin = await join('Ana.Lopez@Example.ORG')
+  expect(firstJoin.status).toBe(201)
+  expect(await firstJoin.json()).toMatchObject({
     status: 'joined',
     referralUrl: expect.stringContaining(`${system.origin}/?ref=`),
   })
-  const joinedAgain = await join('  ana.lopez@example.org ')
-  expect(joinedAgain.status).toBe(200)
-  expect(await joinedAgain.json()).toEqual({ status: 'already_joined' })
+  const secondJoin = await join('  ana.lopez@example.org ')
+  expect(secondJoin.status).toBe(200)
+  expect(await secondJoin.json()).toEqual({ status: 'already_joined' })
 })
 
 test('no log line contains a token, a secret, an address or a query string', async () => {

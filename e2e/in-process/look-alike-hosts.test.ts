@@ -1,35 +1,36 @@
-import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
+import { type AgentDocuments, startAgentDocuments } from '@plainpath/auth/agent-documents'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, openApp, sendRegistration } from '../hosts/app.ts'
 import { HOSTS } from '../hosts/host-fixtures.ts'
 import { createAppDocument } from '../hosts/hostile-authorizations.ts'
 import { LOOK_ALIKES } from '../hosts/look-alikes.ts'
-import { openPlainBrowser, type PlainBrowser } from '../hosts/plain-browser.ts'
+import { createPlainBrowser, type PlainBrowser } from '../hosts/plain-browser.ts'
 import { publishDocument } from '../hosts/publish-document.ts'
 import { createAppRegistration } from '../hosts/scene.ts'
 import { createSender, type Sender } from '../send.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 /*
- * Redirect URIs that resemble those of the hosts. Each is refused in a registration, in a document and in an authorization
- * request. For a document and an authorization request, the browser is not redirected. The genuine URI is accepted in all three.
+ * Redirect URIs that must be refused. Most resemble those of the hosts. Each is refused in a registration, in a document and in an
+ * authorization request. For a document and an authorization request, the browser is not redirected. The genuine URI is accepted in
+ * all three.
  */
 
 const resources = new AsyncDisposableStack()
-let documents: DocumentServer
+let documents: AgentDocuments
 let system: SystemWithMail
 let sender: Sender
 let browser: PlainBrowser
 let db: Pool
 let app: App
 beforeAll(async () => {
-  documents = resources.use(await startDocumentServer())
+  documents = resources.use(await startAgentDocuments())
   system = resources.use(await startSystemWithMail({ documents }))
   sender = resources.use(createSender(system.origin))
-  browser = resources.use(openPlainBrowser(system.origin))
+  browser = resources.use(createPlainBrowser(system.origin))
   db = resources.use(openPool(system.adminUrls.auth, { max: 1 }))
-  // The app registers every genuine URI that is imitated.
+  // The app registers every genuine URI.
   const genuineUris = [...new Set(LOOK_ALIKES.map(({ genuineUri }) => genuineUri))]
   app = resources.use(
     await openApp({ origin: system.origin, registration: createAppRegistration(...genuineUris) }),
@@ -79,21 +80,26 @@ describe.for(LOOK_ALIKES)('$description: $redirectUri', ({ redirectUri, genuineU
 })
 
 /** Every set of redirect URIs that a host registers in one request. */
-const URI_SETS = HOSTS.flatMap(({ name, introduction }) =>
-  introduction.by === 'registration' ? [{ name, uris: introduction.body['redirect_uris'] as string[] }] : [],
+const URI_SETS = HOSTS.flatMap(({ name, identification }) =>
+  identification.by === 'registration'
+    ? [{ name, uris: identification.body['redirect_uris'] as string[] }]
+    : [],
 )
-test.for(URI_SETS)('$name registers its URIs, but no fixed one with an added letter', async ({ uris }) => {
-  const urisWithPort = uris.map((uri) => uri.replace('PORT', '49152'))
-  expect((await register(...urisWithPort)).status).toBe(201)
-  // A loopback URI may have any port and any path, and the two patterns match URIs whose last segment varies.
-  const fixedUris = urisWithPort.filter(
-    (uri) => !uri.startsWith('http:') && !/\/(?:r|connector\/oauth)\//.test(uri),
-  )
-  for (const uri of fixedUris) expect((await register(`${uri}x`)).status).toBe(400)
-})
+test.for(URI_SETS)(
+  '$name can register its URIs, but no fixed URI to which a letter is added',
+  async ({ uris }) => {
+    const urisWithPort = uris.map((uri) => uri.replace('PORT', '49152'))
+    expect((await register(...urisWithPort)).status).toBe(201)
+    // A loopback URI may have any port and any path, and the two patterns match URIs whose last segment varies.
+    const fixedUris = urisWithPort.filter(
+      (uri) => !uri.startsWith('http:') && !/\/(?:r|connector\/oauth)\//.test(uri),
+    )
+    for (const uri of fixedUris) expect((await register(`${uri}x`)).status).toBe(400)
+  },
+)
 
 test.for(['http://localhost', 'http://127.0.0.1', 'http://[::1]'])(
-  'a program at %s returns to any port, and to no other path',
+  'a redirect URI at %s matches with any valid port, and with no other path',
   async (address) => {
     const { clientId } = resources.use(
       await openApp({

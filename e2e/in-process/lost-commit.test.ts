@@ -7,15 +7,15 @@ import type { RegisteredAgent } from '../system/open-system.ts'
 import { createMailSettings, STAFF_INBOX, verifyMailbox } from '../verification-steps.ts'
 import { startSystem } from './start-system.ts'
 
-test('F-05, F-28 returns the stored message when it is sent again with its key after the reply to its COMMIT was lost', {
+test('F-05, F-28 the API returns the stored message when a request is repeated after the reply to its COMMIT was lost', {
   timeout: 120_000,
 }, async () => {
   await using opening = new AsyncDisposableStack()
-  const mail = opening.use(await startMailServer())
+  const mailServer = opening.use(await startMailServer())
   let proxy: FaultProxy | undefined
   const system = opening.use(
     await startSystem({
-      env: createMailSettings(mail),
+      env: createMailSettings(mailServer),
       async redirectDatabase(databaseUrl) {
         const url = new URL(databaseUrl)
         proxy = opening.use(await startFaultProxy({ host: url.hostname, port: Number(url.port) }))
@@ -24,9 +24,9 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
     }),
   )
   const sender = opening.use(createSender(system.origin))
-  const registered = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
-  const agent = JSON.parse(registered.text) as RegisteredAgent
-  const token = await verifyMailbox(agent, 'ana@example.org', { mail, sender })
+  const registration = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
+  const agent = JSON.parse(registration.text) as RegisteredAgent
+  const token = await verifyMailbox(agent, 'ana@example.org', { mail: mailServer, sender })
   const content = json({ topic: 'question', message: 'May I renew it from abroad?' })
   const headers = { ...content.headers, authorization: `Bearer ${token}`, 'idempotency-key': 'key-1' }
   const send = () => sender.send({ method: 'POST', path: '/api/contact', ...content, headers })
@@ -39,7 +39,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
     ).rows
 
   // In the protocol of PostgreSQL, a zero byte ends the text of a statement.
-  await proxy?.set({ kind: 'lose-reply-to', request: 'commit\0' })
+  await proxy?.setFault({ kind: 'lose-reply-to', request: 'commit\0' })
   const sendAndCountMessages = async () => {
     const { status, headers: responseHeaders } = await send()
     expect([status, responseHeaders.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
@@ -51,7 +51,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   const [message, ...others] = await listMessages()
   expect([message?.mails, others]).toEqual([2, []])
 
-  await proxy?.set({ kind: 'pass' })
+  await proxy?.setFault({ kind: 'pass' })
   // Until the API has replaced the connections that lost replies, the response can be 503. Any other response has the stored
   // message.
   const responses: { status: number; text: string }[] = []
@@ -67,5 +67,5 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   const countUnsentMails = async () =>
     (await db.query(`select from mails where about = $1 and state <> 'sent'`, [message?.id])).rowCount
   await expect.poll(countUnsentMails).toBe(0)
-  expect(mail.received.filter(({ to }) => to.includes(STAFF_INBOX))).toHaveLength(1)
+  expect(mailServer.received.filter(({ to }) => to.includes(STAFF_INBOX))).toHaveLength(1)
 })

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-/** Records where a client sends requests, and the responses. */
+/** Records the URL, the method and the response status of each request. */
 function recordRequests() {
   const requests: { url: string; method: string; status: number }[] = []
   const recordingFetch: typeof fetch = async (input, init) => {
@@ -42,7 +42,7 @@ describe.for(MCP_CLIENTS)('$name', ({ connect, version }) => {
     expect(requests.filter(({ method, status }) => method === 'POST' && status >= 300)).toEqual([])
   })
 
-  test('is asked to sign in at the signed-in address before anything else', async () => {
+  test('without credentials, gets only 401 from the signed-in address', async () => {
     const url = `${system.origin}/mcp`
     const { requests, fetch } = recordRequests()
     await expect(connect(url, { fetch })).rejects.toThrow(/401|[Uu]nauthorized|invalid_token/)

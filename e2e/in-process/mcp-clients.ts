@@ -41,6 +41,7 @@ export interface ConnectedClient extends AsyncDisposable {
   readonly serverInfo: unknown
   readonly capabilities: unknown
   readonly instructions: string | undefined
+  /** The negotiated revision of the protocol. */
   readonly version: string | undefined
   listTools(): Promise<readonly Record<string, unknown>[]>
   call(name: string, args: Record<string, unknown>): Promise<ToolResult>
@@ -123,6 +124,10 @@ async function connect1(
 /** The official clients, and the revision that each negotiates with us. */
 export const MCP_CLIENTS = [
   { name: '@modelcontextprotocol/client 2.x', version: '2026-07-28', connect: connect2('auto') },
-  { name: '@modelcontextprotocol/client 2.x as of 2025', version: '2025-11-25', connect: connect2('legacy') },
+  {
+    name: '@modelcontextprotocol/client 2.x, revision of 2025',
+    version: '2025-11-25',
+    connect: connect2('legacy'),
+  },
   { name: '@modelcontextprotocol/sdk 1.x', version: '2025-11-25', connect: connect1 },
 ] as const

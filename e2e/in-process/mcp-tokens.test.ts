@@ -1,18 +1,18 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
+import { type AgentDocuments, startAgentDocuments } from '@plainpath/auth/agent-documents'
 import { serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Credentials, type KeyCredentials, MCP_CLIENTS } from './mcp-clients.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const resources = new AsyncDisposableStack()
-let documents: DocumentServer
+let documents: AgentDocuments
 let system: System
-let url: string
+let mcpUrl: string
 beforeAll(async () => {
-  documents = resources.use(await startDocumentServer())
+  documents = resources.use(await startAgentDocuments())
   system = resources.use(await startSystem({ documents }))
-  url = `${system.origin}/api/mcp`
+  mcpUrl = `${system.origin}/api/mcp`
 })
 afterAll(() => resources.disposeAsync())
 
@@ -50,14 +50,14 @@ function recordPosts() {
   const posts: Post[] = []
   const recordingFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
-    const { url: requestUrl } = new Request(input)
+    const { url } = new Request(input)
     const { status } = response
     const authorization = new Headers(init?.headers).get('authorization')
-    if (requestUrl === `${system.origin}/oauth/token`) {
+    if (url === `${system.origin}/oauth/token`) {
       const { access_token: token } = (await response.clone().json()) as { access_token: string }
       const resource = new URLSearchParams(init?.body as URLSearchParams).get('resource')
-      posts.push({ url: requestUrl, status, authorization, token, resource })
-    } else if (init?.method === 'POST') posts.push({ url: requestUrl, status, authorization })
+      posts.push({ url, status, authorization, token, resource })
+    } else if (init?.method === 'POST') posts.push({ url, status, authorization })
     return response
   }
   return { posts, fetch: recordingFetch }
@@ -79,10 +79,10 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
   test('requests its token for the MCP server, and the API accepts the token too', async () => {
     const { posts, fetch } = recordPosts()
     const oldToken = `ppt_${'A'.repeat(43)}`
-    await using client = await connect(url, { credentials: await register(), oldToken, fetch })
+    await using client = await connect(mcpUrl, { credentials: await register(), oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
     const tokenPosts = posts.filter((post) => post.token !== undefined)
-    expect(tokenPosts.map(({ resource }) => resource)).toEqual([url])
+    expect(tokenPosts.map(({ resource }) => resource)).toEqual([mcpUrl])
     expect((await readGuides(tokenPosts[0]?.token ?? '')).status).toBe(200)
   })
 
@@ -90,7 +90,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
     const credentials = await register()
     const oldToken = await issueToken(credentials, `${system.origin}${path}`)
     const { posts, fetch } = recordPosts()
-    await using client = await connect(url, { credentials, oldToken, fetch })
+    await using client = await connect(mcpUrl, { credentials, oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
     for (const { status, authorization } of posts) {
       expect(status).toBeLessThan(300)
@@ -103,20 +103,20 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
     const { credentials, countFetches } = publishDocument()
     const { posts, fetch } = recordPosts()
     for (const tokenOptions of [{ signIn: true }, { oldToken: `ppt_${'A'.repeat(43)}` }]) {
-      await using client = await connect(url, { credentials, fetch, ...tokenOptions })
+      await using client = await connect(mcpUrl, { credentials, fetch, ...tokenOptions })
       expect((await client.call('get_guide', { slug: 'work-permit' })).isError).toBeFalsy()
     }
     // The first token was requested before the connection, so the posts do not include it.
     const tokenPosts = posts.filter((post) => post.token !== undefined)
-    expect(tokenPosts).toMatchObject([{ status: 200, resource: url }])
+    expect(tokenPosts).toMatchObject([{ status: 200, resource: mcpUrl }])
     expect(posts.filter(({ status }) => status === 401)).toHaveLength(1)
     expect(posts.at(-1)?.authorization).toBe(`Bearer ${tokenPosts[0]?.token}`)
     expect(countFetches()).toBe(1)
   })
 
-  test('learns how a person lets it send messages, and requests no token in vain', async () => {
+  test('is referred to the e-mail verification by the tools for messages, and requests no other token', async () => {
     const { posts, fetch } = recordPosts()
-    await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
+    await using client = await connect(mcpUrl, { credentials: await register(), signIn: true, fetch })
     const countBefore = posts.length
     for (const [name, args] of [
       ['send_contact_message', { topic: 'question', message: 'When do I renew?' }],
@@ -127,6 +127,6 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
       expect(result.isError).toBe(true)
       expect(result.content[0]?.text).toContain(serviceUrls(system.origin).authVerifiedEmail)
     }
-    expect(posts.slice(countBefore).map((post) => post.url)).toEqual([url, url, url])
+    expect(posts.slice(countBefore).map((post) => post.url)).toEqual([mcpUrl, mcpUrl, mcpUrl])
   })
 })

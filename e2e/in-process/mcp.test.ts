@@ -4,10 +4,10 @@ import { type Credentials, MCP_CLIENTS } from './mcp-clients.ts'
 import { type System, startSystem } from './start-system.ts'
 
 let system: System
-let url: string
+let mcpUrl: string
 beforeAll(async () => {
   system = await startSystem()
-  url = `${system.origin}/api/mcp`
+  mcpUrl = `${system.origin}/api/mcp`
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
@@ -25,7 +25,7 @@ function recordRequests() {
   const recordingFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
     const hasToken = new Headers(init?.headers).has('authorization')
-    if (new Request(input).url === url && init?.method === 'POST')
+    if (new Request(input).url === mcpUrl && init?.method === 'POST')
       requests.push({ hasToken, status: response.status })
     return response
   }
@@ -35,7 +35,7 @@ function recordRequests() {
 describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ connect, version }) => {
   test('lists the tools, reads guides, asks, and joins the waitlist without a token', async () => {
     const { requests, fetch } = recordRequests()
-    await using client = await connect(url, { fetch })
+    await using client = await connect(mcpUrl, { fetch })
     expect(client.version).toBe(version)
     const tools = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual([
@@ -62,39 +62,39 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     )
     expect(guide.content[0]?.text).toContain('## Sources')
 
-    const found = await client.call('search_guides', { query: 'work permit', limit: 3 })
-    expect(found.structuredContent).toMatchObject({ guides: [{ slug: 'work-permit' }, {}, {}] })
+    const foundGuides = await client.call('search_guides', { query: 'work permit', limit: 3 })
+    expect(foundGuides.structuredContent).toMatchObject({ guides: [{ slug: 'work-permit' }, {}, {}] })
 
     const question = 'When do I renew my green card?'
-    const answered = await client.call('answer_question', { question })
-    const posted = await globalThis.fetch(`${system.origin}/api/answers`, {
+    const answer = await client.call('answer_question', { question })
+    const postedAnswer = await globalThis.fetch(`${system.origin}/api/answers`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ question }),
     })
-    expect(answered.structuredContent).toEqual(await posted.json())
-    expect(answered.content[0]?.text).toMatch(
+    expect(answer.structuredContent).toEqual(await postedAnswer.json())
+    expect(answer.content[0]?.text).toMatch(
       /^## .+[\s\S]*call `answer_question` again with the answers in `facts`/,
     )
-    const handedOff = await client.call('answer_question', { question, facts: { 'long-absence': true } })
-    expect(handedOff.structuredContent).toMatchObject({
+    const handOffAnswer = await client.call('answer_question', { question, facts: { 'long-absence': true } })
+    expect(handOffAnswer.structuredContent).toMatchObject({
       outcome: 'hand_off',
       handOff: { reasons: [{ trigger: 'long-absence', because: 'facts' }] },
     })
-    expect(handedOff.content[0]?.text).toMatch(/^# This needs an attorney/)
+    expect(handOffAnswer.content[0]?.text).toMatch(/^# This needs an attorney/)
 
     const email = createAddress()
-    const joined = await client.call('join_waitlist', { email })
-    expect(joined.structuredContent).toMatchObject({ status: 'joined', referralSlug: expect.any(String) })
-    const joinedAgain = await client.call('join_waitlist', { email: email.toUpperCase() })
-    expect(joinedAgain.structuredContent).toEqual({ status: 'already_joined' })
+    const firstJoin = await client.call('join_waitlist', { email })
+    expect(firstJoin.structuredContent).toMatchObject({ status: 'joined', referralSlug: expect.any(String) })
+    const secondJoin = await client.call('join_waitlist', { email: email.toUpperCase() })
+    expect(secondJoin.structuredContent).toEqual({ status: 'already_joined' })
     expect(requests.filter(({ hasToken }) => hasToken)).toEqual([])
     expect(requests.every(({ status }) => status < 300)).toBe(true)
   })
 
-  test('gets a token from the address and the credentials of a fresh registration, and uses it', async () => {
+  test('gets a token with nothing but the address and the credentials of a new registration, and uses it', async () => {
     const { requests, fetch } = recordRequests()
-    await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
+    await using client = await connect(mcpUrl, { credentials: await register(), signIn: true, fetch })
     expect(await client.listTools()).toHaveLength(9)
     const list = await client.call('list_guides', { limit: 1 })
     expect(list.structuredContent).toMatchObject({ guides: [{}], next: expect.any(String) })
@@ -108,14 +108,14 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
   test('is challenged for an invalid token, gets another one and continues', async () => {
     const { requests, fetch } = recordRequests()
     const oldToken = `ppt_${'A'.repeat(43)}`
-    await using client = await connect(url, { credentials: await register(), oldToken, fetch })
+    await using client = await connect(mcpUrl, { credentials: await register(), oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
     expect(requests[0]).toEqual({ hasToken: true, status: 401 })
     expect(requests.slice(1).filter(({ hasToken, status }) => !hasToken || status >= 300)).toEqual([])
   })
 
   test('learns which arguments are wrong, and how to correct them', async () => {
-    await using client = await connect(url, {})
+    await using client = await connect(mcpUrl, {})
     for (const [name, args, words] of [
       ['get_guide', { slug: 'no-such-guide' }, /list_guides lists them/],
       ['get_guide', { slug: 'work-permit', version: 99 }, /no version 99/],
@@ -154,17 +154,17 @@ describe('a form with check questions, in a client that declares forms', () => {
       formCount += 1
       return reply
     })
-    await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+    await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl)))
     const result = await client.callTool({ name: 'answer_question', arguments: { question } })
     await client.close()
     return { formCount, result }
   }
 
-  test('is shown once by the SDK, which sends it back', async () => {
-    const accepted = await askWithForm('auto', { action: 'accept', content: { 'long-absence': 'Yes' } })
-    expect(accepted).toMatchObject({ formCount: 1, result: { structuredContent: { outcome: 'hand_off' } } })
-    const declined = await askWithForm('auto', { action: 'decline' })
-    expect(declined).toMatchObject({
+  test('is shown once, and the SDK sends the reply back', async () => {
+    const afterYes = await askWithForm('auto', { action: 'accept', content: { 'long-absence': 'Yes' } })
+    expect(afterYes).toMatchObject({ formCount: 1, result: { structuredContent: { outcome: 'hand_off' } } })
+    const afterDecline = await askWithForm('auto', { action: 'decline' })
+    expect(afterDecline).toMatchObject({
       formCount: 1,
       result: { structuredContent: { outcome: 'information' } },
     })
@@ -197,7 +197,7 @@ describe('the server card', () => {
 
   test('matches the responses of the server', async () => {
     const card = JSON.parse(await readCard('/.well-known/mcp/server-card.json')) as Card
-    expect(card.remotes.map((remote) => remote.url)).toEqual([url, `${system.origin}/mcp`])
+    expect(card.remotes.map((remote) => remote.url)).toEqual([mcpUrl, `${system.origin}/mcp`])
     const discovery = await call('server/discover')
     expect(discovery.status).toBe(200)
     const { result } = JSON.parse(discovery.text)
@@ -210,9 +210,9 @@ describe('the server card', () => {
     expect(serverInfo).toMatchObject(card.serverInfo)
     expect(card).toMatchObject({ name: serverInfo.name, version: serverInfo.version })
 
-    const listed = JSON.parse((await call('tools/list')).text).result
-    expect(listed).toMatchObject({ ttlMs: 300_000, cacheScope: 'public' })
-    const listedTools = listed.tools.map((tool: Record<string, unknown>) => ({
+    const toolList = JSON.parse((await call('tools/list')).text).result
+    expect(toolList).toMatchObject({ ttlMs: 300_000, cacheScope: 'public' })
+    const listedTools = toolList.tools.map((tool: Record<string, unknown>) => ({
       name: tool['name'],
       title: tool['title'],
       description: tool['description'],
@@ -247,7 +247,7 @@ async function send(
   headers: Record<string, string> = {},
   method = 'POST',
 ): Promise<ReceivedResponse> {
-  const response = await fetch(url, {
+  const response = await fetch(mcpUrl, {
     method,
     headers: { accept: BOTH_TYPES, 'content-type': 'application/json', ...headers },
     ...(method === 'POST' && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -261,7 +261,7 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
-/** Calls a method in revision 2026-07-28, with the headers that it requires. */
+/** Calls a method in revision 2026-07-28, with the headers that this revision requires. */
 const call = (method: string, params: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
   send(
     { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: META } },
@@ -289,11 +289,11 @@ describe('the endpoint', () => {
       code: -32020,
     })
     const unsupportedMeta = { ...META, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' }
-    const unsupported = await send(
+    const unsupportedRevision = await send(
       { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: unsupportedMeta } },
       { 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' },
     )
-    expect(readErrorCode(unsupported)).toEqual({ status: 400, code: -32022 })
+    expect(readErrorCode(unsupportedRevision)).toEqual({ status: 400, code: -32022 })
     expect(readErrorCode(await call('resources/list'))).toEqual({ status: 404, code: -32601 })
   })
 
@@ -349,7 +349,7 @@ describe('the endpoint', () => {
   })
 })
 
-test('joins with the tool count against the limit of the route', async () => {
+test('a join through the tool counts against the limits of POST /api/waitlist', async () => {
   await using strictSystem = await startSystem({ limitsFactor: 1 })
   const address = `${strictSystem.origin}/api/mcp`
   const email = createAddress()
@@ -378,9 +378,9 @@ test('joins with the tool count against the limit of the route', async () => {
   expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0)
   expect(await refusal.json()).toMatchObject({ code: 'rate-limited', policy: 'waitlist-email' })
   expect((await joinByRoute(email)).status).toBe(429)
-  const other = await joinByTool(createAddress())
-  expect(other.status).toBe(200)
-  expect(other.headers.get('ratelimit-policy')).toMatch(/"waitlist-address";q=120/)
+  const otherJoin = await joinByTool(createAddress())
+  expect(otherJoin.status).toBe(200)
+  expect(otherJoin.headers.get('ratelimit-policy')).toMatch(/"waitlist-address";q=120/)
 })
 
 test('no argument of a call is logged', async () => {

@@ -19,8 +19,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
 
 /*
- * Mistakes of operators while an instance runs. The command fails with a sentence that says what to do, changes nothing, and ends
- * with an exit code other than 0. `operator-mistakes.redis.test.ts` tests mistakes with Redis, and
+ * Mistakes of operators while an instance runs. The command fails with a sentence that says what to do, changes nothing, and exits
+ * with a code other than 0. `operator-mistakes.redis.test.ts` tests mistakes with Redis, and
  * `e2e/system/operator-mistakes.test.ts` tests mistakes that need more processes.
  */
 
@@ -29,7 +29,7 @@ const SHORT_INTERVALS = {
   AUTH_KEYS_LEASE_SECONDS: '2',
   AUTH_KEYS_TRUST_SECONDS: '0.1',
 }
-/** With this limits factor, tokens are in PostgreSQL. In the Redis that tests share, a stop would revoke the tokens of others. */
+/** With this limits factor, tokens are in PostgreSQL. In the Redis that tests share, a stop would revoke the tokens of other tests. */
 const PRODUCTION_LIMITS = 1
 const resources = new AsyncDisposableStack()
 let env: Record<string, string>
@@ -72,7 +72,7 @@ async function runCommand(line: string, moreSettings: Readonly<Record<string, st
   return { code: result.code, errors: result.errors, out: 'out' in result ? result.out : result.printed }
 }
 
-/** Tables that a digest omits: instances report at any time, and some mistakes change the list of migrations. */
+/** Tables that change without a command, or that a mistake changes itself: instances report at any time, and some mistakes change the list of migrations. */
 const OMITTED_TABLES = new Set([
   'key_followers',
   'resource_server_followers',
@@ -80,7 +80,7 @@ const OMITTED_TABLES = new Set([
   'schema_migrations',
 ])
 
-/** Computes a digest of every other table of both databases. */
+/** Computes a digest of each table of both databases, except for `OMITTED_TABLES`. */
 async function readDigests(): Promise<unknown> {
   const digests = await Promise.all(
     Object.values(admin).map(async (db) => {
@@ -115,7 +115,7 @@ interface Mistake {
   readonly command: string
   /** Returns the settings that are wrong. */
   readonly getSettings?: () => Promise<Record<string, string | undefined>>
-  /** Brings the stores into the state after the mistake. @returns a function that undoes this */
+  /** Changes the stores as the mistake would. @returns a function that undoes this */
   readonly prepare?: () => Promise<() => Promise<unknown>>
   /** The message of the refusal. */
   readonly error: RegExp
@@ -143,17 +143,17 @@ const MISTAKES: Record<string, Mistake> = {
     error:
       /^AUTH_DATABASE_URL names a database without the tables of auth\. Set it to the database that the service uses.*Nothing was changed\.$/,
   },
-  'an empty database, of the API': {
+  'an empty database, given to a command of the API': {
     command: 'resource waitlist list',
     getSettings: async () => ({ RESOURCE_DATABASE_URL: toEmptyDatabaseUrl(env['RESOURCE_DATABASE_URL']) }),
     error: /^RESOURCE_DATABASE_URL names a database without the tables of resource\. Set it/,
   },
-  'the database of the API': {
+  'the database of the API, given to a command of auth': {
     command: 'auth stop --all-tokens --reason drill',
     getSettings: async () => ({ AUTH_DATABASE_URL: env['RESOURCE_DATABASE_URL'] }),
     error: /^AUTH_DATABASE_URL names a database without the tables of auth\. Set it/,
   },
-  'the database of auth, for the API': {
+  'the database of auth, given to a command of the API': {
     command: 'resource guides publish',
     getSettings: async () => ({ RESOURCE_DATABASE_URL: env['AUTH_DATABASE_URL'] }),
     error: /^RESOURCE_DATABASE_URL names a database without the tables of resource\. Set it/,
@@ -161,8 +161,8 @@ const MISTAKES: Record<string, Mistake> = {
   'a database that no instance uses': {
     command: 'auth stop --all-tokens --reason drill',
     async getSettings() {
-      const other = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
-      return { AUTH_DATABASE_URL: other.appUrl }
+      const otherDatabase = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
+      return { AUTH_DATABASE_URL: otherDatabase.appUrl }
     },
     error:
       /^No instance of the server has ever reported to this database\. Set AUTH_DATABASE_URL to the one that the service uses\./,
@@ -173,7 +173,7 @@ const MISTAKES: Record<string, Mistake> = {
     error:
       /^The tables that AUTH_DATABASE_URL names are older than this release, which needs 00\S+\. Run "auth migrate"\./,
   },
-  'an older schema, of the API': {
+  'an older schema of the API': {
     command: 'resource guides publish',
     prepare: forgetMigration(() => admin.resource),
     error: /^The tables that RESOURCE_DATABASE_URL names are older .* Run "resource migrate"\./,
@@ -207,7 +207,7 @@ const MISTAKES: Record<string, Mistake> = {
     error: /AUTH_KEK_FILE is missing$/,
     code: 2,
   },
-  'a key-encryption key that is not there': {
+  'a key-encryption key file that does not exist': {
     command: 'auth keys rotate --now',
     getSettings: async () => ({ AUTH_KEK_FILE: path.join(folder, 'nowhere') }),
     error: /AUTH_KEK_FILE names a file that cannot be read \(ENOENT\)$/,
@@ -233,7 +233,7 @@ const MISTAKES: Record<string, Mistake> = {
     error: /AUTH_REDIS_ULR is not a setting$/,
     code: 2,
   },
-  'a misspelt variable, of the API': {
+  'a misspelt variable of the API': {
     command: 'resource guides publish',
     getSettings: async () => ({ RESOURCE_DATABASE_ULR: 'postgres://localhost/x' }),
     error: /RESOURCE_DATABASE_ULR is not a setting$/,
@@ -242,16 +242,16 @@ const MISTAKES: Record<string, Mistake> = {
   'a half-written settings file': {
     command: 'auth keys rotate --now',
     async getSettings() {
-      const whole = await readFile(env['AUTH_RESOURCE_SERVERS_FILE'] ?? '', 'utf8')
-      const half = whole.slice(0, whole.length / 2)
-      return { AUTH_RESOURCE_SERVERS_FILE: await writeSettingsFile('half.json', half) }
+      const wholeText = await readFile(env['AUTH_RESOURCE_SERVERS_FILE'] ?? '', 'utf8')
+      const halfText = wholeText.slice(0, wholeText.length / 2)
+      return { AUTH_RESOURCE_SERVERS_FILE: await writeSettingsFile('half.json', halfText) }
     },
     error: /AUTH_RESOURCE_SERVERS_FILE \S/,
     code: 2,
   },
 }
 
-describe('a mistake is refused, changes nothing, and does not end with exit code 0:', () => {
+describe('a mistake is refused with an exit code other than 0, and changes nothing:', () => {
   test.for(Object.entries(MISTAKES))('%s', async ([, { command, getSettings, prepare, error, code = 1 }]) => {
     const digestsBefore = await readDigests()
     const undo = await prepare?.()
@@ -284,17 +284,17 @@ describe('a mistake is refused, changes nothing, and does not end with exit code
     ])
     expect(await readDigests()).toEqual(digestsBefore)
   })
+})
 
-  test('the same commands with the right settings are carried out', async () => {
-    for (const command of [
-      'auth keys rotate --now',
-      'auth keys rewrap',
-      'auth stop --all-tokens --reason drill',
-      'resource guides publish',
-      'resource waitlist list',
-    ])
-      expect(await runCommand(command)).toMatchObject({ code: 0 })
-  })
+test('the commands of the mistakes succeed with the right settings', async () => {
+  for (const command of [
+    'auth keys rotate --now',
+    'auth keys rewrap',
+    'auth stop --all-tokens --reason drill',
+    'resource guides publish',
+    'resource waitlist list',
+  ])
+    expect(await runCommand(command)).toMatchObject({ code: 0 })
 })
 
 describe('an unusual situation is handled:', () => {
@@ -330,10 +330,10 @@ describe('an unusual situation is handled:', () => {
       await issueToken()
       {
         await using _instance = await registerInstance(host, release)
-        const stopped = await runCommand(STOP)
-        expect(stopped).toMatchObject({ code: 1, errors: expect.stringContaining('not proven') })
-        expect(stopped.out).toMatch(/^Revoked all tokens: 1 token,/)
-        expect(stopped.out).toContain(`${host}: NOT PROVEN: ${reason}.`)
+        const stopResult = await runCommand(STOP)
+        expect(stopResult).toMatchObject({ code: 1, errors: expect.stringContaining('not proven') })
+        expect(stopResult.out).toMatch(/^Revoked all tokens: 1 token,/)
+        expect(stopResult.out).toContain(`${host}: NOT PROVEN: ${reason}.`)
       }
       expect(await runCommand(STOP)).toMatchObject({ code: 0, out: expect.stringContaining(': proven: ') })
     },
@@ -372,7 +372,7 @@ describe('an unusual situation is handled:', () => {
     )
   })
 
-  test('the Job of the API publishes guides although the schema is newer, as after a rollback', async () => {
+  test('"resource guides publish" succeeds although the schema is newer, as in the Job of a rollback', async () => {
     const undo = await recordMigration(() => admin.resource, '9999-of-a-later-release')()
     expect(await runCommand('resource guides publish')).toMatchObject({ code: 0, errors: '' })
     await undo()

@@ -105,10 +105,10 @@ test('no request fails while the API credential is changed and the old one remov
   const stopReading = readGuidesSteadily()
   const commandErrors: string[] = []
   for (let round = 0; round < 2; round += 1) {
-    const rotated = await runCommand('rotate', getClientId(), '--secret-file', getSecretFile(), '--replace')
-    expect(rotated).toMatchObject({ code: 0, printed: expect.stringContaining('Both secrets are valid.') })
-    commandErrors.push(rotated.errors)
-    expect(rotated.errors).toMatch(/^\{.*"event":"api-secret-added".*\}$/)
+    const rotation = await runCommand('rotate', getClientId(), '--secret-file', getSecretFile(), '--replace')
+    expect(rotation).toMatchObject({ code: 0, printed: expect.stringContaining('Both secrets are valid.') })
+    commandErrors.push(rotation.errors)
+    expect(rotation.errors).toMatch(/^\{.*"event":"api-secret-added".*\}$/)
     expect(await readSecretHashes()).toHaveLength(2)
     const finish = async () => (await runCommand('finish', getClientId())).code
     expect(await finish()).toBe(1)
@@ -127,10 +127,10 @@ test('no request fails while the API credential is changed and the old one remov
 
 test('an invalid file of resource servers has no effect, logs an error, and is read again once it is valid', async () => {
   const validText = await readFile(getServersFile(), 'utf8')
-  const readStatus = async () =>
+  const readReadiness = async () =>
     (await (await fetch(`${operationsUrls[0]}/ready`)).json()) as { resource_servers: { problem?: string } }
   await writeFile(getServersFile(), validText.slice(0, 40))
-  await expect.poll(async () => (await readStatus()).resource_servers.problem).toBeDefined()
+  await expect.poll(async () => (await readReadiness()).resource_servers.problem).toBeDefined()
   expect(await Promise.all(apiUrls.map(readGuides))).toEqual([200, 200])
   expect((await fetch(`${operationsUrls[0]}/ready`)).status).toBe(200)
   expect(await (await fetch(`${operationsUrls[0]}/metrics`)).text()).toContain(
@@ -138,5 +138,5 @@ test('an invalid file of resource servers has no effect, logs an error, and is r
   )
   expect(logLines.filter((line) => line.includes('cannot be loaded')).length).toBeGreaterThan(0)
   await writeFile(getServersFile(), validText)
-  await expect.poll(async () => (await readStatus()).resource_servers.problem).toBeUndefined()
+  await expect.poll(async () => (await readReadiness()).resource_servers.problem).toBeUndefined()
 })

@@ -6,7 +6,7 @@ import { SIGN_IN_CLIENTS } from '../hosts/sign-in-clients.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 /*
- * Client libraries with their own authorization code flows, and a person without scripts. `e2e/system/chat-hosts.test.ts` tests
+ * Client libraries with their own authorization code flows. The person's browser runs no scripts. `e2e/system/chat-hosts.test.ts` tests
  * the same in a browser, and with several instances.
  */
 
@@ -26,11 +26,11 @@ test.for(SIGN_IN_CLIENTS)(
       signIn: (url) => person.signIn(url),
     })
     expect(await client.listTools()).toContain('send_contact_message')
-    const answered = await client.call('answer_question', { question: 'When do I renew my green card?' })
-    expect(answered.structuredContent).toMatchObject({ outcome: expect.any(String) })
+    const answer = await client.call('answer_question', { question: 'When do I renew my green card?' })
+    expect(answer.structuredContent).toMatchObject({ outcome: expect.any(String) })
     const message = `When do I renew my work permit? ${randomUUID()}`
-    const sent = await client.call('send_contact_message', { topic: 'question', message })
-    const { id } = sent.structuredContent as { id: string }
+    const sentMessage = await client.call('send_contact_message', { topic: 'question', message })
+    const { id } = sentMessage.structuredContent as { id: string }
     const firstToken = client.getAccessToken()
     await client.refresh()
     expect(client.getAccessToken()).not.toBe(firstToken)

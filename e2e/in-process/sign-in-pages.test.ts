@@ -1,4 +1,4 @@
-import { startDocumentServer } from '@plainpath/auth/document-server'
+import { startAgentDocuments } from '@plainpath/auth/agent-documents'
 import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BUTTONS } from '../hosts/person.ts'
@@ -11,7 +11,7 @@ import { startSystemWithMail } from '../start-system-with-mail.ts'
 const resources = new AsyncDisposableStack()
 let scene: Scene
 beforeAll(async () => {
-  const documents = resources.use(await startDocumentServer())
+  const documents = resources.use(await startAgentDocuments())
   const system = resources.use(await startSystemWithMail({ documents }))
   scene = resources.use(await openScene(system, documents))
 })

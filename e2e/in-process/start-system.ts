@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { AgentDocuments } from '@plainpath/auth/agent-documents'
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
-import type { DocumentServer } from '@plainpath/auth/document-server'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
@@ -17,8 +17,8 @@ export interface System extends AsyncDisposable {
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /** The URL of the internal listener of auth. */
   readonly internalUrl: string
-  /** The header with which the API authenticates at the internal listener. */
-  readonly resourceServer: { readonly authorization: string }
+  /** The header with which the API authenticates at the internal listener of auth. */
+  readonly apiCredentialHeader: { readonly authorization: string }
   /** Every method and path of the public listeners of both apps. */
   readonly publicEndpoints: readonly { readonly method: string; readonly path: string }[]
   /** Every log line of both apps. */
@@ -30,7 +30,7 @@ export interface SystemOptions {
   /** True if the MCP server also has its public address. */
   readonly publicMcp?: boolean
   /** The server with the documents of clients whose id is a URL. */
-  readonly documents?: Pick<DocumentServer, 'settings' | 'runtime'>
+  readonly documents?: Pick<AgentDocuments, 'settings' | 'documentOverrides'>
   /** Settings that replace or extend the settings of every test. */
   readonly env?: Readonly<Record<string, string>>
   /** Returns the URL at which the API reaches the database of the given URL, such as the URL of a fault proxy. */
@@ -71,7 +71,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     ...options.env,
   }
   const deps = { ...sharedDependencies, ...system.dependencies }
-  const documents = options.documents?.runtime ?? {}
+  const documents = options.documents?.documentOverrides ?? {}
   const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, documents }))
   const internal = opening.use(await serve(auth.internalApp.callback(), TEST_SERVER_OPTIONS))
   const resourceConfig = loadResourceConfig({ ...env, RESOURCE_AUTH_URL: internal.url })
@@ -85,7 +85,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     origin,
     mcpPublicOrigin,
     internalUrl: internal.url,
-    resourceServer: { authorization: `Basic ${credentials.toString('base64')}` },
+    apiCredentialHeader: { authorization: `Basic ${credentials.toString('base64')}` },
     logged,
     publicEndpoints: [...auth.publicEndpoints, ...resource.publicEndpoints],
     adminUrls: system.adminUrls,

@@ -3,7 +3,9 @@ import { expect, inject, test } from 'vitest'
 import { basic, createSender, form } from '../send.ts'
 import { startSystem } from './start-system.ts'
 
-const [RESOURCE, AUTH] = ['plainpath-resource', 'plainpath-auth']
+/** The names of the apps in traces. */
+const RESOURCE = 'plainpath-resource'
+const AUTH = 'plainpath-auth'
 const EMAIL = 'canary-mailbox@canary.example'
 const CANARIES = { email: EMAIL, mailbox: 'canary-mailbox', query: 'canary-query', name: 'canary-agent' }
 const CLIENT_TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -55,11 +57,11 @@ async function runAgentRequests(origin: string, headers: Readonly<Record<string,
 }
 
 const findRootSpans = (collector: Collector, name: string) =>
-  collector.spans().filter((span) => span.name === name && span.parentSpanId === undefined)
+  collector.listSpans().filter((span) => span.name === name && span.parentSpanId === undefined)
 const isStatement = (span: CollectedSpan) => span.attributes['db.system.name'] === 'postgresql'
 const isRedisCommand = (span: CollectedSpan) => span.attributes['db.system.name'] === 'redis'
 
-/** Every attribute that may be exported. Review a new one before you add it. */
+/** Every attribute that may be exported. Before you add one, check that it contains no private data. */
 const ALLOWED_ATTRIBUTES = new Set([
   'service.name',
   'service.version',
@@ -76,7 +78,7 @@ const ALLOWED_ATTRIBUTES = new Set([
 
 test('a request is one trace through both apps and their stores, without private data', async () => {
   await using collector = await startCollector()
-  let secrets: Awaited<ReturnType<typeof runAgentRequests>>
+  let secrets: Readonly<Record<string, string>>
   let logged: readonly string[] = []
   {
     await using system = await startSystem(createSettings(collector.url))
@@ -86,7 +88,7 @@ test('a request is one trace through both apps and their stores, without private
   const [requestSpan, ...otherRequestSpans] = findRootSpans(collector, 'POST /api/waitlist')
   expect(otherRequestSpans).toEqual([])
   expect(requestSpan).toMatchObject({ service: RESOURCE, parentSpanId: undefined })
-  const trace = collector.spans().filter(({ traceId }) => traceId === requestSpan?.traceId)
+  const trace = collector.listSpans().filter(({ traceId }) => traceId === requestSpan?.traceId)
   const findChildren = (parent: CollectedSpan | undefined, service: string | undefined) =>
     trace.filter((span) => span.parentSpanId === parent?.spanId && span.service === service)
 
@@ -109,7 +111,7 @@ test('a request is one trace through both apps and their stores, without private
   if (redisUrl) expect(listRedisCommands(introspectionSpan, AUTH)).toContain('evalsha')
   if (redisUrl) expect(listRedisCommands(requestSpan, RESOURCE)).toContain('eval')
   // The `traceparent` of an untrusted client is ignored.
-  expect(collector.spans().map(({ traceId }) => traceId)).not.toContain(CLIENT_TRACE_ID)
+  expect(collector.listSpans().map(({ traceId }) => traceId)).not.toContain(CLIENT_TRACE_ID)
 
   expect(findRootSpans(collector, 'GET /api/guides')).toHaveLength(2)
 
@@ -128,15 +130,15 @@ test('a request is one trace through both apps and their stores, without private
   )
 })
 
-test('continues the trace of a trusted proxy', async () => {
+test('the apps continue the trace of a trusted proxy', async () => {
   await using collector = await startCollector()
   {
     const proxies = { AUTH_TRUSTED_PROXIES: '127.0.0.1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' }
     await using system = await startSystem(createSettings(collector.url, proxies))
     await runAgentRequests(system.origin, { traceparent: CLIENT_TRACEPARENT })
   }
-  const continuedSpans = collector.spans().filter(({ traceId }) => traceId === CLIENT_TRACE_ID)
-  const otherSpans = collector.spans().filter(({ traceId }) => traceId !== CLIENT_TRACE_ID)
+  const continuedSpans = collector.listSpans().filter(({ traceId }) => traceId === CLIENT_TRACE_ID)
+  const otherSpans = collector.listSpans().filter(({ traceId }) => traceId !== CLIENT_TRACE_ID)
   expect(continuedSpans.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['POST /api/agent/register', 'POST /oauth/token', 'POST /api/waitlist']),
   )
@@ -144,7 +146,7 @@ test('continues the trace of a trusted proxy', async () => {
   expect(otherSpans.filter(({ name }) => name !== 'GET /oauth/jwks.json')).toEqual([])
 })
 
-test('logs no trace ids without the setting', async () => {
+test('without the URL of a collector, no log line has a trace id', async () => {
   await using system = await startSystem()
   await runAgentRequests(system.origin)
   expect(system.logged.join()).not.toContain('trace_id')
@@ -152,7 +154,7 @@ test('logs no trace ids without the setting', async () => {
 
 const BROKEN_COLLECTORS = ['unreachable', 'unresponsive'] as const
 test.for(BROKEN_COLLECTORS)('an %s collector affects no request, and each app warns once', async (kind) => {
-  await using unresponsive = await startCollector({ responds: false })
+  await using unresponsive = await startCollector({ isSilent: true })
   // Nothing listens on port 9.
   const url = kind === 'unresponsive' ? unresponsive.url : 'http://127.0.0.1:9'
   let logged: readonly string[] = []

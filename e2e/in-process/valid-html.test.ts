@@ -13,7 +13,7 @@ afterAll(() => system[Symbol.asyncDispose]())
 
 const validator = new HtmlValidate({ extends: ['html-validate:standard', 'html-validate:a11y'] })
 
-/** Returns one line for each violation: the rule, the message, and the place. */
+/** Returns one line for each violation: the rule, the message, and the position. */
 async function findViolations(markup: string): Promise<string[]> {
   const { results } = await validator.validateString(markup)
   return results.flatMap(({ messages }) =>

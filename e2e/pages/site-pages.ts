@@ -1,4 +1,4 @@
-/** A page of each kind, by the name of its picture. */
+/** A page of each kind, by the name of its screenshot. */
 export const SITE_PAGES = {
   home: '/',
   guides: '/guides',

@@ -40,7 +40,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** The limit for repeated attempts. With more of them, the joins would no longer be simultaneous. */
+/** The number of 503s in total after which the client no longer repeats a join, because the joins would not be simultaneous. */
 const MAX_REFUSALS = 1_000
 
 const getUrl = (processes: readonly AppProcess[], index: number) =>
@@ -48,7 +48,7 @@ const getUrl = (processes: readonly AppProcess[], index: number) =>
 
 test('of 200 simultaneous joins with one address at two processes, one gets 201 and 199 get 200', async () => {
   let refusalCount = 0
-  /** A busy instance may respond with 503; the client then repeats the request. */
+  /** Repeats the request while a busy instance responds with 503. Returns the last status. */
   const join = async (index: number): Promise<number> => {
     for (;;) {
       const { status } = await fetch(`${getUrl(api, index)}/api/waitlist`, {
@@ -69,8 +69,8 @@ test('of 200 simultaneous joins with one address at two processes, one gets 201 
 })
 
 test('each process rejects a token or client as soon as the other process has revoked it', async () => {
-  const registered = await fetch(`${getUrl(auth, 0)}/api/agent/register`, { method: 'POST' })
-  const agent = (await registered.json()) as { client_id: string; client_secret: string }
+  const registration = await fetch(`${getUrl(auth, 0)}/api/agent/register`, { method: 'POST' })
+  const agent = (await registration.json()) as { client_id: string; client_secret: string }
   const authorization = `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`
   const issueToken = async (index: number) => {
     const body = new URLSearchParams({ grant_type: 'client_credentials' })
@@ -81,35 +81,35 @@ test('each process rejects a token or client as soon as the other process has re
     })
     return ((await response.json()) as { access_token: string }).access_token
   }
-  const readGuides = async (index: number, token: string) => {
+  const getGuidesStatus = async (index: number, token: string) => {
     const headers = { authorization: `Bearer ${token}` }
     return (await fetch(`${getUrl(api, index)}/api/guides`, { headers })).status
   }
 
   const [firstToken, secondToken] = [await issueToken(0), await issueToken(1)]
   for (const token of [firstToken, secondToken])
-    expect([await readGuides(0, token), await readGuides(1, token)]).toEqual([200, 200])
+    expect([await getGuidesStatus(0, token), await getGuidesStatus(1, token)]).toEqual([200, 200])
   const body = new URLSearchParams({ token: firstToken })
-  const revoked = await fetch(`${getUrl(auth, 1)}/oauth/revoke`, {
+  const revocation = await fetch(`${getUrl(auth, 1)}/oauth/revoke`, {
     method: 'POST',
     headers: { authorization },
     body,
   })
-  expect(revoked.status).toBe(200)
+  expect(revocation.status).toBe(200)
   expect([
-    await readGuides(0, firstToken),
-    await readGuides(1, firstToken),
-    await readGuides(1, secondToken),
+    await getGuidesStatus(0, firstToken),
+    await getGuidesStatus(1, firstToken),
+    await getGuidesStatus(1, secondToken),
   ]).toEqual([401, 401, 200])
-  const deleted = await fetch(`${getUrl(auth, 0)}/api/agent`, {
+  const deletion = await fetch(`${getUrl(auth, 0)}/api/agent`, {
     method: 'DELETE',
     headers: { authorization },
   })
-  expect(deleted.status).toBe(204)
-  expect([await readGuides(0, secondToken), await readGuides(1, secondToken)]).toEqual([401, 401])
+  expect(deletion.status).toBe(204)
+  expect([await getGuidesStatus(0, secondToken), await getGuidesStatus(1, secondToken)]).toEqual([401, 401])
 })
 
-/** Reads the secret part of each line of each file that a setting names. */
+/** Reads the secret part of each line of the files with keys and secrets that the settings name. */
 function readSecrets(env: Readonly<Record<string, string>>): string[] {
   const files = Object.entries(env).filter(([name]) => /_(KEK|HASH_KEY|CLIENT_SECRET)_FILE$/.test(name))
   return files.flatMap(([, file]) =>

@@ -13,7 +13,7 @@ interface RunningApp extends AppProcess {
 }
 
 const resources = new AsyncDisposableStack()
-/** Instances with a right clock first, then one an hour ahead and, for auth, one an hour behind. */
+/** In order: an instance with the right time, one that is an hour ahead and, for auth, one that is an hour behind. */
 const auth: RunningApp[] = []
 const api: RunningApp[] = []
 let agent: { client_id: string; client_secret: string }
@@ -39,8 +39,8 @@ beforeAll(async () => {
   }
   for (const wrongByMs of [0, HOUR_MS, -HOUR_MS]) auth.push(await start('auth', wrongByMs))
   for (const wrongByMs of [0, HOUR_MS]) api.push(await start('resource', wrongByMs, auth[0]?.internalUrl))
-  const registered = await fetch(`${auth[0]?.url}/api/agent/register`, { method: 'POST' })
-  agent = (await registered.json()) as typeof agent
+  const registration = await fetch(`${auth[0]?.url}/api/agent/register`, { method: 'POST' })
+  agent = (await registration.json()) as typeof agent
 }, 120_000)
 afterAll(() => resources.disposeAsync(), 120_000)
 
@@ -54,18 +54,18 @@ const requestToken = (index: number) =>
   })
 const issueToken = async () =>
   ((await (await requestToken(0)).json()) as { access_token: string }).access_token
-const readGuides = async (index: number, headers = {}) =>
+const getGuidesStatus = async (index: number, headers = {}) =>
   (await fetch(`${api[index]?.url}/api/guides`, { headers })).status
-const checkReadiness = async (app: RunningApp | undefined) =>
+const getReadinessStatus = async (app: RunningApp | undefined) =>
   (await fetch(`${app?.operationsUrl}/ready`)).status
 
-describe('an instance with a wrong clock serves only reads without a token, and the others keep working:', () => {
+describe('an instance with a wrong clock is not ready and refuses work with tokens, and the others keep working:', () => {
   test.for([
     ['ahead', 1],
     ['behind', 2],
   ] as const)('an hour %s at the authorization server', { timeout: 60_000 }, async ([_direction, index]) => {
-    await expect.poll(() => checkReadiness(auth[index]), { timeout: 30_000 }).toBe(503)
-    expect(await checkReadiness(auth[0])).toBe(200)
+    await expect.poll(() => getReadinessStatus(auth[index]), { timeout: 30_000 }).toBe(503)
+    expect(await getReadinessStatus(auth[0])).toBe(200)
     const refusal = await requestToken(index)
     expect([refusal.status, refusal.headers.get('retry-after')]).toEqual([
       503,
@@ -77,11 +77,11 @@ describe('an instance with a wrong clock serves only reads without a token, and 
   })
 
   test('an hour ahead at the API', { timeout: 60_000 }, async () => {
-    await expect.poll(() => checkReadiness(api[1]), { timeout: 30_000 }).toBe(503)
-    expect(await checkReadiness(api[0])).toBe(200)
+    await expect.poll(() => getReadinessStatus(api[1]), { timeout: 30_000 }).toBe(503)
+    expect(await getReadinessStatus(api[0])).toBe(200)
     const headers = { authorization: `Bearer ${await issueToken()}` }
-    expect([await readGuides(0, headers), await readGuides(1, headers)]).toEqual([200, 503])
+    expect([await getGuidesStatus(0, headers), await getGuidesStatus(1, headers)]).toEqual([200, 503])
     // Public reads do not depend on the clock.
-    expect(await readGuides(1)).toBe(200)
+    expect(await getGuidesStatus(1)).toBe(200)
   })
 })

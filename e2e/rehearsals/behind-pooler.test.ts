@@ -4,7 +4,7 @@ import { openSystem, type System } from '../system/open-system.ts'
 import { describeRevocation } from '../system/revocation.ts'
 import { startPooler } from './start-pooler.ts'
 
-/* Runs the tests of the journey and of revocation with PgBouncer, in transaction mode, between the apps and PostgreSQL. */
+/* Runs the tests of an agent's life cycle and of revocation with PgBouncer, in transaction mode, between the apps and PostgreSQL. */
 
 const resources = new AsyncDisposableStack()
 let system: System

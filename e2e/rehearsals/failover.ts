@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { startStack } from '@plainpath/stack/start-stack'
-import { openFaultProxies } from '../faults/fault-proxies.ts'
+import { createFaultProxies } from '../faults/fault-proxies.ts'
 import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
 import { recordTokenLoss } from '../faults/ledger.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
@@ -18,8 +18,8 @@ Redis at one address, which moved to the new primary at \`+switch-master\`; conn
   run: rehearseFailover,
 }
 
-/** Without Redis, auth may refuse operations. The grace period covers one lease, because revocations wait that long after a switch. */
-const WITHOUT_REDIS = { parts: ['auth redis'], graceMs: 10_000 } as const
+/** The effects allowed while auth cannot reach Redis. The grace period covers one lease, because revocations wait that long after a switch. */
+const REDIS_UNAVAILABLE = { components: ['auth redis'], graceMs: 10_000 } as const
 
 async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
   await using resources = new AsyncDisposableStack()
@@ -28,7 +28,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
   // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(folder, 0o755)
   const mail = resources.use(await startFaultyMailServer())
-  const proxies = resources.use(openFaultProxies())
+  const proxies = resources.use(createFaultProxies())
   const stack = resources.use(
     await startStack({
       folder,
@@ -49,7 +49,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
   const notes: string[] = []
   const { phases, lost } = await rehearseUnderLoad(
     { origin: stack.origin, ledger, rate },
-    async ({ phase, runLoad }) => {
+    async ({ runPhase, runLoad }) => {
       /** Causes a failover, and waits until the address leads to the new primary. This invalidates all earlier tokens. */
       const switchOver = async (cause: string, replacePrimary: () => Promise<unknown>) => {
         const oldPrimary = sentinels.getPrimary()
@@ -63,8 +63,8 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
         await runLoad(seconds)
         return backAt
       }
-      await phase('a primary, a replica, three Sentinels', () => runLoad(seconds))
-      await phase('the replica is killed, and started', async () => {
+      await runPhase('a primary, a replica, three Sentinels', () => runLoad(seconds))
+      await runPhase('the replica is killed and later restarted', async () => {
         const { process } = sentinels.getReplica()
         await process.stop('SIGKILL')
         await runLoad(seconds)
@@ -74,26 +74,26 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
       })
       const killedPrimary = sentinels.getPrimary()
       const kill = () => killedPrimary.process.stop('SIGKILL')
-      await phase('the primary is killed', () => switchOver('Killed', kill), WITHOUT_REDIS)
-      await phase('the old primary is started, and becomes the replica', async () => {
+      await runPhase('the primary is killed', () => switchOver('Killed', kill), REDIS_UNAVAILABLE)
+      await runPhase('the old primary is started, and becomes the replica', async () => {
         await killedPrimary.process.start()
         await sentinels.waitForReplication()
         await runLoad(seconds)
       })
       const failOver = () => sentinels.failOver()
-      await phase(
+      await runPhase(
         'an operator switches (SENTINEL FAILOVER)',
         () => switchOver('Switched', failOver),
-        WITHOUT_REDIS,
+        REDIS_UNAVAILABLE,
       )
-      await phase('the old primary is the replica', async () => {
+      await runPhase('the old primary is the replica', async () => {
         await sentinels.waitForReplication()
         await runLoad(seconds)
       })
       const frozenProcess = sentinels.getPrimary().process.child
       const freeze = async () => void frozenProcess.kill('SIGSTOP')
-      await phase('the primary freezes', () => switchOver('Frozen', freeze), WITHOUT_REDIS)
-      await phase('the old primary continues, and becomes the replica', async () => {
+      await runPhase('the primary freezes', () => switchOver('Frozen', freeze), REDIS_UNAVAILABLE)
+      await runPhase('the old primary continues, and becomes the replica', async () => {
         frozenProcess.kill('SIGCONT')
         await sentinels.waitForReplication()
         await runLoad(seconds)
@@ -101,7 +101,9 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
     },
   )
   const instances = [...stack.auth, ...stack.resource]
-  const mistakes = instances.flatMap(({ name, isRunning }) => (isRunning ? [] : [`${name} ended`]))
+  const mistakes = instances.flatMap(({ name, isRunning }) =>
+    isRunning ? [] : [`${name} exited during the rehearsal`],
+  )
   return {
     phases,
     lost,

@@ -5,7 +5,7 @@ import { type Load, startLoad } from '../faults/load.ts'
 import type { OperationName } from '../faults/operations.ts'
 
 /** The effects that a phase of a rehearsal may have; by default none. */
-export type AllowedEffects = Partial<Pick<Expectation, 'parts' | 'refuses' | 'graceMs'>>
+export type AllowedEffects = Partial<Pick<Expectation, 'components' | 'refusedOperations' | 'graceMs'>>
 
 /** A phase of a rehearsal, and its effects on clients. */
 export interface PhaseResult {
@@ -47,13 +47,13 @@ export interface Traffic {
 /**
  * Sends requests while `run` carries out the phases of a rehearsal, and then checks whether an acknowledged change was lost.
  *
- * @param run calls `phase` for one phase after another. `runLoad` waits until the load has sent the requests of `seconds`
+ * @param run calls `runPhase` for one phase after another. `runLoad` waits until the load has sent the requests of `seconds`
  */
 export async function rehearseUnderLoad(
   { origin, ledger, rate }: Traffic,
   run: (rehearsal: {
     /** @param action may return the time (`performance.now()`) at which everything that it broke worked again */
-    phase(name: string, action: () => Promise<number | void>, allowed?: AllowedEffects): Promise<void>
+    runPhase(name: string, action: () => Promise<number | void>, allowed?: AllowedEffects): Promise<void>
     runLoad(seconds: number): Promise<void>
   }) => Promise<void>,
 ): Promise<{ readonly phases: readonly PhaseResult[]; readonly lost: readonly string[] }> {
@@ -67,7 +67,7 @@ export async function rehearseUnderLoad(
   const runPhases = async (load: Load) => {
     await using runningLoad = load
     await run({
-      async phase(name, action, allowed = {}) {
+      async runPhase(name, action, allowed = {}) {
         const phaseStart = performance.now()
         const backAt = await action()
         const phaseEnd = performance.now()
@@ -108,7 +108,7 @@ export async function rehearseUnderLoad(
   return { phases, lost: await checkAcknowledged(origin, ledger, undefined, PATIENCE_MS) }
 }
 
-const NO_EFFECTS = { parts: [], refuses: [] } as const
+const NO_EFFECTS = { components: [], refusedOperations: [] } as const
 const SLOW_MS = 5_000
 /** For how long the check of acknowledged changes repeats refused requests. */
 const PATIENCE_MS = 180_000

@@ -18,14 +18,15 @@ const TESTS_TIMEOUT_MS = 600_000
 
 export const POOLER: Rehearsal = {
   title: 'PostgreSQL behind a pooler in transaction mode',
-  description: `Two processes of each app reached PostgreSQL through Debian's PgBouncer, which had ${POOL_SIZE} sessions for each database. Notifications and
-the locks of commands went to PostgreSQL directly (\`AUTH_SESSION_DATABASE_URL\`, \`RESOURCE_SESSION_DATABASE_URL\`). The tests of the journey and of revocations ran
-behind another PgBouncer of this kind.`,
+  description: `Two processes of each app reached PostgreSQL through Debian's PgBouncer, which opened at most ${POOL_SIZE} sessions for each database. The connections
+that receive notifications, and those that hold the session locks of commands, bypassed the pooler (\`AUTH_SESSION_DATABASE_URL\`,
+\`RESOURCE_SESSION_DATABASE_URL\`). Afterwards, the end-to-end tests of an agent's life cycle (\`e2e/system/journey.ts\`) and of revocation ran
+behind a second PgBouncer with the same settings.`,
   run: rehearsePooler,
 }
 
-/** The parts that are unavailable while the pooler is stopped. */
-const WITHOUT_DATABASES = { parts: ['auth database', 'api database'] } as const
+/** The effects allowed while the pooler is stopped: neither database can be reached. */
+const DATABASES_UNAVAILABLE = { components: ['auth database', 'api database'] } as const
 
 async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
   await using resources = new AsyncDisposableStack()
@@ -35,8 +36,8 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
   await chmod(folder, 0o755)
   const mail = resources.use(await startFaultyMailServer())
   let startedPooler: Pooler | undefined
-  // Disposed after the stack, which needs the pooler until it stops.
-  const afterStack = resources.use(new AsyncDisposableStack())
+  // Registered before the stack, so it is disposed of after the stack, which needs the pooler until the stack has stopped.
+  const poolerResources = resources.use(new AsyncDisposableStack())
   const stack = resources.use(
     await startStack({
       folder,
@@ -44,7 +45,7 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
       settings: createMailSettings(mail),
       async redirectStores(stores) {
         startedPooler = await startPooler(stores, folder)
-        afterStack.use(startedPooler.process)
+        poolerResources.use(startedPooler.process)
         return startedPooler.addresses
       },
     }),
@@ -56,17 +57,17 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
   let connectionsNote = ''
   const { phases, lost } = await rehearseUnderLoad(
     { origin: stack.origin, ledger, rate },
-    async ({ phase, runLoad }) => {
-      await phase('behind the pooler', async () => {
+    async ({ runPhase, runLoad }) => {
+      await runPhase('behind the pooler', async () => {
         await runLoad(seconds)
         connectionsNote = await describeConnections(pooler, stack.postgres.url)
       })
-      await phase('the pooler opens its sessions again (RECONNECT)', async () => {
+      await runPhase('the pooler reopens its server connections (RECONNECT)', async () => {
         await pooler.runConsoleCommand('RECONNECT')
         await runLoad(seconds)
       })
-      await phase(
-        'the pooler is killed, and started',
+      await runPhase(
+        'the pooler is killed and restarted',
         async () => {
           await pooler.process.stop('SIGKILL')
           await pooler.process.start()
@@ -74,12 +75,14 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
           await runLoad(seconds)
           return backAt
         },
-        WITHOUT_DATABASES,
+        DATABASES_UNAVAILABLE,
       )
     },
   )
   const instances = [...stack.auth, ...stack.resource]
-  const mistakes = instances.flatMap(({ name, isRunning }) => (isRunning ? [] : [`${name} ended`]))
+  const mistakes = instances.flatMap(({ name, isRunning }) =>
+    isRunning ? [] : [`${name} exited during the rehearsal`],
+  )
   await resources.disposeAsync()
   print('the tests begin')
   return { phases, lost, mistakes, tests: await runTests(), notes: [connectionsNote] }
@@ -88,16 +91,16 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
 /** Counts the connections to the pooler and to PostgreSQL. Returns the counts as a sentence for the results. */
 async function describeConnections(pooler: Pooler, adminUrl: string): Promise<string> {
   const pools = await pooler.runConsoleCommand('SHOW POOLS')
-  const sum = (columns: RegExp) =>
+  const sumPoolColumns = (columnNames: RegExp) =>
     pools
       .filter(({ database }) => String(database).startsWith('plainpath_'))
       .flatMap((each) => Object.entries(each))
-      .reduce((total, [name, value]) => (columns.test(name) ? total + Number(value) : total), 0)
+      .reduce((total, [name, value]) => (columnNames.test(name) ? total + Number(value) : total), 0)
   await using admin = openPool(adminUrl, { max: 1, applicationName: 'plainpath rehearsal' })
   const { rows } = await admin.query<{ direct: number }>(
     `select count(*) as direct from pg_stat_activity where application_name = 'plainpath listen'`,
   )
-  return `Under this load the apps had ${sum(/^cl_(active|waiting)$/)} connections to the pooler, the pooler ${sum(/^sv_(active|idle|used|tested|login)$/)} to PostgreSQL, and ${rows[0]?.direct ?? 0} connections for notifications led to PostgreSQL directly.`
+  return `Under this load, the apps had ${sumPoolColumns(/^cl_(active|waiting)$/)} connections to the pooler, and ${rows[0]?.direct ?? 0} direct connections to PostgreSQL for notifications. The pooler had ${sumPoolColumns(/^sv_(active|idle|used|tested|login)$/)} connections to PostgreSQL.`
 }
 
 /** Runs the tests behind their own pooler. */
@@ -108,7 +111,7 @@ async function runTests(): Promise<RehearsalResult['tests']> {
   const report = path.join(folder, 'report.json')
   const options = ['--config', 'vitest.rehearsals.config.ts', '--reporter=json', `--outputFile=${report}`]
   const args = ['node_modules/vitest/vitest.mjs', 'run', ...options, 'behind-pooler']
-  // Failed tests are in the report. After a time-out there is no report.
+  // Vitest also exits with an error if a test fails, and the report then says which. After a time-out or a crash there is no report.
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TESTS_TIMEOUT_MS }).catch(
     () => undefined,
   )

@@ -41,7 +41,7 @@ export const hasPassed = (
   lost.length + mistakes.length === 0 &&
   tests.every(({ outcome }) => outcome === 'passed')
 
-/** Formats the result as Markdown. */
+/** Formats a result as Markdown: a table of the phases, a list of the findings, and a table of the tests. */
 export function renderRehearsalTable({ phases, lost, mistakes, tests, notes }: RehearsalResult): string {
   const rows = phases.map(
     ({ name, seconds, requests, refused, slow, wrong, silentSeconds, silentOperation }) =>

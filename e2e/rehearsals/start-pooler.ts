@@ -15,18 +15,18 @@ export interface Pooler {
   runConsoleCommand(command: string): Promise<readonly Record<string, unknown>[]>
 }
 
-/** The number of sessions that the pooler opens for each app. Without a pooler, a single instance may open more. */
+/** The maximum number of sessions that the pooler opens for each app. Without a pooler, a single instance may open more. */
 export const POOL_SIZE = 6
 /** The user id and the group id of `nobody`. */
 const NOBODY = 65_534
-/** The limits that apps set for each connection. The pooler ignores them, so they are set for the role instead. */
+/** The limits that the apps send when they connect. The pooler ignores them, so `startPooler` sets them for the roles instead. */
 const ROLE_LIMITS = {
   statement_timeout: '2s',
   lock_timeout: '500ms',
   idle_in_transaction_session_timeout: '5s',
 } as const
 
-/** Starts PgBouncer, and sets the time limits of the apps' roles. The caller must dispose the process. */
+/** Starts PgBouncer, and sets the time limits of the apps' roles. The caller must dispose of the process. */
 export async function startPooler(stores: StoreAddresses, folder: string): Promise<Pooler> {
   const { pgbouncer } = await findDebianPrograms(['pgbouncer'], process.env['PATH'] ?? '')
   const [port = 0] = await reserveFreePorts(1)

@@ -6,20 +6,20 @@ import type { RunningRedis } from '@plainpath/stack/start-redis'
 import { Redis } from 'ioredis'
 
 /** A Redis that Sentinel may make the primary. */
-interface Server {
+interface RedisServer {
   readonly port: number
   readonly process: ManagedProcess
 }
 
 /** Two Redis servers, one of them the primary, and three Sentinels. */
 export interface Sentinels extends AsyncDisposable {
-  /** Returns the primary: the first one, or the one to which the Sentinels have switched. */
-  getPrimary(): Server
-  getReplica(): Server
+  /** Returns the current primary: the first server, until the Sentinels switch. */
+  getPrimary(): RedisServer
+  getReplica(): RedisServer
   /** Makes Sentinel switch to the replica, as an operator does before maintenance. */
   failOver(): Promise<void>
   /** Waits until Sentinel has replaced this primary with the other server. */
-  waitForSwitch(oldPrimary: Server): Promise<void>
+  waitForSwitch(oldPrimary: RedisServer): Promise<void>
   /** Waits until the other server replicates the primary again. */
   waitForReplication(): Promise<void>
 }
@@ -68,7 +68,7 @@ export async function startSentinels(
       readyLine: 'Ready to accept connections',
     }),
   )
-  const servers: readonly [Server, Server] = [
+  const servers: readonly [RedisServer, RedisServer] = [
     { port: redis.port, process: redis },
     { port: replicaPort, process: replicaProcess },
   ]
@@ -85,10 +85,10 @@ export async function startSentinels(
     }
   }
   await configure()
-  const isReplicating = async (primary: Server) =>
+  const isReplicating = async (primary: RedisServer) =>
     /^connected_slaves:1/m.test(await getConnection(primary.port).info('replication')) &&
     /state=online/.test(await getConnection(primary.port).info('replication'))
-  await expectWithin(() => isReplicating(servers[0]), 'the replica does not follow')
+  await waitUntilOrThrow(() => isReplicating(servers[0]), 'the replica does not replicate')
 
   for (const port of sentinelPorts) {
     const file = path.join(folder, `sentinel-${port}.conf`)
@@ -115,7 +115,7 @@ export async function startSentinels(
   const [sentinelPort = 0] = sentinelPorts
   const NO_CREDENTIALS = { username: '', password: '' }
   const sentinel = connect(sentinelPort, NO_CREDENTIALS)
-  await expectWithin(() => isComplete(sentinel), 'the Sentinels do not know each other')
+  await waitUntilOrThrow(() => hasDiscoveredOthers(sentinel), 'the Sentinels do not know each other')
 
   let primary = servers[0]
   const getReplica = () => (primary === servers[0] ? servers[1] : servers[0])
@@ -139,20 +139,20 @@ export async function startSentinels(
       await sentinel.call('SENTINEL', 'FAILOVER', PRIMARY_NAME)
     },
     async waitForSwitch(oldPrimary) {
-      await expectWithin(() => primary !== oldPrimary, 'Sentinel did not switch')
+      await waitUntilOrThrow(() => primary !== oldPrimary, 'Sentinel did not switch')
       await lastSwitch
     },
     async waitForReplication() {
       await configure()
-      await expectWithin(() => isReplicating(primary), 'the other server does not replicate')
-      await expectWithin(() => isComplete(sentinel), 'the Sentinels do not know the replica')
+      await waitUntilOrThrow(() => isReplicating(primary), 'the other server does not replicate')
+      await waitUntilOrThrow(() => hasDiscoveredOthers(sentinel), 'the Sentinels do not know the replica')
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-/** Returns true if a Sentinel knows the others and the replica, which it discovers within ten seconds. */
-async function isComplete(sentinel: Redis): Promise<boolean> {
+/** Returns whether a Sentinel has discovered the other Sentinels and the replica, and the primary is up. Discovery takes up to ten seconds. */
+async function hasDiscoveredOthers(sentinel: Redis): Promise<boolean> {
   const fields = (await sentinel.call('SENTINEL', 'MASTER', PRIMARY_NAME)) as string[]
   const readField = (name: string) => fields[fields.indexOf(name) + 1]
   return (
@@ -162,7 +162,7 @@ async function isComplete(sentinel: Redis): Promise<boolean> {
   )
 }
 
-/** Polls a condition for up to a minute. @throws {Error} with the failure if it never holds */
-async function expectWithin(condition: () => boolean | Promise<boolean>, failure: string): Promise<void> {
+/** Polls a condition for up to a minute. @throws {Error} with the message `failure` if the condition never holds */
+async function waitUntilOrThrow(condition: () => boolean | Promise<boolean>, failure: string): Promise<void> {
   if (!(await waitUntil(condition, PATIENCE_MS))) throw new Error(failure)
 }

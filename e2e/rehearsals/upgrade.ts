@@ -110,22 +110,22 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   const traffic = { origin, ledger, rate }
   const formatName = ({ app, number }: Instance) => `${app}-${number}`
   print(`${release.tag} (${release.commit.slice(0, 12)}) runs; the upgrade begins`)
-  const upgrade = await rehearseUnderLoad(traffic, async ({ phase, runLoad }) => {
-    await phase(`${release.tag} on its own tables`, () => runLoad(seconds))
-    await phase('the migrations of this commit are applied', async () => {
+  const upgrade = await rehearseUnderLoad(traffic, async ({ runPhase, runLoad }) => {
+    await runPhase(`${release.tag} on its own tables`, () => runLoad(seconds))
+    await runPhase('the migrations of this commit are applied', async () => {
       await migrateTo(ROOT)
       await runLoad(seconds)
     })
     for (const instance of [...resource, ...auth])
-      await phase(`${formatName(instance)} is replaced by this commit`, async () => {
+      await runPhase(`${formatName(instance)} is replaced by this commit`, async () => {
         await replace(instance, ROOT)
         await runLoad(seconds)
       })
   })
   print('this commit runs; the way back begins')
-  const rollback = await rehearseUnderLoad(traffic, async ({ phase, runLoad }) => {
+  const rollback = await rehearseUnderLoad(traffic, async ({ runPhase, runLoad }) => {
     for (const instance of [...auth, ...resource].toReversed())
-      await phase(`${formatName(instance)} is ${release.tag} again`, async () => {
+      await runPhase(`${formatName(instance)} is ${release.tag} again`, async () => {
         await replace(instance, oldRoot)
         await runLoad(seconds)
       })
@@ -133,7 +133,9 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   return {
     phases: [...upgrade.phases, ...rollback.phases],
     lost: [...upgrade.lost, ...rollback.lost],
-    mistakes: instances.flatMap((each) => (each.running.isRunning ? [] : [`${formatName(each)} ended`])),
+    mistakes: instances.flatMap((each) =>
+      each.running.isRunning ? [] : [`${formatName(each)} exited during the rehearsal`],
+    ),
     tests: [],
     notes: [
       `The release was ${release.tag}, commit ${release.commit.slice(0, 12)}.`,

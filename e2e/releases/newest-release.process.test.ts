@@ -5,8 +5,8 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { findNewestRelease } from './newest-release.ts'
 
-/** Creates a repository with two commits, and a function that writes `docs/releases.json`. */
-function createClone() {
+/** Creates a repository with two commits, which is deleted after the test. `writeReleases` writes its `docs/releases.json`. */
+function createRepository() {
   const root = mkdtempSync(path.join(tmpdir(), 'plainpath-releases-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
@@ -24,8 +24,8 @@ function createClone() {
   return { root, git, firstCommit, secondCommit, writeReleases }
 }
 
-test('finds the last release of the file, with or without tags', () => {
-  const { root, git, firstCommit, secondCommit, writeReleases } = createClone()
+test('the newest release is the last one in the file, with or without tags', () => {
+  const { root, git, firstCommit, secondCommit, writeReleases } = createRepository()
   const releases = [
     { tag: 'release-0.1.0', commit: firstCommit },
     { tag: 'release-0.2.0', commit: secondCommit },
@@ -37,8 +37,8 @@ test('finds the last release of the file, with or without tags', () => {
   expect(findNewestRelease(root)).toEqual(releases[1])
 })
 
-test('says what to fetch in a clone without the history of the release', () => {
-  const { root, writeReleases } = createClone()
+test('in a clone without the history of the release, the error says what to fetch', () => {
+  const { root, writeReleases } = createRepository()
   const commit = 'a'.repeat(40)
   writeReleases([{ tag: 'release-0.1.0', commit }])
   expect(() => findNewestRelease(root)).toThrow(
@@ -47,17 +47,17 @@ test('says what to fetch in a clone without the history of the release', () => {
 })
 
 test.for([
-  ['no release at all', 'names no release', () => []],
-  ['a name that is no release', 'pattern', (commit: string) => [{ tag: 'v1', commit }]],
+  ['no release', 'names no release', () => []],
+  ['a tag that is not the tag of a release', 'pattern', (commit: string) => [{ tag: 'v1', commit }]],
   ['a short commit', 'pattern', (commit: string) => [{ tag: 'release-0.1.0', commit: commit.slice(0, 7) }]],
-] as const)('rejects %s', ([_name, message, createReleases]) => {
-  const { root, firstCommit, writeReleases } = createClone()
+] as const)('docs/releases.json with %s is rejected', ([_name, message, createReleases]) => {
+  const { root, firstCommit, writeReleases } = createRepository()
   writeReleases(createReleases(firstCommit))
   expect(() => findNewestRelease(root)).toThrow(message)
 })
 
-test('rejects a tag that is not in the file, or has another commit there', () => {
-  const { root, git, firstCommit, secondCommit, writeReleases } = createClone()
+test('a tag that is not in the file, or has another commit there, is rejected', () => {
+  const { root, git, firstCommit, secondCommit, writeReleases } = createRepository()
   writeReleases([{ tag: 'release-0.1.0', commit: firstCommit }])
   git('tag', 'release-0.2.0', secondCommit)
   expect(() => findNewestRelease(root)).toThrow('docs/releases.json says nothing of it')
@@ -66,8 +66,8 @@ test('rejects a tag that is not in the file, or has another commit there', () =>
   expect(() => findNewestRelease(root)).toThrow(`docs/releases.json says ${firstCommit}`)
 })
 
-test('rejects a commit that is not an ancestor of the checkout', () => {
-  const { root, git, firstCommit, secondCommit, writeReleases } = createClone()
+test('a release that is not an ancestor of the checked-out commit is rejected', () => {
+  const { root, git, firstCommit, secondCommit, writeReleases } = createRepository()
   writeReleases([{ tag: 'release-0.1.0', commit: secondCommit }])
   git('checkout', '--quiet', firstCommit)
   expect(() => findNewestRelease(root)).toThrow('is not an ancestor')

@@ -28,6 +28,7 @@ class NoRelease extends Error {
  * the tags. The tags that exist must agree with it.
  *
  * @param root the root of a clone with its whole history
+ * @throws {z.ZodError} if the file is not a list of releases
  * @throws {NoRelease} if a tag disagrees with the file, or the commit is missing or not an ancestor of the checked-out one
  */
 export function findNewestRelease(root: string): Release {

@@ -20,7 +20,7 @@ export async function openReleaseStores(folder: string, origin: string): Promise
   await using opening = new AsyncDisposableStack()
   const data = await openDataDirectory(path.join(folder, 'data'))
   const secrets = await ensureLocalSecrets(data, serviceUrls(origin).base)
-  // If root runs this, the database server runs as another user, who must be able to enter this folder.
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(path.join(folder, 'data'), 0o755)
   const postgres = opening.use(await useEmbeddedPostgres({ dir: data.path('postgres') }))
   const programs = await findDebianPrograms(['redis-server'], process.env['PATH'] ?? '')

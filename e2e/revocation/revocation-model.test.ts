@@ -4,7 +4,7 @@ import { loadParts, MUTANTS } from './mutants.ts'
 import { arbitraryPlan, samplePlan } from './plan.ts'
 import { simulate } from './simulation.ts'
 
-/** Each run simulates 30 s with about fifty revocations. Before a release: REVOCATION_RUNS=2000. */
+/** The number of runs. Each simulates 30 s with about fifty revocations. Before a release, run with REVOCATION_RUNS=2000. */
 const RUNS = Number(process.env['REVOCATION_RUNS'] ?? 60)
 
 test(`R-LIN holds in ${RUNS} schedules of delays, faults and lost stores, over at least 2 000 revocations`, {

@@ -57,7 +57,7 @@ export function createVirtualTime() {
       heap.push({ at: Math.max(time, now), serial: (serial += 1), act })
       rise()
     },
-    /** Runs all actions until the end, including those that they schedule. */
+    /** Runs all actions up to the time `end`, including those that they schedule. The clock then shows `end`. */
     run(end: number): void {
       while (heap.length > 0 && heap[0]!.at <= end) {
         const next = heap[0]!

@@ -48,7 +48,7 @@ const CURRENT_WORDINGS = Object.entries(RULES).flatMap(([name, value]) => {
 const OTHER_DURATIONS =
   /mail(<\/span>)?s a day|for a day and|for a day\.|and a minute|at most an hour and a few minutes/gi
 
-test('the figure of each rule is stated somewhere', () => {
+test('a served text states the figure of each rule', () => {
   const allTexts = Object.values(changedTexts).join('\n')
   const formatPattern = ({ figure }: { figure: number }) =>
     [figure, figure * 24, figure * 60, figure * 3_600].join('|')

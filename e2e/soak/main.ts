@@ -3,16 +3,16 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { waitForShutdownSignal } from '@plainpath/http'
 import { seedRandom } from '../faults/random.ts'
-import { readCurrentCommit } from '../this-commit.ts'
+import { readCurrentCommit } from '../read-current-commit.ts'
 import { runSoak } from './run-soak.ts'
 import { hasPassed, renderSoakDocument, renderSoakTable } from './soak-table.ts'
 
 const HELP = `npm run soak -- [options]
-Lets the whole topology work under a steady load while keys rotate, tokens are revoked and processes are killed, and
-checks that memory stays flat and every promise holds. An hour or more writes e2e/soak/RESULTS.md.
-  --minutes <number>  how long (60)
-  --rate <number>     requests a second (100: about half of what two cores carry beside their load)
-  --seed <number>     chooses the requests and the kills (the time of day)`
+Runs the whole topology under a steady load while keys rotate, tokens are revoked and processes are killed, and
+checks that memory stays flat and every guarantee holds. A run of at least an hour writes e2e/soak/RESULTS.md.
+  --minutes <number>  minutes of load (default 60)
+  --rate <number>     requests a second (default 100, about half of what two cores serve while they generate the load)
+  --seed <number>     seed that determines the requests and the kills (default: from the time of day)`
 
 const { values: options } = parseArgs({
   options: {

@@ -14,10 +14,11 @@ import { readResidentMegabytes } from './resident-memory.ts'
 export interface SoakResult {
   readonly requests: number
   readonly refused: number
-  /** Refusals at times when no process was down or had just started. */
+  /** The number of refusals while no process was down or had just started. */
   readonly unprovokedRefusals: number
   readonly wrong: readonly string[]
   readonly lost: readonly string[]
+  /** The number of tokens that were revoked. */
   readonly revocations: number
   /** The number of changes of the signing key. */
   readonly rotations: number
@@ -40,13 +41,13 @@ const SETTINGS = {
 const STEP_SECONDS = 5
 const SAMPLE_SECONDS = 15
 const MINUTE_SECONDS = 60
-/** For this time after its start, a process may not get requests yet, or have an empty cache. */
+/** Refusals within this time after a restart have a reason: the process may receive no requests yet, or its cache is empty. */
 const RECOVERY_MS = 5_000
 /** The age at which tokens are removed from the ledger. It is shorter than the lifetime of a token. */
 const MAX_TOKEN_AGE_MS = 50 * 60_000
 
 /**
- * Runs a load, and meanwhile kills processes, rotates keys and measures memory.
+ * Runs a load on a new stack, and meanwhile kills processes, rotates keys and measures memory.
  *
  * @param options.print receives a line per minute
  * @param options.stopSignal ends the run early
@@ -66,7 +67,7 @@ export async function runSoak(options: {
   const load = resources.use(startLoad({ origin: stack.origin, ledger, rate: options.rate }))
   const endSignal = AbortSignal.any([AbortSignal.timeout(options.minutes * 60_000), options.stopSignal])
   const endPromise = once(endSignal, 'abort')
-  /** Repeats an action until the run ends. Waits each time until the load has sent the requests of so many seconds. */
+  /** Repeats an action until the run ends. After each time, waits until the load has sent the requests of `seconds` seconds. */
   const repeatEvery = async (seconds: number, action: () => Promise<void>) => {
     for (; !endSignal.aborted; await Promise.race([load.waitUntilSent(seconds * options.rate), endPromise]))
       await action()
@@ -95,13 +96,13 @@ export async function runSoak(options: {
   await load[Symbol.asyncDispose]()
   if (options.stopSignal.aborted) return undefined
 
-  const refused = load.entries.filter(({ outcome }) => outcome === 'refused')
+  const refusals = load.entries.filter(({ outcome }) => outcome === 'refused')
   const isProvoked = ({ startedAt, endedAt }: { startedAt: number; endedAt: number }) =>
     downtimes.some(({ from, to }) => startedAt <= to + RECOVERY_MS && endedAt >= from)
   return {
     requests: load.entries.length,
-    refused: refused.length,
-    unprovokedRefusals: refused.filter((entry) => !isProvoked(entry)).length,
+    refused: refusals.length,
+    unprovokedRefusals: refusals.filter((entry) => !isProvoked(entry)).length,
     wrong: load.entries.flatMap(({ operation, mistake }) => (mistake ? [`${operation}: ${mistake}`] : [])),
     lost: await checkAcknowledged(stack.origin, ledger),
     revocations: ledger.endedTokens.length,

@@ -17,11 +17,11 @@ const PASSED: SoakResult = {
   memory: { 'auth-1': FLAT, 'auth-2': GROWING },
 }
 
-test('rates memory that settles as flat, and memory that grows as not flat', () => {
+test('memory that settles is flat, and memory that grows is not', () => {
   expect([isFlat(FLAT), isFlat(GROWING)]).toEqual([true, false])
 })
 
-test('accepts a run only if nothing is wrong, lost or refused without a reason, and no surviving process grows', () => {
+test('a run passes only if nothing is wrong, lost or refused without a reason, and no process that is never killed grows', () => {
   expect(hasPassed(PASSED)).toBe(true)
   for (const fault of [
     { wrong: ['guides: 500'] },
@@ -32,7 +32,7 @@ test('accepts a run only if nothing is wrong, lost or refused without a reason, 
     expect(hasPassed({ ...PASSED, ...fault })).toBe(false)
 })
 
-test('lists all counts, and marks growing memory', () => {
+test('the table has the counts, and marks memory that grows', () => {
   const table = renderSoakTable({ ...PASSED, memory: { 'auth-1': FLAT, 'resource-1': GROWING } })
   expect(table).toContain('| requests | 1000 |')
   expect(table).toMatch(/^\| auth-1 \|.* yes \|$/m)

@@ -2,13 +2,13 @@ import { cpus } from 'node:os'
 import type { SoakResult } from './run-soak.ts'
 
 const PART_COUNT = 6
-/** The maximum growth from the third part to the last. Less growth is noise of the garbage collector. */
+/** The maximum growth, as a factor from the third part to the last. Less growth is noise of the garbage collector. */
 const MAX_GROWTH = 1.15
 
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
-/** Returns the medians of equal parts of the run. */
+/** Returns the median of each of `PART_COUNT` equal parts of the run. */
 const computePartMedians = (samples: readonly number[]): number[] =>
   Array.from({ length: PART_COUNT }, (_, part) =>
     median(
@@ -33,7 +33,7 @@ export const hasPassed = (result: SoakResult): boolean =>
   result.wrong.length + result.lost.length + result.unprovokedRefusals === 0 &&
   Object.entries(result.memory).every(([name, samples]) => !isNeverKilled(name) || isFlat(samples))
 
-/** Formats the result as Markdown. */
+/** Formats a result as Markdown: a table of the counts, and a table of the memory by process. */
 export function renderSoakTable(result: SoakResult): string {
   const rows: [string, number][] = [
     ['requests', result.requests],

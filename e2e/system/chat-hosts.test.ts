@@ -19,14 +19,14 @@ import { openSystem, type System } from './open-system.ts'
  */
 
 const resources = new AsyncDisposableStack()
-let mail: MailServer
+let mailServer: MailServer
 let system: System
 let browser: Browser
 let inspector: Inspector
 beforeAll(async () => {
-  mail = resources.use(await startMailServer())
+  mailServer = resources.use(await startMailServer())
   // A message can be withdrawn only while it is held.
-  const settings = { ...createMailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
+  const settings = { ...createMailSettings(mailServer), RESOURCE_CONTACT_HOLD: '10' }
   system = resources.use(await openSystem({ limitsFactor: 1_000, settings }))
   browser = resources.use(await openBrowser())
   inspector = resources.use(await startInspector(system.folder))
@@ -68,24 +68,24 @@ const expectRefused = async (token: string) =>
 test.for(SIGN_IN_CLIENTS)(
   'a person connects $name without scripts, and revokes its access',
   async ({ connect }) => {
-    await using program = await startCallbackServer('/oauth/callback')
+    await using callbackServer = await startCallbackServer('/oauth/callback')
     const context = await browser.newContext({ javaScriptEnabled: false })
     await using _closed = { [Symbol.asyncDispose]: () => context.close() }
     const page = await context.newPage()
-    const person = createChromiumPerson(mail)
+    const person = createChromiumPerson(mailServer)
     await using client = await connect(getMcpUrl(), {
-      redirectUri: program.redirectUri,
+      redirectUri: callbackServer.redirectUri,
       async signIn(url) {
         await page.goto(url.href)
         await person.signIn(page)
-        return program.next()
+        return callbackServer.waitForCallback()
       },
     })
     const answer = await client.call('answer_question', { question: 'When do I renew my green card?' })
     expect(answer.structuredContent).toMatchObject({ outcome: expect.any(String) })
     const message = `When do I renew my work permit? ${randomUUID()}`
-    const sent = await client.call('send_contact_message', { topic: 'question', message })
-    const { id } = sent.structuredContent as { id: string }
+    const sentMessage = await client.call('send_contact_message', { topic: 'question', message })
+    const { id } = sentMessage.structuredContent as { id: string }
     expect((await client.call('withdraw_contact_message', { id })).isError).toBeFalsy()
     const firstToken = client.getAccessToken()
     await client.refresh()
@@ -101,8 +101,8 @@ test('a person connects an unmodified MCP Inspector, and revokes its access', {
 }, async () => {
   await using openedInspector = await openInspector()
   const { page, tokens } = openedInspector
-  const person = createChromiumPerson(mail, { checkPages: true })
-  await page.goto(inspector.connectUrl(getMcpUrl()))
+  const person = createChromiumPerson(mailServer, { checkPages: true })
+  await page.goto(inspector.createConnectUrl(getMcpUrl()))
   await page.waitForURL(`${system.origin}/oauth/sign-in/**`)
   await person.signIn(page)
   await page.locator('[data-testid="connection-status"][data-status="connected"]').waitFor()
@@ -111,8 +111,8 @@ test('a person connects an unmodified MCP Inspector, and revokes its access', {
     /"outcome": ?"information"/,
   )
   const message = `When do I renew my work permit? ${randomUUID()}`
-  const sent = await executeTool(page, 'send_contact_message', { topic: 'question', message })
-  const id = /"id": ?"([0-9a-f-]{36})"/.exec(sent)?.[1] ?? ''
+  const sentMessage = await executeTool(page, 'send_contact_message', { topic: 'question', message })
+  const id = /"id": ?"([0-9a-f-]{36})"/.exec(sentMessage)?.[1] ?? ''
   expect(await executeTool(page, 'withdraw_contact_message', { id })).toMatch(/"status": ?"erased"/)
   const [token = ''] = tokens
   await expectServed(token)

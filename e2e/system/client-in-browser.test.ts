@@ -49,7 +49,10 @@ async function serveSite(dist: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Opens a page with the globals `plainpath`, a client, and `copyError`, because the browser does not return the members of an error. */
+/**
+ * Opens a page with two globals: `plainpath`, a client, and `copyError`, which copies the members of an error, because `evaluate` does
+ * not return them.
+ */
 async function openSite(origin: string): Promise<Page> {
   const page = await browser.newPage()
   await page.goto(origin)
@@ -66,8 +69,8 @@ test('a page of an origin that is not allowed can ask, search and read, but its 
   expect(await page.evaluate("plainpath.ask('When do I renew my green card?')")).toMatchObject({
     outcome: 'information',
   })
-  const found = await page.evaluate("plainpath.search('work permit')")
-  expect(found).toContainEqual(expect.objectContaining({ slug: 'work-permit' }))
+  const foundGuides = await page.evaluate("plainpath.search('work permit')")
+  expect(foundGuides).toContainEqual(expect.objectContaining({ slug: 'work-permit' }))
   expect(await page.evaluate("plainpath.guide('work-permit')")).toMatchObject({ slug: 'work-permit' })
   expect(await page.evaluate("plainpath.guide('no-such-guide').catch(copyError)")).toEqual({
     name: 'PlainpathError',
@@ -92,9 +95,11 @@ test('a page of an allowed origin registers, verifies an address, sends a messag
   const code = await system.confirm(email, verification.match_phrase)
   await page.evaluate(`plainpath.completeVerification('${code}')`)
   const message = JSON.stringify({ topic: 'question', message: 'When do I renew my work permit?' })
-  const sent = await page.evaluate<{ id: string }>(`plainpath.sendMessage(${message})`)
-  expect(await page.evaluate(`plainpath.messageStatus('${sent.id}')`)).toMatchObject({ status: 'received' })
-  await page.evaluate(`plainpath.withdraw('${sent.id}')`)
+  const sentMessage = await page.evaluate<{ id: string }>(`plainpath.sendMessage(${message})`)
+  expect(await page.evaluate(`plainpath.messageStatus('${sentMessage.id}')`)).toMatchObject({
+    status: 'received',
+  })
+  await page.evaluate(`plainpath.withdraw('${sentMessage.id}')`)
   await page.evaluate('plainpath.deleteRegistration()')
   expect(await page.evaluate('plainpath.sendMessage({}).catch(copyError)')).toMatchObject({
     code: 'not-registered',

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-/** Files that contain only the service's own keys and secrets. They are not reported. */
+/** Matches files that contain only the service's own keys and secrets. `findConfidential` does not report them. */
 const KEY_FILE_PATTERN =
   /(^|\/)(auth-kek|auth-hash-key|resource-kek|resource-hash-key|resource-client-secret|resource-server\.json|database-passwords\.json|redis-\d+\.acl)$/
 
@@ -24,7 +24,7 @@ export function describeConfidentialValues(getSystem: () => System): void {
     }, async () => {
       const system = getSystem()
       system.confidential.add(system.apiSecret)
-      // A query must not be logged.
+      // No log may contain the query string.
       await system.createSender({ from: '127.0.0.40' }).send({
         path: `/api/guides?access_token=${encodeURIComponent([...system.confidential].join(' ').slice(0, 4_000))}`,
       })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { REPLY } from '@plainpath/pages'
+import { REPLY_GUIDANCE } from '@plainpath/pages'
 import { openPool } from '@plainpath/postgres'
 import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
@@ -103,7 +103,7 @@ async function scanEveryMail(): Promise<string[]> {
   const responses = new Set<string>()
   using scanner = createSender(system.origin)
   const links = system.mail.received.flatMap(({ text }) => text.match(/https?:\/\/\S+/g) ?? [])
-  const officialUrls = new Set<string>(REPLY.findHelp.flatMap(({ url }) => url ?? []))
+  const officialUrls = new Set<string>(REPLY_GUIDANCE.findHelp.flatMap(({ url }) => url ?? []))
   // A scanner may open a link more than once.
   for (const link of links.filter((each) => !officialUrls.has(each)))
     for (const method of ['HEAD', 'GET', 'GET']) {
@@ -137,9 +137,9 @@ async function readAtBothProcesses(endpoint: string, token: string): Promise<num
 test('a person confirms an agent by keyboard, without scripts; the agent writes; the person revokes its access', {
   timeout: 120_000,
 }, async () => {
-  const email = system.newEmail()
+  const email = system.createEmail()
   const agent = await system.register(sender)
-  const ownToken = await system.newToken(agent, sender)
+  const ownToken = await system.issueToken(agent, sender)
   for (const value of [email, MESSAGE]) system.confidential.add(value)
 
   const { phrase, link } = await beginVerification(system, sender, { agent, email })
@@ -169,9 +169,9 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
     credentials,
     oldToken: token,
   })
-  const sent = await client.call('send_contact_message', { topic: 'question', message: MESSAGE })
-  expect(sent.isError, JSON.stringify(sent.content)).not.toBe(true)
-  const id = String(sent.structuredContent?.['id'])
+  const sentMessage = await client.call('send_contact_message', { topic: 'question', message: MESSAGE })
+  expect(sentMessage.isError, JSON.stringify(sentMessage.content)).not.toBe(true)
+  const id = String(sentMessage.structuredContent?.['id'])
   const staffMail = await waitForMail(STAFF_INBOX, /^Message /)
   expect(staffMail?.replyTo).toBe(email)
   expect(staffMail?.text).toContain(MESSAGE)
@@ -188,8 +188,8 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   const revokeLink = findLink((await waitForMail(email, /can now send us messages/))?.text ?? '', 'end')
   system.confidential.add(new URL(revokeLink).searchParams.get('end') ?? '')
   expect(findLink(receipt?.text ?? '', 'end')).toBe(revokeLink)
-  // The link to the code has been used, and the message was delivered, so its withdrawal link is 410. The link that revokes the
-  // access is still valid.
+  // The code was used, and the message was delivered, so the links to the code and to the withdrawal get 410. The link that revokes
+  // the access gets 200.
   expect(await scanEveryMail()).toEqual([
     '/ 200',
     '/claim 200',
@@ -233,7 +233,7 @@ describe('the pages behind mailed links', () => {
         headings.push(await readHeading(page))
         expect(await findPageViolations(page)).toEqual([])
       }
-      const email = system.newEmail()
+      const email = system.createEmail()
       system.confidential.add(email)
       const agent = await system.register(sender)
       const { link } = await beginVerification(system, sender, { agent, email })

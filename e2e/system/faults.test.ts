@@ -9,7 +9,7 @@ import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { seedRandom } from '../faults/random.ts'
 import { explainIfBusy, REPEAT_IF_BUSY } from '../faults/repeat-if-busy.ts'
 import { type FaultResult, runFault, SHORT_PHASES } from '../faults/run-fault.ts'
-import { whenCounted } from './when-counted.ts'
+import { repeatIfUncounted } from './repeat-if-uncounted.ts'
 
 /**
  * A fault lasts at least two seconds, and then until its required effects have been observed. A time-out that
@@ -117,7 +117,7 @@ test('while Redis is unavailable, each process counts limits by itself; afterwar
   await expect.poll(joinWithNewEmail).toEqual(COUNTED_TOGETHER)
   const register = () => client.send({ method: 'POST', path: '/api/agent/register' })
   await expect.poll(() => readQuotaDifferences('register-address', register)).toEqual(COUNTED_TOGETHER)
-  await whenCounted(system.stack, async () => {
+  await repeatIfUncounted(system.stack, async () => {
     const email = `together${(round += 1)}@example.org`
     expect(await joinTimes(email, JOIN_QUOTA + 50)).toEqual({ 201: 1, 200: JOIN_QUOTA - 1, 429: 50 })
   })

@@ -13,11 +13,11 @@ const OVER_LIMIT_BYTES = 20_000
 /** A fake app instance that echoes request bodies, and can restart at the same port. */
 interface Instance {
   readonly port: number
-  /** The bodies that arrived completely. */
-  readonly completed: string[]
+  /** The bodies that arrived in full. */
+  readonly completedBodies: string[]
   /** The number of requests whose body was interrupted. */
-  interrupted: number
-  healthChecks: number
+  interruptedCount: number
+  healthCheckCount: number
   stop(): Promise<void>
   restart(): Promise<void>
 }
@@ -29,17 +29,17 @@ async function startInstance(): Promise<Instance> {
       // After a stop, the gateway should find a closed port, not a kept-alive connection that ends mid-write.
       response.shouldKeepAlive = false
       if (request.method === 'GET') {
-        instance.healthChecks += 1
+        instance.healthCheckCount += 1
         response.writeHead(204).end()
         return
       }
       text(request).then(
         (body) => {
-          instance.completed.push(body)
+          instance.completedBodies.push(body)
           response.end(body)
         },
         () => {
-          instance.interrupted += 1
+          instance.interruptedCount += 1
         },
       )
     }).listen(port, '127.0.0.1')
@@ -48,18 +48,18 @@ async function startInstance(): Promise<Instance> {
   }
   const instance: Instance = {
     port: await listen(0),
-    completed: [],
-    interrupted: 0,
-    healthChecks: 0,
+    completedBodies: [],
+    interruptedCount: 0,
+    healthCheckCount: 0,
     async stop() {
       server.close()
       server.closeAllConnections()
       await once(server, 'close')
     },
     async restart() {
-      instance.healthChecks = 0
+      instance.healthCheckCount = 0
       await listen(instance.port)
-      await expect.poll(() => instance.healthChecks).toBeGreaterThan(1)
+      await expect.poll(() => instance.healthCheckCount).toBeGreaterThan(1)
     },
   }
   resources.defer(() => instance.stop().catch(() => undefined))
@@ -107,7 +107,7 @@ test('the gateway forwards a body of unknown length', async () => {
   expect(await post(body, { 'transfer-encoding': 'chunked' })).toMatchObject({ status: 200, text: body })
 })
 
-const countCompleted = () => instances.flatMap(({ completed }) => completed).length
+const countCompleted = () => instances.flatMap(({ completedBodies }) => completedBodies).length
 
 test.for([
   ['of known length', {}],
@@ -130,7 +130,7 @@ async function sendRawLines(...lines: readonly string[]) {
   return { status: Number(head.slice(9, 12)), type: /^content-type: (.*)$/im.exec(head)?.[1], body }
 }
 
-test('no instance accepts an interrupted body of unknown length as complete', async () => {
+test('no instance takes a body of unknown length that ends in an invalid chunk for complete', async () => {
   const completedBefore = countCompleted()
   const { status } = await sendRawLines('Transfer-Encoding: chunked', '', '7', 'name=At', 'no number', '')
   expect(status).not.toBe(200)
@@ -139,7 +139,10 @@ test('no instance accepts an interrupted body of unknown length as complete', as
 })
 
 test('the gateway refuses a body shorter than its Content-Length as the apps would, and forwards it to no instance', async () => {
-  const countsBefore = instances.map(({ completed, interrupted }) => [completed.length, interrupted])
+  const countsBefore = instances.map(({ completedBodies, interruptedCount }) => [
+    completedBodies.length,
+    interruptedCount,
+  ])
   const { status, type, body } = await sendRawLines('Content-Length: 100', '', 'name=At')
   const { meaning, remedy, title } = getProblemKind('request-timeout')
   const detail = `${meaning} ${remedy}`
@@ -157,5 +160,7 @@ test('the gateway refuses a body shorter than its Content-Length as the apps wou
       error_description: toOauthDescription(detail),
     },
   ])
-  expect(instances.map(({ completed, interrupted }) => [completed.length, interrupted])).toEqual(countsBefore)
+  expect(
+    instances.map(({ completedBodies, interruptedCount }) => [completedBodies.length, interruptedCount]),
+  ).toEqual(countsBefore)
 })

@@ -22,6 +22,7 @@ test('the gateway forwards no client request with the host of its own health che
   for (const path of ['/', '/api/health', '/oauth/token'])
     for (const host of [GATEWAY_CHECK_HOST, 'plainpath.example'])
       expect((await gateway.plain.send({ path, headers: { host } })).status).toBe(204)
+  // The Caddyfile replaces the host of the health check in a client request with `refused.invalid`.
   const bothHosts = ['refused.invalid', 'plainpath.example']
   expect(hosts).toEqual({
     checks: new Set([GATEWAY_CHECK_HOST]),

@@ -66,7 +66,7 @@ export function describeGateway(getSystem: () => System): void {
 
     test('does not make introspection reachable, even with the credentials of the API', async () => {
       const system = getSystem()
-      const token = await system.newToken(await system.register())
+      const token = await system.issueToken(await system.register())
       const body = form({ token })
       const accept = 'application/token-introspection+jwt'
       const apiCredentials = basic(system.stack.env['RESOURCE_CLIENT_ID'] ?? '', system.apiSecret)
@@ -86,14 +86,14 @@ export function describeGateway(getSystem: () => System): void {
           expect((await system.createSender({ from: '127.0.0.11' }).send(request)).status).toBe(404)
         }
       const [auth] = system.stack.auth
-      const direct = system.createSender({ url: `http://127.0.0.1:${auth?.ports.internal}` })
+      const directSender = system.createSender({ url: `http://127.0.0.1:${auth?.ports.internal}` })
       const request = {
         method: 'POST',
         path: '/oauth/introspect',
         ...body,
         headers: { ...body.headers, accept, ...apiCredentials },
       }
-      expect((await direct.send(request)).status).toBe(200)
+      expect((await directSender.send(request)).status).toBe(200)
     })
 
     test('does not route the operations listeners, and shows only a summary at /api/health', async () => {

@@ -35,7 +35,7 @@ export function describeJourney(getSystem: () => System): void {
       const guide = await sender.send({ path: `/api/guides/${firstGuide?.slug}`, headers: bearer })
       expect(JSON.parse(guide.text)).toMatchObject({ slug: firstGuide?.slug, language: 'en' })
 
-      const email = system.newEmail()
+      const email = system.createEmail()
       const join = () => sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email }) })
       expect([(await join()).status, (await join()).status]).toEqual([201, 200])
 
@@ -58,7 +58,7 @@ export function describeJourney(getSystem: () => System): void {
     test('deletes itself, and both API processes then reject its token', async () => {
       const system = getSystem()
       const agent = await system.register()
-      const token = await system.newToken(agent)
+      const token = await system.issueToken(agent)
       const processes = system.stack.resource.map(({ ports }) =>
         system.createSender({ url: `http://127.0.0.1:${ports.public}` }),
       )

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type DocumentServer, startDocumentServer, type UrlAgent } from '@plainpath/auth/document-server'
+import { type AgentDocuments, startAgentDocuments, type UrlAgent } from '@plainpath/auth/agent-documents'
 import { runAuth } from '@plainpath/auth/run-auth'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { JWT_BEARER_GRANT } from '@plainpath/metadata'
@@ -27,18 +27,18 @@ import { createListenerSenders, describeStolenTokens, SCRIPT_SETTINGS } from './
 const AUTH_MAIN = fileURLToPath(new URL('../../apps/auth/src/main.ts', import.meta.url))
 
 const resources = new AsyncDisposableStack()
-let documents: DocumentServer
-let mail: MailServer
+let documents: AgentDocuments
+let mailServer: MailServer
 let system: System
 let requests: KeyRequests
 beforeAll(async () => {
-  documents = resources.use(await startDocumentServer())
-  mail = resources.use(await startMailServer())
+  documents = resources.use(await startAgentDocuments())
+  mailServer = resources.use(await startMailServer())
   system = resources.use(
     await openSystem({
       documents,
       limitsFactor: 10_000,
-      settings: { ...createMailSettings(mail), ...SCRIPT_SETTINGS },
+      settings: { ...createMailSettings(mailServer), ...SCRIPT_SETTINGS },
     }),
   )
   requests = createKeyRequests(system.origin)
@@ -50,7 +50,7 @@ interface UrlHolder extends KeyHolder {
 }
 
 /** Publishes the document of a new agent. */
-function publishAgent(options: { host?: string } = {}): UrlHolder {
+function publishAgent(options: { hostname?: string } = {}): UrlHolder {
   const key = createAgentKey()
   const document = documents.publish([{ jwk: key.publicJwk as JWK }], options)
   return { client_id: document.client_id, key, document }
@@ -67,7 +67,7 @@ async function registerAgent(): Promise<KeyHolder> {
   return { client_id, key }
 }
 
-async function newToken(holder: KeyHolder, isBound: boolean, sender: Sender): Promise<string> {
+async function issueToken(holder: KeyHolder, isBound: boolean, sender: Sender): Promise<string> {
   const { status, text } = await requests.requestToken(sender, holder, { isBound })
   expect(status, text).toBe(200)
   return (JSON.parse(text) as { access_token: string }).access_token
@@ -113,7 +113,7 @@ test('both processes of auth and both of the API serve an agent whose document w
   const agent = publishAgent()
   for (const auth of createSendersTo('auth'))
     for (const isBound of [false, true]) {
-      const token = await newToken(agent, isBound, auth)
+      const token = await issueToken(agent, isBound, auth)
       for (const api of createSendersTo('resource')) {
         const headers = requests.createTokenHeaders(agent, token, '/api/guides', { isBound })
         expect((await api.send({ path: '/api/guides', headers })).status).toBe(200)
@@ -124,7 +124,7 @@ test('both processes of auth and both of the API serve an agent whose document w
 
 test('exactly one of twenty simultaneous uses of a proof at two processes of the API succeeds', async () => {
   const agent = await registerAgent()
-  const token = await newToken(agent, true, system.createSender({ from: '127.0.0.21' }))
+  const token = await issueToken(agent, true, system.createSender({ from: '127.0.0.21' }))
   const apis = createSendersTo('resource')
   const readSimultaneously = async (headers: Readonly<Record<string, string>>) =>
     await Promise.all(
@@ -147,21 +147,23 @@ test('exactly one of twenty simultaneous uses of a proof at two processes of the
   }
 })
 
-describeStolenTokens(() => ({ system, publishAgent, newToken }))
+describeStolenTokens(() => ({ system, publishAgent, issueToken }))
 
-const SLOW_URLS = 40
+const SLOW_DOCUMENT_COUNT = 40
 /** The slow documents are at these subdomains of `clients.test`, and at that domain itself. */
 const SLOW_SUBDOMAINS = ['', 'agents.', 'deep.agents.', 'other.']
 /** Less than the two seconds that the fetch of a document may take. Other clients must not wait for a fetch. */
 const UNAFFECTED_MS = 1_900
 
-test(`other clients are served while one address names ${SLOW_URLS} documents of servers that do not respond`, async () => {
-  const host = 'notagents.clients.test'
-  const storedAgent = publishAgent({ host })
+test(`other clients are served while one address requests tokens for ${SLOW_DOCUMENT_COUNT} documents that never arrive`, async () => {
+  const hostname = 'notagents.clients.test'
+  const storedAgent = publishAgent({ hostname })
   const registeredAgent = await registerAgent()
-  await newToken(storedAgent, false, system.createSender({ from: '127.0.0.24' }))
-  const slowAgents = Array.from({ length: SLOW_URLS }, (_, index) => {
-    const holder = publishAgent({ host: `${SLOW_SUBDOMAINS[index % SLOW_SUBDOMAINS.length]}clients.test` })
+  await issueToken(storedAgent, false, system.createSender({ from: '127.0.0.24' }))
+  const slowAgents = Array.from({ length: SLOW_DOCUMENT_COUNT }, (_, index) => {
+    const holder = publishAgent({
+      hostname: `${SLOW_SUBDOMAINS[index % SLOW_SUBDOMAINS.length]}clients.test`,
+    })
     holder.document.hang()
     return holder
   })
@@ -171,7 +173,7 @@ test(`other clients are served while one address names ${SLOW_URLS} documents of
   )
   await expect.poll(() => slowAgents.some(({ document }) => document.countFetches() > 0)).toBe(true)
   const otherResponses = await Promise.all([
-    ...[publishAgent({ host }), publishAgent({ host }), storedAgent].map((holder) =>
+    ...[publishAgent({ hostname }), publishAgent({ hostname }), storedAgent].map((holder) =>
       requests.requestToken(system.createSender({ from: '127.0.0.26' }), holder, { isBound: false }),
     ),
     requests.requestToken(system.createSender({ from: '127.0.0.27' }), registeredAgent, { isBound: true }),
@@ -184,7 +186,7 @@ test(`other clients are served while one address names ${SLOW_URLS} documents of
   const statuses = refusals.map(({ status }) => status)
   expect(statuses.filter((status) => status !== 401 && status !== 429)).toEqual([])
   // An address may have two fetches in flight at each of the two processes. Further requests get 429.
-  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(SLOW_URLS - 8)
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(SLOW_DOCUMENT_COUNT - 8)
   expect(Math.max(...refusals.map(({ ms }) => ms))).toBeLessThan(5_000)
   await using db = openPool(system.adminUrls.auth, { max: 1 })
   const ids = slowAgents.map(({ client_id }) => client_id)
@@ -202,7 +204,7 @@ async function verifyEmail(
   holder: KeyHolder,
   sender: Sender,
 ): Promise<{ assertion: string; endSecret: string }> {
-  const email = system.newEmail()
+  const email = system.createEmail()
   const post = async (endpoint: string, body: object) => {
     const content = json(body)
     const headers = { ...content.headers, ...requests.createAuthHeader(holder) }
@@ -210,10 +212,10 @@ async function verifyEmail(
     return JSON.parse(text) as Record<string, string>
   }
   const { match_phrase: phrase = '' } = await post('/api/agent/claim', { email })
-  const otp = await showCode(sender, await waitForMailedLink({ mail }, email, phrase))
+  const otp = await showCode(sender, await waitForMailedLink({ mail: mailServer }, email, phrase))
   const { identity_assertion: assertion = '' } = await post('/api/agent/claim/complete', { otp })
   const findEndSecret = () =>
-    mail.received
+    mailServer.received
       .filter(({ to }) => to.includes(email))
       .map(({ text }) => new URL(findLink(text, 'end') || 'about:blank').searchParams.get('end'))
       .find((secret) => secret !== null)
@@ -226,10 +228,10 @@ test.for([
   ['with a document', async () => publishAgent()],
 ] as const)(
   'a bound token for contact:write of an agent %s is refused after the person ends the access',
-  async ([_description, openAgent]) => {
+  async ([_description, createAgent]) => {
     const sender = system.createSender({ from: '127.0.0.29' })
-    const agent = await openAgent()
-    await newToken(agent, true, sender)
+    const agent = await createAgent()
+    await issueToken(agent, true, sender)
     const { assertion, endSecret } = await verifyEmail(agent, sender)
     const grant = { grant_type: JWT_BEARER_GRANT, assertion }
     const tokenResponse = await requests.requestToken(sender, agent, { isBound: true, grant })
@@ -246,8 +248,11 @@ test.for([
     expect(await readMessageStatus(true)).toEqual([404, 404])
     expect(await readMessageStatus(false)).toEqual([401, 401])
     // After its first bound token for this scope, an agent gets no unbound one.
-    const unbound = await requests.requestToken(sender, agent, { isBound: false, grant })
-    expect([unbound.status, JSON.parse(unbound.text).error]).toEqual([400, 'invalid_dpop_proof'])
+    const unboundResponse = await requests.requestToken(sender, agent, { isBound: false, grant })
+    expect([unboundResponse.status, JSON.parse(unboundResponse.text).error]).toEqual([
+      400,
+      'invalid_dpop_proof',
+    ])
 
     const endForm = form({ end: endSecret, answer: 'yes' })
     const page = await sender.send({ method: 'POST', path: '/claim', ...endForm })
@@ -310,7 +315,7 @@ const REVOCATIONS: readonly RevocationCase[] = [
     onlyKind: 'document',
     status: 0,
     revoke: (holder) => {
-      ;(holder as UrlHolder).document.changeKeys({ jwk: createAgentKey().publicJwk })
+      ;(holder as UrlHolder).document.setKeys({ jwk: createAgentKey().publicJwk })
       return runAsProcess('agents', 'refresh', holder.client_id)
     },
   },
@@ -328,20 +333,20 @@ const HOLDERS = [
     agentDescription: 'an agent that registered a key',
     kind: 'registered',
     isBound: true,
-    openAgent: registerAgent,
+    createAgent: registerAgent,
   },
   {
     agentDescription: 'an agent with a document',
     kind: 'document',
     isBound: false,
-    openAgent: async () => publishAgent(),
+    createAgent: async () => publishAgent(),
   },
-  // These agents have another host than those above, because a case blocks that host.
+  // The host differs from that of the agents above, because a case blocks their host.
   {
     agentDescription: 'an agent with a document',
     kind: 'document',
     isBound: true,
-    openAgent: async () => publishAgent({ host: 'other.clients.test' }),
+    createAgent: async () => publishAgent({ hostname: 'other.clients.test' }),
   },
 ] as const
 
@@ -349,34 +354,37 @@ const CASES = REVOCATIONS.flatMap((revocation) =>
   HOLDERS.filter(({ kind }) => (revocation.onlyKind ?? kind) === kind).map((holder) => ({
     ...revocation,
     ...holder,
-    token: holder.isBound ? 'a bound token' : 'a bearer token',
+    tokenDescription: holder.isBound ? 'a bound token' : 'a bearer token',
   })),
 )
 
 describe('R-LIN over two processes of each app, with keys:', () => {
-  test.for(CASES)('$token of $agentDescription is refused after $description', async (row) => {
-    const { openAgent, isBound, revoke, status: expectedStatus } = row
-    const senders = [system.createSender({ from: '127.0.0.22' }), ...createSendersTo('auth')]
-    // A command is sent to no server, so it is tested once.
-    const isCommand = expectedStatus === 0
-    for (const sender of isCommand ? senders.slice(0, 1) : senders) {
-      const agent = await openAgent()
-      const token = await newToken(agent, isBound, system.createSender({ from: '127.0.0.23' }))
-      const { uses, stop } = useEverywhere(system, token, () =>
-        requests.createTokenHeaders(agent, token, '/api/guides', { isBound }),
-      )
-      onTestFinished(stop)
-      await expect.poll(() => uses.filter(({ status }) => status === 200).length).toBeGreaterThan(10)
-      const response = await revoke(agent, token, sender)
-      const respondedAt = performance.now()
-      expect(response.status).toBe(expectedStatus)
-      await expect
-        .poll(() => uses.filter(({ startedAt }) => startedAt > respondedAt).length)
-        .toBeGreaterThan(10)
-      await stop()
-      const laterUses = uses.filter(({ startedAt }) => startedAt > respondedAt)
-      expect(laterUses.filter(({ status }) => status !== 401)).toEqual([])
-      expect(uses.filter(({ status }) => status !== 200 && status !== 401)).toEqual([])
-    }
-  })
+  test.for(CASES)(
+    '$tokenDescription of $agentDescription is refused after $description',
+    async (revocationCase) => {
+      const { createAgent, isBound, revoke, status: expectedStatus } = revocationCase
+      const senders = [system.createSender({ from: '127.0.0.22' }), ...createSendersTo('auth')]
+      // A command is sent to no server, so it is tested once.
+      const isCommand = expectedStatus === 0
+      for (const sender of isCommand ? senders.slice(0, 1) : senders) {
+        const agent = await createAgent()
+        const token = await issueToken(agent, isBound, system.createSender({ from: '127.0.0.23' }))
+        const { uses, stop } = useEverywhere(system, token, () =>
+          requests.createTokenHeaders(agent, token, '/api/guides', { isBound }),
+        )
+        onTestFinished(stop)
+        await expect.poll(() => uses.filter(({ status }) => status === 200).length).toBeGreaterThan(10)
+        const response = await revoke(agent, token, sender)
+        const respondedAt = performance.now()
+        expect(response.status).toBe(expectedStatus)
+        await expect
+          .poll(() => uses.filter(({ startedAt }) => startedAt > respondedAt).length)
+          .toBeGreaterThan(10)
+        await stop()
+        const laterUses = uses.filter(({ startedAt }) => startedAt > respondedAt)
+        expect(laterUses.filter(({ status }) => status !== 401)).toEqual([])
+        expect(uses.filter(({ status }) => status !== 200 && status !== 401)).toEqual([])
+      }
+    },
+  )
 })

@@ -39,12 +39,12 @@ beforeAll(async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-keys-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   stack = resources.use(await startStack({ folder, limitsFactor: 1_000_000, settings: SETTINGS }))
-  const registered = (await (
+  const agent = (await (
     await fetch(`${stack.origin}/api/agent/register`, { method: 'POST' })
   ).json()) as Client
   const response = await fetch(`${stack.origin}/oauth/token`, {
     method: 'POST',
-    headers: { authorization: basic(registered.client_id, registered.client_secret) },
+    headers: { authorization: basic(agent.client_id, agent.client_secret) },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
   token = ((await response.json()) as { access_token: string }).access_token
@@ -111,7 +111,7 @@ function startLoad(perSecond: number) {
   const statuses = new Map<number | string, number>()
   const inFlight = new Set<Promise<void>>()
   const startedAt = performance.now()
-  let sent = 0
+  let sentCount = 0
   const send = async () => {
     const outcome = await fetch(`${stack.origin}/api/guides?limit=1`, {
       headers: { authorization: `Bearer ${token}` },
@@ -123,7 +123,7 @@ function startLoad(perSecond: number) {
   }
   const timer = setInterval(() => {
     const dueCount = ((performance.now() - startedAt) / 1000) * perSecond
-    for (; sent < dueCount; sent += 1) {
+    for (; sentCount < dueCount; sentCount += 1) {
       const completion = send().finally(() => inFlight.delete(completion))
       inFlight.add(completion)
     }
@@ -134,7 +134,7 @@ function startLoad(perSecond: number) {
     const seconds = (performance.now() - startedAt) / 1000
     return {
       statuses: Object.fromEntries(statuses),
-      rate: Math.round(sent / seconds),
+      rate: Math.round(sentCount / seconds),
       seconds: Math.round(seconds),
     }
   }
@@ -214,29 +214,29 @@ test(`no request fails in ${ROTATIONS} rotations between ES256 and Ed25519 under
   const config = loadConfig(stack.env)
   const stopLoad = startLoad(REQUESTS_PER_SECOND)
   const stopWatching = watchKeySets()
-  let activations = 0
+  let activationCount = 0
   const algorithms = new Set<string>()
   await using stores = await openStores(config, { log: silentLog, now: () => new Date() })
   const operations = createKeyOperations({
     keys: stores.keys,
     settings: config.keys,
-    by: { user: 'e2e', host: 'e2e' },
+    actor: { user: 'e2e', host: 'e2e' },
   })
-  while (activations < ROTATIONS) {
-    const algorithm = activations % 2 ? 'ES256' : 'EdDSA'
+  while (activationCount < ROTATIONS) {
+    const algorithm = activationCount % 2 ? 'ES256' : 'EdDSA'
     let step: string | undefined
     // `rotateStep` returns undefined until the next step is due.
     await expect
       .poll(async () => (step = await rotateStep(operations, algorithm)), { interval: 20, timeout: 30_000 })
       .toBeDefined()
     if (step !== 'activate') continue
-    activations += 1
+    activationCount += 1
     algorithms.add(algorithm)
   }
   const keySetChecks = await stopWatching()
   const load = await stopLoad()
   process.stdout.write(
-    `\n${activations} rotations in ${load.seconds} s, ${JSON.stringify(load)}, ${keySetChecks.checkCount} checks of key sets\n`,
+    `\n${activationCount} rotations in ${load.seconds} s, ${JSON.stringify(load)}, ${keySetChecks.checkCount} checks of key sets\n`,
   )
   expect(keySetChecks.missingKeys).toEqual([])
   expect(keySetChecks.failedResponses).toEqual([])
@@ -276,12 +276,12 @@ test('after `keys revoke` has returned, no API accepts responses signed with the
   isAttacking = false
   await Promise.all(attackers)
   forge = undefined
-  const accepted = attempts.filter(({ status }) => status === 200)
-  const lastAcceptedAt = Math.max(...accepted.map(({ startedAt }) => startedAt))
+  const acceptedAttempts = attempts.filter(({ status }) => status === 200)
+  const lastAcceptedAt = Math.max(...acceptedAttempts.map(({ startedAt }) => startedAt))
   process.stdout.write(
     `\nrevoke returned after ${Math.round(returnedAt - requestedAt)} ms; the last accepted forged response was requested ${Math.round(lastAcceptedAt - requestedAt)} ms after revoke was called; ${attempts.filter(({ startedAt }) => startedAt > returnedAt).length} attempts began after it returned\n`,
   )
-  expect(accepted.filter(({ startedAt }) => startedAt > returnedAt)).toEqual([])
+  expect(acceptedAttempts.filter(({ startedAt }) => startedAt > returnedAt)).toEqual([])
   for (const url of listInternalUrls()) expect(await fetchKids(url)).not.toContain(leakedKid)
   const response = await fetch(`${stack.origin}/api/guides?limit=1`, {
     headers: { authorization: `Bearer ${token}` },

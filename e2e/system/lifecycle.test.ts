@@ -12,10 +12,13 @@ import { openSystem, type System } from './open-system.ts'
 
 /** The number of requests per second. Before a release, run the tests with ROLLING_RATE=200 on a machine without other work. */
 const RATE = Number(process.env['ROLLING_RATE'] ?? 40)
-/** The share of requests that may be refused after a time-out, because the machine may be busy. */
+/**
+ * The share of requests that may be refused after a time-out, because the machine may be busy. None may be refused if the rate
+ * is set, because the machine then does no other work.
+ */
 const MAX_EXCUSED_SHARE = process.env['ROLLING_RATE'] ? 0 : 0.04
-/** The pause before the next kill. A process that has just started is slow until its code is compiled. */
-const WARM_SECONDS = 5
+/** The pause before the next kill. A process that has just started is slow until V8 has compiled its hot code. */
+const WARM_UP_SECONDS = 5
 /** The maximum time until a process serves requests, on a busy machine. */
 const MAX_START_MS = 60_000
 
@@ -25,7 +28,7 @@ let load: Load
 beforeAll(async () => {
   system = await openSystem({
     limitsFactor: 100_000,
-    // Long enough for the gateway to notice that an instance stops. It checks ten times a second.
+    // The gateway checks each instance ten times a second. In 4 s it notices a stopping instance even on a busy machine.
     settings: { AUTH_DRAIN_DELAY_SECONDS: '4', RESOURCE_DRAIN_DELAY_SECONDS: '4' },
   })
   ledger = await prepareLedger(system.origin)
@@ -49,12 +52,15 @@ const formatEntry = ({ operation, outcome, mistake = '', startedAt, endedAt }: E
 
 const listFailed = () => load.entries.filter(({ outcome }) => outcome !== 'good')
 
-/** Describes the failures, except late refusals that a busy machine explains. */
+/**
+ * Describes the failures, except refusals after a time-out, which a busy machine explains. If their share exceeds
+ * `MAX_EXCUSED_SHARE`, describes them too.
+ */
 function describeUnexcused(entries: readonly Entry[]): string[] {
-  const lateRefusals = entries.filter(
+  const timeoutRefusals = entries.filter(
     ({ outcome, startedAt, endedAt }) => outcome === 'refused' && endedAt - startedAt >= SHORTEST_TIMEOUT_MS,
   )
-  const excused = lateRefusals.length <= MAX_EXCUSED_SHARE * load.entries.length ? lateRefusals : []
+  const excused = timeoutRefusals.length <= MAX_EXCUSED_SHARE * load.entries.length ? timeoutRefusals : []
   return entries.filter((entry) => !excused.includes(entry)).map(formatEntry)
 }
 
@@ -89,7 +95,7 @@ test(
     await load.waitUntilSent(RATE)
     await load[Symbol.asyncDispose]()
     const unexcused = describeUnexcused(listFailed())
-    printFigures('restarted in turn', { failed: listFailed().length, blamed: unexcused.length })
+    printFigures('restarted in turn', { failed: listFailed().length, unexcused: unexcused.length })
     expect(unexcused).toEqual([])
     expect(await checkAcknowledged(system.origin, ledger)).toEqual([])
   }),
@@ -112,31 +118,31 @@ test(
       await load.waitUntilSent(RATE)
       await app.start()
       await waitForFirstRequest(app)
-      await load.waitUntilSent(WARM_SECONDS * RATE)
+      await load.waitUntilSent(WARM_UP_SECONDS * RATE)
     }
     await load[Symbol.asyncDispose]()
-    const wasInFlight = ({ startedAt, endedAt, outcome }: Entry) =>
+    const wasRefusedInFlight = ({ startedAt, endedAt, outcome }: Entry) =>
       outcome === 'refused' && kills.some(({ from, to }) => startedAt <= to && endedAt >= from)
-    const otherFailures = listFailed().filter((entry) => !wasInFlight(entry))
+    const otherFailures = listFailed().filter((entry) => !wasRefusedInFlight(entry))
     const unexcused = describeUnexcused(otherFailures)
     printFigures('killed in turn', {
       failed: listFailed().length,
       inFlight: listFailed().length - otherFailures.length,
-      blamed: unexcused.length,
+      unexcused: unexcused.length,
     })
     expect(unexcused).toEqual([])
     expect(await checkAcknowledged(system.origin, ledger)).toEqual([])
   }),
 )
 
-test('F-36 while all stores are down, all instances are live and report what they await; they are ready after the stores start', {
+test('F-36 instances that start while all stores are down are live, name the missing stores, and become ready once the stores start', {
   timeout: 3 * MAX_START_MS,
 }, async () => {
   const { stack, origin } = system
   const postgres = createPostgresProcess(stack.postgres)
   await Promise.all(listProcesses().map((app) => app.stop('SIGKILL')))
   await Promise.all([postgres.stop('SIGQUIT'), stack.redis.stop('SIGKILL')])
-  const started = listProcesses().map((app) => app.start())
+  const pendingStarts = listProcesses().map((app) => app.start())
   const readStatus = async ({ ports }: RunningApp, path: string) => {
     const response = await fetch(`http://127.0.0.1:${ports.operations}${path}`).catch(() => undefined)
     return response && { code: response.status, ...((await response.json()) as Record<string, unknown>) }
@@ -151,6 +157,7 @@ test('F-36 while all stores are down, all instances are live and report what the
   expect(await readAllStatuses('/live')).toMatchObject(listProcesses().map(() => ({ code: 200 })))
   using client = createHttpClient(origin)
   expect((await client.send({ method: 'GET', path: '/api/guides' })).status).toBe(200)
+  // Auth does not listen yet, so the gateway responds.
   const refusal = await client.send({ method: 'POST', path: '/oauth/token' })
   expect([refusal.status, refusal.header('retry-after')]).toEqual([503, '2'])
 
@@ -161,7 +168,8 @@ test('F-36 while all stores are down, all instances are live and report what the
     .toMatchObject(listProcesses().map(() => ({ code: 200 })))
   const seconds = Number(((performance.now() - storesStartedAt) / 1000).toFixed(1))
   process.stdout.write(`\n${JSON.stringify({ what: 'everything was down', readySeconds: seconds })}\n`)
-  await Promise.all(started)
+  await Promise.all(pendingStarts)
+  // The system accepts new changes, and they are stored. Each poll makes its own.
   await expect
     .poll(async () => await checkAcknowledged(origin, await prepareLedger(origin)), { timeout: MAX_START_MS })
     .toEqual([])

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { basic, form, type HttpResponse, json, type Sender } from '../send.ts'
 import { openSystem, type System } from './open-system.ts'
-import { whenCounted } from './when-counted.ts'
+import { repeatIfUncounted } from './repeat-if-uncounted.ts'
 
 // Production limits, with two processes of each app that share Redis.
 const resources = new AsyncDisposableStack()
@@ -29,7 +29,7 @@ const countStatuses = (responses: readonly HttpResponse[]) => {
 }
 const register = (sender: Sender, headers: Record<string, string> = {}) =>
   sender.send({ method: 'POST', path: '/api/agent/register', headers })
-const authenticate = (sender: Sender, id: string, secret: string) => {
+const requestToken = (sender: Sender, id: string, secret: string) => {
   const body = form({ grant_type: 'client_credentials' })
   return sender.send({
     method: 'POST',
@@ -74,7 +74,7 @@ async function shiftCounts(seconds: number): Promise<void> {
 
 describe('two processes behind the gateway count together:', () => {
   test('an address may register 20 agents in ten minutes, and another address 20 more', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const sender = system.createSender({ from: takeNewAddress() })
       const otherSender = system.createSender({ from: takeNewAddress() })
       const responses = await repeat(30, () => register(sender))
@@ -88,7 +88,7 @@ describe('two processes behind the gateway count together:', () => {
     }))
 
   test('an address gets one quota in any ten minutes, even with bursts on both sides of the edge of a window', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const sender = system.createSender({ from: takeNewAddress() })
       expect(countStatuses(await repeat(15, () => register(sender)))).toEqual({ 201: 15 })
       await shiftCounts(550)
@@ -98,7 +98,7 @@ describe('two processes behind the gateway count together:', () => {
     }))
 
   test('an address may send up to 120 reads without a token, and 120 waitlist requests', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const sender = system.createSender({ from: takeNewAddress() })
       const reads = countStatuses(await repeat(130, () => sender.send({ path: '/api/guides?limit=1' })))
       // Each of the two processes may hold prefetched rate-limit tokens, a batch of ten at most (decision 14).
@@ -111,14 +111,14 @@ describe('two processes behind the gateway count together:', () => {
       expect(countStatuses(joins)).toEqual({ 400: 120, 429: 10 })
       // Requests with a token are still served.
       const agent = await system.register(system.createSender({ from: takeNewAddress() }))
-      const token = await system.newToken(agent, system.createSender({ from: takeNewAddress() }))
+      const token = await system.issueToken(agent, system.createSender({ from: takeNewAddress() }))
       const headers = { authorization: `Bearer ${token}` }
       expect((await sender.send({ path: '/api/guides?limit=1', headers })).status).toBe(200)
     }))
 
   test('a mailbox may join the waitlist five times, counted over all addresses and spellings', () =>
-    whenCounted(system.stack, async () => {
-      const email = system.newEmail()
+    repeatIfUncounted(system.stack, async () => {
+      const email = system.createEmail()
       const spellings = [email, email.toUpperCase(), ` ${email} `]
       const responses = await repeat(9, (index) =>
         system
@@ -140,14 +140,14 @@ describe('a forged header changes nothing:', () => {
   })
 
   test('a client behind the gateway does not escape its limit', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const sender = system.createSender({ from: takeNewAddress() })
       const responses = await repeat(30, (index) => register(sender, createForgedHeaders(index)))
       expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
     }))
 
   test('a client does not use up the limit of another', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const victim = takeNewAddress()
       const attacker = system.createSender({ from: takeNewAddress() })
       await repeat(30, () => register(attacker, { 'x-forwarded-for': victim }))
@@ -157,7 +157,7 @@ describe('a forged header changes nothing:', () => {
     }))
 
   test('a client that bypasses the gateway does not escape its limit', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const sender = createDirectSender('auth', { from: takeNewAddress() })
       const responses = await repeat(30, (index) => register(sender, createForgedHeaders(index)))
       expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
@@ -181,7 +181,7 @@ describe('a forged header changes nothing:', () => {
   ] satisfies [string, (index: number) => string][])(
     'requests for which the gateway names one address count together: %s',
     ([_description, formatHeader]) =>
-      whenCounted(system.stack, async () => {
+      repeatIfUncounted(system.stack, async () => {
         const gateway = createDirectSender('auth')
         const responses = await repeat(30, (index) =>
           register(gateway, { 'x-forwarded-for': formatHeader(index) }),
@@ -191,7 +191,7 @@ describe('a forged header changes nothing:', () => {
   )
 
   test('requests with invalid headers from the gateway count for the address of the gateway', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const gateway = createDirectSender('auth')
       const responses = await repeat(30, (index) =>
         register(gateway, { 'x-forwarded-for': ['unknown', '_hidden', '1.2.3', ',,', '%'][index % 5] ?? '' }),
@@ -202,7 +202,7 @@ describe('a forged header changes nothing:', () => {
 
 describe('IPv6, at two processes:', () => {
   test('a /64 counts as one address', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const gateway = createDirectSender('auth')
       const responses = await repeat(40, (index) =>
         register(gateway, { 'x-forwarded-for': `2001:db8:1:1:${index.toString(16)}::1` }),
@@ -213,7 +213,7 @@ describe('IPv6, at two processes:', () => {
     }))
 
   test('a /48 has four times the limit over all its networks', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const gateway = createDirectSender('auth')
       const responses = await repeat(120, (index) =>
         register(gateway, { 'x-forwarded-for': `2001:db8:2:${index.toString(16)}::1` }),
@@ -225,40 +225,40 @@ describe('IPv6, at two processes:', () => {
 
 describe('a client cannot lock out another:', () => {
   test('failed authentications block neither the right secret of the client nor other addresses', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const agent = await system.register(system.createSender({ from: takeNewAddress() }))
       const attacker = system.createSender({ from: takeNewAddress() })
-      const failures = await repeat(40, () => authenticate(attacker, agent.client_id, 'a-wrong-secret'))
+      const failures = await repeat(40, () => requestToken(attacker, agent.client_id, 'a-wrong-secret'))
       expect(countStatuses(failures)).toEqual({ 401: 20, 429: 20 })
       // The right secret is accepted even from the attacker's address.
-      expect((await authenticate(attacker, agent.client_id, agent.client_secret)).status).toBe(200)
+      expect((await requestToken(attacker, agent.client_id, agent.client_secret)).status).toBe(200)
       const otherAddress = system.createSender({ from: takeNewAddress() })
-      expect((await authenticate(otherAddress, agent.client_id, 'a-wrong-secret')).status).toBe(401)
-      expect((await authenticate(otherAddress, agent.client_id, agent.client_secret)).status).toBe(200)
+      expect((await requestToken(otherAddress, agent.client_id, 'a-wrong-secret')).status).toBe(401)
+      expect((await requestToken(otherAddress, agent.client_id, agent.client_secret)).status).toBe(200)
     }))
 
   test('failed authentications do not count for another client at the same address', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const address = takeNewAddress()
       const [noisy, quiet] = [
         await system.register(system.createSender({ from: takeNewAddress() })),
         await system.register(system.createSender({ from: takeNewAddress() })),
       ]
       const sender = system.createSender({ from: address })
-      await repeat(30, () => authenticate(sender, noisy.client_id, 'a-wrong-secret'))
-      expect((await authenticate(sender, quiet.client_id, 'a-wrong-secret')).status).toBe(401)
-      expect((await authenticate(sender, quiet.client_id, quiet.client_secret)).status).toBe(200)
+      await repeat(30, () => requestToken(sender, noisy.client_id, 'a-wrong-secret'))
+      expect((await requestToken(sender, quiet.client_id, 'a-wrong-secret')).status).toBe(401)
+      expect((await requestToken(sender, quiet.client_id, quiet.client_secret)).status).toBe(200)
     }))
 
   test('a client that has used up its limit for tokens does not affect other clients at its address', () =>
-    whenCounted(system.stack, async () => {
+    repeatIfUncounted(system.stack, async () => {
       const sender = system.createSender({ from: takeNewAddress() })
       const [busy, other] = [
         await system.register(system.createSender({ from: takeNewAddress() })),
         await system.register(system.createSender({ from: takeNewAddress() })),
       ]
-      const responses = await repeat(130, () => authenticate(sender, busy.client_id, busy.client_secret))
+      const responses = await repeat(130, () => requestToken(sender, busy.client_id, busy.client_secret))
       expect(countStatuses(responses)).toEqual({ 200: 120, 429: 10 })
-      expect((await authenticate(sender, other.client_id, other.client_secret)).status).toBe(200)
+      expect((await requestToken(sender, other.client_id, other.client_secret)).status).toBe(200)
     }))
 })

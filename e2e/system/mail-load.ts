@@ -8,7 +8,7 @@ export interface MailLoad {
   /** The number of responses by request and status, such as `join 201`. Status 0 means that no response arrived. */
   readonly statuses: Readonly<Record<string, number>>
   readonly accepted: Readonly<Record<MailRequest, number>>
-  /** The mails that the accepted requests must cause, as `identifyMail` identifies them. */
+  /** The mails that the accepted requests must cause, in the format of `identifyMail`. */
   readonly promised: readonly string[]
   /** Resolves when `count` more requests have been sent. */
   waitUntilSent(count: number): Promise<void>
@@ -17,6 +17,7 @@ export interface MailLoad {
 }
 
 const TICK_MS = 10
+/** While this number of requests is in flight, no request is sent. */
 const MAX_IN_FLIGHT = 2_000
 
 /**
@@ -39,7 +40,7 @@ export function startMailLoad(options: {
   const promised: string[] = []
   const inFlight = new Set<Promise<void>>()
   const sendWaiters = new Set<{ readonly at: number; readonly done: () => void }>()
-  let sent = 0
+  let sentCount = 0
 
   /** Sends a request and counts its status. If the connection fails, the status is 0. */
   async function sendRequest(request: HttpRequest, name: string): Promise<{ status: number; text: string }> {
@@ -87,16 +88,18 @@ export function startMailLoad(options: {
   }
   function send(): void {
     if (inFlight.size >= MAX_IN_FLIGHT) return
-    sent += 1
-    const completion = requests[chooseRequest(sent)](sent).finally(() => inFlight.delete(completion))
+    sentCount += 1
+    const completion = requests[chooseRequest(sentCount)](sentCount).finally(() =>
+      inFlight.delete(completion),
+    )
     inFlight.add(completion)
-    for (const waiter of sendWaiters) if (sent >= waiter.at) waiter.done()
+    for (const waiter of sendWaiters) if (sentCount >= waiter.at) waiter.done()
   }
 
   const startedAt = performance.now()
   const timer = setInterval(() => {
     const dueCount = ((performance.now() - startedAt) / 1000) * options.rate
-    while (sent < dueCount && inFlight.size < MAX_IN_FLIGHT) send()
+    while (sentCount < dueCount && inFlight.size < MAX_IN_FLIGHT) send()
   }, TICK_MS)
   return {
     statuses,
@@ -104,7 +107,7 @@ export function startMailLoad(options: {
     promised,
     async waitUntilSent(count) {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const waiter = { at: sent + count, done: resolve }
+      const waiter = { at: sentCount + count, done: resolve }
       sendWaiters.add(waiter)
       await promise.finally(() => sendWaiters.delete(waiter))
     },
@@ -125,7 +128,7 @@ const SUBJECTS = {
   receipt: /^We received your message/,
 }
 
-/** Identifies a mail by its kind, its addressees and, if it is about a message to staff, the id of that message. */
+/** Identifies a mail by its kind, its recipients and, if it is about a message to staff, the id of that message. */
 export function identifyMail({ to, subject, text }: ReceivedMail): string {
   const kind = Object.entries(SUBJECTS).find(([, pattern]) => pattern.test(subject))?.[0] ?? subject
   const message = /^Message: ([\w-]{36})$/m.exec(text)?.[1]

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { DocumentServer } from '@plainpath/auth/document-server'
+import type { AgentDocuments } from '@plainpath/auth/agent-documents'
 import { expectSafeResponse, type SafetyOptions } from '@plainpath/http/testing'
 import { type Stack, type StackOptions, startStack } from '@plainpath/stack/start-stack'
 import { basic, createSender, form, type HttpRequest, type HttpResponse, json, type Sender } from '../send.ts'
@@ -30,17 +30,19 @@ export interface System extends AsyncDisposable {
    * Creates a sender to the gateway, or to `url`. It checks each response with `expectSafeResponse`.
    *
    * @param options.from the client's address, in 127.0.0.0/8. The default is 127.0.0.1, which the apps trust as a proxy
-   * @param options.failure the 5xx status that a response may have. The default is none
+   * @param options.allowedFailureStatus the 5xx status that a response may have. The default is none
    */
-  createSender(options?: { from?: string; url?: string; failure?: number }): Sender
+  createSender(options?: { from?: string; url?: string; allowedFailureStatus?: number }): Sender
+  /** Registers an agent with a name that no other test uses. */
   register(sender?: Sender): Promise<RegisteredAgent>
-  newToken(agent: RegisteredAgent, sender?: Sender): Promise<string>
-  newEmail(): string
+  issueToken(agent: RegisteredAgent, sender?: Sender): Promise<string>
+  /** Returns an e-mail address that no other test uses. */
+  createEmail(): string
 }
 
 export interface SystemOptions extends Pick<StackOptions, 'limitsFactor' | 'redirectStores' | 'settings'> {
   /** The server with the documents of clients whose id is a URL. */
-  readonly documents?: DocumentServer
+  readonly documents?: AgentDocuments
 }
 
 /** Starts the topology, and then prints what the start printed, such as the addresses. */
@@ -48,11 +50,11 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-system-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  // If root runs this, the database server runs as another user, who must be able to enter this folder.
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(folder, 0o755)
   const lines: string[] = []
   const authorityFile = path.join(folder, 'documents.pem')
-  if (documents) await writeFile(authorityFile, documents.runtime.ca)
+  if (documents) await writeFile(authorityFile, documents.documentOverrides.ca)
   const stack = opening.use(
     await startStack({
       ...options,
@@ -66,11 +68,16 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
   process.stdout.write(`\n${lines.join('\n')}\n\n`)
   const confidential = new Set<string>()
   const senders = opening.use(new DisposableStack())
-  const createRecordingSender: System['createSender'] = ({ from, url = stack.origin, failure } = {}) => {
+  const createRecordingSender: System['createSender'] = ({
+    from,
+    url = stack.origin,
+    allowedFailureStatus,
+  } = {}) => {
     const sender = senders.use(createSender(url, from === undefined ? {} : { from }))
     return {
       ...sender,
-      send: (request) => sendAndRecord(sender, request, confidential, { origin: stack.origin, failure }),
+      send: (request) =>
+        sendAndRecord(sender, request, confidential, { origin: stack.origin, allowedFailureStatus }),
     }
   }
   const gateway = createRecordingSender({ from: '127.0.0.100' })
@@ -96,13 +103,13 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
       })
       return JSON.parse(text) as RegisteredAgent
     },
-    async newToken(agent, sender = gateway) {
+    async issueToken(agent, sender = gateway) {
       const grant = form({ grant_type: 'client_credentials' })
       const headers = { ...grant.headers, ...basic(agent.client_id, agent.client_secret) }
       const { text } = await sender.send({ method: 'POST', path: '/oauth/token', ...grant, headers })
       return (JSON.parse(text) as { access_token: string }).access_token
     },
-    newEmail: () => `somebody.${process.pid}.${++serial}@canary.example.org`,
+    createEmail: () => `somebody.${process.pid}.${++serial}@canary.example.org`,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
@@ -120,7 +127,7 @@ async function sendAndRecord(
     for (const body of [String(request.body ?? ''), response.text])
       for (const value of listConfidentialValues(body)) confidential.add(value)
   const isPage = request.path.split('?')[0] === '/claim'
-  expectSafeResponse(response, { ...options, ...(isPage && { form: 'page' as const }) })
+  expectSafeResponse(response, { ...options, ...(isPage && { errorFormat: 'page' as const }) })
   return response
 }
 

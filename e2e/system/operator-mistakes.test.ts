@@ -23,7 +23,7 @@ import { openPool } from '@plainpath/postgres'
 import { openStackStores, type StackStores } from '@plainpath/stack/open-stack-stores'
 import { createPostgresProcess } from '@plainpath/stack/postgres-process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startNpmStart, toLocalProgram } from './start-npm-start.ts'
+import { startLocalService, toLocalProgram } from './start-local-service.ts'
 
 /*
  * Mistakes of operators that need a real `npm start`, or a database server of their own. Each is refused with a message
@@ -39,7 +39,7 @@ afterAll(() => resources.disposeAsync(), 120_000)
 async function createFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mistakes-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // If root runs this, the database server runs as another user, who must be able to enter this folder.
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(folder, 0o755)
   return folder
 }
@@ -49,12 +49,16 @@ describe('the local service refuses', () => {
   let dataDirectory: string
   let port: number
   beforeAll(async () => {
-    const started = await startNpmStart(await createFolder())
+    const started = await startLocalService(await createFolder())
     resources.use(started.service)
     ;({ port, dataDirectory } = started)
   }, 120_000)
 
-  /** Runs `npm start`, or `npm run auth` with `words`, as the user with `userId`. @returns the exit code, and the output to stderr */
+  /**
+   * Runs the program of `npm start`, or of `npm run auth` with `words`, as the user with `userId`.
+   *
+   * @returns the exit code, and the output to stderr
+   */
   async function runLocalProgram(
     env: Readonly<Record<string, string>>,
     words?: readonly string[],

@@ -115,11 +115,11 @@ describe('with the keyboard alone and without scripts, in at most three activati
     const pdf = await page.pdf({ format: 'Letter' })
     expect(pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(1)
     await page.emulateMedia({ media: 'print' })
-    const printed = removeSpaces(await page.locator('main').innerText())
+    const printedText = removeSpaces(await page.locator('main').innerText())
     const unmarkedSteps = steps.map((step) => removeSpaces(step.replaceAll(/\[\d+\]|Report a mistake/g, '')))
-    expect(unmarkedSteps.filter((step) => !printed.includes(step))).toEqual([])
+    expect(unmarkedSteps.filter((step) => !printedText.includes(step))).toEqual([])
     expect(steps.length).toBeGreaterThan(20)
-    expect(printed).toContain(page.url().replace(/#.*/, ''))
+    expect(printedText).toContain(page.url().replace(/#.*/, ''))
   })
 
   test('a developer finds how an agent registers', async () => {

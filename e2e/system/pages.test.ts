@@ -166,7 +166,7 @@ describe('the page for questions', () => {
 })
 
 describe('with the keyboard alone', () => {
-  test('one key skips the header, and a person can join the waitlist', async () => {
+  test('a link skips the header, and a person can join the waitlist', async () => {
     await using visit = await openVisit()
     const { page } = visit
     await openPath(page, '/waitlist')
@@ -347,8 +347,8 @@ describe('the commands of /docs', () => {
 
 /** Creates the values of `$id`, `$secret` and `$token` in the commands. */
 async function createCredentials(): Promise<Record<'id' | 'secret' | 'token', string>> {
-  const registered = await fetch(`${stack.origin}/api/agent/register`, { method: 'POST' })
-  const { client_id: id, client_secret: secret } = (await registered.json()) as Record<string, string>
+  const registration = await fetch(`${stack.origin}/api/agent/register`, { method: 'POST' })
+  const { client_id: id, client_secret: secret } = (await registration.json()) as Record<string, string>
   const response = await fetch(`${stack.origin}/oauth/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` },

@@ -24,7 +24,7 @@ beforeAll(async () => {
   release = findNewestRelease(ROOT)
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-release-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // If root runs this, the database server runs as another user, who must be able to enter this folder.
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(folder, 0o755)
   checkOutCommit(ROOT, release.commit, path.join(folder, 'release'))
   env = {

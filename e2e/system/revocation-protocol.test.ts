@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { expect, test } from 'vitest'
 
-/** The number of requests of each process. Before a release, run with 2, which takes a minute and 1.5 GB of memory. */
+/** The number of requests of each process. Before a release, run with REVOCATION_REQUESTS=2, which takes a minute and 1.5 GB of memory. */
 const REQUESTS_PER_PROCESS = Number(process.env['REVOCATION_REQUESTS'] ?? 1)
 const MODEL = fileURLToPath(new URL('../../docs/revocation/revocation.pml', import.meta.url))
 const SEARCH_TIMEOUT_MS = REQUESTS_PER_PROCESS * 150_000

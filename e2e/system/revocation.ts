@@ -29,9 +29,9 @@ export function useEverywhere(
   let isRunning = true
   const senders: Sender[] = [
     ...system.stack.resource.map(({ ports }) =>
-      system.createSender({ url: `http://127.0.0.1:${ports.public}`, failure: UNAVAILABLE }),
+      system.createSender({ url: `http://127.0.0.1:${ports.public}`, allowedFailureStatus: UNAVAILABLE }),
     ),
-    system.createSender({ from: '127.0.0.5', failure: UNAVAILABLE }),
+    system.createSender({ from: '127.0.0.5', allowedFailureStatus: UNAVAILABLE }),
   ]
   const loops = senders.map(async (sender) => {
     while (isRunning) {
@@ -105,7 +105,7 @@ export function describeRevocation(getSystem: () => System): void {
       ]
       for (const revokingSender of revokingSenders) {
         const agent = await system.register()
-        const token = await system.newToken(agent)
+        const token = await system.issueToken(agent)
         const { uses, stop } = useEverywhere(system, token)
         await expect.poll(() => uses.filter(({ status }) => status === 200).length).toBeGreaterThan(10)
         const response = await revoke(agent, token, revokingSender)
@@ -124,7 +124,7 @@ export function describeRevocation(getSystem: () => System): void {
     test('a deletion survives if every auth process and the database are killed right after its response', async () => {
       const system = getSystem()
       const agent = await system.register()
-      const token = await system.newToken(agent)
+      const token = await system.issueToken(agent)
       const otherAgent = await system.register()
       const { auth } = system.stack
       const deletion = await system

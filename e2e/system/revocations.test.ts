@@ -12,7 +12,7 @@ import { createKeyRequests, type KeyRequests } from '../key-holder.ts'
 import { createRandom } from '../revocation/virtual-time.ts'
 import { basic, createSender, form, json, type Sender } from '../send.ts'
 
-/** The duration. Before a release, run with REVOCATION_SECONDS=3600 and a new REVOCATION_SEED. */
+/** The duration of the test. Before a release, run it with REVOCATION_SECONDS=3600 and a new REVOCATION_SEED. */
 const SECONDS = Number(process.env['REVOCATION_SECONDS'] ?? 25)
 const SEED = Number(process.env['REVOCATION_SEED'] ?? 1)
 const CLIENT_COUNT = 6
@@ -43,7 +43,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** A person's connection. */
+/** A person's connection to the app. */
 interface ConnectedPerson {
   refreshToken: string
   /** The secret in the mailed link that ends the access. */
@@ -91,7 +91,7 @@ const createAuthFields = (client: Client) => {
   if (client.person) return { client_id: client.client_id }
   return client.client_secret === undefined ? requests.createAuthFields(toKeyHolder(client)) : {}
 }
-/** The key in all documents. The bound tokens of all clients are bound to it, too. */
+/** Combines a client with the key that all documents contain, and to which the bound tokens of all clients are bound. */
 const toKeyHolder = ({ client_id }: Client) => ({ client_id, key: system.documentKey })
 const createBasicHeader = ({ client_id, client_secret }: Client) =>
   client_secret === undefined ? {} : basic(client_id, client_secret)
@@ -100,10 +100,10 @@ const createAuthHeader = (client: Client) =>
     ? requests.createAuthHeader(toKeyHolder(client))
     : createBasicHeader(client)
 
-async function openClient(): Promise<Client> {
+async function createClient(): Promise<Client> {
   const person = random.happens(0.4) ? people.pop() : undefined
   if (person) return { client_id: app.clientId, person }
-  if (random.happens(0.3)) return { client_id: system.documents.url(randomUUID()) }
+  if (random.happens(0.3)) return { client_id: system.documents.createUrl(randomUUID()) }
   const { text } = await send(pickOne(authSenders), { method: 'POST', path: '/api/agent/register' })
   return JSON.parse(text) as Client
 }
@@ -122,7 +122,7 @@ async function obtainToken(client: Client): Promise<IssuedToken | undefined> {
   const { access_token: value } = JSON.parse(response.text) as { access_token: string }
   return { value, kind: isBound ? 'bound' : 'bearer' }
 }
-/** Refreshes a token. If the response is lost, the next refresh uses the old refresh token again, within its grace period. */
+/** Refreshes the tokens of a person's connection. If the response is lost, the next call uses the old refresh token within its grace period. */
 async function refresh(client: Client, person: ConnectedPerson): Promise<IssuedToken | undefined> {
   const fields = { grant_type: 'refresh_token', refresh_token: person.refreshToken }
   const { status, text } = await post('/oauth/token', client, fields)
@@ -262,7 +262,7 @@ test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and
     }),
   )
   const revocationLoops = Array.from({ length: CLIENT_COUNT }, async () => {
-    let client = await openClient()
+    let client = await createClient()
     while (isRunning) {
       const token = await obtainToken(client).catch(() => undefined)
       if (token === undefined) {
@@ -279,7 +279,7 @@ test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and
       countStatus(`${revokesClient ? 'end' : 'revoke'} ${client.person ? 'person’s ' : ''}${response.status}`)
       if (response.status === (revokesClient && !client.person ? 204 : 200))
         revokedAt.set(token.value, performance.now())
-      if (revokesClient) client = await openClient().catch(() => client)
+      if (revokesClient) client = await createClient().catch(() => client)
       await pause(random.between(50, 1_000))
       tokensInUse.splice(tokensInUse.indexOf(token), 1)
     }

@@ -38,7 +38,7 @@ export async function runStackCommand(
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stack-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  // If root runs this, the database server runs as another user, who must be able to enter this folder.
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(folder, 0o755)
   const [port = 0] = await reserveFreePorts(1)
   const dataDirectory = path.join(folder, 'data')

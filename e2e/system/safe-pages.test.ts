@@ -209,11 +209,12 @@ describe('a printed guide', () => {
       const content = await page.evaluate<string[]>(lines)
       await page.emulateMedia({ media: 'print' })
       const removeSpaces = (text: string) => text.replaceAll(/\s+/g, '')
-      const printed = removeSpaces(await page.locator('main').innerText())
-      const isPrinted = (text: string) => printed.includes(removeSpaces(text.replaceAll(/\[\d+\][^]*/g, '')))
+      const printedText = removeSpaces(await page.locator('main').innerText())
+      const isPrinted = (text: string) =>
+        printedText.includes(removeSpaces(text.replaceAll(/\[\d+\][^]*/g, '')))
       expect(content.filter((text) => !isPrinted(text))).toEqual([])
       expect(content.length).toBeGreaterThan(30)
-      expect(printed).toContain(`${stack.origin}${address}`)
+      expect(printedText).toContain(`${stack.origin}${address}`)
       for (const hidden of [
         '.leave',
         '.risk',

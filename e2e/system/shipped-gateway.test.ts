@@ -82,9 +82,9 @@ describe('the apps serve requests for their own host and reject those for anothe
 
   test('over TLS, with the gateway settings of Kubernetes', async () => {
     for (const [request, status] of requests) {
-      const accepted = await gateway.secure.send(addHost(request))
-      expect(accepted.status, request.path).toBe(status)
-      expectSafeResponse(accepted, { origin })
+      const acceptedResponse = await gateway.secure.send(addHost(request))
+      expect(acceptedResponse.status, request.path).toBe(status)
+      expectSafeResponse(acceptedResponse, { origin })
       for (const otherHost of OTHER_HOSTS) {
         const response = await gateway.secure.send(addHost(request, { host: otherHost }))
         expect(response.status, `${request.path} ${otherHost}`).toBe(421)
@@ -220,11 +220,11 @@ const COMPARED_HEADERS = [
 ]
 
 test.concurrent.for(REQUESTS)(
-  'while no app is available, the gateway refuses %o with the CORS headers of %s, in its error format',
+  'while no app is available, the gateway refuses %o with the CORS and HSTS headers of %s, and in its error format',
   async ([request, app, format]) => {
     const response = await gatewayWithoutApps.secure.send(addHost(request, { 'x-request-id': REQUEST_ID }))
     expect([response.status, response.headers.get('x-request-id')]).toEqual([503, REQUEST_ID])
-    expectSafeResponse(response, { origin, form: format, failure: 503 })
+    expectSafeResponse(response, { origin, errorFormat: format, allowedFailureStatus: 503 })
     if (format !== 'oauth' && request.method !== 'HEAD')
       expect(JSON.parse(response.text)).toMatchObject({ instance: request.path.split('?')[0] })
     const appResponse = await sendToApp(app, addHost(request))
@@ -255,7 +255,7 @@ test.concurrent.for([
       expect(headers.get('x-request-id')).toEqual(
         isAccepted ? requestId : expect.stringMatching(GENERATED_ID),
       )
-    expectSafeResponse(gatewayResponse, { origin, form: 'problem', failure: 503 })
+    expectSafeResponse(gatewayResponse, { origin, errorFormat: 'problem', allowedFailureStatus: 503 })
   },
 )
 

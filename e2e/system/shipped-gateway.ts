@@ -21,6 +21,8 @@ const POD_FOLDER = '/run/plainpath'
 /**
  * Starts Caddy with the shipped variables and a self-signed certificate. Replaces what depends on the machine: the
  * ports, the addresses of the apps, and the folder of the certificate.
+ *
+ * @returns the ports, and senders to them: `plain` sends HTTP, `secure` sends HTTPS
  */
 export async function startShippedGateway(
   variables: Readonly<Record<string, string | undefined>>,

@@ -53,7 +53,7 @@ export function describeSlowClients(getSystem: () => System): void {
       )
       const reports = await Promise.all(attacks)
       const probeResult = await probes.stop()
-      const clientReports = reports.map(({ stdout }) => readReport(stdout))
+      const clientReports = reports.map(({ stdout }) => parseReport(stdout))
       process.stdout.write(
         `slow ${name}: ${JSON.stringify({ ...probeResult, failed: probeResult.failed.length, clientReports })}\n`,
       )
@@ -70,7 +70,7 @@ export function describeSlowClients(getSystem: () => System): void {
 }
 
 /** Reads the reports of the program about its connections, and about its own probe of the server. */
-function readReport(stdout: string) {
+function parseReport(stdout: string) {
   const findValues = (name: string) =>
     [...stripVTControlCharacters(stdout).matchAll(new RegExp(`^${name}: +(\\w+)`, 'gm'))].map(
       ([, value]) => value,

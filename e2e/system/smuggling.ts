@@ -18,7 +18,7 @@ interface AttackedServer {
 }
 
 const formatJoin = (system: System, host: string) => {
-  const body = JSON.stringify({ email: system.newEmail() })
+  const body = JSON.stringify({ email: system.createEmail() })
   return formatRequest('POST /api/waitlist', host, [JSON_TYPE, `Content-Length: ${body.length}`], body)
 }
 const formatRegistration = (_system: System, host: string) =>
@@ -54,7 +54,7 @@ const SERVERS: readonly AttackedServer[] = [
 /** Tests requests with a hidden request, whose bytes one server reads as a body, and another server as a new request. */
 export function describeSmuggling(getSystem: () => System): void {
   describe.for(SERVERS)(
-    'sent to $name, a hidden request is not carried out:',
+    'sent to $name, a hidden request is not processed:',
     ({ getUrl, requestLine, formatHiddenRequest, name }) => {
       test.for(FRAMINGS)('$name', async (framing) => {
         const system = getSystem()

@@ -11,7 +11,7 @@ import { runStackCommand, type StackProcess } from './run-stack-command.ts'
  * `npm run stack` with fixed ports: an instance is added and stopped, and a killed process is restarted.
  */
 
-/** Long enough for a busy machine, on which each app takes half a minute to start. */
+/** The time limit for tests that start processes. On a busy machine, each app takes half a minute to start. */
 const START_MS = 300_000
 const resources = new AsyncDisposableStack()
 let basePort: number
@@ -34,7 +34,7 @@ test('each process listens at its port of the port table', async () => {
   ] as const)
     await expect(canConnect(basePort + offset), name).resolves.toBe(true)
   expect((await fetch(`http://127.0.0.1:${basePort + 2}/-/ready`)).status).toBe(200)
-  expect(await (await fetch(`http://127.0.0.1:${basePort + 3}`)).text()).toContain('Mail of the stack')
+  expect(await (await fetch(`http://127.0.0.1:${basePort + 3}`)).text()).toContain('Mail sent by the stack')
   for (const offset of [11, 16, 26])
     expect((await fetch(`http://127.0.0.1:${basePort + offset}/ready`)).status).toBe(200)
   expect(await canConnect(basePort + 20)).toBe(false)
@@ -120,7 +120,7 @@ test(
 )
 
 test(
-  'a killed process is announced and restarted at its port',
+  'the command reports that a process was killed, and restarts it at its port',
   async () => {
     process.kill(await findProcess(`AUTH_PORT=${basePort + 10}`), 'SIGKILL')
     const readLines = async () => (await stack.readOutput()).filter((line) => line.startsWith('auth-1 '))
@@ -189,7 +189,7 @@ async function countRequests(port: number, route = '/api/guides'): Promise<numbe
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-/** Finds the process with an environment variable, such as `AUTH_PORT=8080`. */
+/** Returns the id of the process with an environment variable, such as `AUTH_PORT=8080`. */
 async function findProcess(variable: string): Promise<number> {
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')

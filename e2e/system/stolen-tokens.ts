@@ -29,11 +29,11 @@ interface StolenToken {
   readonly acceptedHeaders: Record<string, string>
   /** The URL of that request. */
   readonly url: string
-  /** Signs a proof with the token's key, for a GET of `url` and for no token. `parts` replaces these members. */
+  /** Signs a proof with the token's key. Without `parts`, the proof is for a GET of `url` and for no token. */
   signProof(parts: { method?: string; url?: string; token?: string }): string
 }
 
-/** Ways in which a thief presents a token. They also cover a bearer token that is presented as a bound one. */
+/** Ways in which a thief presents a token. The last one presents a bearer token as a bound one. */
 const THEFTS: readonly {
   readonly description: string
   /** The expected `error` of the challenge. */
@@ -115,17 +115,17 @@ interface Fixture {
   readonly system: System
   /** Publishes the document of an agent with a key of its own. */
   publishAgent(): KeyHolder
-  newToken(holder: KeyHolder, isBound: boolean, sender: Sender): Promise<string>
+  issueToken(holder: KeyHolder, isBound: boolean, sender: Sender): Promise<string>
 }
 
 /** Tests that a bound token cannot be used without its key, and that scripts of an allowed site can use DPoP. */
 export function describeStolenTokens(getFixture: () => Fixture): void {
-  test('each process of the API refuses a stolen token with the expected challenge', async () => {
-    const { system, publishAgent, newToken } = getFixture()
+  test('a stolen token is refused with the expected challenge by each process of the API and through the gateway', async () => {
+    const { system, publishAgent, issueToken } = getFixture()
     const agent = publishAgent()
     const sender = system.createSender({ from: '127.0.0.30' })
-    const [token, otherToken] = [await newToken(agent, true, sender), await newToken(agent, true, sender)]
-    const bearerToken = await newToken(agent, false, sender)
+    const [token, otherToken] = [await issueToken(agent, true, sender), await issueToken(agent, true, sender)]
+    const bearerToken = await issueToken(agent, false, sender)
     const path = '/api/guides'
     const url = `${system.origin}${path}`
     const requests = createKeyRequests(system.origin)

@@ -58,11 +58,11 @@ const QueryResponse = z.object({
 
 const resources = new AsyncDisposableStack()
 let system: System
-let url: string
+let prometheusUrl: string
 let promtool: string
 /** Queries Prometheus. Returns the series of the result. */
 const queryPrometheus = async (expr: string) => {
-  const response = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(expr)}`)
+  const response = await fetch(`${prometheusUrl}/api/v1/query?query=${encodeURIComponent(expr)}`)
   return QueryResponse.parse(await response.json()).data.result
 }
 
@@ -95,7 +95,7 @@ beforeAll(async () => {
   )
   const apps = { auth: [...stack.auth, waitingApp], resource: stack.resource }
   const options = { program: programs.prometheus, port, folder, apps, scrapeSeconds: 1 }
-  url = resources.use(await startPrometheus(options)).url
+  prometheusUrl = resources.use(await startPrometheus(options)).url
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
@@ -132,13 +132,13 @@ describe('a Prometheus that scrapes every instance', () => {
     const sender = system.createSender({ from: '127.0.0.40' })
     const sendRequests = async () => {
       const agent = await system.register(sender)
-      const token = await system.newToken(agent, sender)
+      const token = await system.issueToken(agent, sender)
       const headers = { Authorization: `Bearer ${token}` }
       for (let read = 0; read < 3; read += 1) await sender.send({ path: '/api/guides', headers })
       await revoke(sender, agent, token)
       await sender.send({ path: '/api/guides' })
       await sender.send({ path: '/api/nothing' })
-      await sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: system.newEmail() }) })
+      await sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: system.createEmail() }) })
       for (const question of Object.values(EXAMPLE_QUESTIONS))
         await sender.send({ method: 'POST', path: '/api/answers', ...json({ question }) })
     }
@@ -179,7 +179,7 @@ describe('a Prometheus that scrapes every instance', () => {
   })
 
   test('has only metrics that docs/telemetry.md names', async () => {
-    const { data } = (await (await fetch(`${url}/api/v1/metadata`)).json()) as { data: object }
+    const { data } = (await (await fetch(`${prometheusUrl}/api/v1/metadata`)).json()) as { data: object }
     const exportedMetrics = Object.keys(data).filter((name) => !NODE_METRIC.test(name))
     expect(exportedMetrics.length).toBeGreaterThan(8)
     expect(exportedMetrics.filter((name) => !DOCUMENTED_METRICS.includes(name))).toEqual([])
@@ -206,14 +206,16 @@ describe('a Prometheus that scrapes every instance', () => {
   })
 
   test('has every metric that an alert uses', async () => {
-    const response = (await (await fetch(`${url}/api/v1/label/__name__/values`)).json()) as { data: string[] }
+    const response = (await (await fetch(`${prometheusUrl}/api/v1/label/__name__/values`)).json()) as {
+      data: string[]
+    }
     const usedMetrics = new Set(ALERTS.flatMap(findMetrics).filter((name) => !FOREIGN_METRIC.test(name)))
     expect(usedMetrics.size).toBeGreaterThan(15)
     expect([...usedMetrics].filter((name) => !response.data.includes(name))).toEqual([])
   })
 
   test('has loaded the rules without an error, and no alert fires', async () => {
-    const response = (await (await fetch(`${url}/api/v1/rules`)).json()) as {
+    const response = (await (await fetch(`${prometheusUrl}/api/v1/rules`)).json()) as {
       data: { groups: { rules: { name: string; health: string; state: string }[] }[] }
     }
     const rules = response.data.groups.flatMap((group) => group.rules)

@@ -1,11 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Checkout, openCheckout } from './checkout.fixture.ts'
+import { type Checkout, createCheckout } from './checkout.fixture.ts'
 
 let checkout: Checkout
 beforeEach(() => {
-  checkout = openCheckout()
+  checkout = createCheckout()
   checkout.write(
     'hello.mjs',
     `console.log(JSON.stringify([process.cwd(), process.argv.slice(2)])); process.exitCode = 7`,
@@ -13,16 +13,16 @@ beforeEach(() => {
 })
 afterEach(() => checkout[Symbol.dispose]())
 
-describe('installing', () => {
+describe('the bootstrap as an installer', () => {
   const countInstallations = () => checkout.readCalls().filter((call) => call.startsWith('pnpm ')).length
 
   it('installs once with the pinned pnpm, then runs the program at the root and returns its exit code', async () => {
-    const firstRun = await checkout.start(['hello.mjs', 'a b', '--c']).ended
+    const firstRun = await checkout.start(['hello.mjs', 'a b', '--c']).result
     expect(firstRun.stderr).toMatch(/^Installing pinned dependencies … \d+\.\d s\n$/)
     expect(JSON.parse(firstRun.stdout)).toEqual([checkout.root, ['a b', '--c']])
     expect(firstRun.code).toBe(7)
 
-    expect((await checkout.start(['hello.mjs']).ended).stderr).toBe('')
+    expect((await checkout.start(['hello.mjs']).result).stderr).toBe('')
     expect(checkout.readCalls()).toEqual([
       expect.stringMatching(/^npm ci --ignore-scripts /),
       expect.stringMatching(/^pnpm install --frozen-lockfile /),
@@ -36,51 +36,51 @@ describe('installing', () => {
     ['the list of packages', 'e2e/package.json', '{}'],
     ['the tree, by npm install', 'node_modules/.package-lock.json', '{}'],
   ])('installs again after a change of %s', async (_, file, content) => {
-    await checkout.start(['hello.mjs']).ended
+    await checkout.start(['hello.mjs']).result
     checkout.write(file, content)
-    await checkout.start(['hello.mjs']).ended
-    await checkout.start(['hello.mjs']).ended
+    await checkout.start(['hello.mjs']).result
+    await checkout.start(['hello.mjs']).result
     expect(countInstallations()).toBe(2)
   })
 
   it.each(['node_modules/.bin/node', 'packages/one/node_modules'])(
     'installs again without %s',
     async (missingPath) => {
-      await checkout.start(['hello.mjs']).ended
+      await checkout.start(['hello.mjs']).result
       rmSync(path.join(checkout.root, missingPath), { recursive: true })
-      expect((await checkout.start(['hello.mjs']).ended).code).toBe(7)
+      expect((await checkout.start(['hello.mjs']).result).code).toBe(7)
       expect(countInstallations()).toBe(2)
     },
   )
 
   it('lets one of several simultaneous calls install while the others wait', async () => {
-    const results = await Promise.all([1, 2, 3].map(() => checkout.start(['hello.mjs']).ended))
+    const results = await Promise.all([1, 2, 3].map(() => checkout.start(['hello.mjs']).result))
     expect(results.map(({ code }) => code)).toEqual([7, 7, 7])
     expect(countInstallations()).toBe(1)
   })
 
-  it.each(['NPM_SAYS', 'PNPM_SAYS'])(
+  it.each(['NPM_ERROR', 'PNPM_ERROR'])(
     'says in its last line that the registry does not respond, and installs at the next try: %s',
     async (variable) => {
-      const failed = await checkout.start(['hello.mjs'], { [variable]: 'request failed: ENOTFOUND' }).ended
+      const failed = await checkout.start(['hello.mjs'], { [variable]: 'request failed: ENOTFOUND' }).result
       expect(failed.code).toBe(1)
       expect(failed.stdout).toBe('')
       expect(failed.stderr).toMatch(
         /^Installing .*failed\n\nrequest failed: ENOTFOUND\n\nCould not install .*registry does not answer.*\n$/,
       )
-      expect((await checkout.start(['hello.mjs']).ended).code).toBe(7)
+      expect((await checkout.start(['hello.mjs']).result).code).toBe(7)
     },
   )
 
   it('shows the output of pnpm if it fails for another reason', async () => {
-    const failed = await checkout.start(['hello.mjs'], { PNPM_SAYS: 'ERR_PNPM_OUTDATED_LOCKFILE' }).ended
+    const failed = await checkout.start(['hello.mjs'], { PNPM_ERROR: 'ERR_PNPM_OUTDATED_LOCKFILE' }).result
     expect(failed.stderr).toMatch(
       /ERR_PNPM_OUTDATED_LOCKFILE\n\nCould not install .*pnpm exited with 1, and says why above\.\n$/,
     )
   })
 
   it('says that npm is needed if there is none', async () => {
-    const failed = await checkout.start(['hello.mjs'], { PATH: '/nowhere' }).ended
+    const failed = await checkout.start(['hello.mjs'], { PATH: '/nowhere' }).result
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringMatching(/Plainpath needs npm.*\n$/) })
   })
 
@@ -90,14 +90,14 @@ describe('installing', () => {
     const stopped = checkout.start(['hello.mjs'])
     await expect.poll(countInstallations).toBe(1)
     stopped.process.kill('SIGTERM')
-    expect(await stopped.ended).toMatchObject({ code: 143, stdout: '' })
+    expect(await stopped.result).toMatchObject({ code: 143, stdout: '' })
 
     checkout.write('fake/pnpm', pnpm)
-    expect((await checkout.start(['hello.mjs']).ended).code).toBe(7)
+    expect((await checkout.start(['hello.mjs']).result).code).toBe(7)
   })
 })
 
-describe('signals', () => {
+describe('the bootstrap as a parent process', () => {
   const DRAINING_PROGRAM = `
     import { appendFileSync } from 'node:fs'
     const say = (line) => appendFileSync('said', line + '\\n')
@@ -108,7 +108,7 @@ describe('signals', () => {
   const readLines = () => checkout.read('said').split('\n').filter(Boolean)
 
   beforeEach(async () => {
-    await checkout.start(['hello.mjs']).ended
+    await checkout.start(['hello.mjs']).result
     writeFileSync(path.join(checkout.root, 'said'), '')
     checkout.write('drains.mjs', DRAINING_PROGRAM)
   })
@@ -123,7 +123,7 @@ describe('signals', () => {
     started.process.kill(sent)
     await expect.poll(readLines).toHaveLength(2)
     started.process.kill(sent)
-    expect((await started.ended).code).toBe(0)
+    expect((await started.result).code).toBe(0)
     expect(readLines()).toEqual(['ready', received])
   })
 
@@ -131,7 +131,7 @@ describe('signals', () => {
     const started = checkout.start(['drains.mjs'])
     await expect.poll(readLines).toEqual(['ready'])
     started.process.kill('SIGKILL')
-    await started.ended
+    await started.result
     await expect.poll(readLines).toEqual(['ready', 'SIGTERM'])
   })
 
@@ -154,12 +154,12 @@ describe('signals', () => {
         npm.kill('SIGKILL')
       }, 20)`,
     )
-    await checkout.start(['grandparent.mjs']).ended
+    await checkout.start(['grandparent.mjs']).result
     await expect.poll(readLines, { timeout: 3000 }).toEqual(['ready', 'SIGTERM'])
   })
 
   it('reports the signal that ended the program as a shell does', async () => {
     checkout.write('dies.mjs', `process.kill(process.pid, 'SIGKILL')`)
-    expect((await checkout.start(['dies.mjs']).ended).code).toBe(137)
+    expect((await checkout.start(['dies.mjs']).result).code).toBe(137)
   })
 })

@@ -4,16 +4,20 @@ import os from 'node:os'
 import path from 'node:path'
 import { getPnpmProgram } from './pnpm.mjs'
 
-/** A fake npm that installs a fake pnpm, which only creates the folders of an installation. Both record how they are called. */
+/** A fake npm, which installs the fake pnpm. It records its arguments. If NPM_ERROR is set, it prints that text and fails. */
 const FAKE_NPM = `#!/bin/sh
 echo "npm $*" >> "$CALLS"
-test -z "$NPM_SAYS" || { echo "$NPM_SAYS" >&2; exit 1; }
+test -z "$NPM_ERROR" || { echo "$NPM_ERROR" >&2; exit 1; }
 mkdir -p "$(dirname "$PNPM")"
 cp "$FAKE_PNPM" "$PNPM"
 `
+/**
+ * A fake pnpm, which only creates the folders of an installation. It records its arguments. If PNPM_ERROR is set, it prints that
+ * text and fails.
+ */
 const FAKE_PNPM = `#!/bin/sh
 echo "pnpm $*" >> "$CALLS"
-test -z "$PNPM_SAYS" || { echo "$PNPM_SAYS" >&2; exit 1; }
+test -z "$PNPM_ERROR" || { echo "$PNPM_ERROR" >&2; exit 1; }
 mkdir -p node_modules/.bin packages/one/node_modules
 ln -sf "$REAL_NODE" node_modules/.bin/node
 `
@@ -25,17 +29,17 @@ export interface Checkout extends Disposable {
   read(file: string): string
   /** Reads the recorded calls of npm and pnpm, with their arguments. */
   readCalls(): string[]
-  /** Runs the bootstrap with these arguments. */
+  /** Starts the bootstrap with these arguments. Variables in `env` are added to the usual ones or replace them. */
   start(args: readonly string[], env?: Record<string, string>): StartedProcess
 }
 
 interface StartedProcess {
   readonly process: ChildProcess
-  readonly ended: Promise<{ code: number | null; signal: string | null; stdout: string; stderr: string }>
+  readonly result: Promise<{ code: number | null; signal: string | null; stdout: string; stderr: string }>
 }
 
 /** Creates a small checkout with the real bootstrap, in a folder whose name has a space. */
-export function openCheckout(): Checkout {
+export function createCheckout(): Checkout {
   const root = mkdtempSync(path.join(os.tmpdir(), 'a checkout-'))
   const write = (file: string, content: string) => {
     mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
@@ -80,8 +84,8 @@ function startNode(args: readonly string[], env: Record<string, string>): Starte
   let stderr = ''
   child.stdout.on('data', (chunk) => (stdout += chunk))
   child.stderr.on('data', (chunk) => (stderr += chunk))
-  const ended = new Promise<Awaited<StartedProcess['ended']>>((resolve) => {
+  const result = new Promise<Awaited<StartedProcess['result']>>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
   })
-  return { process: child, ended }
+  return { process: child, result }
 }

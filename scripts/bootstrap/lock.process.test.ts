@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('grants the lock to one caller at a time, and to each in the end', async () => {
+it('grants the lock to one caller at a time, and to every caller eventually', async () => {
   let holderCount = 0
   let maxHolderCount = 0
   const takeTurn = async () => {

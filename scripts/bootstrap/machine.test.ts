@@ -3,7 +3,7 @@ import { checkLibrary, checkMachine } from './machine.mjs'
 
 const createMachine = (version: string) => ({ platform: 'linux', arch: 'x64', versions: { node: version } })
 
-describe('the machine', () => {
+describe('the check of the machine', () => {
   it.each([createMachine('20.0.0'), createMachine('26.1.0'), { ...createMachine('24.21.0'), arch: 'arm64' }])(
     'accepts %j',
     (machine) => {

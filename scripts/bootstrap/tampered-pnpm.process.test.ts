@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openCheckout } from './checkout.fixture.ts'
+import { createCheckout } from './checkout.fixture.ts'
 import { getPnpmPackage, PNPM_FOLDER } from './pnpm.mjs'
 
 const PACKAGE = getPnpmPackage()
@@ -56,7 +56,7 @@ afterAll(() => {
 
 /** Runs a program in a checkout whose npm uses this registry. @param editLockfile edits the `package-lock.json` that pins pnpm */
 async function runProgram(editLockfile: (text: string) => string) {
-  using checkout = openCheckout()
+  using checkout = createCheckout()
   checkout.write('hello.mjs', 'console.log("started")')
   rmSync(path.join(checkout.root, 'fake'), { recursive: true }) // Removes the fake npm, so the real one runs.
   const file = path.join(PNPM_FOLDER, 'package-lock.json')
@@ -65,11 +65,11 @@ async function runProgram(editLockfile: (text: string) => string) {
   const result = await checkout.start(['hello.mjs'], {
     npm_config_registry: `http://127.0.0.1:${port}`,
     npm_config_cache: path.join(checkout.root, 'cache'),
-  }).ended
+  }).result
   return { ...result, calls: checkout.readCalls() }
 }
 
-test('does not run a pnpm whose SHA-512 differs from the one in the lockfile', async () => {
+test('the bootstrap does not run a pnpm whose SHA-512 differs from the one in the lockfile', async () => {
   const { code, stdout, stderr, calls } = await runProgram((text) => text)
   expect({ code, stdout, calls }).toEqual({ code: 1, stdout: '', calls: [] })
   expect(stderr).toMatch(
@@ -77,7 +77,7 @@ test('does not run a pnpm whose SHA-512 differs from the one in the lockfile', a
   )
 })
 
-test('runs a pnpm whose SHA-512 is the one in the lockfile', async () => {
+test('the bootstrap runs a pnpm whose SHA-512 is the one in the lockfile', async () => {
   const { code, stdout, calls } = await runProgram((text) => {
     const lockfile = JSON.parse(text) as { packages: Record<string, { integrity: string }> }
     lockfile.packages[`node_modules/${PACKAGE}`]!.integrity = computeIntegrity(tarball)

@@ -40,7 +40,7 @@ test('tests, files and hooks that fail are counted', async () => {
   expect(lines.slice(-2)).toEqual(['1 passed, 3 failed', ''])
 })
 
-test('a run that fails outside its tests has a failure', async () => {
+test('a run that fails outside its tests counts one failure', async () => {
   const { lines, exitCode } = await runVitest({
     'a.test.js': `test('one', () => {})`,
     'vitest.config.js': `export default { test: { globalSetup: './setup.js' } }`,

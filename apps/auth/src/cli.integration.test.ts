@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { serve } from '@plainpath/http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exampleAgent } from '../test/example-agent.ts'
-import { exampleKey } from '../test/example-key.ts'
-import { type AuthStores, openAuthStores } from '../test/open-auth-stores.ts'
+import { createExampleAgent } from '../test/example-agent.ts'
+import { createExampleKey } from '../test/example-key.ts'
+import { type AuthTestbed, openAuthTestbed } from '../test/open-auth-testbed.ts'
 import { runAuth } from '../test/run-auth.ts'
 import { loadConfig } from './config.ts'
 import { openStores } from './stores.ts'
 
-let stores: AuthStores
+let testbed: AuthTestbed
 let env: Record<string, string>
 let folder: string
-const agentRecord = exampleAgent({ name: 'Atlas of the terminal' })
-const keyedAgent = exampleAgent({ keys: [exampleKey('one')] }).agent
+const agentRecord = createExampleAgent({ name: 'Atlas of the terminal' })
+const keyedAgent = createExampleAgent({ keys: [createExampleKey('one')] }).agent
 const { id } = agentRecord.agent
 beforeAll(async () => {
-  stores = await openAuthStores()
-  env = await stores.settingsFor('https://plainpath.example')
+  testbed = await openAuthTestbed()
+  env = await testbed.createSettings('https://plainpath.example')
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-cli-'))
   await using openedStores = await openStores(loadConfig(env), { log: silentLog, now: () => new Date() })
   await openedStores.agents.add(agentRecord)
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await rm(folder, { recursive: true })
-  await stores[Symbol.asyncDispose]()
+  await testbed[Symbol.asyncDispose]()
 })
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -230,8 +230,8 @@ describe('agents', () => {
   })
 
   test('show shows an expired agent', async () => {
-    const expiredId = exampleAgent().agent.id
-    await stores.db.query(
+    const expiredId = createExampleAgent().agent.id
+    await testbed.db.query(
       `insert into expired_agents (id, cause, secret_hashes, hash_key_ids, expired_at) values ($1, 'idle', '{}', '{}', now())`,
       [expiredId],
     )
@@ -268,7 +268,7 @@ describe('agents', () => {
   })
 
   test('show, disable, delete and enable refuse an unknown agent', async () => {
-    const unknownId = exampleAgent().agent.id
+    const unknownId = createExampleAgent().agent.id
     for (const verb of ['show', 'disable', 'delete', 'enable'])
       expect(await run(`agents ${verb} ${unknownId}`)).toMatchObject({ code: 1, printed: '' })
   })
@@ -286,7 +286,7 @@ describe('keys', () => {
     })
     expect(printed).not.toContain('"d"')
     expect((await run('keys list')).printed).toMatch(/ES256 {2}signing/)
-    await stores.db.query('delete from signing_keys')
+    await testbed.db.query('delete from signing_keys')
     expect((await run('keys list')).printed).toContain(
       'There is no key yet. Create the first one with: auth keys init',
     )
@@ -327,12 +327,12 @@ describe('resource-servers create', () => {
 
 describe('migrate', () => {
   test('applies every migration to an empty database, and does nothing when the tables are up to date', async () => {
-    const ownerSettings = { AUTH_MIGRATION_DATABASE_URL: stores.database.ownerUrl }
+    const ownerSettings = { AUTH_MIGRATION_DATABASE_URL: testbed.database.ownerUrl }
     expect((await run('migrate', ownerSettings)).printed).toBe('Nothing to do: the tables are up to date.')
-    await stores.asOwner(
+    await testbed.runAsOwner(
       'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, blocked_domains, blocked_domain_audit, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, app_clients, oauth_records, sign_ins, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, token_store_in_use, schema_migrations cascade',
     )
-    await stores.asOwner('drop function notify_agent_changed, notify_key_ring_changed')
+    await testbed.runAsOwner('drop function notify_agent_changed, notify_key_ring_changed')
     expect(await run('keys list')).toMatchObject({ code: 1, printed: '' })
     const { code, printed } = await run('migrate', ownerSettings)
     expect([code, printed]).toEqual([

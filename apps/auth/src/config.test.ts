@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { ConfigError, type Environment, formatSettingsTable, listSettingRows } from '@plainpath/http/settings'
-import { generateHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
+import { generateHashKey, generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig, SETTINGS } from './config.ts'
 import { createResourceServer } from './resource-servers/resource-servers.ts'
@@ -19,7 +19,7 @@ beforeAll(() => {
   validSettings = {
     AUTH_ORIGIN: 'https://plainpath.example',
     AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1/auth',
-    AUTH_KEK_FILE: createFile('kek', newKeyEncryptionKey()),
+    AUTH_KEK_FILE: createFile('kek', generateKeyEncryptionKey()),
     AUTH_HASH_KEY_FILE: createFile('hash', generateHashKey()),
     AUTH_RESOURCE_SERVERS_FILE: createFile('servers.json', JSON.stringify([server])),
     AUTH_SMTP_URL: 'smtp://mail.example.org',

@@ -60,7 +60,7 @@ export const CLIENT_LIMITS = {
  */
 export const VERIFICATION_MAILS: LimitPolicy = {
   name: 'claim-client',
-  quota: RULES.claimMails,
+  quota: RULES.verificationMails,
   windowSeconds: 24 * HOUR_SECONDS,
   failsClosed: true,
 }
@@ -83,7 +83,7 @@ export const VERIFICATION_ADDRESS: LimitPolicy = {
 export const VERIFICATION_RESEND: LimitPolicy = {
   name: 'claim-resend',
   quota: 1,
-  windowSeconds: RULES.claimResendMs / 1000,
+  windowSeconds: RULES.verificationResendMs / 1000,
   failsClosed: true,
 }
 

@@ -1,8 +1,8 @@
 import { DAY_MS } from '@plainpath/domain'
 import { createMetrics, type Metrics } from '@plainpath/http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent } from '../test/example-agent.ts'
-import { type AuthStores, openAuthStores } from '../test/open-auth-stores.ts'
+import { createExampleAgent } from '../test/example-agent.ts'
+import { type AuthTestbed, openAuthTestbed } from '../test/open-auth-testbed.ts'
 import { loadConfig } from './config.ts'
 import { createEvents } from './events.ts'
 import { openStores, type Stores } from './stores.ts'
@@ -11,18 +11,18 @@ import { startUpkeep } from './upkeep.ts'
 const START = new Date('2026-11-20T09:00:00Z')
 const daysAfterStart = (days: number) => new Date(START.getTime() + days * DAY_MS)
 
-let authStores: AuthStores
+let testbed: AuthTestbed
 let stores: Stores
 const log = { info: () => undefined, error: () => undefined, warn: () => undefined }
 let now = START
 beforeAll(async () => {
-  authStores = await openAuthStores()
-  const config = loadConfig(await authStores.settingsFor('https://plainpath.example'))
+  testbed = await openAuthTestbed()
+  const config = loadConfig(await testbed.createSettings('https://plainpath.example'))
   stores = await openStores(config, { log, now: () => now })
 })
 afterAll(async () => {
   await stores[Symbol.asyncDispose]()
-  await authStores[Symbol.asyncDispose]()
+  await testbed[Symbol.asyncDispose]()
 })
 
 /** Creates events that record sweeps in the metrics, as `createAuthMetrics` does. */
@@ -40,7 +40,7 @@ test('expires unused agents, deletes their tombstones, and updates the counts', 
     (await metrics.registry.getSingleMetric(name)?.get())?.values[0]?.value
   const countRows = async (table: string) => (await stores.db.query(`select 1 from ${table}`)).rowCount
   for (const lastUsedAt of [undefined, daysAfterStart(40), START])
-    await stores.agents.add(exampleAgent({ registeredAt: START, ...(lastUsedAt && { lastUsedAt }) }))
+    await stores.agents.add(createExampleAgent({ registeredAt: START, ...(lastUsedAt && { lastUsedAt }) }))
   await using _upkeep = startUpkeep(
     { neverUsedClients: 10 },
     { stores, metrics, events: createEventsFor(metrics), log, now: () => now, everyMs: 5 },
@@ -67,7 +67,7 @@ test('exports when each sweep last succeeded, and leaves that time unchanged whi
   const hasSucceededAfter = async (sweep: string, seconds: number) =>
     ((await readLastSuccesses()).get(sweep) ?? 0) > seconds
   const startSeconds = Date.now() / 1_000
-  await authStores.asOwner('alter table agent_secrets rename to secrets_away')
+  await testbed.runAsOwner('alter table agent_secrets rename to secrets_away')
   await using _upkeep = startUpkeep(
     { neverUsedClients: 10 },
     { stores, metrics, events: createEventsFor(metrics), log, now: () => now, everyMs: 5 },
@@ -87,6 +87,6 @@ test('exports when each sweep last succeeded, and leaves that time unchanged whi
   expect(Math.min(...initialTimes.values())).toBeGreaterThanOrEqual(startSeconds)
   await expect.poll(() => hasSucceededAfter('expired agents', startSeconds + 0.1)).toBe(true)
   expect((await readLastSuccesses()).get('ended secrets')).toBe(initialTimes.get('ended secrets'))
-  await authStores.asOwner('alter table secrets_away rename to agent_secrets')
+  await testbed.runAsOwner('alter table secrets_away rename to agent_secrets')
   await expect.poll(() => hasSucceededAfter('ended secrets', startSeconds + 0.1)).toBe(true)
 })

@@ -3,7 +3,7 @@
  * agents. The module of each table decides which rows a job deletes.
  */
 import { durationIn } from '@plainpath/domain'
-import { type Log, type Metrics, runRepeatedly } from '@plainpath/http'
+import { createRepeatedWork, type Log, type Metrics } from '@plainpath/http'
 import { type Database, isClockSynchronised } from '@plainpath/postgres'
 import { countUnusedAgents, IDLE_AFTER_MS } from './agents/agent-counts.ts'
 import { deleteTombstones, expireAgents } from './agents/agent-expiry.ts'
@@ -88,7 +88,7 @@ export function startSweep(
   sweep: Sweep,
   { db, events, log, now, everyMs = 60_000 }: SweepDeps,
 ): AsyncDisposable {
-  const job = runRepeatedly(async (isStopped) => {
+  const job = createRepeatedWork(async (isStopped) => {
     try {
       // If the clock were days ahead, everything would seem to have expired.
       if (!(await isClockSynchronised(db)))

@@ -54,7 +54,7 @@ import { wireClients } from './wire/wire-clients.ts'
 
 /** Values that the process provides in addition to its settings: the clock, the log, and overrides for tests. */
 export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
-  /** Called for each mail that is written to a file, with one line: the addressee and the mail's link, or its subject. */
+  /** Called for each mail that is written to a file, with one line: the recipient and the mail's link, or its subject. */
   readonly announceMail?: (line: string) => void
   /** In tests: replaces DNS and the trusted certificate authorities for fetching client documents. */
   readonly documents?: Pick<DocumentFetcherOptions, 'ca' | 'resolve'>
@@ -95,7 +95,9 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   const { db, redis, agents, agentCache, connections, oauthRecords: records, tokens, verifications } = stores
   await db.openReserved()
   registerPoolMetrics(metrics, db)
-  const clock = stack.use(watchClock({ readTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }))
+  const clock = stack.use(
+    watchClock({ readDatabaseTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }),
+  )
   const limiter = createLimiter({
     store: redis ? createSharedLimitStore(redis, stores.redisPrefix, now) : createMemoryLimitStore(now),
     factor: config.limitsFactor,

@@ -1,7 +1,7 @@
 import { Agent } from '@plainpath/domain'
 import { loadConfig } from '../src/config.ts'
 import { openStores } from '../src/stores.ts'
-import { type KeyAgent, newKey } from './key-agent.ts'
+import { generateKey, type KeyAgent } from './key-agent.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /**
@@ -18,10 +18,10 @@ end $$`
 
 /** Adds a URL client with one key, as if its document had just been fetched. */
 export async function addUrlAgent(
-  { stores, origin }: Pick<RunningAuth, 'stores' | 'origin'>,
+  { testbed, origin }: Pick<RunningAuth, 'testbed' | 'origin'>,
   url: string,
 ): Promise<KeyAgent> {
-  const key = await newKey()
+  const key = await generateKey()
   const keys = [{ ...key.jwk, alg: 'ES256', use: 'sig' }]
   const members = {
     id: url,
@@ -30,14 +30,14 @@ export async function addUrlAgent(
     credentialVersion: 1,
     keys,
   }
-  // Runs before the insert for the sake of an older schema, and after it to mark the document of the new client.
-  await stores.asOwner(MARK_DOCUMENTS_FETCHED)
+  // The first run lets an older schema accept the insert. The second marks the document of the new client.
+  await testbed.runAsOwner(MARK_DOCUMENTS_FETCHED)
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  await using openedStores = await openStores(loadConfig(await stores.settingsFor(origin)), {
+  await using openedStores = await openStores(loadConfig(await testbed.createSettings(origin)), {
     log,
     now: () => new Date(),
   })
   await openedStores.agents.add({ agent: Agent.parse({ ...members, registeredAt: new Date() }), secrets: [] })
-  await stores.asOwner(MARK_DOCUMENTS_FETCHED)
+  await testbed.runAsOwner(MARK_DOCUMENTS_FETCHED)
   return { client_id: url, key }
 }

@@ -9,7 +9,7 @@ import { createRedisTokenStore } from '../src/tokens/redis-token-store.ts'
 import { createVerificationAttemptStore } from '../src/verifications/postgres-verification-attempt-store.ts'
 import { createVerificationStore } from '../src/verifications/postgres-verification-store.ts'
 import { agentAuthHeader, type RegisteredAgent } from './agent-client.ts'
-import { exampleAttempt, exampleRedemption, linkMail } from './example-claim.ts'
+import { createAttempt, createLinkMail, createRedemption } from './example-claim.ts'
 import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
@@ -25,9 +25,9 @@ export async function addVerification(
 ): Promise<{ registrationId: string; email: string }> {
   const email = options.email ?? `ana.${randomInt(1e9)}@canary.example.org`
   auth.confidential.add(email)
-  const { sealingKeys, hashKey } = loadConfig(await auth.stores.settingsFor(auth.origin))
+  const { sealingKeys, hashKey } = loadConfig(await auth.testbed.createSettings(auth.origin))
   const deps = {
-    db: auth.stores.db,
+    db: auth.testbed.db,
     sealingKeys,
     hashKey,
     addMail: async () => undefined,
@@ -35,14 +35,14 @@ export async function addVerification(
   }
   const attempts = createVerificationAttemptStore(deps)
   const now = new Date()
-  const attempt = exampleAttempt(agent.client_id, { email, createdAt: now })
+  const attempt = createAttempt(agent.client_id, { email, createdAt: now })
   const code = sha256(email)
-  expect(await attempts.begin(attempt, linkMail(attempt))).toBe(true)
+  expect(await attempts.begin(attempt, createLinkMail(attempt))).toBe(true)
   expect((await attempts.showCode(attempt.id, code, now)).ok).toBe(true)
-  const redemption = exampleRedemption(attempt.id, code, now)
+  const redemption = createRedemption(attempt.id, code, now)
   const expiresAt =
     options.lifetimeMs === undefined ? redemption.expiresAt : new Date(now.getTime() + options.lifetimeMs)
-  const { redis } = auth.stores
+  const { redis } = auth.testbed
   const tokens =
     redis &&
     createRedisTokenStore(redis.redis, { prefix: redis.prefix, authority: UNUSED_AUTHORITY, now: () => now })
@@ -65,6 +65,7 @@ const UNUSED_AUTHORITY = {
 
 const AssertionResponse = z.looseObject({ identity_assertion: z.string(), expires: z.iso.datetime() })
 
+/** Requests an identity assertion. Does not check the response. */
 export const requestAssertion = (auth: RunningAuth, agent: RegisteredAgent) =>
   send(auth.url, { method: 'POST', path: '/api/agent/assertion', headers: agentAuthHeader(agent) })
 

@@ -14,7 +14,7 @@ export const basicAuth = (id: string, secret: string) => ({
 /** Creates the header with which an agent authenticates by its secret. */
 export const agentAuthHeader = (agent: RegisteredAgent) => basicAuth(agent.client_id, agent.client_secret)
 /** Creates the header with which our API authenticates as the resource server `rs_api`. */
-export const apiAuthHeader = (auth: RunningAuth) => basicAuth('rs_api', auth.stores.secrets.rs_api)
+export const apiAuthHeader = (auth: RunningAuth) => basicAuth('rs_api', auth.testbed.secrets.rs_api)
 /** Creates the headers and the body of a JSON request. */
 export const json = (body: unknown) => ({
   headers: { 'content-type': 'application/json' },
@@ -95,7 +95,7 @@ export async function introspect(
   caller: 'rs_api' | 'rs_other' = 'rs_api',
   clockTolerance = 0,
 ): Promise<JWTVerifyResult<{ token_introspection: { active: boolean }; token_hash: string }>> {
-  const response = await requestIntrospection(auth, token, basicAuth(caller, auth.stores.secrets[caller]))
+  const response = await requestIntrospection(auth, token, basicAuth(caller, auth.testbed.secrets[caller]))
   expect(response.status, response.text).toBe(200)
   expect(response.headers.get('content-type')).toMatch(/^application\/token-introspection\+jwt/)
   return jwtVerify(response.text, createRemoteJWKSet(new URL('/oauth/jwks.json', auth.internalUrl)), {

@@ -15,8 +15,8 @@ import { countStored, expectRefusal, expectSafe, type Refusal } from './expect-r
 import {
   createAssertionFields,
   createAssertionHeader,
+  generateKey,
   type KeyAgent,
-  newKey,
   registerKeys,
   requestTokenByKey,
   requestTokenWith,
@@ -29,10 +29,15 @@ const invalidMetadata: Refusal = {
   status: 400,
   code: 'invalid-client-metadata',
   error: 'invalid_client_metadata',
-  form: 'agent',
+  errorFormat: 'agent',
 }
-const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' }
-const invalidRequest: Refusal = { status: 400, code: 'invalid-request', form: 'agent' }
+const invalidClient: Refusal = {
+  status: 401,
+  code: 'invalid-client',
+  error: 'invalid_client',
+  errorFormat: 'agent',
+}
+const invalidRequest: Refusal = { status: 400, code: 'invalid-request', errorFormat: 'agent' }
 /** A key whose `x` has 31 bytes, because its leading zero byte was dropped. An older PyJWT wrote keys like this. */
 const KEY_WITHOUT_ZERO_BYTE: JWK = {
   kty: 'EC',
@@ -51,7 +56,7 @@ beforeAll(async () => {
   const pair = await generateKeyPair('ES256', { extractable: true })
   p256 = await exportJWK(pair.publicKey)
   privateJwk = await exportJWK(pair.privateKey)
-  ed25519 = (await newKey('EdDSA', null)).jwk
+  ed25519 = (await generateKey('EdDSA', null)).jwk
   rsa = await exportJWK((await generateKeyPair('RS256', { extractable: true })).publicKey)
 })
 afterAll(async () => {
@@ -105,8 +110,11 @@ describe('registering keys', () => {
   })
 
   test.for([
-    ['three keys on two curves', () => [p256, ed25519, { ...p256, kid: 'again' }]],
-    ['a key with every optional parameter', () => [{ ...p256, kid: 'k', alg: 'ES256', use: 'sig' }]],
+    [
+      'three keys on two curves, two of which differ only in kid',
+      () => [p256, ed25519, { ...p256, kid: 'again' }],
+    ],
+    ['a key with kid, alg and use', () => [{ ...p256, kid: 'k', alg: 'ES256', use: 'sig' }]],
     ['an Ed25519 key with its new algorithm name', () => [{ ...ed25519, alg: 'Ed25519' }]],
     ['null for optional parameters', () => [{ ...p256, kid: null, alg: null, use: null, key_ops: null }]],
   ] satisfies [string, () => object[]][])('accepts %s', async ([_title, keys]) => {
@@ -185,10 +193,10 @@ describe('registering keys', () => {
 })
 
 describe('PUT /api/agent/jwks', () => {
-  test('replaces the secret of a client with keys, and revokes its tokens', async () => {
+  test('replaces the secret of a client by keys, and revokes the tokens of the client', async () => {
     const agent = await register(auth)
     const token = await getToken(auth, agent)
-    const key = await newKey('EdDSA', 'my-key')
+    const key = await generateKey('EdDSA', 'my-key')
     const response = await put(agentAuthHeader(agent), { keys: [key.jwk] })
     expect(response.status, response.text).toBe(200)
     await expectSafe(auth, response)
@@ -211,7 +219,7 @@ describe('PUT /api/agent/jwks', () => {
     expect((await requestToken(auth, agent)).status).toBe(401)
     expect((await requestTokenByKey(auth, agentWithKey)).status).toBe(200)
     expect(await isActive(auth, token)).toBe(false)
-    const { rows } = await auth.stores.db.query('select id from agent_secrets where agent_id = $1', [
+    const { rows } = await auth.testbed.db.query('select id from agent_secrets where agent_id = $1', [
       agent.client_id,
     ])
     expect(rows).toEqual([])
@@ -220,7 +228,7 @@ describe('PUT /api/agent/jwks', () => {
   test('replaces all keys, and then rejects the old key, even with an assertion from before the change', async () => {
     const agent = await registerKeys(auth)
     const earlierAssertion = createAssertionFields(await signAssertion(auth, agent))
-    const key = await newKey()
+    const key = await generateKey()
     expect((await put(await createAssertionHeader(auth, agent), { keys: [key.jwk] })).status).toBe(200)
     expect((await requestTokenWith(auth, earlierAssertion)).status).toBe(401)
     expect((await requestTokenByKey(auth, agent)).status).toBe(401)
@@ -242,18 +250,18 @@ describe('PUT /api/agent/jwks', () => {
     await expectRefusal(auth, () => send(auth.url, { method, path: '/api/agent/jwks' }), {
       status: 405,
       code: 'method-not-allowed',
-      form: 'agent',
+      errorFormat: 'agent',
       headers: { allow: 'PUT' },
     })
   })
 
-  test('refuses to replace keys at the request of another site', async () => {
+  test('refuses a cross-site request to replace keys', async () => {
     const agent = await register(auth)
     const headers = { ...agentAuthHeader(agent), 'sec-fetch-site': 'cross-site' }
     await expectRefusal(auth, () => put(headers, { keys: [p256] }), {
       status: 403,
       code: 'cross-site-request',
-      form: 'agent',
+      errorFormat: 'agent',
     })
     expect((await requestToken(auth, agent)).status).toBe(200)
   })
@@ -318,7 +326,7 @@ describe.for([
   })
 })
 
-test('rejects a deleted client with its token, and a disabled client until it is enabled', async () => {
+test('rejects a deleted client and its token, and a disabled client until it is enabled', async () => {
   const [deleted, disabled] = [await registerKeys(auth), await registerKeys(auth)]
   const getTokenByKey = async (agent: KeyAgent) =>
     String(parseBody(await requestTokenByKey(auth, agent))['access_token'])
@@ -331,14 +339,14 @@ test('rejects a deleted client with its token, and a disabled client until it is
   })
   expect(response.status).toBe(204)
   expect(await isActive(auth, token)).toBe(false)
-  const { rows } = await auth.stores.db.query('select status, jwks from agents where id = $1', [
+  const { rows } = await auth.testbed.db.query('select status, jwks from agents where id = $1', [
     deleted.client_id,
   ])
   expect(rows).toEqual([{ status: 'deleted', jwks: null }])
-  await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [disabled.client_id])
+  await auth.testbed.db.query(`update agents set status = 'disabled' where id = $1`, [disabled.client_id])
   for (const agent of [deleted, disabled])
     await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
-  await auth.stores.db.query(`update agents set status = 'active' where id = $1`, [disabled.client_id])
+  await auth.testbed.db.query(`update agents set status = 'active' where id = $1`, [disabled.client_id])
   await expect.poll(async () => (await requestTokenByKey(auth, disabled)).status).toBe(200)
   const other = await register(auth)
   expect((await deleteAgent(auth, other)).status).toBe(204)

@@ -6,8 +6,8 @@ import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
   createKeyProof,
+  generateKey,
   type KeyPair,
-  newKey,
   nowSeconds,
   putKeys,
   registerKeys,
@@ -25,7 +25,7 @@ let agent: RegisteredAgent
 let otherAgent: RegisteredAgent
 beforeAll(async () => {
   auth = await startAuth()
-  ;[keyA, keyB] = [await newKey(), await newKey('EdDSA')]
+  ;[keyA, keyB] = [await generateKey(), await generateKey('EdDSA')]
   ;[agent, otherAgent] = [await register(auth), await register(auth)]
 })
 afterAll(async () => {
@@ -34,20 +34,20 @@ afterAll(async () => {
 })
 
 type Claims = Record<string, unknown>
-type Request = { keys: readonly KeyPair[]; proof?: unknown }
+type KeysRequest = { keys: readonly KeyPair[]; proof?: unknown }
 
-const put = (client: RegisteredAgent, request: Request) => putKeys(auth, agentAuthHeader(client), request)
+const put = (client: RegisteredAgent, request: KeysRequest) => putKeys(auth, agentAuthHeader(client), request)
 const parseBody = (response: HttpResponse) => JSON.parse(response.text) as Record<string, unknown>
-/** Creates a request with one key, and with a proof in which these claims and header parameters replace the valid ones. */
+/** Returns a function that creates a request with one key and its proof. `claims` and `header` replace the valid ones. */
 const withClaims =
   (claims: () => Claims | Promise<Claims>, header: Claims = {}) =>
-  async (client: RegisteredAgent): Promise<Request> => ({
+  async (client: RegisteredAgent): Promise<KeysRequest> => ({
     keys: [keyA],
     proof: await createKeyProof(auth, client, { key: keyA, claims: await claims(), header }),
   })
 const withHeader = (header: Claims) => withClaims(() => ({}), header)
 /** Creates a request with two new keys, and with proofs for some of them. */
-const withTwoKeys = async (client: RegisteredAgent, ...provenKeys: KeyPair[]): Promise<Request> => ({
+const withTwoKeys = async (client: RegisteredAgent, ...provenKeys: KeyPair[]): Promise<KeysRequest> => ({
   keys: [keyA, keyB],
   proof: await Promise.all(
     provenKeys.map((key) => createKeyProof(auth, client, { key, keySet: [keyA, keyB] })),
@@ -84,13 +84,16 @@ describe('accepts a proof, and the response has no warning:', () => {
         ],
       }),
     ],
-  ] satisfies [string, (client: RegisteredAgent) => Promise<Request>][])('%s', async ([_title, request]) => {
-    const client = await register(auth)
-    const response = await put(client, await request(client))
-    expect([response.status, parseBody(response)['warning']], response.text).toEqual([200, undefined])
-    await expectSafe(auth, response)
-    expect((await requestTokenByKey(auth, { client_id: client.client_id, key: keyA })).status).toBe(200)
-  })
+  ] satisfies [string, (client: RegisteredAgent) => Promise<KeysRequest>][])(
+    '%s',
+    async ([_title, request]) => {
+      const client = await register(auth)
+      const response = await put(client, await request(client))
+      expect([response.status, parseBody(response)['warning']], response.text).toEqual([200, undefined])
+      await expectSafe(auth, response)
+      expect((await requestTokenByKey(auth, { client_id: client.client_id, key: keyA })).status).toBe(200)
+    },
+  )
 
   test('of a new key in addition to a key that the client already has', async () => {
     const keyAgent = await registerKeys(auth, keyA)
@@ -133,7 +136,7 @@ const invalidProof = (says: RegExp): Refusal => ({
   status: 400,
   code: 'invalid-key-proof',
   error: 'invalid_proof',
-  form: 'agent',
+  errorFormat: 'agent',
   says,
 })
 
@@ -155,7 +158,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
   const withThumbprints = async (...keys: KeyPair[]) => ({
     jkts: await Promise.all(keys.map(({ jwk }) => calculateJwkThumbprint(jwk))),
   })
-  const withProof = (proof: unknown) => async (): Promise<Request> => ({ keys: [keyA], proof })
+  const withProof = (proof: unknown) => async (): Promise<KeysRequest> => ({ keys: [keyA], proof })
 
   test.for([
     ['text that is not a JWT', withProof('x'), NOT_A_JWT],
@@ -199,7 +202,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
     [
       'a signature by a key outside the set, with the kid of the new key',
       async (client) => {
-        const outsider = await newKey('ES256', keyA.jwk.kid)
+        const outsider = await generateKey('ES256', keyA.jwk.kid)
         return { keys: [keyA], proof: await createKeyProof(auth, client, { key: outsider, keySet: [keyA] }) }
       },
       SIGNATURE,
@@ -268,7 +271,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
       }),
       /^#\/proof\/1: is not a signed JWT/,
     ],
-  ] satisfies [string, (client: RegisteredAgent) => Promise<Request>, RegExp][])(
+  ] satisfies [string, (client: RegisteredAgent) => Promise<KeysRequest>, RegExp][])(
     '%s',
     async ([_title, request, says]) => {
       const body = await request(agent)
@@ -289,13 +292,13 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
       status: 400,
       code: 'invalid-client-metadata',
       error: 'invalid_client_metadata',
-      form: 'agent',
+      errorFormat: 'agent',
     }
     await expectRefusal(auth, () => put(agent, { keys: [keyA], proof }), invalidMetadata)
   })
 
   /** Creates a request whose proof is valid except for its signature. */
-  async function withSignature(client: RegisteredAgent, signature: string): Promise<Request> {
+  async function withSignature(client: RegisteredAgent, signature: string): Promise<KeysRequest> {
     const proof = await createKeyProof(auth, client, { key: keyA })
     return { keys: [keyA], proof: proof.replace(/[^.]*$/, signature) }
   }
@@ -339,7 +342,7 @@ test('rejects a proof as a client assertion', async () => {
     status: 401,
     code: 'invalid-client',
     error: 'invalid_client',
-    form: 'agent',
+    errorFormat: 'agent',
   }
   await expectRefusal(
     auth,

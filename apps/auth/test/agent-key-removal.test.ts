@@ -4,23 +4,24 @@ import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import {
   createAssertionFields,
   createAssertionHeader,
+  generateKey,
   type KeyAgent,
-  newKey,
+  type KeyPair,
   putKeys,
   registerKeys,
   requestTokenByKey,
   requestTokenWith,
   signAssertion,
 } from './key-agent.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
-describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
+describe.for(TOKEN_STORES)('PUT /api/agent/jwks, tokens in %s:', (tokenStore) => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
   beforeAll(async () => {
-    auth = await startAuth({ tokens })
-    otherInstance = await startInstance(auth.stores)
+    auth = await startAuth({ tokenStore })
+    otherInstance = await startInstance(auth.testbed)
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
@@ -35,15 +36,15 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     auth.confidential.add(token)
     return token
   }
-  const isActiveAtEach = (token: string) =>
+  const checkActiveAtEach = (token: string) =>
     Promise.all([auth, otherInstance].map((instance) => isActive(instance, token)))
-  const replaceKeys = async (agent: KeyAgent, ...keys: Awaited<ReturnType<typeof newKey>>[]) => {
+  const replaceKeys = async (agent: KeyAgent, ...keys: KeyPair[]) => {
     const response = await putKeys(auth, await createAssertionHeader(auth, agent), { keys })
     expect(response.status, response.text).toBe(200)
   }
   /** Finds the credential version, which is in the column `generation`. */
   const findCredentialVersion = async ({ client_id }: Pick<KeyAgent, 'client_id'>) => {
-    const { rows } = await auth.stores.db.query<{ generation: number }>(
+    const { rows } = await auth.testbed.db.query<{ generation: number }>(
       'select generation from agents where id = $1',
       [client_id],
     )
@@ -53,57 +54,57 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
   test('revokes tokens issued for a removed key, at every instance', async () => {
     const agent = await registerKeys(auth)
     const tokensBefore = [await getTokenByKey(agent), await getTokenByKey(agent, otherInstance)]
-    const key = await newKey()
+    const key = await generateKey()
     await replaceKeys(agent, key)
-    for (const token of tokensBefore) expect(await isActiveAtEach(token)).toEqual([false, false])
+    for (const token of tokensBefore) expect(await checkActiveAtEach(token)).toEqual([false, false])
     const renewedAgent = { ...agent, key }
     await expect.poll(async () => (await requestTokenByKey(otherInstance, renewedAgent)).status).toBe(200)
     for (const instance of [auth, otherInstance])
-      expect(await isActiveAtEach(await getTokenByKey(renewedAgent, instance))).toEqual([true, true])
+      expect(await checkActiveAtEach(await getTokenByKey(renewedAgent, instance))).toEqual([true, true])
   })
 
-  test('revokes tokens of a client that retains another key, and issues new tokens for that key', async () => {
-    const [retained, leaked] = [await newKey(), await newKey()]
+  test('revokes the tokens of a client when one of its two keys is removed, and issues new tokens for the other', async () => {
+    const [retained, leaked] = [await generateKey(), await generateKey()]
     const agent = await registerKeys(auth, retained, leaked)
     const token = await getTokenByKey({ ...agent, key: leaked })
     await replaceKeys(agent, retained)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
-    expect(await isActiveAtEach(await getTokenByKey(agent))).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(await getTokenByKey(agent))).toEqual([true, true])
   })
 
   test('revokes no token when a key is added, renamed or reordered, but revokes all when a key is removed', async () => {
     const agent = await registerKeys(auth)
     const token = await getTokenByKey(agent)
-    const addedKey = await newKey('EdDSA')
+    const addedKey = await generateKey('EdDSA')
     const renamedKey = { ...agent.key, jwk: { ...agent.key.jwk, kid: 'renamed' } }
     await replaceKeys(agent, agent.key, addedKey)
     await replaceKeys(agent, addedKey, agent.key)
     await replaceKeys({ ...agent, key: addedKey }, addedKey, renamedKey)
     await replaceKeys({ ...agent, key: renamedKey }, addedKey, renamedKey)
-    expect(await isActiveAtEach(token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([true, true])
     expect(await findCredentialVersion(agent)).toBe(1)
     await replaceKeys({ ...agent, key: addedKey }, addedKey)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
     expect(await findCredentialVersion(agent)).toBe(2)
   })
 
   test('revokes tokens issued for a secret when keys replace it', async () => {
     const agent = await register(auth)
     const token = await getToken(otherInstance, agent)
-    const key = await newKey()
+    const key = await generateKey()
     expect((await putKeys(auth, agentAuthHeader(agent), { keys: [key] })).status).toBe(200)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
-    expect(await isActiveAtEach(await getTokenByKey({ client_id: agent.client_id, key }))).toEqual([
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(await getTokenByKey({ client_id: agent.client_id, key }))).toEqual([
       true,
       true,
     ])
   })
 
   test('an instance with a stale cache rejects a removed key, and issues no active token for a retained key', async () => {
-    const [retained, removed] = [await newKey(), await newKey()]
+    const [retained, removed] = [await generateKey(), await generateKey()]
     const agent = await registerKeys(auth, retained, removed)
     await getTokenByKey(agent, otherInstance)
-    await auth.stores.asOwner('alter table agents disable trigger agents_changed')
+    await auth.testbed.runAsOwner('alter table agents disable trigger agents_changed')
     try {
       await replaceKeys(agent, retained)
       const response = await requestTokenWith(
@@ -111,9 +112,9 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
         createAssertionFields(await signAssertion(otherInstance, { ...agent, key: removed })),
       )
       expect(response.status).toBe(401)
-      expect(await isActiveAtEach(await getTokenByKey(agent, otherInstance))).toEqual([false, false])
+      expect(await checkActiveAtEach(await getTokenByKey(agent, otherInstance))).toEqual([false, false])
     } finally {
-      await auth.stores.asOwner('alter table agents enable trigger agents_changed')
+      await auth.testbed.runAsOwner('alter table agents enable trigger agents_changed')
     }
   })
 })

@@ -68,14 +68,14 @@ describe('POST /api/agent/register', () => {
   })
 
   test.for([
-    ['a request with neither a body nor a type', {}],
-    ['a type without a body', { headers: JSON_TYPE }],
+    ['a request with neither a body nor a Content-Type', {}],
+    ['a Content-Type without a body', { headers: JSON_TYPE }],
     ['an empty object', withBody('{}')],
     ['no name', withBody('{"client_name":null}')],
     ['an empty name', withBody('{"client_name":""}')],
     ['a name of blanks', withBody('{"client_name":"   "}')],
     ['the only credential type that is offered', withBody('{"type":"anonymous"}')],
-    ['a type in capitals, with parameters', withBody('{}', 'Application/JSON; charset=UTF-8; x=1')],
+    ['a Content-Type in mixed case, with parameters', withBody('{}', 'Application/JSON; charset=UTF-8; x=1')],
     ['an Authorization header, which is ignored', { headers: { authorization: 'Bearer nothing' } }],
   ] satisfies [string, Partial<HttpRequest>][])('accepts %s', async ([_title, request]) => {
     const { agent } = await registerAgent(request)
@@ -85,7 +85,7 @@ describe('POST /api/agent/register', () => {
   test.for([
     ['200 characters', 'x'.repeat(200)],
     ['200 characters of four bytes', '😀'.repeat(200)],
-    ['199 combining marks', `Z${'\u0301'.repeat(199)}`],
+    ['a letter with 199 combining marks', `Z${'\u0301'.repeat(199)}`],
     ['markup', '<b onclick="x">Atlas</b> & co'],
     ['text that looks like SQL', `'); drop table agents; --`],
     ['text that looks like a template', '{{7*7}} ${process.env}'],
@@ -154,23 +154,23 @@ describe('POST /api/agent/register', () => {
   })
 })
 
-const invalidRequest: Refusal = { status: 400, code: 'invalid-request', form: 'agent' }
+const invalidRequest: Refusal = { status: 400, code: 'invalid-request', errorFormat: 'agent' }
 const invalidMetadata: Refusal = {
   status: 400,
   code: 'invalid-client-metadata',
   error: 'invalid_client_metadata',
-  form: 'agent',
+  errorFormat: 'agent',
 }
 const unsupportedMediaType: Refusal = {
   status: 415,
   code: 'unsupported-media-type',
-  form: 'agent',
+  errorFormat: 'agent',
   says: 'Send Content-Type: application/json in UTF-8.',
 }
 const contentTooLarge: Refusal = {
   status: 413,
   code: 'content-too-large',
-  form: 'agent',
+  errorFormat: 'agent',
   headers: { connection: 'close' },
 }
 const withName = (name: unknown) => json({ client_name: name })
@@ -179,15 +179,15 @@ const nestObjects = (levels: number) => `${'{"a":'.repeat(levels)}0${'}'.repeat(
 
 describe('POST /api/agent/register refuses, storing nothing,', () => {
   test.for([
-    ['JSON text of another type', withBody('{}', 'text/plain'), unsupportedMediaType],
+    ['JSON text with another media type', withBody('{}', 'text/plain'), unsupportedMediaType],
     [
-      'a list of types',
+      'a list of media types',
       withBody('{}', 'application/json, application/x-www-form-urlencoded'),
       unsupportedMediaType,
     ],
     ['a form', { body: new URLSearchParams({ client_name: 'Atlas' }) }, unsupportedMediaType],
-    ['a similar type', withBody('{}', 'application/json5'), unsupportedMediaType],
-    ['a body without a type', withBody('{}', ''), unsupportedMediaType],
+    ['a similar media type', withBody('{}', 'application/json5'), unsupportedMediaType],
+    ['a body with an empty Content-Type', withBody('{}', ''), unsupportedMediaType],
     ['another charset', withBody('{}', 'application/json; charset=latin1'), unsupportedMediaType],
     ['an unknown charset', withBody('{}', 'application/json; charset=klingon'), unsupportedMediaType],
     [
@@ -245,15 +245,15 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
     ['a line break', withName('Atlas\r\nBcc: all@example.org'), invalidMetadata],
     ['a line separator', withName('Atlas\u2028x'), invalidMetadata],
     ['a C1 control', withName('Atlas\u009b31m'), invalidMetadata],
-    ['a type of 101 characters', json({ type: 'x'.repeat(101) }), invalidMetadata],
+    ['a credential type of 101 characters', json({ type: 'x'.repeat(101) }), invalidMetadata],
     [
-      'a type that is not offered',
+      'a credential type that is not offered',
       json({ type: `verified_email ${CANARY}` }),
       {
         status: 400,
         code: 'unsupported-credential-type',
         error: 'unsupported_credential_type',
-        form: 'agent',
+        errorFormat: 'agent',
       },
     ],
     ['a body of 16 KiB and one byte', withBody(`{"a":"${'x'.repeat(16_384 - 7)}"}`), contentTooLarge],
@@ -261,7 +261,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
     [
       'a request from a script of another site',
       { headers: { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' } },
-      { status: 403, code: 'cross-site-request', form: 'agent' },
+      { status: 403, code: 'cross-site-request', errorFormat: 'agent' },
     ],
   ] satisfies [string, Partial<HttpRequest>, Refusal][])('%s', async ([_title, request, expected]) => {
     await expectRefusal(auth, () => post(request), expected)

@@ -14,7 +14,7 @@ import {
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal, expectSafe } from './expect-refusal.ts'
 import { createAssertionHeader, registerKeys, requestTokenByKey } from './key-agent.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
@@ -22,7 +22,7 @@ const INVALID_CLIENT = {
   status: 401,
   code: 'invalid-client',
   error: 'invalid_client',
-  form: 'agent',
+  errorFormat: 'agent',
 } as const
 
 interface Secret {
@@ -31,14 +31,14 @@ interface Secret {
   readonly ends_at?: string
 }
 
-describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
+describe.for(TOKEN_STORES)('/api/agent/secrets, tokens in %s,', (tokenStore) => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
   const clock = { now: new Date() }
   beforeAll(async () => {
     const now = () => clock.now
-    auth = await startAuth({ tokens, now })
-    otherInstance = await startInstance(auth.stores, { now })
+    auth = await startAuth({ tokenStore, now })
+    otherInstance = await startInstance(auth.testbed, { now })
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
@@ -97,7 +97,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
         await expect.poll(() => getStatus(requestToken(instance, agent))).toBe(200)
   })
 
-  test('accepts the old secret for seven days, and the new one after that', async () => {
+  test('accepts the old secret for seven days, and then only the new one', async () => {
     const agentWithOldSecret = await register(auth)
     await getToken(otherInstance, agentWithOldSecret)
     const { agent: renewedAgent } = await addSecret(agentWithOldSecret)
@@ -107,7 +107,10 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       expect((await requestToken(instance, agentWithOldSecret)).status).toBe(200)
     clock.now = new Date(clock.now.getTime() + 1)
     for (const instance of [auth, otherInstance]) {
-      expectProblem(await requestToken(instance, agentWithOldSecret), { ...INVALID_CLIENT, form: 'oauth' })
+      expectProblem(await requestToken(instance, agentWithOldSecret), {
+        ...INVALID_CLIENT,
+        errorFormat: 'oauth',
+      })
       expect((await requestToken(instance, renewedAgent)).status).toBe(200)
     }
     expect(await findSecrets(renewedAgent)).toHaveLength(1)
@@ -142,7 +145,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     const [oldest] = await findSecrets(renewedAgent)
     await getToken(otherInstance, agentWithOldSecret)
     const alterTriggers = (action: 'disable' | 'enable') =>
-      auth.stores.asOwner(
+      auth.testbed.runAsOwner(
         `alter table agents ${action} trigger agents_changed; alter table agent_secrets ${action} trigger agent_secrets_changed`,
       )
     await alterTriggers('disable')
@@ -169,21 +172,26 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
 
   test('refuses to remove the last secret, even in simultaneous requests, and refuses to add a third', async () => {
     const agent = await register(auth)
-    const [only] = await findSecrets(agent)
-    const lastSecret = { status: 409, code: 'last-secret', error: 'last_secret', form: 'agent' } as const
-    await expectRefusal(auth, () => removeSecret(agent, only!.secret_id), lastSecret)
+    const [onlySecret] = await findSecrets(agent)
+    const lastSecret = {
+      status: 409,
+      code: 'last-secret',
+      error: 'last_secret',
+      errorFormat: 'agent',
+    } as const
+    await expectRefusal(auth, () => removeSecret(agent, onlySecret!.secret_id), lastSecret)
     const { agent: renewedAgent } = await addSecret(agent)
     const tooMany = {
       status: 409,
       code: 'too-many-secrets',
       error: 'too_many_secrets',
-      form: 'agent',
+      errorFormat: 'agent',
     } as const
     await expectRefusal(auth, () => post(agentAuthHeader(renewedAgent)), tooMany)
     const secrets = await findSecrets(renewedAgent)
     const removals = await Promise.all(secrets.map(({ secret_id }) => removeSecret(renewedAgent, secret_id)))
     expect(removals.map((response) => response.status).sort()).not.toEqual([204, 204])
-    const { rows } = await auth.stores.db.query('select id from agent_secrets where agent_id = $1', [
+    const { rows } = await auth.testbed.db.query('select id from agent_secrets where agent_id = $1', [
       agent.client_id,
     ])
     expect(rows).toHaveLength(1)
@@ -210,7 +218,8 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   ] as const)('refuses %s', async ([_title, headers]) => {
     const agent = await register(auth)
     const { agent: renewedAgent } = await addSecret(agent)
-    const [{ secret_id: id } = { secret_id: '' }] = await findSecrets(renewedAgent)
+    const [oldest] = await findSecrets(renewedAgent)
+    const id = oldest!.secret_id
     await expectRefusal(auth, () => post(headers(agent)), INVALID_CLIENT)
     const path = `/api/agent/secrets/${id}`
     await expectRefusal(
@@ -222,12 +231,12 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     expect((await addSecret(renewedAgent)).response.status).toBe(201)
   })
 
-  test('refuses to remove a secret that is unknown, already removed, of another client, or whose id is malformed', async () => {
+  test('refuses to remove a secret that is unknown, was already removed, belongs to another client or has a malformed id', async () => {
     const [agent, stranger] = [await register(auth), await register(auth)]
     const { agent: renewedAgent } = await addSecret(agent)
     const { id: strangersSecretId } = await addSecret(stranger)
     const [oldest] = await findSecrets(renewedAgent)
-    const notFound = { status: 404, code: 'not-found', form: 'agent' } as const
+    const notFound = { status: 404, code: 'not-found', errorFormat: 'agent' } as const
     for (const id of [strangersSecretId, crypto.randomUUID()])
       await expectRefusal(auth, () => removeSecret(renewedAgent, id), notFound)
     const malformedResponse = await removeSecret(renewedAgent, 'x')
@@ -244,7 +253,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       status: 409,
       code: 'client-has-keys',
       error: 'client_has_keys',
-      form: 'agent',
+      errorFormat: 'agent',
     })
     expect((await requestTokenByKey(auth, keyAgent)).status).toBe(200)
     const agent = await register(auth)

@@ -12,18 +12,23 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
-import { dumpTables } from './open-authority.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
+import { dumpTables } from './open-test-stores.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' }
+const invalidClient: Refusal = {
+  status: 401,
+  code: 'invalid-client',
+  error: 'invalid_client',
+  errorFormat: 'agent',
+}
 
-describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
+describe.for(TOKEN_STORES)('/api/agent, tokens in %s,', (tokenStore) => {
   let auth: RunningAuth
   let agent: RegisteredAgent
   beforeAll(async () => {
-    auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '100' } })
+    auth = await startAuth({ tokenStore, env: { AUTH_LIMITS_FACTOR: '100' } })
     agent = await register(auth, 'Atlas 58b1')
   })
   afterAll(async () => {
@@ -59,12 +64,12 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
       true,
     ])
     expect((await requestToken(auth, deletedAgent)).status).toBe(401)
-    const { rows } = await auth.stores.db.query(
+    const { rows } = await auth.testbed.db.query(
       'select status, name_sealed, (select count(*) from agent_secrets where agent_id = agents.id) as secrets from agents where id = $1',
       [deletedAgent.client_id],
     )
     expect(rows).toEqual([{ status: 'deleted', name_sealed: null, secrets: 0 }])
-    expect(await dumpTables(auth.stores.db)).not.toContain('Canary name 7c1f')
+    expect(await dumpTables(auth.testbed.db)).not.toContain('Canary name 7c1f')
   })
 
   test('responds to simultaneous deletions with 204 or 401, at least once with 204', async () => {
@@ -83,7 +88,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
       ['an unknown client', () => basicAuth(`agt_${'A'.repeat(22)}`, agent.client_secret)],
       ['a bearer token', () => ({ authorization: `Bearer ppt_${'A'.repeat(43)}` })],
       ['invalid Basic credentials', () => ({ authorization: `Basic ${CANARY}` })],
-      ['the credentials of a resource server', () => basicAuth('rs_api', auth.stores.secrets.rs_api)],
+      ['the credentials of a resource server', () => basicAuth('rs_api', auth.testbed.secrets.rs_api)],
     ] satisfies [string, () => Record<string, string>][])('%s', async ([_title, headers]) => {
       await expectRefusal(
         auth,
@@ -122,7 +127,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     const expected: Refusal = {
       status: 405,
       code: 'method-not-allowed',
-      form: 'agent',
+      errorFormat: 'agent',
       headers: { allow: 'DELETE, GET, HEAD' },
     }
     await expectRefusal(
@@ -132,12 +137,12 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     )
   })
 
-  test('refuses to delete the client at the request of another site', async () => {
+  test('refuses a cross-site request to delete the client', async () => {
     const headers = { ...agentAuthHeader(agent), 'sec-fetch-site': 'cross-site' }
     await expectRefusal(auth, () => send(auth.url, { method: 'DELETE', path: '/api/agent', headers }), {
       status: 403,
       code: 'cross-site-request',
-      form: 'agent',
+      errorFormat: 'agent',
     })
     expect((await requestToken(auth, agent)).status).toBe(200)
   })

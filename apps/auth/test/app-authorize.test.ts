@@ -7,10 +7,10 @@ import {
   answerSignIn,
   authorize,
   CALLBACK,
-  exampleApp,
-  expectRedirect,
+  createExampleApp,
+  generateRequestValues,
   getCode,
-  newAuthorizationRequest,
+  getRedirectTarget,
   RESOURCE,
   readTokens,
   redeemCode,
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-const newBrowser = () => new Browser(system.auth.url)
+const createBrowser = () => new Browser(system.auth.url)
 
 describe('a request that gets an error page instead of a redirect:', () => {
   const withRedirectUri = (uri: string) => [uri, { redirect_uri: uri }] as const
@@ -64,7 +64,7 @@ describe('a request that gets an error page instead of a redirect:', () => {
       { prompt: 'none' },
       { code_challenge: undefined },
     ]) {
-      const response = await authorize(newBrowser(), addApp(system), newAuthorizationRequest(), {
+      const response = await authorize(createBrowser(), addApp(system), generateRequestValues(), {
         ...otherMistake,
         ...change,
       })
@@ -82,7 +82,7 @@ describe('a request that gets an error page instead of a redirect:', () => {
     const client = addApp(system)
     const query = new URLSearchParams({ client_id: client.id, redirect_uri: CALLBACK, response_type: 'code' })
     query.append(name, query.get(name) ?? '')
-    const response = await newBrowser().open(`/oauth/authorize?${query}`)
+    const response = await createBrowser().open(`/oauth/authorize?${query}`)
     expect(response).toMatchObject({ status: 400 })
     expect(response.headers.get('location')).toBeNull()
   })
@@ -113,9 +113,9 @@ describe('a request that is refused with a redirect to the app, with iss:', () =
     ['the response mode fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
   ])('%s', async ([, change, error]) => {
     const storedBefore = await countStored(system.auth)
-    const request = newAuthorizationRequest()
-    const browser = newBrowser()
-    const callbackUrl = expectRedirect(await authorize(browser, addApp(system), request, change))
+    const request = generateRequestValues()
+    const browser = createBrowser()
+    const callbackUrl = getRedirectTarget(await authorize(browser, addApp(system), request, change))
     expect(callbackUrl.origin + callbackUrl.pathname).toBe(CALLBACK)
     // The error is in the fragment if the app requested a token, because a token would have been there, too.
     const parameters = change['response_type']?.includes('token')
@@ -152,7 +152,9 @@ describe('a request that leads to the sign-in page:', () => {
     readTokens(system.auth, response)
     expect(JSON.parse(response.text)).toMatchObject({ scope: 'contact:write' })
   })
+})
 
+describe('a native app', () => {
   test.for([
     ['http://127.0.0.1/callback', 'http://127.0.0.1:52163/callback', true],
     ['http://localhost:3118/callback', 'http://localhost:52163/callback', true],
@@ -167,17 +169,17 @@ describe('a request that leads to the sign-in page:', () => {
     ['http://127.0.0.1/callback', 'http://127.0.0.1.evil.example:80/callback', false],
     ['http://127.0.0.1/callback', 'http://127.0.0.2:80/callback', false],
     ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor://anysphere.cursor-mcp/oauth/callback2', false],
-  ] as const)('a program with %s may use %s: %o', async ([registeredUri, requestedUri, isAccepted]) => {
+  ] as const)('that registered %s may use %s: %o', async ([registeredUri, requestedUri, isAccepted]) => {
     const client = addApp(system, { applicationType: 'native', redirectUris: [registeredUri] })
-    const request = newAuthorizationRequest()
-    const browser = newBrowser()
+    const request = generateRequestValues()
+    const browser = createBrowser()
     const response = await authorize(browser, client, request, { redirect_uri: requestedUri })
     if (!isAccepted) {
       expect(response).toMatchObject({ status: 400 })
       expect(response.headers.get('location')).toBeNull()
       return
     }
-    const callbackUrl = await answerSignIn(browser, expectRedirect(response))
+    const callbackUrl = await answerSignIn(browser, getRedirectTarget(response))
     expect(callbackUrl.href.startsWith(`${requestedUri}?code=`)).toBe(true)
     const code = { code: callbackUrl.searchParams.get('code') ?? '', verifier: request.verifier }
     readTokens(system.auth, await redeemCode(system.auth, client, code, { redirect_uri: requestedUri }))
@@ -185,9 +187,9 @@ describe('a request that leads to the sign-in page:', () => {
 })
 
 describe('a sign-in', () => {
-  const beginSignIn = async (client = addApp(system), browser = newBrowser()) => {
-    const request = newAuthorizationRequest()
-    const page = expectRedirect(await authorize(browser, client, request))
+  const beginSignIn = async (client = addApp(system), browser = createBrowser()) => {
+    const request = generateRequestValues()
+    const page = getRedirectTarget(await authorize(browser, client, request))
     return { client, browser, request, page }
   }
   const readInteraction = async (browser: Browser, page: URL) =>
@@ -197,8 +199,8 @@ describe('a sign-in', () => {
 
   test('sets only cookies of the interaction, for https and one path, and no session cookie', async () => {
     const client = addApp(system)
-    const response = await authorize(newBrowser(), client, newAuthorizationRequest())
-    const page = expectRedirect(response).pathname
+    const response = await authorize(createBrowser(), client, generateRequestValues())
+    const page = getRedirectTarget(response).pathname
     expect(page).toMatch(/^\/oauth\/sign-in\/[A-Za-z0-9_-]{21,43}$/)
     const cookies = response.headers.getSetCookie()
     expect(cookies.map((cookie) => cookie.split('=')[0]).sort()).toEqual([
@@ -220,7 +222,7 @@ describe('a sign-in', () => {
   test('is required again for each request of the same browser', async () => {
     const { client, browser, page } = await beginSignIn()
     await answerSignIn(browser, page)
-    const secondPage = expectRedirect(await authorize(browser, client, newAuthorizationRequest()))
+    const secondPage = getRedirectTarget(await authorize(browser, client, generateRequestValues()))
     expect(secondPage.pathname).toMatch(/^\/oauth\/sign-in\//)
     expect(secondPage.pathname).not.toBe(page.pathname)
   })
@@ -242,7 +244,7 @@ describe('a sign-in', () => {
   test('can be read and completed only in the browser that began it', async () => {
     const { client, browser, page } = await beginSignIn()
     expect(await readInteraction(browser, page)).toEqual({ client_id: client.id, redirect_uri: CALLBACK })
-    const otherBrowser = newBrowser()
+    const otherBrowser = createBrowser()
     expect(await readInteraction(otherBrowser, page)).toMatchObject({ client_id: null })
     expect((await allow(otherBrowser, page)).status).toBe(404)
     const uid = page.pathname.split('/').at(-1) ?? ''
@@ -251,19 +253,19 @@ describe('a sign-in', () => {
       const forgedResponse = await otherBrowser.open(page.href, { headers: { cookie } })
       expect(JSON.parse(forgedResponse.text)).toMatchObject({ client_id: null })
     }
-    const resume = expectRedirect(await allow(browser, page))
-    expect(resume.pathname).toBe(`/oauth/authorize/${uid}`)
-    const response = await otherBrowser.open(resume.href)
+    const resumeUrl = getRedirectTarget(await allow(browser, page))
+    expect(resumeUrl.pathname).toBe(`/oauth/authorize/${uid}`)
+    const response = await otherBrowser.open(resumeUrl.href)
     expect(response).toMatchObject({ status: 404 })
     expect(response.headers.get('location')).toBeNull()
     const query = `?client_id=${client.id}&redirect_uri=${encodeURIComponent(CALLBACK)}`
-    const responseWithQuery = await otherBrowser.open(resume.pathname + query)
+    const responseWithQuery = await otherBrowser.open(resumeUrl.pathname + query)
     expect(responseWithQuery.headers.get('location')).toBeNull()
-    expect(expectRedirect(await browser.open(resume.href)).searchParams.get('code')).toBeTruthy()
+    expect(getRedirectTarget(await browser.open(resumeUrl.href)).searchParams.get('code')).toBeTruthy()
   })
 
   test('cannot be completed with the cookies of another sign-in of the same browser', async () => {
-    const browser = newBrowser()
+    const browser = createBrowser()
     // A person may open each sign-in in a tab of its own.
     const [firstSignIn, secondSignIn] = [
       await beginSignIn(addApp(system), browser),
@@ -276,7 +278,7 @@ describe('a sign-in', () => {
       client_id: secondSignIn.client.id,
     })
     const cookies = [...browser.cookies.values()].filter(({ path }) => path === firstSignIn.page.pathname)
-    const response = await newBrowser().open(secondSignIn.page.href, {
+    const response = await createBrowser().open(secondSignIn.page.href, {
       headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') },
     })
     expect(JSON.parse(response.text)).toMatchObject({ client_id: null })
@@ -290,9 +292,9 @@ describe('a sign-in', () => {
 
   test('ends with the decision, after which requests for its pages get 404', async () => {
     const { browser, page } = await beginSignIn()
-    const resume = expectRedirect(await allow(browser, page))
-    expect(expectRedirect(await browser.open(resume.href)).searchParams.get('code')).toBeTruthy()
-    for (const address of [resume.href, `${resume.pathname}?x=1`]) {
+    const resumeUrl = getRedirectTarget(await allow(browser, page))
+    expect(getRedirectTarget(await browser.open(resumeUrl.href)).searchParams.get('code')).toBeTruthy()
+    for (const address of [resumeUrl.href, `${resumeUrl.pathname}?x=1`]) {
       const response = await browser.open(address)
       expect(response).toMatchObject({ status: 404 })
       expect(response.headers.get('content-type')).toMatch(/^text\/html/)
@@ -303,37 +305,37 @@ describe('a sign-in', () => {
 
   test('issues one code in response to simultaneous requests of the browser', async () => {
     const { browser, page } = await beginSignIn()
-    const resume = expectRedirect(await allow(browser, page))
-    const responses = await Promise.all([1, 2, 3].map(() => browser.open(resume.href)))
+    const resumeUrl = getRedirectTarget(await allow(browser, page))
+    const responses = await Promise.all([1, 2, 3].map(() => browser.open(resumeUrl.href)))
     const codes = responses.filter(({ headers }) => headers.get('location')?.includes('code='))
     expect(codes).toHaveLength(1)
   })
 
   test('is not continued by a HEAD request, which a scanner may send', async () => {
     const { browser, page } = await beginSignIn()
-    const resume = expectRedirect(await allow(browser, page))
+    const resumeUrl = getRedirectTarget(await allow(browser, page))
     const storedBefore = await countStored(system.auth)
-    expect(await browser.open(resume.href, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' })
+    expect(await browser.open(resumeUrl.href, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' })
     expect(await browser.open(`/oauth/authorize?client_id=x`, { method: 'HEAD' })).toMatchObject({
       status: 200,
     })
     expect(await countStored(system.auth)).toEqual(storedBefore)
-    expect(expectRedirect(await browser.open(resume.href)).searchParams.get('code')).toBeTruthy()
+    expect(getRedirectTarget(await browser.open(resumeUrl.href)).searchParams.get('code')).toBeTruthy()
   })
 
   test.for<[string, (id: string) => void]>([
     ['is removed', (id) => system.apps.delete(id)],
     [
       'loses its redirect URI',
-      (id) => system.apps.set(id, exampleApp({ id, redirectUris: ['https://new.example/'] })),
+      (id) => system.apps.set(id, createExampleApp({ id, redirectUris: ['https://new.example/'] })),
     ],
   ])('ends when its app %s', async ([, change]) => {
     const [undecided, allowed] = [await beginSignIn(), await beginSignIn()]
-    const resume = expectRedirect(await allow(allowed.browser, allowed.page))
+    const resumeUrl = getRedirectTarget(await allow(allowed.browser, allowed.page))
     for (const { client } of [undecided, allowed]) change(client.id)
     expect(await readInteraction(undecided.browser, undecided.page)).toMatchObject({ client_id: null })
     expect((await allow(undecided.browser, undecided.page)).status).toBe(404)
-    const response = await allowed.browser.open(resume.href)
+    const response = await allowed.browser.open(resumeUrl.href)
     expect(response).toMatchObject({ status: 400 })
     expect(response.headers.get('location')).toBeNull()
   })
@@ -350,7 +352,7 @@ describe('a sign-in', () => {
     for (const agent of [othersConnection, revokedConnection, unverifiedConnection])
       expect(await allow(browser, page, { agent })).toMatchObject({ status: 404 })
     const connection = await addVerifiedConnection(system.stores, client.id, system.clock.now)
-    expect(expectRedirect(await allow(browser, page, { agent: connection })).pathname).toMatch(
+    expect(getRedirectTarget(await allow(browser, page, { agent: connection })).pathname).toMatch(
       /^\/oauth\/authorize\//,
     )
   })
@@ -358,9 +360,9 @@ describe('a sign-in', () => {
   test('gives no code if the connection is revoked before the browser continues', async () => {
     const { client, browser, page } = await beginSignIn()
     const agent = await addVerifiedConnection(system.stores, client.id, system.clock.now)
-    const resume = expectRedirect(await allow(browser, page, { agent }))
+    const resumeUrl = getRedirectTarget(await allow(browser, page, { agent }))
     await system.stores.connections.revoke(agent, 'person', system.clock.now)
-    const response = await browser.open(resume.href)
+    const response = await browser.open(resumeUrl.href)
     expect(response.headers.get('location') ?? '').not.toContain('code=')
   })
 

@@ -23,25 +23,25 @@ import {
   type DocumentHost,
   startDocumentHost,
 } from './document-host.ts'
-import { newKey } from './key-agent.ts'
-import { type Authority, countRows, openAuthority } from './open-authority.ts'
+import { generateKey } from './key-agent.ts'
+import { countRows, openTestStores, type TestStores } from './open-test-stores.ts'
 
 const NAME = 'apps.clients.test'
 const LOOPBACK = 'http://127.0.0.1/callback'
-let authority: Authority
+let stores: TestStores
 let ca: CertificateAuthority
 let host: DocumentHost
 let store: AppClientStore
 let now: Date
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
   ca = await createCertificateAuthority()
   host = await startDocumentHost(await ca.issue([NAME]))
-  store = createAppClientStore(authority.db, authority.sealingKeys)
+  store = createAppClientStore(stores.db, stores.sealingKeys)
 })
 afterAll(async () => {
   await host[Symbol.asyncDispose]()
-  await authority[Symbol.asyncDispose]()
+  await stores[Symbol.asyncDispose]()
 })
 beforeEach(() => {
   now = new Date('2026-11-23T12:00:00Z')
@@ -64,7 +64,7 @@ async function startFinder({
   const outcomes: string[] = []
   const find = createAppClientFinder({
     appClients: store,
-    urlClients: createUrlClientStore(authority.db, authority.events),
+    urlClients: createUrlClientStore(stores.db, stores.events),
     fetchDocument: createDocumentFetcher(
       createAppDocumentReader(hosts, () => now),
       {
@@ -116,7 +116,7 @@ function publish(members: object = {}, headers: Record<string, string> = {}) {
     countFetches: () => host.requests.filter((each) => `https://${each}` === id).length,
   }
 }
-const countApps = async () => Number((await countRows(authority.db))['app_clients'])
+const countApps = async () => Number((await countRows(stores.db))['app_clients'])
 
 describe('an app with a document', () => {
   test('is found, with one fetch for all instances until the stored copy expires', async () => {
@@ -150,7 +150,7 @@ describe('an app with a document', () => {
   })
 
   test('is found with its keys if it authenticates with private_key_jwt', async () => {
-    const key = await newKey()
+    const key = await generateKey()
     const app = publish({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } })
     await using finder = await startFinder()
     const keys = [{ ...key.jwk, alg: 'ES256', use: 'sig' }]
@@ -178,8 +178,8 @@ describe('an app with a document', () => {
       for (let n = 0; n < 2; n += 1) expect(await finder.find(app.id)).toEqual({ status: 404 })
       expect(app.countFetches()).toBe(1)
       expect(await countApps()).toBe(countBefore)
-      const valid = publish()
-      expect(await finder.find(valid.id)).toMatchObject({ status: 200 })
+      const validApp = publish()
+      expect(await finder.find(validApp.id)).toMatchObject({ status: 200 })
     },
   )
 
@@ -218,8 +218,8 @@ describe('an app with a document', () => {
     const app = publish()
     await using finder = await startFinder()
     expect(await finder.find(app.id)).toMatchObject({ status: 200 })
-    const urlClients = createUrlClientStore(authority.db, authority.events)
-    const audit = { by: { user: 'test', host: 'test' }, reason: 'test' }
+    const urlClients = createUrlClientStore(stores.db, stores.events)
+    const audit = { actor: { user: 'test', host: 'test' }, reason: 'test' }
     await urlClients.setBlocked('block', NAME, audit, now)
     expect(await finder.find(app.id)).toEqual({ status: 404 })
     expect(await finder.find(publish().id)).toEqual({ status: 404 })
@@ -237,11 +237,11 @@ describe('an app with a document', () => {
     } as const
     const expiresAt = new Date(now.getTime() + DAY_MS)
     await store.saveDocument(id, metadata, { fetchedAt: now, expiresAt })
-    const otherMetadata = { ...metadata, redirectUris: ['http://localhost/older'] }
+    const otherMetadata = { ...metadata, redirectUris: ['http://localhost/other'] }
     await store.saveDocument(id, otherMetadata, { fetchedAt: new Date(now.getTime() - 1), expiresAt })
     expect(await store.find(id)).toMatchObject({ redirectUris: [LOOPBACK] })
     await store.saveDocument(id, otherMetadata, { fetchedAt: new Date(now.getTime() + 1), expiresAt })
-    expect(await store.find(id)).toMatchObject({ redirectUris: ['http://localhost/older'] })
+    expect(await store.find(id)).toMatchObject({ redirectUris: ['http://localhost/other'] })
   })
 
   test("is not fetched once the caller's address is over its limit, but is still found if it is stored", async () => {
@@ -308,7 +308,7 @@ describe('an app whose document is in the list of hosts', () => {
     expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
   })
 
-  test('is found through its document while its host serves that, and through the stored document afterwards', async () => {
+  test('is found through its document while its host serves it, and through the stored document afterwards', async () => {
     const app = publish(
       { redirect_uris: ['https://listed.example/cb', LOOPBACK] },
       { 'cache-control': 'no-store' },
@@ -341,7 +341,7 @@ describe('an app whose document is in the list of hosts', () => {
   })
 
   test('is not found after the stored document with its keys has expired', async () => {
-    const key = await newKey()
+    const key = await generateKey()
     const keyMembers = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } }
     const app = publish({ redirect_uris: ['https://listed.example/cb'], ...keyMembers })
     const hosts = createHosts(app.id)

@@ -1,20 +1,20 @@
 import { RULES } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deactivateAgent } from '../src/agents/deactivate-agent.ts'
+import type { AppClient } from '../src/app-clients/app-client.ts'
 import { revokeInEmergency } from '../src/tokens/emergency-revocation.ts'
 import { introspect, isActive, register, requestToken } from './agent-client.ts'
 import {
   type AppSystem,
   type AppTokens,
   addApp,
+  checkActiveAtEach,
   connectApp,
-  exampleApp,
   expectRevoked,
-  findConnection,
+  findConnectionIds,
   getCode,
-  isActiveAtEach,
+  introspectToken,
   RESOURCE,
-  readIntrospection,
   readTokens,
   redeemCode,
   refresh,
@@ -22,17 +22,17 @@ import {
 } from './app-flow.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { ORIGIN } from './start-auth.ts'
 
 const invalidGrant: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
 const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 const invalidTarget: Refusal = { status: 400, code: 'invalid-target', error: 'invalid_target' }
 
-describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tokens) => {
+describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tokenStore) => {
   let system: AppSystem
   beforeAll(async () => {
-    system = await startAppSystem(tokens)
+    system = await startAppSystem(tokenStore)
   })
   afterAll(async () => {
     await expectNothingInClear(system.auth)
@@ -62,7 +62,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       token_type: 'Bearer',
     })
     expect(response.headers.get('cache-control')).toBe('no-store')
-    const content = await readIntrospection(system, access)
+    const content = await introspectToken(system, access)
     expect(content).toMatchObject({
       active: true,
       aud: RESOURCE,
@@ -73,15 +73,15 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       registration_id: expect.stringMatching(/^clm_/),
     })
     expect(content).not.toHaveProperty('sub')
-    expect(await isActiveAtEach(system, access)).toEqual([true, true])
+    expect(await checkActiveAtEach(system, access)).toEqual([true, true])
     const otherApi = await introspect(system.auth, access, 'rs_other')
     expect(otherApi.payload.token_introspection).toEqual({ active: false })
   })
 
   test('has a separate connection for each sign-in', async () => {
     const [firstTokens, secondTokens] = [await connectApp(system), await connectApp(system)]
-    expect((await findConnection(system, firstTokens.access)).agentId).not.toBe(
-      (await findConnection(system, secondTokens.access)).agentId,
+    expect((await findConnectionIds(system, firstTokens.access)).agentId).not.toBe(
+      (await findConnectionIds(system, secondTokens.access)).agentId,
     )
   })
 
@@ -111,9 +111,9 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
     })
 
     test('is refused if it was issued to another app', async () => {
-      const [client, other] = [addApp(system), addApp(system)]
+      const [client, otherApp] = [addApp(system), addApp(system)]
       const code = await getCode(system, client)
-      await expectRefusal(system.auth, () => redeemCode(system.auth, other, code), invalidGrant)
+      await expectRefusal(system.auth, () => redeemCode(system.auth, otherApp, code), invalidGrant)
       readTokens(system.auth, await redeemCode(system.auth, client, code))
     })
 
@@ -123,7 +123,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
         const client = addApp(system)
         const code = await getCode(system, client, { resource })
         const { access } = readTokens(system.auth, await redeemCode(system.auth, client, code, { resource }))
-        expect(await readIntrospection(system, access)).toMatchObject({ aud: RESOURCE })
+        expect(await introspectToken(system, access)).toMatchObject({ aud: RESOURCE })
       },
     )
 
@@ -131,7 +131,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       const client = addApp(system)
       const code = await getCode(system, client)
       const appTokens = readTokens(system.auth, await redeemCode(system.auth, client, code))
-      const { verificationId } = await findConnection(system, appTokens.access)
+      const { verificationId } = await findConnectionIds(system, appTokens.access)
       expectProblem(await redeemCode(system.otherInstance, client, code), invalidGrant)
       await expectRevoked(system, appTokens)
       expectProblem(await refresh(system.auth, client, appTokens.refresh), invalidGrant)
@@ -180,14 +180,14 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
   describe('a refresh token', () => {
     test('is replaced at each use, with or without a resource, and earlier access tokens stay active', async () => {
       let { app: client, ...currentTokens } = await connectApp(system)
-      const { agentId } = await findConnection(system, currentTokens.access)
+      const { agentId } = await findConnectionIds(system, currentTokens.access)
       for (const resource of [RESOURCE, undefined, `${RESOURCE}/`]) {
         const nextTokens = readTokens(
           system.auth,
           await refresh(system.otherInstance, client, currentTokens.refresh, { resource }),
         )
         expect(nextTokens.refresh).not.toBe(currentTokens.refresh)
-        expect(await readIntrospection(system, nextTokens.access)).toMatchObject({
+        expect(await introspectToken(system, nextTokens.access)).toMatchObject({
           client_id: agentId,
           aud: RESOURCE,
         })
@@ -205,7 +205,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       responses.push(await refresh(system.auth, client, token))
       for (const response of responses) {
         const nextTokens = readTokens(system.auth, response)
-        expect(await isActiveAtEach(system, nextTokens.access)).toEqual([true, true])
+        expect(await checkActiveAtEach(system, nextTokens.access)).toEqual([true, true])
         readTokens(system.auth, await refresh(system.otherInstance, client, nextTokens.refresh))
       }
     })
@@ -213,7 +213,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
     test('is refused if it is used again after more than a minute, and then the connection is revoked', async () => {
       const firstTokens = await connectApp(system)
       const { app: client } = firstTokens
-      const { agentId, verificationId } = await findConnection(system, firstTokens.access)
+      const { agentId, verificationId } = await findConnectionIds(system, firstTokens.access)
       const nextTokens = readTokens(system.auth, await refresh(system.auth, client, firstTokens.refresh))
       passTime(RULES.refreshGraceMs + 1)
       expectProblem(await refresh(system.otherInstance, client, firstTokens.refresh), invalidGrant)
@@ -252,13 +252,13 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
 
     test('is not accepted as an access token', async () => {
       const { refresh: token } = await connectApp(system)
-      expect(await isActiveAtEach(system, token)).toEqual([false, false])
+      expect(await checkActiveAtEach(system, token)).toEqual([false, false])
     })
   })
 
   describe('loses its access', () => {
-    const by = { user: 'test', host: 'test' }
-    const expectConnectionRevoked = async (connected: AppTokens & { app: ReturnType<typeof exampleApp> }) => {
+    const actor = { user: 'test', host: 'test' }
+    const expectConnectionRevoked = async (connected: AppTokens & { app: AppClient }) => {
       await expectRevoked(system, connected)
       for (const instance of [system.auth, system.otherInstance])
         expectProblem(await refresh(instance, connected.app, connected.refresh), invalidGrant)
@@ -266,15 +266,15 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
 
     test('when the person revokes the verification', async () => {
       const [connected, other] = [await connectApp(system), await connectApp(system)]
-      const { verificationId } = await findConnection(system, connected.access)
+      const { verificationId } = await findConnectionIds(system, connected.access)
       await system.stores.verifications.revoke(verificationId, 'person', system.clock.now)
       await expectConnectionRevoked(connected)
-      expect(await isActiveAtEach(system, other.access)).toEqual([true, true])
+      expect(await checkActiveAtEach(system, other.access)).toEqual([true, true])
     })
 
     test('when the verification expires, and no token expires later', async () => {
       const connected = await connectApp(system)
-      passTime(RULES.claimMs - 3_600_000)
+      passTime(RULES.verificationMs - 3_600_000)
       const response = await refresh(system.auth, connected.app, connected.refresh)
       const lifetimeSeconds = JSON.parse(response.text).expires_in as number
       expect(lifetimeSeconds).toBeGreaterThan(3_500)
@@ -288,7 +288,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       'when staff have %s its connection, and does not get access back when they enable the connection again',
       async (status) => {
         const connected = await connectApp(system)
-        const { agentId } = await findConnection(system, connected.access)
+        const { agentId } = await findConnectionIds(system, connected.access)
         await deactivateAgent(system.stores, agentId as never, status)
         await expectConnectionRevoked(connected)
         if (status === 'disabled')
@@ -300,22 +300,22 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
 
     test('through an emergency revocation of its tokens, while another connection keeps its access', async () => {
       const [connected, other] = [await connectApp(system), await connectApp(system)]
-      const { agentId } = await findConnection(system, connected.access)
+      const { agentId } = await findConnectionIds(system, connected.access)
       const scope = { kind: 'client', clientId: agentId } as never
-      await revokeInEmergency({ ...system.stores, by }, scope, { reason: 'test' })
+      await revokeInEmergency({ ...system.stores, actor }, scope, { reason: 'test' })
       await expectConnectionRevoked(connected)
-      expect(await isActiveAtEach(system, other.access)).toEqual([true, true])
+      expect(await checkActiveAtEach(system, other.access)).toEqual([true, true])
       readTokens(system.auth, await refresh(system.auth, other.app, other.refresh))
     })
 
     test('through an emergency revocation of all tokens, which also revokes its codes, until a new sign-in', async () => {
       const connected = await connectApp(system)
       const code = await getCode(system, connected.app)
-      await revokeInEmergency({ ...system.stores, by }, { kind: 'all-tokens' }, { reason: 'test' })
+      await revokeInEmergency({ ...system.stores, actor }, { kind: 'all-tokens' }, { reason: 'test' })
       await expectConnectionRevoked(connected)
       expectProblem(await redeemCode(system.auth, connected.app, code), invalidGrant)
       const reconnected = await connectApp(system, connected.app)
-      expect(await isActiveAtEach(system, reconnected.access)).toEqual([true, true])
+      expect(await checkActiveAtEach(system, reconnected.access)).toEqual([true, true])
       readTokens(system.auth, await refresh(system.auth, reconnected.app, reconnected.refresh))
     })
 
@@ -327,7 +327,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       const nextTokens = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
       const later = await connectApp(system)
       const revocation = await revokeInEmergency(
-        { ...system.stores, by },
+        { ...system.stores, actor },
         { kind: 'issued-before', at: cutoff },
         { reason: 'test' },
       )

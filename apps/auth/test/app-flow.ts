@@ -8,8 +8,8 @@ import type { Interactions } from '../src/oauth/interactions.ts'
 import type { Stores } from '../src/stores.ts'
 import { introspect, isActive } from './agent-client.ts'
 import { Browser } from './browser.ts'
-import { exampleAttempt, exampleRedemption, linkMail } from './example-claim.ts'
-import { openAuthStores, type TokenPlace } from './open-auth-stores.ts'
+import { createAttempt, createLinkMail, createRedemption } from './example-claim.ts'
+import { openAuthTestbed, type TokenStoreKind } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
@@ -17,7 +17,7 @@ export const CALLBACK = 'https://host.example/callback'
 export const RESOURCE = `${ORIGIN}/mcp`
 
 /** Creates an app, by default one that has a single redirect URI and does not authenticate. */
-export const exampleApp = (members: Partial<AppClient> = {}): AppClient => ({
+export const createExampleApp = (change: Partial<AppClient> = {}): AppClient => ({
   id: `app_${randomBytes(16).toString('base64url')}`,
   redirectUris: [CALLBACK],
   name: 'Example host',
@@ -25,7 +25,7 @@ export const exampleApp = (members: Partial<AppClient> = {}): AppClient => ({
   authMethod: 'none',
   keys: [],
   source: 'registered',
-  ...members,
+  ...change,
 })
 
 /** Two instances whose apps, sign-in pages and clock the test controls. */
@@ -40,10 +40,10 @@ export interface AppSystem extends AsyncDisposable {
   readonly apps: Map<string, AppClient>
 }
 
-/** Starts two instances on new stores. Their clock starts 80 days in the past. */
-export async function startAppSystem(tokens: TokenPlace): Promise<AppSystem> {
+/** Starts two instances in a new testbed. Their clock starts 80 days in the past. */
+export async function startAppSystem(tokenStore: TokenStoreKind): Promise<AppSystem> {
   await using opening = new AsyncDisposableStack()
-  const authStores = opening.use(await openAuthStores(tokens))
+  const testbed = opening.use(await openAuthTestbed(tokenStore))
   // The clock starts in the past, so that a test can advance it without passing the machine's clock, with which
   // oidc-provider compares expiry times.
   const clock = { now: new Date(Date.now() - 80 * DAY_MS) }
@@ -51,13 +51,13 @@ export async function startAppSystem(tokens: TokenPlace): Promise<AppSystem> {
   let stores: Stores | undefined
   const start = async () =>
     opening.use(
-      await startInstance(authStores, {
+      await startInstance(testbed, {
         now: () => clock.now,
         apps: {
           find: async (_ctx, id) => apps.get(id),
           signIn(interactions, openedStores) {
             stores = openedStores
-            return [createSignInPage(interactions, openedStores, () => clock.now)]
+            return [createSignInRoute(interactions, openedStores, () => clock.now)]
           },
         },
       }),
@@ -69,10 +69,11 @@ export async function startAppSystem(tokens: TokenPlace): Promise<AppSystem> {
 }
 
 /**
- * Creates a page that replaces the sign-in pages. A POST with `answer=deny` denies the sign-in. Any other POST allows it,
- * with the connection whose id is in the field `agent`, or else with a new connection.
+ * Creates a route that replaces the sign-in pages. A GET returns the client id and the redirect URI as JSON. A POST with
+ * `answer=deny` denies the sign-in. Any other POST allows it, with the connection whose id is in the field `agent`, or else
+ * with a new connection.
  */
-const createSignInPage = (interactions: Interactions, stores: Stores, now: () => Date) => ({
+const createSignInRoute = (interactions: Interactions, stores: Stores, now: () => Date) => ({
   methods: ['GET', 'POST'],
   path: '/oauth/sign-in/{uid}',
   limits: [],
@@ -92,23 +93,23 @@ const createSignInPage = (interactions: Interactions, stores: Stores, now: () =>
   },
 })
 
-/** Adds a connection with a verification, as if a person had completed the sign-in. */
+/** Adds a connection with a verification, as if a person had completed the sign-in. Returns the id of its agent. */
 export async function addVerifiedConnection(stores: Stores, clientId: string, now: Date): Promise<AgentId> {
   const agentId = await stores.connections.begin({ clientId, host: 'Example', name: 'Example host' }, now)
-  const attempt = exampleAttempt(agentId, {
+  const attempt = createAttempt(agentId, {
     createdAt: now,
     email: `canary-${randomBytes(6).toString('hex')}@example.org`,
   })
-  await stores.verificationAttempts.begin(attempt, linkMail(attempt))
+  await stores.verificationAttempts.begin(attempt, createLinkMail(attempt))
   const hash = sha256(randomBytes(8))
   await stores.verificationAttempts.showCode(attempt.id, hash, now)
-  const redemption = await stores.verifications.redeem(exampleRedemption(attempt.id, hash, now))
+  const redemption = await stores.verifications.redeem(createRedemption(attempt.id, hash, now))
   if (!redemption.ok) throw new Error(redemption.error)
   return agentId
 }
 
 /** Creates the values that an app generates for each request: state, and a code verifier with its challenge. */
-export function newAuthorizationRequest() {
+export function generateRequestValues() {
   const verifier = randomBytes(32).toString('base64url')
   return {
     verifier,
@@ -117,7 +118,7 @@ export function newAuthorizationRequest() {
   }
 }
 /** The values that an app generates for one authorization request. */
-export type AppRequestParameters = ReturnType<typeof newAuthorizationRequest>
+export type AuthorizationRequestValues = ReturnType<typeof generateRequestValues>
 
 /**
  * Opens the authorization endpoint in the browser.
@@ -127,7 +128,7 @@ export type AppRequestParameters = ReturnType<typeof newAuthorizationRequest>
 export function authorize(
   browser: Browser,
   app: AppClient,
-  request: AppRequestParameters,
+  request: AuthorizationRequestValues,
   change: Record<string, string | undefined> = {},
 ): Promise<HttpResponse> {
   const parameters: Record<string, string | undefined> = {
@@ -148,7 +149,7 @@ export function authorize(
 }
 
 /** Checks that a response is a redirect, and returns its target. */
-export const expectRedirect = (response: HttpResponse): URL => {
+export const getRedirectTarget = (response: HttpResponse): URL => {
   expect(response.status, response.text).toBe(303)
   return new URL(response.headers.get('location') ?? '', ORIGIN)
 }
@@ -164,20 +165,23 @@ export async function answerSignIn(
   form: Record<string, string> = { answer: 'allow' },
 ): Promise<URL> {
   const submitResponse = await browser.open(page.href, { method: 'POST', body: new URLSearchParams(form) })
-  return expectRedirect(await browser.open(expectRedirect(submitResponse).href))
+  return getRedirectTarget(await browser.open(getRedirectTarget(submitResponse).href))
 }
 
-/** Gets an authorization code: sends the authorization request, and allows it on the sign-in page. */
+/**
+ * Gets an authorization code: sends the authorization request, and allows it on the sign-in page. Adds the code to
+ * `auth.confidential`.
+ */
 export async function getCode(
   { auth }: Pick<AppSystem, 'auth'>,
   app: AppClient,
   change: Record<string, string | undefined> = {},
 ) {
-  const request = newAuthorizationRequest()
+  const request = generateRequestValues()
   const browser = new Browser(auth.url)
   const callbackUrl = await answerSignIn(
     browser,
-    expectRedirect(await authorize(browser, app, request, change)),
+    getRedirectTarget(await authorize(browser, app, request, change)),
   )
   const code = callbackUrl.searchParams.get('code') ?? ''
   expect(code, callbackUrl.href).toMatch(/^[A-Za-z0-9_-]{43}$/)
@@ -232,7 +236,7 @@ export interface AppTokens {
   readonly refresh: string
 }
 
-/** Reads the tokens from a response that must be successful. */
+/** Reads the tokens from a response that must be successful. Adds them to `auth.confidential`. */
 export function readTokens(auth: RunningAuth, response: HttpResponse): AppTokens {
   expect(response.status, response.text).toBe(200)
   const { access_token: access, refresh_token: refreshToken } = JSON.parse(response.text) as Record<
@@ -250,32 +254,33 @@ export async function connectApp(
   system: AppSystem,
   app?: AppClient,
 ): Promise<AppTokens & { app: AppClient }> {
-  const client = app ?? exampleApp()
+  const client = app ?? createExampleApp()
   system.apps.set(client.id, client)
   const response = await redeemCode(system.auth, client, await getCode(system, client))
   return { app: client, ...readTokens(system.auth, response) }
 }
 
 /** Adds an app, which both instances can then find. */
-export function addApp(system: AppSystem, members: Partial<AppClient> = {}): AppClient {
-  const app = exampleApp(members)
+export function addApp(system: AppSystem, change: Partial<AppClient> = {}): AppClient {
+  const app = createExampleApp(change)
   system.apps.set(app.id, app)
   return app
 }
 
-export const readIntrospection = async (system: AppSystem, token: string) =>
+/** Introspects a token at `auth`. Returns the member `token_introspection`. */
+export const introspectToken = async (system: AppSystem, token: string) =>
   (await introspect(system.auth, token)).payload.token_introspection as Record<string, unknown>
 
-/** Finds the connection and the verification to which an active token belongs. */
-export async function findConnection(system: AppSystem, token: string) {
-  const { client_id: agentId, registration_id: verificationId } = await readIntrospection(system, token)
+/** Finds the ids of the connection and of the verification to which an active token belongs. */
+export async function findConnectionIds(system: AppSystem, token: string) {
+  const { client_id: agentId, registration_id: verificationId } = await introspectToken(system, token)
   return { agentId: String(agentId), verificationId: String(verificationId) }
 }
 
-/** Returns whether a token is active at `auth`, and whether it is at the other instance. */
-export const isActiveAtEach = (system: AppSystem, token: string) =>
+/** Returns whether a token is active at `auth`, and whether it is active at `otherInstance`. */
+export const checkActiveAtEach = (system: AppSystem, token: string) =>
   Promise.all([isActive(system.auth, token), isActive(system.otherInstance, token)])
 
 /** Checks that neither instance accepts the access token. */
 export const expectRevoked = async (system: AppSystem, { access }: AppTokens) =>
-  expect(await isActiveAtEach(system, access)).toEqual([false, false])
+  expect(await checkActiveAtEach(system, access)).toEqual([false, false])

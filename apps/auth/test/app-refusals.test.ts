@@ -4,11 +4,11 @@ import { basicAuth, getToken, isActive, type RegisteredAgent, register } from '.
 import {
   type AppSystem,
   addApp,
+  checkActiveAtEach,
   connectApp,
   expectRevoked,
-  findConnection,
+  findConnectionIds,
   getCode,
-  isActiveAtEach,
   postForm,
   readTokens,
   redeemCode,
@@ -17,18 +17,18 @@ import {
 } from './app-flow.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { createAssertionFields, newKey, signAssertion } from './key-agent.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { createAssertionFields, generateKey, signAssertion } from './key-agent.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import type { HttpResponse } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
 
 const invalidGrant: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
 const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 
-describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tokens) => {
+describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tokenStore) => {
   let system: AppSystem
   beforeAll(async () => {
-    system = await startAppSystem(tokens)
+    system = await startAppSystem(tokenStore)
   })
   afterAll(async () => {
     await expectNothingInClear(system.auth)
@@ -65,7 +65,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
     test('tokens without an assertion when its document now requires private_key_jwt', async () => {
       const client = addApp(system, { id: 'https://host.example/client.json', source: 'document' })
       const code = await getCode(system, client)
-      const key = await newKey()
+      const key = await generateKey()
       const keys = [AgentKey.parse({ ...key.jwk, alg: key.alg, use: 'sig' })]
       system.apps.set(client.id, { ...client, authMethod: 'private_key_jwt', keys })
       const createAssertion = async (claims = {}, signingKey = key) => {
@@ -76,7 +76,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
         )
       }
       await expectRefusal(system.auth, () => redeemCode(system.auth, client, code), invalidClient)
-      const otherKeyAssertion = await createAssertion({}, await newKey())
+      const otherKeyAssertion = await createAssertion({}, await generateKey())
       await expectRefusal(
         system.auth,
         () => redeemCode(system.auth, client, code, otherKeyAssertion),
@@ -98,9 +98,9 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       readTokens(system.auth, await refresh(system.auth, client, token, tokenEndpointAssertion))
     })
 
-    test('tokens for its connection as a client with a secret', async () => {
+    test('tokens when the id of its connection is sent with a client secret', async () => {
       const { access } = await connectApp(system)
-      const { agentId } = await findConnection(system, access)
+      const { agentId } = await findConnectionIds(system, access)
       for (const secret of ['x', 'no client has this secret', agentId]) {
         const response = await postForm(system.auth, '/oauth/token', {
           grant_type: 'client_credentials',
@@ -140,12 +140,12 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       expect(await revokeToken(connected.app, connected.access)).toMatchObject({ status: 200, text: '{}' })
       await expectRevoked(system, connected)
       const nextTokens = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
-      expect(await isActiveAtEach(system, nextTokens.access)).toEqual([true, true])
+      expect(await checkActiveAtEach(system, nextTokens.access)).toEqual([true, true])
     })
 
     test('the connection, by revoking its refresh token', async () => {
       const connected = await connectApp(system)
-      const { verificationId } = await findConnection(system, connected.access)
+      const { verificationId } = await findConnectionIds(system, connected.access)
       expect(await revokeToken(connected.app, connected.refresh)).toMatchObject({ status: 200, text: '{}' })
       await expectRevoked(system, connected)
       expect(await system.stores.verifications.find(verificationId)).toMatchObject({ endedBy: 'agent' })
@@ -157,8 +157,8 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       const agentToken = await getTokenInPresent(await register(system.auth))
       for (const token of [connected.access, connected.refresh, agentToken])
         expectProblem(await revokeToken(other, token), { status: 400, code: 'foreign-token' })
-      expect(await isActiveAtEach(system, connected.access)).toEqual([true, true])
-      expect(await isActiveAtEach(system, agentToken)).toEqual([true, true])
+      expect(await checkActiveAtEach(system, connected.access)).toEqual([true, true])
+      expect(await checkActiveAtEach(system, agentToken)).toEqual([true, true])
       readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
     })
 

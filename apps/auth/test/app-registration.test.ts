@@ -83,7 +83,7 @@ describe('POST /oauth/register', () => {
       ...storedBefore,
       app_clients: Number(storedBefore['app_clients']) + 1,
     })
-    const config = loadConfig(await auth.stores.settingsFor(auth.origin))
+    const config = loadConfig(await auth.testbed.createSettings(auth.origin))
     await using stores = await openStores(config, { log: silentLog, now: () => new Date() })
     expect(await stores.appClients.find(body.client_id)).toMatchObject({
       name,
@@ -92,7 +92,7 @@ describe('POST /oauth/register', () => {
     })
   })
 
-  test('registers an app with the method none if it asks for a secret, and says so', async () => {
+  test('registers an app that requests a secret with the method none, and says so', async () => {
     const response = await registerApp({
       redirect_uris: REDIRECT_URIS,
       token_endpoint_auth_method: 'client_secret_post',
@@ -141,7 +141,7 @@ describe('POST /oauth/register', () => {
       INVALID_METADATA,
     ],
     ['a name with a line break', createBody({ client_name: `a\n${CANARY}` }), INVALID_METADATA],
-    ['a list', '[]', INVALID_METADATA],
+    ['a list as the body', '[]', INVALID_METADATA],
     ['no body', '', INVALID_METADATA],
     ['incomplete JSON', '{', { status: 400, code: 'invalid-request' }],
     [
@@ -150,7 +150,7 @@ describe('POST /oauth/register', () => {
       { status: 400, code: 'invalid-request' },
     ],
     [
-      'a body of 17 KiB',
+      'a body of more than 16 KiB',
       createBody({ client_name: 'x'.repeat(17_000) }),
       { status: 413, code: 'content-too-large' },
     ],
@@ -196,17 +196,17 @@ describe('POST /oauth/register', () => {
 
 test('limits registrations of apps by address, but not the registration of an agent from that address', async () => {
   // With this factor, an address may register three apps.
-  await using limited = await startInstance(auth.stores, { env: { AUTH_LIMITS_FACTOR: '0.03' } })
-  const registerOnce = () =>
+  await using limited = await startInstance(auth.testbed, { env: { AUTH_LIMITS_FACTOR: '0.03' } })
+  const registerAtLimited = () =>
     send(limited.url, {
       method: 'POST',
       path: '/oauth/register',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ redirect_uris: REDIRECT_URIS }),
     })
-  for (let n = 0; n < 3; n += 1) expect((await registerOnce()).status).toBe(201)
+  for (let n = 0; n < 3; n += 1) expect((await registerAtLimited()).status).toBe(201)
   const storedBefore = await countStored(auth)
-  expectProblem(await registerOnce(), {
+  expectProblem(await registerAtLimited(), {
     status: 429,
     code: 'rate-limited',
     error: 'rate_limited',
@@ -229,7 +229,7 @@ test('accepts the hosts of AUTH_CHAT_HOSTS_FILE instead of the built-in ones', a
       checked: '2026-11-23',
     }
     await writeFile(file, JSON.stringify({ hosts: [entry] }))
-    await using instance = await startInstance(auth.stores, { env: { AUTH_CHAT_HOSTS_FILE: file } })
+    await using instance = await startInstance(auth.testbed, { env: { AUTH_CHAT_HOSTS_FILE: file } })
     const registerWith = (uri: string) =>
       send(instance.url, {
         method: 'POST',

@@ -5,8 +5,8 @@ import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
   createAssertionFields,
   createAssertionHeader,
+  generateKey,
   type KeyAgent,
-  newKey,
   nowSeconds,
   registerKeys,
   requestTokenByKey,
@@ -68,7 +68,7 @@ async function createDeletedAgent(): Promise<KeyAgent> {
 
 async function createDisabledAgent(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
-  await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [agent.client_id])
+  await auth.testbed.db.query(`update agents set status = 'disabled' where id = $1`, [agent.client_id])
   await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
   return agent
 }
@@ -76,7 +76,7 @@ async function createDisabledAgent(): Promise<KeyAgent> {
 /** Creates an agent whose key was replaced. The returned agent still signs with the old key. */
 async function createAgentWithReplacedKey(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
-  const { headers, body } = json({ keys: [(await newKey()).jwk] })
+  const { headers, body } = json({ keys: [(await generateKey()).jwk] })
   const putRequest = { method: 'PUT', path: '/api/agent/jwks', body }
   const response = await send(auth.url, {
     ...putRequest,
@@ -87,13 +87,13 @@ async function createAgentWithReplacedKey(): Promise<KeyAgent> {
   return agent
 }
 
-describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
+describe.for(ENDPOINTS)('%s', ([_endpoint, errorFormat, request]) => {
   const sendWithAssertion = (assertion: string) => send(auth.url, request(assertion))
   const refusal = (says: RegExp): Refusal => ({
     status: 401,
     code: 'invalid-client',
     error: 'invalid_client',
-    form,
+    errorFormat,
     says,
   })
 
@@ -103,7 +103,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
   ] satisfies [string, (agent: KeyAgent) => object, RegExp][])(
     'gives the same response whether the client is unknown, deleted or disabled, or has another key or a secret: %s',
     async ([_title, header, says]) => {
-      const key = await newKey()
+      const key = await generateKey()
       const knownAgent = await registerKeys(auth)
       const agentWithSecret = await register(auth)
       const signers: KeyAgent[] = [
@@ -149,7 +149,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
   })
 
   test('describes mistakes in kid and jti only to a caller that signed with a key of the client', async () => {
-    const [key, otherKey] = [await newKey(), await newKey()]
+    const [key, otherKey] = [await generateKey(), await generateKey()]
     const { client_id } = await registerKeys(auth, key, otherKey)
     const wrongKid = await signAssertion(auth, { client_id, key }, {}, { kid: otherKey.jwk.kid })
     expectProblem(
@@ -161,7 +161,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
     expectProblem(await sendWithAssertion(usedAssertion), refusal(/^This assertion was used before \(jti\)/))
     const forgedAssertion = await signAssertion(auth, {
       client_id,
-      key: { ...(await newKey()), jwk: key.jwk },
+      key: { ...(await generateKey()), jwk: key.jwk },
     })
     expectProblem(await sendWithAssertion(forgedAssertion), refusal(/^The signature cannot be verified/))
   })
@@ -170,8 +170,11 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
 test.for([
   ['at an endpoint with a form', '/oauth/token', 'oauth', /as form fields, or send a client_assertion/],
   ['at an endpoint without a form', '/api/agent', 'agent', /in the header Client-Assertion/],
-] as const)('says how to send credentials if there are none, %s', async ([_title, path, form, says]) => {
-  const request = path === '/api/agent' ? { path } : { method: 'POST', path, body: new URLSearchParams() }
-  const refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form, says }
-  expectProblem(await send(auth.url, request), refusal)
-})
+] as const)(
+  'says how to send credentials if there are none, %s',
+  async ([_title, path, errorFormat, says]) => {
+    const request = path === '/api/agent' ? { path } : { method: 'POST', path, body: new URLSearchParams() }
+    const refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', errorFormat, says }
+    expectProblem(await send(auth.url, request), refusal)
+  },
+)

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool } from '@plainpath/postgres'
-import { openEmptyDatabase } from '@plainpath/postgres/testing'
+import { createEmptyDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { agentAuthHeader, register, requestToken } from './agent-client.ts'
 import { runAuth } from './run-auth.ts'
@@ -20,9 +20,9 @@ beforeAll(async () => {
   system = resources.use(await startVerificationSystem())
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-backup-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  const { database } = system.stores
+  const { database } = system.testbed
   env = {
-    ...(await system.stores.settingsFor(ORIGIN)),
+    ...(await system.testbed.createSettings(ORIGIN)),
     AUTH_MIGRATION_DATABASE_URL: database.ownerUrl,
   }
 })
@@ -30,14 +30,14 @@ afterAll(() => resources.disposeAsync())
 
 const backUpTo = async (name: string) => {
   const file = path.join(folder, name)
-  const backedUp = await runAuth(['backup', file, '--json'], env)
-  expect(backedUp.code, backedUp.errors).toBe(0)
+  const result = await runAuth(['backup', file, '--json'], env)
+  expect(result.code, result.errors).toBe(0)
   return file
 }
 
 /** Opens an empty database, into which a test restores a backup. */
 async function openTarget() {
-  const database = await openEmptyDatabase()
+  const database = await createEmptyDatabase()
   const targetEnv = {
     ...env,
     AUTH_DATABASE_URL: database.appUrl,
@@ -58,7 +58,7 @@ type Target = Awaited<ReturnType<typeof openTarget>>
 const expectNoTables = async (target: Target) =>
   expect(await target.read(`select from pg_tables where schemaname = 'public'`)).toEqual([])
 
-test('restores all rows, revokes again what the log names, and replaces the signing key', async () => {
+test('restores clients and privileges, revokes again the clients that the log names, and replaces the signing key', async () => {
   const { auth } = system
   const [deleted, unchanged] = [await register(auth), await register(auth)]
   const verification = await confirmAgent(system)
@@ -67,10 +67,10 @@ test('restores all rows, revokes again what the log names, and replaces the sign
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   const headers = agentAuthHeader(deleted)
   expect((await send(auth.url, { method: 'DELETE', path: '/api/agent', headers })).status).toBe(204)
-  const log = path.join(folder, 'log')
+  const logFile = path.join(folder, 'log')
   const oldEventStart = '{"msg":"security event","time":"2020-01-01T00:00:00.000Z"'
   await writeFile(
-    log,
+    logFile,
     [
       // This event is older than the backup, which already has the later state.
       `${oldEventStart},"event":"client-ended","client_id":"${unchanged.client_id}","how":"disabled"}`,
@@ -79,7 +79,7 @@ test('restores all rows, revokes again what the log names, and replaces the sign
   )
 
   await using target = await openTarget()
-  const restoration = await target.restore(file, '--log', log)
+  const restoration = await target.restore(file, '--log', logFile)
   expect(restoration.code, restoration.errors).toBe(0)
   expect(JSON.parse(restoration.printed)).toMatchObject({
     ok: true,
@@ -163,7 +163,7 @@ test.for([
     })
 })
 
-test('refuses a database with tables, a file that exists, a backup of the API, and a backup by a newer release', async () => {
+test('restore refuses a database with tables, a backup of the API and a backup by a newer release; backup refuses a file that exists', async () => {
   const file = await backUpTo('refused')
   expect(await runAuth(['restore', file, '--revoke-everything'], env)).toMatchObject({
     code: 1,

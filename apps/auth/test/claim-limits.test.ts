@@ -10,12 +10,12 @@ import {
   beginVerification,
   completeVerification,
   confirmAgent,
-  newAddress,
+  createAddress,
+  createWrongCode,
   requestVerification,
   revokeVerification,
   showCode,
   startVerificationSystem,
-  wrongCode,
 } from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -29,23 +29,26 @@ const rateLimited = (says: RegExp): Refusal => ({
   error: 'rate_limited',
   says,
   headers: RETRY_AFTER,
-  form: 'agent',
+  errorFormat: 'agent',
 })
 
 test('limits a client to ten verification mails a day, and to one a minute for each mailbox', async () => {
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = system
   const agent = await register(auth)
-  const email = newAddress()
+  const email = createAddress()
   expect((await requestVerification(auth, agent, { email })).status).toBe(202)
   expectProblem(await requestVerification(auth, agent, { email }), rateLimited(/claim-resend/))
   system.clock.now = new Date(system.clock.now.getTime() + OVER_A_MINUTE_MS)
   expect((await requestVerification(auth, agent, { email })).status).toBe(202)
   for (let n = 2; n < 10; n++)
-    expect((await requestVerification(auth, agent, { email: newAddress() })).status).toBe(202)
+    expect((await requestVerification(auth, agent, { email: createAddress() })).status).toBe(202)
   system.clock.now = new Date(system.clock.now.getTime() + 600_000)
-  expectProblem(await requestVerification(auth, agent, { email: newAddress() }), rateLimited(/claim-client/))
-  expect((await requestVerification(auth, await register(auth), { email: newAddress() })).status).toBe(202)
+  expectProblem(
+    await requestVerification(auth, agent, { email: createAddress() }),
+    rateLimited(/claim-client/),
+  )
+  expect((await requestVerification(auth, await register(auth), { email: createAddress() })).status).toBe(202)
 })
 
 test('applies the pause between two mails to other spellings of the same mailbox, but not to other clients', async () => {
@@ -82,7 +85,7 @@ describe('a network address that several clients share', () => {
     return JSON.parse(response.text) as RegisteredAgent
   }
   const requestVerificationFrom = (auth: RunningAuth, address: string, agent: RegisteredAgent) => {
-    const { headers, body } = json({ email: newAddress('invented') })
+    const { headers, body } = json({ email: createAddress('invented') })
     const allHeaders = { ...headers, ...agentAuthHeader(agent), ...forwardedFor(address) }
     return send(auth.url, { method: 'POST', path: '/api/agent/claim', headers: allHeaders, body })
   }
@@ -131,9 +134,9 @@ describe('a network address that several clients share', () => {
     expect((await requestVerificationFrom(auth, SHARED_ADDRESS, newClient)).status).toBe(202)
   })
 
-  test('does not count verified clients, and counts a client again after its person has revoked the verification', async () => {
+  test('does not count verified clients; counts a client again if its person revoked the verification, but not if it expired', async () => {
     await using system = await startVerificationSystem({ env: SETTINGS })
-    const { auth, stores } = system
+    const { auth, testbed } = system
     const verifiedClient = await register(auth)
     await addVerification(auth, verifiedClient)
     for (let mails = 0; mails < 9; mails++)
@@ -143,7 +146,7 @@ describe('a network address that several clients share', () => {
       expect((await requestVerificationFrom(auth, SHARED_ADDRESS, client)).status).toBe(202)
     }
     const endVerification = (cause: string) =>
-      stores.db.query(
+      testbed.db.query(
         `update claims set ended_at = now(), ended_by = $2, email_sealed = null, email_hash = null, email_hash_key = null
          where agent_id = $1`,
         [verifiedClient.client_id, cause],
@@ -158,10 +161,10 @@ describe('a network address that several clients share', () => {
   })
 })
 
-test('sends at most five mails a day to a mailbox over all clients, and responds to further requests in the same form', async () => {
+test('sends at most five mails a day to a mailbox over all clients, and responds to the requests over this cap in the same form', async () => {
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = system
-  const email = newAddress()
+  const email = createAddress()
   const spellings = [email, email.replace('@', '+a@'), email.replace('@', '+b@'), email.toUpperCase()]
   const responses: string[] = []
   for (let n = 0; n < 8; n++) {
@@ -172,25 +175,27 @@ test('sends at most five mails a day to a mailbox over all clients, and responds
   }
   expect(new Set(responses).size).toBe(1)
   const listStates = async () => {
-    const { rows } = await system.stores.db.query<{ state: string }>('select state from mails order by state')
+    const { rows } = await system.testbed.db.query<{ state: string }>(
+      'select state from mails order by state',
+    )
     return rows.map(({ state }) => state)
   }
   await expect
     .poll(listStates)
     .toEqual(['dropped', 'dropped', 'dropped', 'sent', 'sent', 'sent', 'sent', 'sent'])
-  expect(system.mail.received).toHaveLength(5)
+  expect(system.mailServer.received).toHaveLength(5)
 })
 
 test('sends the mails about a confirmation and its revocation even when the caps are reached', async () => {
   // With a fifth of the usual caps, a mailbox gets one verification mail a day.
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
-  const email = newAddress()
+  const email = createAddress()
   const { agent } = await confirmAgent(system, { email })
   const listLinkKinds = () =>
-    system.mail.received.map(({ text }) => /\/claim\?(attempt|end)=/.exec(text)?.[1])
+    system.mailServer.received.map(({ text }) => /\/claim\?(attempt|end)=/.exec(text)?.[1])
   await expect.poll(listLinkKinds).toEqual(['attempt', 'end'])
   expect((await requestVerification(system.auth, await register(system.auth), { email })).status).toBe(202)
-  const findDroppedMails = () => system.stores.db.query(`select kind from mails where state = 'dropped'`)
+  const findDroppedMails = () => system.testbed.db.query(`select kind from mails where state = 'dropped'`)
   await expect.poll(async () => (await findDroppedMails()).rows).toEqual([{ kind: 'claim-link' }])
   expect(listLinkKinds()).toHaveLength(2)
   expect((await revokeVerification(system.auth, agent)).status).toBe(204)
@@ -199,7 +204,7 @@ test('sends the mails about a confirmation and its revocation even when the caps
 
 test('does not let an agent use up the tries of a mailbox of which it knows only the address', async () => {
   await using system = await startVerificationSystem()
-  const email = newAddress()
+  const email = createAddress()
   const attemptOfStranger = await beginVerification(system, { email })
   for (let n = 0; n < 20; n++)
     expect((await completeVerification(system.auth, attemptOfStranger.agent, { otp: '123456' })).status).toBe(
@@ -213,16 +218,16 @@ test('does not let an agent use up the tries of a mailbox of which it knows only
 test('locks a mailbox for a day after ten wrong codes, and keeps its earlier verification live', async () => {
   await using system = await startVerificationSystem()
   const { auth, clock } = system
-  const email = newAddress()
+  const email = createAddress()
   const earlierAttempt = await confirmAgent(system, { email })
   for (let round = 0; round < 2; round++) {
     const attemptOfStranger = await beginVerification(system, { email })
-    const code = wrongCode(await showCode(auth, attemptOfStranger))
+    const code = createWrongCode(await showCode(auth, attemptOfStranger))
     for (let n = 0; n < 5; n++)
       expect((await completeVerification(auth, attemptOfStranger.agent, { otp: code })).status).toBe(400)
   }
   const attempt = await beginVerification(system, { email })
-  const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', form: 'agent' } as const
+  const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', errorFormat: 'agent' } as const
   expectProblem(
     await completeVerification(auth, attempt.agent, { otp: await showCode(auth, attempt) }),
     locked,
@@ -238,10 +243,10 @@ test('locks a mailbox for a day after ten wrong codes, and keeps its earlier ver
 test('sends mails again after a day to a mailbox whose cap was reached', async () => {
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth, clock } = system
-  const email = newAddress()
+  const email = createAddress()
   for (let n = 0; n < 6; n++)
     expect((await requestVerification(auth, await register(auth), { email })).status).toBe(202)
-  await expect.poll(() => system.mail.received.length).toBe(5)
+  await expect.poll(() => system.mailServer.received.length).toBe(5)
   clock.now = new Date(clock.now.getTime() + DAY_MS + 60_000)
   const attempt = await beginVerification(system, { email })
   expect(
@@ -251,21 +256,26 @@ test('sends mails again after a day to a mailbox whose cap was reached', async (
 
 test('responds 503 while the database is unavailable, and accepts the right code afterwards', async () => {
   await using system = await startVerificationSystem()
-  await using proxy = await startStoreProxy(system.stores.database.appUrl, 5432)
+  await using proxy = await startStoreProxy(system.testbed.database.appUrl, 5432)
   await using behindProxy = await system.startAnother({ AUTH_DATABASE_URL: proxy.url })
   const attempt = await beginVerification(system)
   const otp = await showCode(system.auth, attempt)
-  expect((await completeVerification(behindProxy, attempt.agent, { otp: wrongCode(otp) })).status).toBe(400)
+  expect((await completeVerification(behindProxy, attempt.agent, { otp: createWrongCode(otp) })).status).toBe(
+    400,
+  )
   await proxy.refuse()
   const unavailable: Refusal = {
     status: 503,
     code: 'unavailable',
     error: 'temporarily_unavailable',
     headers: RETRY_AFTER,
-    form: 'agent',
+    errorFormat: 'agent',
   }
   expectProblem(await completeVerification(behindProxy, attempt.agent, { otp }), unavailable)
-  expectProblem(await requestVerification(behindProxy, attempt.agent, { email: newAddress() }), unavailable)
+  expectProblem(
+    await requestVerification(behindProxy, attempt.agent, { email: createAddress() }),
+    unavailable,
+  )
   await proxy.restore()
   await expect
     .poll(async () => (await completeVerification(behindProxy, attempt.agent, { otp })).status)

@@ -9,9 +9,9 @@ import { ORIGIN } from './start-auth.ts'
 import {
   beginVerification,
   confirmAgent,
+  createAddress,
   findHeading,
   findLinkSecret,
-  newAddress,
   openClaimPage,
   pressButton,
   revokeVerification,
@@ -45,7 +45,7 @@ ${registrationDate}.`
 
 /** Counts the mails, queued or sent, that report the end of a verification of the agent. */
 const countEndMails = async (agentId: string) => {
-  const { rows } = await system.stores.db.query(
+  const { rows } = await system.testbed.db.query(
     `select id from mails where kind = 'claim-ended' and about in (select id from claims where agent_id = $1)`,
     [agentId],
   )
@@ -53,12 +53,12 @@ const countEndMails = async (agentId: string) => {
 }
 /** Waits for the second mail to an address, and finds the secret of its link that ends the agent's access. */
 const findEndSecret = async (email: string) =>
-  findLinkSecret((await system.mail.waitForMails(2, email))[1]?.text ?? '')
+  findLinkSecret((await system.mailServer.waitForMails(2, email))[1]?.text ?? '')
 
 test('the verification mail has this exact text, without the name of the agent', async () => {
   const agent = await register(system.auth, HOSTILE_NAME)
   const { email, phrase, secret } = await beginVerification(system, { agent })
-  const [mail] = await system.mail.waitForMails(1, email)
+  const [mail] = await system.mailServer.waitForMails(1, email)
   expect(mail?.subject).toBe('Did you ask an AI agent to use Plainpath for you?')
   expect(
     mail?.text,
@@ -99,7 +99,7 @@ test('the mails about an agent’s access have these exact texts, in which its n
   const until = formatLongDate(new Date(clock.now.getTime() + THIRTY_DAYS_MS))
   const end = await findEndSecret(email)
   auth.confidential.add(end)
-  const [, confirmationMail] = await system.mail.waitForMails(2, email)
+  const [, confirmationMail] = await system.mailServer.waitForMails(2, email)
   expect(confirmationMail?.subject).toBe('An AI agent can now send us messages for you')
   expect(
     confirmationMail?.text,
@@ -125,7 +125,7 @@ ${DISCLAIMER}`)
   const endedPage = await pressButton(auth, { end })
   expect([endedPage.status, findHeading(endedPage.text)]).toEqual([200, 'The access has ended'])
   expect(endedPage.text).toContain('use the link in its receipt')
-  const [, , endMail] = await system.mail.waitForMails(3, email)
+  const [, , endMail] = await system.mailServer.waitForMails(3, email)
   expect(endMail?.subject).toBe('An AI agent can no longer send us messages for you')
   expect(endMail?.text).toBe(`You ended an AI agent's access to Plainpath.
 It can no longer send us messages for you.
@@ -169,7 +169,7 @@ describe('a person gets one mail when', () => {
       endAccess: async ({ registrationId }: ConfirmedAttempt) =>
         runAuth(
           ['claims', 'revoke', registrationId],
-          await system.stores.settingsFor(ORIGIN),
+          await system.testbed.createSettings(ORIGIN),
           () => system.clock.now,
         ),
       says: "Our staff ended an AI agent's access to Plainpath for you.",
@@ -185,7 +185,7 @@ describe('a person gets one mail when', () => {
     const verification = await confirmAgent(system, { agent })
     await endAccess(verification)
     const findEndMails = () =>
-      system.mail.received.filter(
+      system.mailServer.received.filter(
         ({ to, subject }) =>
           to.includes(verification.email) && subject.startsWith('An AI agent can no longer'),
       )
@@ -206,14 +206,14 @@ describe('a person gets one mail when', () => {
       deleteAgent(otherInstance, agent),
     ])
     expect(await countEndMails(agent.client_id)).toBe(1)
-    const [, , mail] = await system.mail.waitForMails(3, email)
+    const [, , mail] = await system.mailServer.waitForMails(3, email)
     expect(mail?.subject).toBe('An AI agent can no longer send us messages for you')
   })
 })
 type ConfirmedAttempt = Awaited<ReturnType<typeof confirmAgent>>
 
 test('the link that ends a replaced verification says that it has ended, and does not end the new one', async () => {
-  const email = newAddress()
+  const email = createAddress()
   const firstAttempt = await confirmAgent(system, { email })
   const end = await findEndSecret(email)
   await confirmAgent(system, { email, agent: firstAttempt.agent })
@@ -222,11 +222,11 @@ test('the link that ends a replaced verification says that it has ended, and doe
   expect((await requestAssertion(system.auth, firstAttempt.agent)).status).toBe(200)
 })
 
-test('the response tells an agent that its verification has ended, and not to ask again on its own; others learn nothing', async () => {
+test('the response tells an agent that its verification has ended and that it must not ask again on its own; other clients learn nothing', async () => {
   const { auth } = system
   const { agent, email } = await confirmAgent(system)
   await pressButton(auth, { end: await findEndSecret(email) })
-  const noVerification = { status: 409, code: 'no-claim', error: 'no_claim', form: 'agent' } as const
+  const noVerification = { status: 409, code: 'no-claim', error: 'no_claim', errorFormat: 'agent' } as const
   const refusal = await requestAssertion(auth, agent)
   expectProblem(refusal, { ...noVerification, says: /has ended.*Do not ask the person again on your own/ })
   expect(refusal.text).not.toMatch(/person ended|ended by/)

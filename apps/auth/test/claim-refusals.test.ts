@@ -7,8 +7,8 @@ import type { RunningAuth } from './start-auth.ts'
 import {
   beginVerification,
   completeVerification,
+  createAddress,
   findHeading,
-  newAddress,
   openClaimPage,
   pressButton,
   requestVerification,
@@ -34,7 +34,7 @@ const invalidRequest = (says?: RegExp): Refusal => ({
   status: 400,
   code: 'invalid-request',
   error: 'invalid_request',
-  form: 'agent',
+  errorFormat: 'agent',
   ...(says && { says }),
 })
 
@@ -72,7 +72,7 @@ describe('POST /api/agent/claim refuses, storing and mailing nothing:', () => {
       status: 401,
       code: 'invalid-client',
       error: 'invalid_client',
-      form: 'agent',
+      errorFormat: 'agent',
     } as const
     for (const path of ['/api/agent/claim', '/api/agent/claim/complete'])
       for (const headers of [
@@ -80,7 +80,7 @@ describe('POST /api/agent/claim refuses, storing and mailing nothing:', () => {
         basicAuth(agent.client_id, 'pps_wrong'),
         basicAuth(`agt_${'A'.repeat(22)}`, 'x'),
       ]) {
-        const { headers: type, body } = json({ email: newAddress(), otp: '123456' })
+        const { headers: type, body } = json({ email: createAddress(), otp: '123456' })
         const request = () => send(auth.url, { method: 'POST', path, headers: { ...type, ...headers }, body })
         await expectRefusal(auth, request, invalidClient)
       }
@@ -89,8 +89,8 @@ describe('POST /api/agent/claim refuses, storing and mailing nothing:', () => {
 
 test('POST /api/agent/claim stores an attempt and a mail for each valid request', async () => {
   for (const body of [
-    { email: newAddress() },
-    { login_hint: newAddress(), claim_token: 'of another dialect', unknown: { member: true } },
+    { email: createAddress() },
+    { login_hint: createAddress(), claim_token: 'of another dialect', unknown: { member: true } },
   ]) {
     const storedBefore = await countStored(auth)
     expect((await requestVerification(auth, agent, body)).status).toBe(202)
@@ -103,6 +103,14 @@ test('POST /api/agent/claim stores an attempt and a mail for each valid request'
 })
 
 describe('POST /api/agent/claim/complete refuses, counting no try:', () => {
+  const countTries = async (attemptId: string) => {
+    const { rows } = await system.testbed.db.query<{ tries: number }>(
+      'select tries from claim_attempts where id = $1',
+      [attemptId],
+    )
+    return rows[0]?.tries
+  }
+
   test.for([
     ['no code', {}],
     ['a code as a number', { otp: 12345 }],
@@ -118,6 +126,7 @@ describe('POST /api/agent/claim/complete refuses, counting no try:', () => {
     const attempt = await beginVerification(system)
     await showCode(auth, attempt)
     await expectRefusal(auth, () => completeVerification(auth, attempt.agent, body), invalidRequest())
+    expect(await countTries(attempt.id)).toBe(0)
   })
 
   test('a code in the query, which is not logged', async () => {
@@ -131,6 +140,7 @@ describe('POST /api/agent/claim/complete refuses, counting no try:', () => {
         body: '{}',
       })
     await expectRefusal(auth, request, invalidRequest())
+    expect(await countTries(attempt.id)).toBe(0)
     expect(auth.logged.join('')).not.toContain(code)
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
@@ -138,7 +148,7 @@ describe('POST /api/agent/claim/complete refuses, counting no try:', () => {
 
 describe('/claim', () => {
   test('the mailed link has the configured origin, whatever the forwarding headers say', async () => {
-    const email = newAddress()
+    const email = createAddress()
     auth.confidential.add(email)
     const body = JSON.stringify({ email })
     const headers = [
@@ -150,7 +160,7 @@ describe('/claim', () => {
     ]
     const [response] = await sendRaw(auth.url, formatRawRequest('POST /api/agent/claim', headers, body))
     expect(response?.status).toBe(202)
-    const [mail] = await system.mail.waitForMails(1, email)
+    const [mail] = await system.mailServer.waitForMails(1, email)
     const links = mail?.text.match(/https?:\/\/\S+/g)
     expect(links).toEqual([
       'https://plainpath.example',
@@ -163,7 +173,7 @@ describe('/claim', () => {
     const attempt = await beginVerification(system, { agent })
     const otp = await showCode(auth, attempt)
     expect((await completeVerification(auth, agent, { otp })).status).toBe(200)
-    const mails = await system.mail.waitForMails(2, attempt.email)
+    const mails = await system.mailServer.waitForMails(2, attempt.email)
     expect(mails[0]?.raw).not.toMatch(/evil|html/i)
     expect(mails[1]?.text.match(/^.*evil.*$/gm)).toEqual([expect.stringMatching(/^ {3}“[^“”]*”$/)])
     for (const { text, to, parsed } of mails) {

@@ -9,7 +9,7 @@ import {
   type Attempt,
   beginVerification,
   confirmAgent,
-  newAddress,
+  createAddress,
   requestVerification,
   sayNo,
   startVerificationSystem,
@@ -45,7 +45,7 @@ async function introspectAddress({ agent }: Attempt): Promise<unknown> {
 }
 
 test('introspection returns the spelling of the address that the person confirmed last', async () => {
-  const plainAddress = newAddress()
+  const plainAddress = createAddress()
   const taggedAddress = plainAddress.replace('@', '+tag@')
   const firstAttempt = await confirmAgent(system, { email: taggedAddress })
   expect(await introspectAddress(firstAttempt)).toBe(taggedAddress)
@@ -55,8 +55,8 @@ test('introspection returns the spelling of the address that the person confirme
   expect(await introspectAddress(firstAttempt)).toBe(plainAddress)
 })
 
-test('after a person declines, an agent can mail the address that confirmed it, even in other capitals, but no other address of that mailbox', async () => {
-  const plainAddress = newAddress()
+test('after a person declines, an agent can mail the address that confirmed it, whatever its capitals, but no other address of that mailbox', async () => {
+  const plainAddress = createAddress()
   const taggedAddress = plainAddress.replace('@', '+tag@')
   const confirmedAttempt = await confirmAgent(system, { email: taggedAddress })
   expect((await sayNo(system.auth, await beginVerification(system, { email: plainAddress }))).status).toBe(
@@ -66,13 +66,13 @@ test('after a person declines, an agent can mail the address that confirmed it, 
     agent: confirmedAttempt.agent,
     email: taggedAddress.replace('canary', 'Canary'),
   })
-  const receivedBefore = system.mail.received.length
+  const receivedBefore = system.mailServer.received.length
   const response = await requestVerification(system.auth, confirmedAttempt.agent, { email: plainAddress })
   expect(response.status, response.text).toBe(202)
   const { claim_attempt_id: id } = JSON.parse(response.text) as { claim_attempt_id: string }
   const findMails = async () =>
-    (await system.stores.db.query('select state from mails where about = $1', [id])).rows
+    (await system.testbed.db.query('select state from mails where about = $1', [id])).rows
   await expect.poll(findMails).toEqual([{ state: 'dropped' }])
-  expect(system.mail.received).toHaveLength(receivedBefore)
+  expect(system.mailServer.received).toHaveLength(receivedBefore)
   expect(await introspectAddress(confirmedAttempt)).toBe(taggedAddress)
 })

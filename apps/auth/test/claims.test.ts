@@ -10,10 +10,11 @@ import {
   beginVerification,
   completeVerification,
   confirmAgent,
+  createAddress,
+  createWrongCode,
   findCode,
   findHeading,
   findLinkSecret,
-  newAddress,
   openClaimPage,
   pressButton,
   requestVerification,
@@ -23,7 +24,6 @@ import {
   showCode,
   startVerificationSystem,
   type VerificationSystem,
-  wrongCode,
 } from './verification-client.ts'
 
 const MINUTE_MS = 60_000
@@ -32,7 +32,7 @@ const createRefusal = (status: number, code: string, error: string): Refusal => 
   status,
   code,
   error,
-  form: 'agent',
+  errorFormat: 'agent',
 })
 const codeNotShown = createRefusal(409, 'code-not-shown', 'authorization_pending')
 const locked = createRefusal(410, 'otp-locked', 'otp_locked')
@@ -49,14 +49,14 @@ afterAll(async () => {
 })
 
 const findAttempt = async (id: string) => {
-  const { rows } = await system.stores.db.query<{ state: string; tries: number }>(
+  const { rows } = await system.testbed.db.query<{ state: string; tries: number }>(
     'select state, tries from claim_attempts where id = $1',
     [id],
   )
   return rows[0]
 }
 const countLiveVerifications = async (agentId: string) => {
-  const { rows } = await system.stores.db.query(
+  const { rows } = await system.testbed.db.query(
     'select id from claims where agent_id = $1 and ended_at is null',
     [agentId],
   )
@@ -65,7 +65,7 @@ const countLiveVerifications = async (agentId: string) => {
 
 test('a person confirms an agent with the phrase, the page and the code, and then ends its access', async () => {
   const agent = await register(auth, 'Atlas <the agent> & co')
-  const email = newAddress()
+  const email = createAddress()
   const beginResponse = await requestVerification(auth, agent, { email })
   expect(beginResponse.status).toBe(202)
   await expectSafe(auth, beginResponse)
@@ -83,7 +83,7 @@ test('a person confirms an agent with the phrase, the page and the code, and the
     resend_after: 60,
   })
 
-  const [mail] = await system.mail.waitForMails(1, email)
+  const [mail] = await system.mailServer.waitForMails(1, email)
   expect(mail?.text).toContain(beginBody.match_phrase)
   const secret = findLinkSecret(mail?.text ?? '')
   auth.confidential.add(secret)
@@ -131,7 +131,7 @@ test('a person confirms an agent with the phrase, the page and the code, and the
   ])
   expect(decodeProtectedHeader(completeBody.identity_assertion).kid).toBe(keys.keys[0].kid)
 
-  const [, confirmationMail] = await system.mail.waitForMails(2, email)
+  const [, confirmationMail] = await system.mailServer.waitForMails(2, email)
   expect(confirmationMail?.subject).toContain('can now send us messages for you')
   const end = findLinkSecret(confirmationMail?.text ?? '')
   auth.confidential.add(end)
@@ -163,7 +163,7 @@ test('changes nothing when a scanner opens the link of a mail', async () => {
   const attempt = await beginVerification(system)
   await expect.poll(() => findAttempt(attempt.id)).toMatchObject({ state: 'sent' })
   const readAttempt = async () =>
-    (await system.stores.db.query('select t::text as row from claim_attempts t where id = $1', [attempt.id]))
+    (await system.testbed.db.query('select t::text as row from claim_attempts t where id = $1', [attempt.id]))
       .rows
   const attemptBefore = await readAttempt()
   for (const method of ['GET', 'HEAD', 'GET'])
@@ -188,7 +188,7 @@ test('accepts the right code from exactly one of twenty simultaneous requests at
   expect(successes).toBe(1)
   // On a busy machine, some requests wait for the row until they time out.
   expect(responses.filter(({ status }) => ![200, 409, 410, 503].includes(status))).toEqual([])
-  expect((await system.mail.waitForMails(2, attempt.email)).length).toBe(2)
+  expect((await system.mailServer.waitForMails(2, attempt.email)).length).toBe(2)
 })
 
 test('counts only five of twenty simultaneous wrong codes at two instances, and then rejects the right code', async () => {
@@ -197,11 +197,11 @@ test('counts only five of twenty simultaneous wrong codes at two instances, and 
   const otp = await showCode(auth, attempt)
   const responses = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
-      completeVerification(n % 2 ? auth : otherInstance, attempt.agent, { otp: wrongCode(otp) }),
+      completeVerification(n % 2 ? auth : otherInstance, attempt.agent, { otp: createWrongCode(otp) }),
     ),
   )
   for (let n = 0; n < 5; n++)
-    responses.push(await completeVerification(auth, attempt.agent, { otp: wrongCode(otp) }))
+    responses.push(await completeVerification(auth, attempt.agent, { otp: createWrongCode(otp) }))
   expect(responses.filter(({ status }) => status === 400).length).toBeLessThanOrEqual(5)
   expect(responses.filter(({ status }) => ![400, 410, 503].includes(status))).toEqual([])
   expect((await completeVerification(auth, attempt.agent, { otp })).status).toBe(410)
@@ -213,7 +213,7 @@ test('rejects the right code after five wrong codes, whose responses say how man
   const attempt = await beginVerification(system)
   const otp = await showCode(auth, attempt)
   for (const remaining of [4, 3, 2, 1, 0]) {
-    const response = await completeVerification(auth, attempt.agent, { otp: wrongCode(otp) })
+    const response = await completeVerification(auth, attempt.agent, { otp: createWrongCode(otp) })
     expectProblem(response, createRefusal(400, 'otp-invalid', 'otp_invalid'))
     expect(JSON.parse(response.text)).toMatchObject({ attempts_remaining: remaining })
   }
@@ -225,13 +225,13 @@ test('rejects the right code after five wrong codes, whose responses say how man
 })
 
 test('allows ten wrong codes for a mailbox, over all attempts and agents', async () => {
-  const email = newAddress('canary+tag')
+  const email = createAddress('canary+tag')
   const statuses: number[] = []
   for (let round = 0; round < 3; round++) {
     const attempt = await beginVerification(system, { email })
     const otp = await showCode(auth, attempt)
     for (let n = 0; n < 5; n++)
-      statuses.push((await completeVerification(auth, attempt.agent, { otp: wrongCode(otp) })).status)
+      statuses.push((await completeVerification(auth, attempt.agent, { otp: createWrongCode(otp) })).status)
     if (round === 2) expectProblem(await completeVerification(auth, attempt.agent, { otp }), locked)
   }
   expect(statuses.filter((status) => status === 400)).toHaveLength(10)
@@ -257,19 +257,20 @@ test('accepts a code for ten minutes, shows a new one at each press, and shows a
 })
 
 test('rejects the code of another agent or of an earlier attempt', async () => {
-  const [own, other] = [await beginVerification(system), await beginVerification(system)]
-  const otp = await showCode(auth, own)
-  expectProblem(await completeVerification(auth, other.agent, { otp }), codeNotShown)
-  await showCode(auth, other)
-  expect((await completeVerification(auth, other.agent, { otp, claim_attempt_id: own.id })).status).toBe(400)
-  const secondAttempt = await beginVerification(system, { agent: own.agent, email: own.email })
+  const [attempt, otherAttempt] = [await beginVerification(system), await beginVerification(system)]
+  const otp = await showCode(auth, attempt)
+  expectProblem(await completeVerification(auth, otherAttempt.agent, { otp }), codeNotShown)
+  await showCode(auth, otherAttempt)
+  const fields = { otp, claim_attempt_id: attempt.id }
+  expect((await completeVerification(auth, otherAttempt.agent, fields)).status).toBe(400)
+  const secondAttempt = await beginVerification(system, { agent: attempt.agent, email: attempt.email })
   await showCode(auth, secondAttempt)
-  const supersededResponse = await completeVerification(auth, own.agent, { otp, claim_attempt_id: own.id })
+  const supersededResponse = await completeVerification(auth, attempt.agent, fields)
   expectProblem(supersededResponse, createRefusal(410, 'claim-superseded', 'claim_superseded'))
-  expect(findHeading((await openClaimPage(auth, { attempt: own.secret })).text)).toBe(
+  expect(findHeading((await openClaimPage(auth, { attempt: attempt.secret })).text)).toBe(
     'There is a newer e-mail',
   )
-  expect((await sayYes(auth, own)).status).toBe(410)
+  expect((await sayYes(auth, attempt)).status).toBe(410)
 })
 
 test('rejects steps that are out of order, and repeated steps after the attempt is completed', async () => {
@@ -302,7 +303,7 @@ test('declining also revokes the agent’s verification by the same address, but
   const page = await sayNo(auth, repeatedAttempt)
   expect([page.status, findHeading(page.text)]).toEqual([200, 'You said no'])
   expect(await countLiveVerifications(agent.client_id)).toBe(0)
-  const { rows } = await system.stores.db.query('select ended_by from claims where id = $1', [
+  const { rows } = await system.testbed.db.query('select ended_by from claims where id = $1', [
     firstAttempt.registrationId,
   ])
   expect(rows).toEqual([{ ended_by: 'person' }])
@@ -310,7 +311,7 @@ test('declining also revokes the agent’s verification by the same address, but
 })
 
 test('declining also ends another agent’s attempt whose code was shown, and drops later mails to the mailbox', async () => {
-  const email = newAddress()
+  const email = createAddress()
   const [firstAttempt, secondAttempt] = [
     await beginVerification(system, { email }),
     await beginVerification(system, { email }),
@@ -326,12 +327,12 @@ test('declining also ends another agent’s attempt whose code was shown, and dr
   expect((await requestVerification(auth, thirdAgent, { email: email.toUpperCase() })).status).toBe(202)
   await expect.poll(async () => (await listMailStates(thirdAgent.client_id)).join()).toBe('dropped')
   expect(
-    system.mail.received.filter(({ to }) => to.some((each) => each.toLowerCase() === email)),
+    system.mailServer.received.filter(({ to }) => to.some((each) => each.toLowerCase() === email)),
   ).toHaveLength(2)
   expectProblem(await completeVerification(auth, thirdAgent, { otp }), codeNotShown)
 })
 const listMailStates = async (agentId: string) => {
-  const { rows } = await system.stores.db.query<{ state: string }>(
+  const { rows } = await system.testbed.db.query<{ state: string }>(
     'select state from mails where about in (select id from claim_attempts where agent_id = $1)',
     [agentId],
   )
@@ -349,13 +350,14 @@ describe('accepts a code that is written', () => {
   ] as const)('%s', async ([_title, format]) => {
     const attempt = await beginVerification(system)
     const code = await showCode(auth, attempt)
-    const wrongResponse = await completeVerification(auth, attempt.agent, { otp: format(wrongCode(code)) })
+    const wrongCode = format(createWrongCode(code))
+    const wrongResponse = await completeVerification(auth, attempt.agent, { otp: wrongCode })
     expect(JSON.parse(wrongResponse.text)).toMatchObject({ code: 'otp-invalid', attempts_remaining: 4 })
     expect((await completeVerification(auth, attempt.agent, { otp: format(code) })).status).toBe(200)
   })
 })
 
-test('lets an agent revoke its verification and its attempt, and keeps its other token valid', async () => {
+test('lets an agent revoke its verification and its attempt, and keeps its client_credentials token valid', async () => {
   const attempt = await confirmAgent(system)
   const token = await getToken(auth, attempt.agent)
   const openAttempt = await beginVerification(system, { agent: attempt.agent })
@@ -370,7 +372,7 @@ test('deleting the agent ends its verification and invalidates its links', async
   const attempt = await confirmAgent(system)
   const openAttempt = await beginVerification(system, { agent: attempt.agent })
   expect((await deleteAgent(auth, attempt.agent)).status).toBe(204)
-  const { rows } = await system.stores.db.query(
+  const { rows } = await system.testbed.db.query(
     'select ended_by, email_sealed, email_hash from claims where agent_id = $1',
     [attempt.agent.client_id],
   )
@@ -380,12 +382,12 @@ test('deleting the agent ends its verification and invalidates its links', async
 })
 
 test('an address can confirm several agents, each separately, and a new address of an agent replaces the old one', async () => {
-  const email = newAddress()
+  const email = createAddress()
   const [first, second] = [await confirmAgent(system, { email }), await confirmAgent(system, { email })]
   expect(await countLiveVerifications(first.agent.client_id)).toBe(1)
   expect(await countLiveVerifications(second.agent.client_id)).toBe(1)
   const replacement = await confirmAgent(system, { agent: first.agent })
-  const { rows } = await system.stores.db.query(
+  const { rows } = await system.testbed.db.query(
     'select id, ended_by from claims where agent_id = $1 order by ended_by',
     [first.agent.client_id],
   )

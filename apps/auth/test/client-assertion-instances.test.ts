@@ -6,143 +6,153 @@ import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
   createAssertionFields,
+  generateKey,
   type KeyAgent,
-  newKey,
+  type KeyPair,
   registerKeys,
   requestTokenByKey,
   requestTokenWith,
   signAssertion,
 } from './key-agent.ts'
-import { type AuthStores, openAuthStores, TOKEN_PLACES } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed, TOKEN_STORES } from './open-auth-testbed.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 
 const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 
-describe.for(TOKEN_PLACES)('client assertions at two instances on one database, tokens in %s:', (tokens) => {
-  let stores: AuthStores
-  let auth: RunningAuth
-  let otherInstance: RunningAuth
-  beforeAll(async () => {
-    stores = await openAuthStores(tokens)
-    auth = await startInstance(stores)
-    otherInstance = await startInstance(stores)
-  })
-  afterAll(async () => {
-    await expectNothingInClear(auth)
-    for (const each of [auth, otherInstance, stores]) await each[Symbol.asyncDispose]()
-  })
-
-  test('accepts exactly one of ten simultaneous uses of an assertion, over both instances', async () => {
-    const agent = await registerKeys(auth)
-    for (let round = 0; round < 5; round++) {
-      const fields = createAssertionFields(await signAssertion(auth, agent))
-      const uses = Array.from({ length: 10 }, (_, n) =>
-        requestTokenWith(n % 2 ? auth : otherInstance, fields),
-      )
-      const responses = await Promise.all(uses)
-      expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(401)])
-      for (const refused of responses.filter(({ status }) => status === 401))
-        expectProblem(refused, invalidClient)
-    }
-  })
-
-  test('accepts the same jti from two clients, once from each', async () => {
-    const [agent, otherAgent] = [await registerKeys(auth), await registerKeys(auth)]
-    const useJti = async (client: KeyAgent, jti = 'the-same') =>
-      (await requestTokenWith(auth, createAssertionFields(await signAssertion(auth, client, { jti })))).status
-    expect([await useJti(agent), await useJti(otherAgent), await useJti(agent)]).toEqual([200, 200, 401])
-    // These jtis are only similar to 'the-same', and their use by one client does not affect the other client.
-    const { client_id: otherId } = otherAgent
-    const similarJtis = [`${otherId}the-same`, `${otherId}\nthe-same`, 'the-same\n', 'the-same ']
-    for (const jti of similarJtis)
-      expect([jti, await useJti(agent, jti), await useJti(agent, jti)]).toEqual([jti, 200, 401])
-    expect(await useJti(otherAgent, 'the-same\n')).toBe(200)
-  })
-
-  test('rejects a used assertion until it expires, even after a sweep', async () => {
-    const clock = { now: new Date() }
-    await using instance = await startInstance(stores, { now: () => clock.now })
-    const agent = await registerKeys(instance)
-    const exp = Math.floor(clock.now.getTime() / 1000) + 60
-    const usedFields = createAssertionFields(await signAssertion(instance, agent, { exp }))
-    expect((await requestTokenWith(instance, usedFields)).status).toBe(200)
-    clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS - 1) * 1000)
-    await sweepUsedJtis(stores.db, clock.now)
-    expectProblem(await requestTokenWith(instance, usedFields), invalidClient)
-    const response = await requestTokenWith(
-      instance,
-      createAssertionFields(await signAssertion(instance, agent, { exp })),
-    )
-    expect(response.status).toBe(200)
-    clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000)
-    expectProblem(
-      await requestTokenWith(instance, createAssertionFields(await signAssertion(instance, agent, { exp }))),
-      invalidClient,
-    )
-  })
-
-  test('rejects a used assertion even after a restart and the loss of all data in Redis', async () => {
-    const agent = await registerKeys(auth)
-    const stoppedInstance = await startInstance(stores)
-    const fields = createAssertionFields(await signAssertion(stoppedInstance, agent))
-    expect((await requestTokenWith(stoppedInstance, fields)).status).toBe(200)
-    await stoppedInstance[Symbol.asyncDispose]()
-    await stores.redis?.lose()
-    await using restartedInstance = await startInstance(stores)
-    for (const each of [restartedInstance, auth, otherInstance])
-      expectProblem(await requestTokenWith(each, fields), invalidClient)
-    expect((await requestTokenByKey(restartedInstance, agent)).status).toBe(200)
-  })
-
-  const replaceKeys = async (agent: KeyAgent | RegisteredAgent, key: Awaited<ReturnType<typeof newKey>>) => {
-    const { headers, body } = json({ keys: [key.jwk] })
-    const authentication =
-      'key' in agent
-        ? { 'client-assertion': await signAssertion(auth, agent as KeyAgent) }
-        : agentAuthHeader(agent)
-    return send(auth.url, {
-      method: 'PUT',
-      path: '/api/agent/jwks',
-      headers: { ...headers, ...authentication },
-      body,
+describe.for(TOKEN_STORES)(
+  'client assertions at two instances on one database, tokens in %s:',
+  (tokenStore) => {
+    let testbed: AuthTestbed
+    let auth: RunningAuth
+    let otherInstance: RunningAuth
+    beforeAll(async () => {
+      testbed = await openAuthTestbed(tokenStore)
+      auth = await startInstance(testbed)
+      otherInstance = await startInstance(testbed)
     })
-  }
+    afterAll(async () => {
+      await expectNothingInClear(auth)
+      for (const each of [auth, otherInstance, testbed]) await each[Symbol.asyncDispose]()
+    })
 
-  test('rejects a replaced key at an instance with a stale cache', async () => {
-    const agent = await registerKeys(auth)
-    expect((await requestTokenByKey(otherInstance, agent)).status).toBe(200)
-    await stores.asOwner('alter table agents disable trigger agents_changed')
-    try {
-      expect((await replaceKeys(agent, await newKey())).status).toBe(200)
-      expectProblem(await requestTokenByKey(otherInstance, agent), invalidClient)
-    } finally {
-      await stores.asOwner('alter table agents enable trigger agents_changed')
+    test('accepts exactly one of ten simultaneous uses of an assertion, over both instances', async () => {
+      const agent = await registerKeys(auth)
+      for (let round = 0; round < 5; round++) {
+        const fields = createAssertionFields(await signAssertion(auth, agent))
+        const uses = Array.from({ length: 10 }, (_, n) =>
+          requestTokenWith(n % 2 ? auth : otherInstance, fields),
+        )
+        const responses = await Promise.all(uses)
+        expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(401)])
+        for (const refused of responses.filter(({ status }) => status === 401))
+          expectProblem(refused, invalidClient)
+      }
+    })
+
+    test('accepts the same jti from two clients, once from each', async () => {
+      const [agent, otherAgent] = [await registerKeys(auth), await registerKeys(auth)]
+      const useJti = async (client: KeyAgent, jti = 'the-same') =>
+        (await requestTokenWith(auth, createAssertionFields(await signAssertion(auth, client, { jti }))))
+          .status
+      expect([await useJti(agent), await useJti(otherAgent), await useJti(agent)]).toEqual([200, 200, 401])
+      // These jtis are only similar to 'the-same', and their use by one client does not affect the other client.
+      const { client_id: otherId } = otherAgent
+      const similarJtis = [`${otherId}the-same`, `${otherId}\nthe-same`, 'the-same\n', 'the-same ']
+      for (const jti of similarJtis)
+        expect([jti, await useJti(agent, jti), await useJti(agent, jti)]).toEqual([jti, 200, 401])
+      expect(await useJti(otherAgent, 'the-same\n')).toBe(200)
+    })
+
+    test('rejects a used assertion until it expires, even after a sweep', async () => {
+      const clock = { now: new Date() }
+      await using instance = await startInstance(testbed, { now: () => clock.now })
+      const agent = await registerKeys(instance)
+      const exp = Math.floor(clock.now.getTime() / 1000) + 60
+      const usedFields = createAssertionFields(await signAssertion(instance, agent, { exp }))
+      expect((await requestTokenWith(instance, usedFields)).status).toBe(200)
+      clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS - 1) * 1000)
+      await sweepUsedJtis(testbed.db, clock.now)
+      expectProblem(await requestTokenWith(instance, usedFields), invalidClient)
+      const response = await requestTokenWith(
+        instance,
+        createAssertionFields(await signAssertion(instance, agent, { exp })),
+      )
+      expect(response.status).toBe(200)
+      clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000)
+      expectProblem(
+        await requestTokenWith(
+          instance,
+          createAssertionFields(await signAssertion(instance, agent, { exp })),
+        ),
+        invalidClient,
+      )
+    })
+
+    test('rejects a used assertion even after a restart and the loss of all data in Redis', async () => {
+      const agent = await registerKeys(auth)
+      const stoppedInstance = await startInstance(testbed)
+      const fields = createAssertionFields(await signAssertion(stoppedInstance, agent))
+      expect((await requestTokenWith(stoppedInstance, fields)).status).toBe(200)
+      await stoppedInstance[Symbol.asyncDispose]()
+      await testbed.redis?.loseKeys()
+      await using restartedInstance = await startInstance(testbed)
+      for (const each of [restartedInstance, auth, otherInstance])
+        expectProblem(await requestTokenWith(each, fields), invalidClient)
+      expect((await requestTokenByKey(restartedInstance, agent)).status).toBe(200)
+    })
+
+    const replaceKeys = async (agent: KeyAgent | RegisteredAgent, key: KeyPair) => {
+      const { headers, body } = json({ keys: [key.jwk] })
+      const authentication =
+        'key' in agent
+          ? { 'client-assertion': await signAssertion(auth, agent as KeyAgent) }
+          : agentAuthHeader(agent)
+      return send(auth.url, {
+        method: 'PUT',
+        path: '/api/agent/jwks',
+        headers: { ...headers, ...authentication },
+        body,
+      })
     }
-  })
 
-  test('accepts at one instance the keys that replaced a secret at the other', async () => {
-    const agent = await register(auth)
-    expect((await requestToken(otherInstance, agent)).status).toBe(200)
-    const key = await newKey()
-    expect((await replaceKeys(agent, key)).status).toBe(200)
-    await expect.poll(async () => (await requestToken(otherInstance, agent)).status).toBe(401)
-    await expect
-      .poll(async () => (await requestTokenByKey(otherInstance, { client_id: agent.client_id, key })).status)
-      .toBe(200)
-  })
+    test('rejects a replaced key at an instance with a stale cache', async () => {
+      const agent = await registerKeys(auth)
+      expect((await requestTokenByKey(otherInstance, agent)).status).toBe(200)
+      await testbed.runAsOwner('alter table agents disable trigger agents_changed')
+      try {
+        expect((await replaceKeys(agent, await generateKey())).status).toBe(200)
+        expectProblem(await requestTokenByKey(otherInstance, agent), invalidClient)
+      } finally {
+        await testbed.runAsOwner('alter table agents enable trigger agents_changed')
+      }
+    })
 
-  test('accepts only one of two keys that simultaneous requests set, and rejects the secret', async () => {
-    const agent = await register(auth)
-    const keys = await Promise.all([newKey(), newKey()])
-    const statuses = (await Promise.all(keys.map((key) => replaceKeys(agent, key)))).map(
-      ({ status }) => status,
-    )
-    expect(statuses).toContain(200)
-    await expect.poll(async () => (await requestToken(auth, agent)).status).toBe(401)
-    const keyStatuses = await Promise.all(
-      keys.map(async (key) => (await requestTokenByKey(auth, { client_id: agent.client_id, key })).status),
-    )
-    expect(keyStatuses.toSorted()).toEqual([200, 401])
-  })
-})
+    test('accepts at one instance the keys that replaced a secret at the other', async () => {
+      const agent = await register(auth)
+      expect((await requestToken(otherInstance, agent)).status).toBe(200)
+      const key = await generateKey()
+      expect((await replaceKeys(agent, key)).status).toBe(200)
+      await expect.poll(async () => (await requestToken(otherInstance, agent)).status).toBe(401)
+      await expect
+        .poll(
+          async () => (await requestTokenByKey(otherInstance, { client_id: agent.client_id, key })).status,
+        )
+        .toBe(200)
+    })
+
+    test('accepts only one of two keys that simultaneous requests set, and rejects the secret', async () => {
+      const agent = await register(auth)
+      const keys = await Promise.all([generateKey(), generateKey()])
+      const statuses = (await Promise.all(keys.map((key) => replaceKeys(agent, key)))).map(
+        ({ status }) => status,
+      )
+      expect(statuses).toContain(200)
+      await expect.poll(async () => (await requestToken(auth, agent)).status).toBe(401)
+      const keyStatuses = await Promise.all(
+        keys.map(async (key) => (await requestTokenByKey(auth, { client_id: agent.client_id, key })).status),
+      )
+      expect(keyStatuses.toSorted()).toEqual([200, 401])
+    })
+  },
+)

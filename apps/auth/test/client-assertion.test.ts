@@ -15,9 +15,9 @@ import {
   createAssertionClaims,
   createAssertionFields,
   createAssertionHeader,
+  generateKey,
   type KeyAgent,
   type KeyPair,
-  newKey,
   nowSeconds,
   registerKeys,
   requestTokenByKey,
@@ -42,10 +42,12 @@ beforeAll(async () => {
   auth = await startAuth()
   agent = await registerKeys(auth)
   otherAgent = await registerKeys(auth)
-  ed25519Agent = await registerKeys(auth, await newKey('Ed25519'))
-  const [firstKey, secondKey, thirdKey] = [await newKey(), await newKey(), await newKey('Ed25519')]
+  ed25519Agent = await registerKeys(auth, await generateKey('Ed25519'))
+  const [firstKey, secondKey] = [await generateKey(), await generateKey()]
   twoKeyAgent = { ...(await registerKeys(auth, firstKey, secondKey)), secondKey }
-  threeKeyAgent = { ...(await registerKeys(auth, await newKey(), await newKey(), thirdKey)), key: thirdKey }
+  const otherKeys = [await generateKey(), await generateKey()]
+  const lastKey = await generateKey('Ed25519')
+  threeKeyAgent = { ...(await registerKeys(auth, ...otherKeys, lastKey)), key: lastKey }
   secretAgent = await register(auth)
 })
 afterAll(async () => {
@@ -53,12 +55,10 @@ afterAll(async () => {
   await auth[Symbol.asyncDispose]()
 })
 
-const withSecondKey = ({ client_id, secondKey }: typeof twoKeyAgent): KeyAgent => ({
-  client_id,
-  key: secondKey,
-})
+const withSecondKey = ({ client_id, secondKey }: typeof twoKeyAgent) => ({ client_id, key: secondKey })
 
 type Claims = Record<string, unknown>
+/** Returns a function that requests a token with an assertion. `claims` and `header` replace the valid ones. */
 const withClaims =
   (claims: () => Claims, header: Claims = {}, getAgent = () => agent) =>
   async () =>
@@ -261,7 +261,7 @@ describe('an assertion is refused, and its jti is not stored,', () => {
       NOT_A_JWT,
     ],
     ['of a client that has a secret', () => sendForSecretClient(), UNPROVEN],
-    ['replaced with a secret, although the client has keys', () => sendSecretForKeyClient(), SECRET],
+    ['replaced by a secret, although the client has keys', () => sendSecretForKeyClient(), SECRET],
   ] satisfies [string, () => Promise<HttpResponse>, RegExp][])('%s', async ([_title, sendRequest, says]) => {
     const { text } = await expectRefusal(auth, sendRequest, { ...invalidClient, says })
     expect(text).not.toMatch(/recover/)
@@ -288,7 +288,7 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     return requestTokenWith(auth, createAssertionFields(`${signed.protected}.${encoded}.${signed.signature}`))
   }
   async function sendSelfSigned(header: Claims) {
-    const key = await newKey('ES256', agent.key.jwk.kid)
+    const key = await generateKey('ES256', agent.key.jwk.kid)
     const ownHeader = header['jwk'] ? { jwk: key.jwk } : header
     return requestTokenWith(
       auth,

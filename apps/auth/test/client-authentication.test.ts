@@ -25,7 +25,7 @@ const invalidClient: Refusal = {
 const asBasic = (text: string, scheme = 'Basic') => ({
   authorization: `${scheme} ${Buffer.from(text).toString('base64')}`,
 })
-const FORM = 'Content-Type: application/x-www-form-urlencoded'
+const FORM_TYPE_HEADER = 'Content-Type: application/x-www-form-urlencoded'
 const UNKNOWN_ID = `agt_${'A'.repeat(22)}`
 const WRONG_SECRET = `pps_${'A'.repeat(43)}`
 
@@ -208,7 +208,7 @@ describe('the token endpoint refuses, storing nothing,', () => {
     ],
     [
       'the credentials of a resource server',
-      () => requestTokenWith(basicAuth('rs_api', auth.stores.secrets.rs_api)),
+      () => requestTokenWith(basicAuth('rs_api', auth.testbed.secrets.rs_api)),
       invalidClient,
     ],
   ] satisfies [string, () => Promise<HttpResponse>, Refusal][])(
@@ -232,7 +232,7 @@ describe('the token endpoint refuses, storing nothing,', () => {
     )
     const request = formatRawRequest(
       'POST /oauth/token',
-      [...headers, FORM, `Content-Length: ${body.length}`],
+      [...headers, FORM_TYPE_HEADER, `Content-Length: ${body.length}`],
       body,
     )
     const [response] = await sendRaw(auth.url, request)
@@ -273,17 +273,19 @@ describe('an unknown, a deleted and a disabled client, and one with a wrong secr
   })
 
   test.for(ENDPOINTS)('get the same response from %s', async ([_endpoint, request]) => {
-    const [deleted, disabled] = [await register(auth), await register(auth)]
-    await requestToken(auth, disabled)
-    await deleteAgent(auth, deleted)
-    await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [disabled.client_id])
-    await expect.poll(async () => (await requestToken(auth, disabled)).status).toBe(401)
+    const [deletedAgent, disabledAgent] = [await register(auth), await register(auth)]
+    await requestToken(auth, disabledAgent)
+    await deleteAgent(auth, deletedAgent)
+    await auth.testbed.db.query(`update agents set status = 'disabled' where id = $1`, [
+      disabledAgent.client_id,
+    ])
+    await expect.poll(async () => (await requestToken(auth, disabledAgent)).status).toBe(401)
     const responses = []
     for (const headers of [
       basicAuth(UNKNOWN_ID, WRONG_SECRET),
       basicAuth(agent.client_id, WRONG_SECRET),
-      agentAuthHeader(deleted),
-      agentAuthHeader(disabled),
+      agentAuthHeader(deletedAgent),
+      agentAuthHeader(disabledAgent),
     ])
       responses.push(removeVariableParts(await send(auth.url, request(headers))))
     const [unknown, ...others] = responses
@@ -295,8 +297,8 @@ describe('an unknown, a deleted and a disabled client, and one with a wrong secr
 
 test('a disabled client gets tokens again once it is enabled', async () => {
   const client = await register(auth)
-  await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [client.client_id])
+  await auth.testbed.db.query(`update agents set status = 'disabled' where id = $1`, [client.client_id])
   await expect.poll(async () => (await requestToken(auth, client)).status).toBe(401)
-  await auth.stores.db.query(`update agents set status = 'active' where id = $1`, [client.client_id])
+  await auth.testbed.db.query(`update agents set status = 'active' where id = $1`, [client.client_id])
   await expect.poll(async () => (await requestToken(auth, client)).status).toBe(200)
 })

@@ -120,7 +120,7 @@ describe('the client library oauth4webapi', () => {
   test('introspects as a resource server, and verifies the response', async () => {
     const internalServer = { ...server, introspection_endpoint: `${auth.internalUrl}/oauth/introspect` }
     const api = { client_id: 'rs_api', introspection_signed_response_alg: 'ES256' }
-    const secret = oauth.ClientSecretBasic(auth.stores.secrets.rs_api)
+    const secret = oauth.ClientSecretBasic(auth.testbed.secrets.rs_api)
     const token = await requestGrant(oauth.ClientSecretBasic(agent.client_secret))
     const introspect = async (presentedToken: string) => {
       const response = await oauth.introspectionRequest(internalServer, api, secret, presentedToken, {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { deleteAgent, getToken, isActive, register, revoke } from './agent-client.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { startAuth } from './start-auth.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -8,13 +8,13 @@ vi.setConfig({ testTimeout: 60_000 })
 /** The clock of the test steps between 10 s slow and 10 s fast. */
 const CLOCK_TOLERANCE_SECONDS = 20
 
-test.for(TOKEN_PLACES)(
+test.for(TOKEN_STORES)(
   'a clock that steps back and forward neither revokes tokens nor makes revoked ones valid, tokens in %s',
-  async (tokens) => {
+  async (tokenStore) => {
     let readings = 0
     const offsetsMs = [0, -10_000, 10_000, -1_000]
     const now = () => new Date(Date.now() + (offsetsMs[readings++ % offsetsMs.length] ?? 0))
-    await using auth = await startAuth({ tokens, now })
+    await using auth = await startAuth({ tokenStore, now })
     const agent = await register(auth)
     const issuedTokens = await Promise.all(Array.from({ length: 20 }, () => getToken(auth, agent)))
     const checkAllTokens = async () =>

@@ -5,9 +5,9 @@ import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
-import { newKeyEncryptionKey } from '@plainpath/sealing'
+import { generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
 // The numbers in the titles, such as F-36, are those of the faults in e2e/faults/fault-numbers.ts.
@@ -16,18 +16,18 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 /** Options for polling a process. It starts within a minute, even on a busy machine. */
 const WITHIN_A_MINUTE = { timeout: 60_000, interval: 50 }
 
-let stores: AuthStores
+let testbed: AuthTestbed
 let settings: Record<string, string>
 let proxy: StoreProxy
 
 beforeAll(async () => {
-  stores = await openAuthStores()
-  settings = await stores.settingsFor('https://plainpath.example')
-  proxy = await startStoreProxy(stores.database.appUrl, 5432)
+  testbed = await openAuthTestbed()
+  settings = await testbed.createSettings('https://plainpath.example')
+  proxy = await startStoreProxy(testbed.database.appUrl, 5432)
 })
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]()
-  await stores[Symbol.asyncDispose]()
+  await testbed[Symbol.asyncDispose]()
 })
 
 interface RunningServe extends AsyncDisposable {
@@ -62,7 +62,7 @@ async function startServe(env: Record<string, string> = {}): Promise<RunningServ
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => printed.push(line))
   const exited = once(child, 'close').then(([code]) => code as number | null)
-  /** Sends a GET; undefined if nothing listens on the port. */
+  /** Sends a GET. Returns undefined if nothing listens on the port. */
   const fetchAt = (port: number | undefined, path: string) =>
     fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined)
   return {
@@ -103,7 +103,7 @@ async function expectServing(auth: RunningServe) {
   expect(await auth.exited).toBe(0)
 }
 
-test('F-36 waits at the start while PostgreSQL is unavailable, says so, and serves once it is available', async () => {
+test('F-36 an instance that starts waits while PostgreSQL is unavailable, says so, and serves once it is available', async () => {
   await proxy.refuse()
   await using auth = await startServe({ AUTH_DATABASE_URL: proxy.url })
   await expectWaiting(auth, { database: 'PostgreSQL' })
@@ -112,7 +112,7 @@ test('F-36 waits at the start while PostgreSQL is unavailable, says so, and serv
   expect(auth.printed.join('')).not.toContain(new URL(proxy.url).password)
 }, 120_000)
 
-test('F-36 waits at the start while Redis is unavailable, and exits with 0 on SIGTERM', async () => {
+test('F-36 an instance that starts waits while Redis is unavailable, and exits with 0 on SIGTERM', async () => {
   await using auth = await startServe({ AUTH_REDIS_URL: 'redis://127.0.0.1:9' })
   await expectWaiting(auth, { redis: 'Redis' })
   expect(await auth.getOperations('/ready')).toMatchObject({
@@ -122,28 +122,28 @@ test('F-36 waits at the start while Redis is unavailable, and exits with 0 on SI
   expect(await auth.exited).toBe(0)
 }, 120_000)
 
-test('F-36 waits at the start for missing migrations, names them, and applies none', async () => {
-  const { database } = stores
-  const asOwner = (sql: string) => stores.asOwner(sql)
-  await asOwner(`delete from schema_migrations where name = '0009-identity-assertions'`)
+test('F-36 an instance that starts waits for missing migrations, names them, and applies none', async () => {
+  const { database } = testbed
+  const runAsOwner = (sql: string) => testbed.runAsOwner(sql)
+  await runAsOwner(`delete from schema_migrations where name = '0009-identity-assertions'`)
   await using auth = await startServe({ AUTH_DATABASE_URL: database.appUrl })
   await expectWaiting(auth, { database: 'migrations 0009-identity-assertions: run "auth migrate"' })
-  await asOwner(`insert into schema_migrations (name, run_on) values ('0009-identity-assertions', now())`)
+  await runAsOwner(`insert into schema_migrations (name, run_on) values ('0009-identity-assertions', now())`)
   await expectServing(auth)
 }, 120_000)
 
-test('F-36 waits at the start for a signing key, and creates none', async () => {
-  await stores.asOwner(`alter table signing_keys rename to away; create table signing_keys (like away)`)
-  await stores.asOwner(`grant select on signing_keys to public`)
+test('F-36 an instance that starts waits for a signing key, and creates none', async () => {
+  await testbed.runAsOwner(`alter table signing_keys rename to away; create table signing_keys (like away)`)
+  await testbed.runAsOwner(`grant select on signing_keys to public`)
   await using auth = await startServe()
   await expectWaiting(auth, { keys: 'no signing key: run "auth keys init" once' })
-  await stores.asOwner(`drop table signing_keys; alter table away rename to signing_keys`)
+  await testbed.runAsOwner(`drop table signing_keys; alter table away rename to signing_keys`)
   await expectServing(auth)
 }, 120_000)
 
 test('F-22 only an instance whose key-encryption keys cannot decrypt the signing key is not ready', async () => {
   const file = `${settings['AUTH_KEK_FILE']}-other`
-  await writeFile(file, newKeyEncryptionKey(), { mode: 0o600 })
+  await writeFile(file, generateKeyEncryptionKey(), { mode: 0o600 })
   await using misconfigured = await startServe({ AUTH_KEK_FILE: file })
   await using healthy = await startServe()
   await expectWaiting(misconfigured, {
@@ -152,7 +152,7 @@ test('F-22 only an instance whose key-encryption keys cannot decrypt the signing
   await expectServing(healthy)
 }, 120_000)
 
-test('exits for errors that waiting cannot fix: invalid settings, which it names, and a port in use', async () => {
+test('an instance exits at its start for invalid settings, which it names, and for a port in use', async () => {
   await using misconfigured = await startServe({
     AUTH_PORT: 'x',
     AUTH_ORIGIN: 'x',

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { hostname, userInfo } from 'node:os'
-import { newKeyEncryptionKey } from '@plainpath/sealing'
+import { generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { getToken } from './agent-client.ts'
-import { openAuthStores } from './open-auth-stores.ts'
+import { openAuthTestbed } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
 import { ORIGIN } from './start-auth.ts'
@@ -25,7 +25,7 @@ let system: VerificationSystem
 let env: Record<string, string>
 beforeAll(async () => {
   system = resources.use(await startVerificationSystem({ env: SHORT_INTERVALS }))
-  env = { ...(await system.stores.settingsFor(ORIGIN)), ...SHORT_INTERVALS }
+  env = { ...(await system.testbed.createSettings(ORIGIN)), ...SHORT_INTERVALS }
 })
 afterAll(() => resources.disposeAsync())
 
@@ -35,13 +35,13 @@ async function run(command: string, moreSettings: Record<string, string> = {}) {
   return { code, printed, events: parseSecurityEvents(errors.split('\n')) }
 }
 
-/** What the commands change: a client, its verification, and the key that signs at first. */
-interface Subject {
+/** The ids of what the commands change: a client, its verification, and the key that signs at first. */
+interface CommandTargets {
   readonly client_id: string
   readonly registration_id: string
   readonly kid: string
 }
-async function createSubject(): Promise<Subject> {
+async function createTargets(): Promise<CommandTargets> {
   const { agent, registrationId } = await confirmAgent(system)
   await getToken(system.auth, agent)
   const { keys } = JSON.parse((await run('keys list --json')).printed) as {
@@ -54,9 +54,9 @@ async function createSubject(): Promise<Subject> {
 const ANY_KID = expect.stringMatching(/^[\w-]{20,}$/)
 /**
  * Commands with the event that each emits. They run in this order, because some need the result of an earlier one.
- * Words in capitals stand for ids of the subject.
+ * Words in capitals stand for the ids of the targets.
  */
-const COMMANDS: [command: string, event: (subject: Subject) => object][] = [
+const COMMANDS: [command: string, createEvent: (targets: CommandTargets) => object][] = [
   ['agents disable CLIENT', ({ client_id }) => ({ event: 'client-ended', client_id, how: 'disabled' })],
   ['agents enable CLIENT', ({ client_id }) => ({ event: 'client-enabled', client_id })],
   ['claims revoke CLAIM', ({ registration_id }) => ({ event: 'claim-ended', registration_id })],
@@ -83,35 +83,36 @@ const COMMANDS: [command: string, event: (subject: Subject) => object][] = [
 ]
 
 test('each command emits one event that names the operator, and none in a dry run or if nothing changes', async () => {
-  const subject = await createSubject()
+  const targets = await createTargets()
   const fillIn = (command: string) =>
     command
-      .replace('CLIENT', subject.client_id)
-      .replace('CLAIM', subject.registration_id)
-      .replace('KID', subject.kid)
-  for (const [command, event] of COMMANDS) {
+      .replace('CLIENT', targets.client_id)
+      .replace('CLAIM', targets.registration_id)
+      .replace('KID', targets.kid)
+  for (const [command, createEvent] of COMMANDS) {
     if (!/^(claims|stop --all)/.test(command)) {
       const dryRun = await run(`${fillIn(command)} --dry-run`)
       expect([command, dryRun.code, dryRun.events]).toEqual([command, 0, []])
     }
     const result = await run(fillIn(command))
-    expect([command, result.code, result.events]).toEqual([command, 0, [{ ...event(subject), ...OPERATOR }]])
+    const expectedEvent = { ...createEvent(targets), ...OPERATOR }
+    expect([command, result.code, result.events]).toEqual([command, 0, [expectedEvent]])
   }
   for (const repeatedCommand of ['agents delete CLIENT', 'claims revoke CLAIM', 'agents enable CLIENT'])
     expect(await run(fillIn(repeatedCommand))).toMatchObject({ code: 1, events: [] })
   expect(await run(fillIn('keys revoke KID --reason x'))).toMatchObject({ code: 0, events: [] })
 })
 
-test('emits one event when keys are re-encrypted, and none in a dry run or a repetition', async () => {
-  // No instance runs on these stores, because it would need the new key first.
-  await using stores = await openAuthStores()
+test('`keys rewrap` emits one event, and none in a dry run or when it is repeated', async () => {
+  // No instance runs in this testbed, because it would need the new key first.
+  await using testbed = await openAuthTestbed()
   const instanceSettings: Record<string, string> = {
-    ...(await stores.settingsFor(ORIGIN)),
+    ...(await testbed.createSettings(ORIGIN)),
     ...SHORT_INTERVALS,
   }
   const currentKeys = await readFile(instanceSettings['AUTH_KEK_FILE'] ?? '', 'utf8')
   const AUTH_KEK_FILE = `${instanceSettings['AUTH_KEK_FILE']}-of-commands`
-  await writeFile(AUTH_KEK_FILE, `${newKeyEncryptionKey()}\n${currentKeys}`)
+  await writeFile(AUTH_KEK_FILE, `${generateKeyEncryptionKey()}\n${currentKeys}`)
   const rewrap = (...options: string[]) =>
     run(['keys rewrap --json', ...options].join(' '), { ...instanceSettings, AUTH_KEK_FILE })
   expect((await rewrap('--dry-run')).events).toEqual([])

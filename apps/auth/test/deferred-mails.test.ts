@@ -5,7 +5,7 @@ import { expectProblem } from './expect-refusal.ts'
 import {
   beginVerification,
   completeVerification,
-  newAddress,
+  createAddress,
   requestVerification,
   showCode,
   startVerificationSystem,
@@ -38,8 +38,8 @@ async function startWithFullCap(): Promise<VerificationSystem> {
   return system
 }
 
-const querySql = async ({ stores }: VerificationSystem, sql: string, values: unknown[] = []) =>
-  (await stores.db.query(sql, values)).rows
+const querySql = async ({ testbed }: VerificationSystem, sql: string, values: unknown[] = []) =>
+  (await testbed.db.query(sql, values)).rows
 const expectWaitingMails = (system: VerificationSystem, count: number) =>
   expect
     .poll(() => querySql(system, `select id from mails where ${IS_WAITING}`), WITHIN_MAIL_UPKEEP)
@@ -47,28 +47,28 @@ const expectWaitingMails = (system: VerificationSystem, count: number) =>
 
 test('a verification mail over the cap of its domain waits, and its link works for 24 hours after it is sent', async () => {
   await using system = await startWithFullCap()
-  const { auth, clock, mail } = system
-  const start = clock.now.getTime()
-  const [agent, email] = [await register(auth), newAddress()]
+  const { auth, clock, mailServer } = system
+  const startMs = clock.now.getTime()
+  const [agent, email] = [await register(auth), createAddress()]
   expect((await requestVerification(auth, agent, { email })).status).toBe(202)
   await expectWaitingMails(system, 1)
-  clock.now = new Date(start + 22 * HOUR_MS)
+  clock.now = new Date(startMs + 22 * HOUR_MS)
   await querySql(system, 'update mails set counted_at = null where counted_at is not null')
   await expect
-    .poll(() => mail.received.filter(({ to }) => to.includes(email)), WITHIN_MAIL_UPKEEP)
+    .poll(() => mailServer.received.filter(({ to }) => to.includes(email)), WITHIN_MAIL_UPKEEP)
     .toHaveLength(1)
   await expectWaitingMails(system, 0)
-  const text = mail.received.find(({ to }) => to.includes(email))?.text ?? ''
+  const text = mailServer.received.find(({ to }) => to.includes(email))?.text ?? ''
   const secret = /attempt=([\w-]{43})/.exec(text)?.[1] ?? ''
-  clock.now = new Date(start + 22 * HOUR_MS + DAY_MS - 60_000)
+  clock.now = new Date(startMs + 22 * HOUR_MS + DAY_MS - 60_000)
   const otp = await showCode(auth, { secret })
   expect((await completeVerification(auth, agent, { otp })).status).toBe(200)
 })
 
 test('a verification mail that finds no room under the caps in time is not sent, and the log says so', async () => {
   await using system = await startWithFullCap()
-  const { auth, clock, mail } = system
-  const [agent, email] = [await register(auth), newAddress()]
+  const { auth, clock, mailServer } = system
+  const [agent, email] = [await register(auth), createAddress()]
   expect((await requestVerification(auth, agent, { email })).status).toBe(202)
   await expectWaitingMails(system, 1)
   clock.now = new Date(clock.now.getTime() + 23 * HOUR_MS)
@@ -76,13 +76,13 @@ test('a verification mail that finds no room under the caps in time is not sent,
   await expect
     .poll(() => auth.logged.join('\n'), WITHIN_MAIL_UPKEEP)
     .toContain('a mail found no room under the caps in time')
-  expect(mail.received.some(({ to }) => to.includes(email))).toBe(false)
+  expect(mailServer.received.some(({ to }) => to.includes(email))).toBe(false)
 })
 
 test('while 40 verification mails of a network wait, another is refused with 429 and not stored', async () => {
   await using system = await startWithFullCap()
   const { auth } = system
-  const [agent, email] = [await register(auth), newAddress()]
+  const [agent, email] = [await register(auth), createAddress()]
   await querySql(
     system,
     `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at, sender_hash, deferred_by)
@@ -103,9 +103,9 @@ test('while 40 verification mails of a network wait, another is refused with 429
     error: 'rate_limited',
     says: /Too many mails are waiting/,
     headers: { 'retry-after': /^600$/ },
-    form: 'agent',
+    errorFormat: 'agent',
   })
   expect(await countMailsAndAttempts()).toEqual(storedBefore)
   await querySql(system, `delete from mails where id = (select id from mails where ${IS_WAITING} limit 1)`)
-  expect((await requestVerification(auth, await register(auth), { email: newAddress() })).status).toBe(202)
+  expect((await requestVerification(auth, await register(auth), { email: createAddress() })).status).toBe(202)
 })

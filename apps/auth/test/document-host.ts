@@ -51,7 +51,7 @@ export interface DocumentHost extends AsyncDisposable {
   readonly port: number
   /** The received requests, as `host:port/path?query`. */
   readonly requests: string[]
-  /** Returns the URL of a path under one of the host's names. It can be a client id. */
+  /** Returns the URL of a path under one of the host's names, in the form of a client id. */
   getUrl(name: string, path: string): AgentId
   /** Sets the handler for a path with its query. All other paths get 404. */
   serve(path: string, handler: RequestHandler): void

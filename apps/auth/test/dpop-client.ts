@@ -63,7 +63,7 @@ const NONCE_STEP_SECONDS = 60
  * @param secret replaces the secret that these instances derive from their hash key
  */
 export async function deriveNonce(auth: RunningAuth, minutes = 0, secret?: Buffer): Promise<string> {
-  const { hashKey } = loadConfig(await auth.stores.settingsFor(auth.origin))
+  const { hashKey } = loadConfig(await auth.testbed.createSettings(auth.origin))
   const step = Buffer.alloc(8)
   step.writeBigUInt64BE(BigInt(Math.floor(nowSeconds() / NONCE_STEP_SECONDS) + minutes))
   const nonceKey = secret ?? hashKey.deriveKey('dpop-nonce')

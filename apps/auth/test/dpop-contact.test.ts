@@ -25,23 +25,24 @@ import {
 } from './dpop-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectRefusal, type Refusal } from './expect-refusal.ts'
-import { type KeyPair, newKey, nowSeconds } from './key-agent.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { generateKey, type KeyPair, nowSeconds } from './key-agent.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
-describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tokens) => {
+describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tokenStore) => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
   let agent: RegisteredAgent
   let key: KeyPair
   let otherKey: KeyPair
   beforeAll(async () => {
-    auth = await startAuth({ tokens, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
-    otherInstance = await startInstance(auth.stores)
+    auth = await startAuth({ tokenStore, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
+    otherInstance = await startInstance(auth.testbed)
     agent = await register(auth)
-    ;[key, otherKey] = [await newKey(), await newKey()]
+    ;[key, otherKey] = [await generateKey(), await generateKey()]
+    // Warms the instance up, because `expectRefusal` limits the response time.
     await getToken(auth, agent)
   })
   afterAll(async () => {
@@ -56,9 +57,9 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
     fields: Record<string, string> = CLIENT_CREDENTIALS_GRANT,
     instance = auth,
   ) => readToken(auth, await requestTokenWithProof(instance, client, await createProof(), fields))
-  const readIntrospection = async (token: string, instance = auth) =>
+  const introspectToken = async (token: string, instance = auth) =>
     (await introspect(instance, token)).payload.token_introspection
-  const isActiveAtEach = (token: string) =>
+  const checkActiveAtEach = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
 
   describe('the jwt-bearer grant', () => {
@@ -85,7 +86,7 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       const guideFields = { ...fields, scope: 'guides:read' }
       const response = await requestTokenWithProof(auth, client, proof, guideFields)
       expect(JSON.parse(response.text)).toMatchObject({ token_type: 'DPoP', scope: 'guides:read' })
-      expect(await readIntrospection(readToken(auth, response))).toMatchObject({
+      expect(await introspectToken(readToken(auth, response))).toMatchObject({
         active: true,
         token_type: 'DPoP',
         identity_type: 'verified_email',
@@ -129,7 +130,7 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       await addVerification(auth, client)
       const fields = { grant_type: JWT_BEARER_GRANT, assertion: await getAssertion(auth, client) }
       await expectRefusal(auth, () => requestTokenWithProof(auth, client, undefined, fields), PROOF_REQUIRED)
-      expect(await isActiveAtEach(await getBoundToken(client, fields))).toEqual([true, true])
+      expect(await checkActiveAtEach(await getBoundToken(client, fields))).toEqual([true, true])
     })
 
     test('requires a proof for contact:write once a bound token had that scope, until the client allows bearer tokens again', async () => {
@@ -138,11 +139,11 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
         auth,
         await requestTokenWithProof(otherInstance, client, undefined, fields),
       )
-      expect(await isActiveAtEach(bearerToken)).toEqual([true, true])
+      expect(await checkActiveAtEach(bearerToken)).toEqual([true, true])
       const linesBefore = auth.logged.length
       const boundToken = await getBoundToken(client, fields)
-      expect(await readIntrospection(boundToken)).toMatchObject({ active: true, scope: ALL_SCOPES })
-      expect([await isActiveAtEach(bearerToken), await isActiveAtEach(boundToken)]).toEqual([
+      expect(await introspectToken(boundToken)).toMatchObject({ active: true, scope: ALL_SCOPES })
+      expect([await checkActiveAtEach(bearerToken), await checkActiveAtEach(boundToken)]).toEqual([
         [false, false],
         [true, true],
       ])
@@ -164,10 +165,10 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
         auth,
         await requestTokenWithProof(otherInstance, client, undefined, otherScopes),
       )
-      expect(await isActiveAtEach(tokenWithoutContact)).toEqual([true, true])
+      expect(await checkActiveAtEach(tokenWithoutContact)).toEqual([true, true])
 
       const secondBoundToken = await getBoundToken(client, fields, otherInstance)
-      expect([await isActiveAtEach(boundToken), await isActiveAtEach(secondBoundToken)]).toEqual([
+      expect([await checkActiveAtEach(boundToken), await checkActiveAtEach(secondBoundToken)]).toEqual([
         [true, true],
         [true, true],
       ])
@@ -175,12 +176,12 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       for (let n = 0; n < 2; n++) expect((await allowBearerTokens(client)).status).toBe(204)
       expect(await describeAgent(client)).not.toHaveProperty('dpop_required_scopes')
       const newBearerToken = readToken(auth, await requestTokenWithProof(auth, client, undefined, fields))
-      expect([await isActiveAtEach(newBearerToken), await isActiveAtEach(boundToken)]).toEqual([
+      expect([await checkActiveAtEach(newBearerToken), await checkActiveAtEach(boundToken)]).toEqual([
         [true, true],
         [true, true],
       ])
-      expect(await isActiveAtEach(await getBoundToken(client, fields))).toEqual([true, true])
-      expect(await isActiveAtEach(newBearerToken)).toEqual([false, false])
+      expect(await checkActiveAtEach(await getBoundToken(client, fields))).toEqual([true, true])
+      expect(await checkActiveAtEach(newBearerToken)).toEqual([false, false])
       const client_id = client.client_id
       expect(parseSecurityEvents(auth.logged.slice(linesBefore))).toEqual([
         { event: 'contact-bound', client_id },
@@ -194,14 +195,14 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       const boundTokens = await Promise.all(
         [auth, otherInstance, auth, otherInstance].map((instance) => getBoundToken(client, fields, instance)),
       )
-      for (const token of boundTokens) expect(await isActiveAtEach(token)).toEqual([true, true])
+      for (const token of boundTokens) expect(await checkActiveAtEach(token)).toEqual([true, true])
     })
 
     test('does not accept a bearer token for contact:write that an instance with a stale cache issues', async () => {
       const { client, fields } = await createConfirmedClient()
       readToken(auth, await requestTokenWithProof(otherInstance, client, undefined, fields))
       const alterTriggers = (action: 'disable' | 'enable') =>
-        auth.stores.asOwner(
+        auth.testbed.runAsOwner(
           `alter table agents ${action} trigger agents_changed; alter table agents ${action} trigger agents_dpop_changed`,
         )
       await alterTriggers('disable')
@@ -211,7 +212,7 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
           auth,
           await requestTokenWithProof(otherInstance, client, undefined, fields),
         )
-        expect([await isActiveAtEach(boundToken), await isActiveAtEach(bearerToken)]).toEqual([
+        expect([await checkActiveAtEach(boundToken), await checkActiveAtEach(bearerToken)]).toEqual([
           [true, true],
           [false, false],
         ])

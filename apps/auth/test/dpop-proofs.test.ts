@@ -22,8 +22,8 @@ import {
 } from './dpop-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { type KeyPair, newKey, nowSeconds } from './key-agent.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { generateKey, type KeyPair, nowSeconds } from './key-agent.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { formatRawRequest, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
@@ -51,7 +51,7 @@ interface InvalidProof {
   readonly encode?: (parts: ProofParts, context: ProofContext) => string | Promise<string>
   /** The expected refusal; by default `INVALID_PROOF`. */
   readonly refusal?: Refusal
-  /** What the detail must contain. */
+  /** The text that `detail` must contain. */
   readonly detail?: string
 }
 
@@ -71,7 +71,7 @@ const WRONG_TARGETS: readonly (readonly [title: string, htu: unknown])[] = [
   ['a list of URLs', ['https://plainpath.example/oauth/token']],
 ]
 
-/** What the detail says for every mistake in `jwk`, and for `crit`. */
+/** The part of the detail that reports any mistake in `jwk`, and a `crit`. */
 const KEY_DETAIL = 'a public key of P-256 or Ed25519 as the header parameter jwk'
 
 /** Proofs that each have one mistake, which the refusal must report. */
@@ -271,17 +271,17 @@ const INVALID_PROOFS: readonly InvalidProof[] = [
   },
 ]
 
-describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (tokens) => {
+describe.for(TOKEN_STORES)('DPoP proofs at the token endpoint, tokens in %s:', (tokenStore) => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
   let agent: RegisteredAgent
   let key: KeyPair
   let otherKey: KeyPair
   beforeAll(async () => {
-    auth = await startAuth({ tokens, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
-    otherInstance = await startInstance(auth.stores)
+    auth = await startAuth({ tokenStore, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
+    otherInstance = await startInstance(auth.testbed)
     agent = await register(auth)
-    ;[key, otherKey] = [await newKey(), await newKey()]
+    ;[key, otherKey] = [await generateKey(), await generateKey()]
     // Shows that the agent can get tokens, and warms the instance up, because `expectRefusal` limits the response time.
     await getToken(auth, agent)
   })

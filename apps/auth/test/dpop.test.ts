@@ -26,27 +26,28 @@ import { expectProblem, expectRefusal } from './expect-refusal.ts'
 import {
   createAssertionFields,
   createAssertionHeader,
+  generateKey,
   type KeyPair,
-  newKey,
   putKeys,
   registerKeys,
   signAssertion,
 } from './key-agent.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
-describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens) => {
+describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenStore) => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
   let agent: RegisteredAgent
   let key: KeyPair
   let otherKey: KeyPair
   beforeAll(async () => {
-    auth = await startAuth({ tokens, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
-    otherInstance = await startInstance(auth.stores)
+    auth = await startAuth({ tokenStore, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
+    otherInstance = await startInstance(auth.testbed)
     agent = await register(auth)
-    ;[key, otherKey] = [await newKey(), await newKey()]
+    ;[key, otherKey] = [await generateKey(), await generateKey()]
+    // Warms the instance up, because `expectRefusal` limits the response time.
     await getToken(auth, agent)
   })
   afterAll(async () => {
@@ -61,13 +62,13 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     fields: Record<string, string> = CLIENT_CREDENTIALS_GRANT,
     instance = auth,
   ) => readToken(auth, await requestTokenWithProof(instance, client, await createProof(), fields))
-  const readIntrospection = async (token: string, instance = auth) =>
+  const introspectToken = async (token: string, instance = auth) =>
     (await introspect(instance, token)).payload.token_introspection
-  const isActiveAtEach = (token: string) =>
+  const checkActiveAtEach = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
 
   test.for(['ES256', 'EdDSA', 'Ed25519'] as const)('binds a token to an %s key', async (alg) => {
-    const proofKey = await newKey(alg)
+    const proofKey = await generateKey(alg)
     const response = await requestTokenWithProof(auth, agent, await createDpopProof(auth, proofKey))
     const token = readToken(auth, response)
     expect(JSON.parse(response.text)).toMatchObject({
@@ -76,7 +77,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       scope: 'guides:read waitlist:write',
     })
     for (const instance of [auth, otherInstance])
-      expect(await readIntrospection(token, instance)).toMatchObject({
+      expect(await introspectToken(token, instance)).toMatchObject({
         active: true,
         client_id: agent.client_id,
         token_type: 'DPoP',
@@ -88,7 +89,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     const response = await requestTokenWithProof(auth, agent, undefined)
     expect(JSON.parse(response.text)).toMatchObject({ token_type: 'Bearer' })
     expect(response.headers.get('dpop-nonce')).toBeNull()
-    const content = await readIntrospection(readToken(auth, response))
+    const content = await introspectToken(readToken(auth, response))
     expect(content).toMatchObject({ active: true, token_type: 'Bearer' })
     expect(content).not.toHaveProperty('cnf')
   })
@@ -146,7 +147,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     })
 
     test('is still accepted after a request over a limit', async () => {
-      await using strictInstance = await startInstance(auth.stores, { env: { AUTH_LIMITS_FACTOR: '0.01' } })
+      await using strictInstance = await startInstance(auth.testbed, { env: { AUTH_LIMITS_FACTOR: '0.01' } })
       const [limitedAgent, proof] = [await register(auth), await createProof()]
       let status = 200
       while (status === 200)
@@ -179,7 +180,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
           says: 'DPoP header',
         })
         expect(
-          await readIntrospection(await getBoundToken(client, CLIENT_CREDENTIALS_GRANT, instance)),
+          await introspectToken(await getBoundToken(client, CLIENT_CREDENTIALS_GRANT, instance)),
         ).toMatchObject({
           token_type: 'DPoP',
         })
@@ -199,7 +200,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
         status: 400,
         code: 'invalid-client-metadata',
         error: 'invalid_client_metadata',
-        form: 'agent',
+        errorFormat: 'agent',
       })
     })
   })
@@ -208,7 +209,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     test('its client, without a proof', async () => {
       const [token, otherToken] = [await getBoundToken(), await getBoundToken()]
       expect((await revoke(otherInstance, agent, token)).status).toBe(200)
-      expect([await isActiveAtEach(token), await isActiveAtEach(otherToken)]).toEqual([
+      expect([await checkActiveAtEach(token), await checkActiveAtEach(otherToken)]).toEqual([
         [false, false],
         [true, true],
       ])
@@ -217,9 +218,9 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     test('the deletion of its client', async () => {
       const client = await register(auth)
       const token = await getBoundToken(client)
-      expect(await isActiveAtEach(token)).toEqual([true, true])
+      expect(await checkActiveAtEach(token)).toEqual([true, true])
       expect((await deleteAgent(otherInstance, client)).status).toBe(204)
-      expect(await isActiveAtEach(token)).toEqual([false, false])
+      expect(await checkActiveAtEach(token)).toEqual([false, false])
     })
 
     test('the removal of a key of its client, whether or not it is bound to that key', async () => {
@@ -239,15 +240,15 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
         readToken(auth, await requestBoundTo(keyAgent.key)),
         readToken(auth, await requestBoundTo(key)),
       ]
-      expect((await readIntrospection(boundTokens[0]!)) as object).toMatchObject({
+      expect((await introspectToken(boundTokens[0]!)) as object).toMatchObject({
         cnf: { jkt: await calculateThumbprint(keyAgent.key) },
       })
-      const newAgentKey = await newKey()
+      const newAgentKey = await generateKey()
       const replaceResponse = await putKeys(auth, await createAssertionHeader(auth, keyAgent), {
         keys: [newAgentKey],
       })
       expect(replaceResponse.status, replaceResponse.text).toBe(200)
-      for (const token of boundTokens) expect(await isActiveAtEach(token)).toEqual([false, false])
+      for (const token of boundTokens) expect(await checkActiveAtEach(token)).toEqual([false, false])
     })
   })
 

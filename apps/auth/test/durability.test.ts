@@ -6,9 +6,9 @@ import { type RunningAuth, startAuth } from './start-auth.ts'
 let auth: RunningAuth
 beforeAll(async () => {
   auth = await startAuth()
-  await auth.stores.asAdmin(`alter database ${auth.stores.database.name} set synchronous_commit = off`)
+  await auth.testbed.runAsAdmin(`alter database ${auth.testbed.database.name} set synchronous_commit = off`)
   // Records, at the end of each transaction, the setting that decides whether its commit waits for the disk.
-  await auth.stores.asOwner(`
+  await auth.testbed.runAsOwner(`
     create schema note;
     create table note.commits (tables text, synchronous_commit text);
     create function note.commit() returns trigger language plpgsql security definer as $$
@@ -19,15 +19,18 @@ beforeAll(async () => {
     create constraint trigger noted after delete on tokens deferrable initially deferred for each row execute function note.commit();
     create constraint trigger noted after insert on client_assertions deferrable initially deferred for each row execute function note.commit();
     create constraint trigger noted after update on agents deferrable initially deferred for each row execute function note.commit();`)
-  await auth.stores.asAdmin(
+  // Only new sessions have the new default.
+  await auth.testbed.runAsAdmin(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   )
 })
 afterAll(() => auth[Symbol.asyncDispose]())
 
 const listCommits = async () => {
-  await auth.stores.asOwner(`grant usage on schema note to public; grant select on note.commits to public`)
-  const { rows } = await auth.stores.db.query('select tables, synchronous_commit from note.commits')
+  await auth.testbed.runAsOwner(
+    `grant usage on schema note to public; grant select on note.commits to public`,
+  )
+  const { rows } = await auth.testbed.db.query('select tables, synchronous_commit from note.commits')
   return rows
 }
 

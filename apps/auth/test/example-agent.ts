@@ -2,17 +2,17 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { Agent } from '@plainpath/domain'
 import {
   generateHashKey,
-  newKeyEncryptionKey,
+  generateKeyEncryptionKey,
   parseHashKey,
   parseKeyEncryptionKeys,
 } from '@plainpath/sealing'
 import type { AgentRecord } from '../src/agents/agent-store.ts'
 
-export const exampleSealingKeys = () => parseKeyEncryptionKeys(newKeyEncryptionKey())
-export const exampleHashKey = () => parseHashKey(generateHashKey())
+export const createExampleSealingKeys = () => parseKeyEncryptionKeys(generateKeyEncryptionKey())
+export const createExampleHashKey = () => parseHashKey(generateHashKey())
 
-/** Creates an agent, by default an active one. It has one secret, which nobody knows because its digest is random. */
-export function exampleAgent(members: Partial<Agent> = {}): AgentRecord {
+/** Creates an agent, by default an active one, with one secret. Nobody knows the secret, because its digest is random. */
+export function createExampleAgent(members: Partial<Agent> = {}): AgentRecord {
   const registeredAt = members.registeredAt ?? new Date('2026-11-20T09:00:00Z')
   return {
     agent: Agent.parse({

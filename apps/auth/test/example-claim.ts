@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { RULES } from '@plainpath/domain'
-import type { Database } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
 import type { NewAttempt, VerificationMail } from '../src/verifications/verification-attempt-store.ts'
 import type { NewVerification } from '../src/verifications/verification-store.ts'
@@ -13,7 +12,7 @@ export const START = new Date('2026-11-20T09:00:00Z')
 export const at = (ms: number) => new Date(START.getTime() + ms)
 
 /** Creates an attempt of an agent. Its link has not been mailed yet. */
-export function exampleAttempt(agentId: string, change: Partial<NewAttempt> = {}): NewAttempt {
+export function createAttempt(agentId: string, change: Partial<NewAttempt> = {}): NewAttempt {
   const createdAt = change.createdAt ?? START
   const email = change.email ?? 'Ana@example.org'
   return {
@@ -25,14 +24,14 @@ export function exampleAttempt(agentId: string, change: Partial<NewAttempt> = {}
     mailbox: email.toLowerCase(),
     matchPhrase: 'amber river',
     linkHash: sha256(createRandomId()),
-    linkExpiresAt: new Date(createdAt.getTime() + RULES.claimLinkMs),
+    linkExpiresAt: new Date(createdAt.getTime() + RULES.verificationLinkMs),
     createdAt,
     ...change,
   }
 }
 
 /** Creates the mail that is stored with an attempt. */
-export const linkMail = (attempt: NewAttempt): VerificationMail => ({
+export const createLinkMail = (attempt: NewAttempt): VerificationMail => ({
   kind: 'claim-link',
   about: attempt.id,
   to: attempt.email,
@@ -41,12 +40,12 @@ export const linkMail = (attempt: NewAttempt): VerificationMail => ({
 })
 
 /** Creates the verification to which the right code of an attempt leads. */
-export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date): NewVerification => ({
+export const createRedemption = (attemptId: string, codeHash: Buffer, now: Date): NewVerification => ({
   attemptId,
   codeHash,
   revocationLinkHash: sha256(createRandomId()),
   now,
-  expiresAt: new Date(now.getTime() + RULES.claimMs),
+  expiresAt: new Date(now.getTime() + RULES.verificationMs),
   composeMail: (claim, to) => ({
     kind: 'claim-confirmed',
     about: claim.id,
@@ -55,15 +54,3 @@ export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date
     text: 'done',
   }),
 })
-
-/** Records in memory the mails that a transaction adds. A rollback does not remove them. */
-export function mailbag() {
-  const mails: VerificationMail[] = []
-  return {
-    mails,
-    add: async (tx: Database, mail: VerificationMail) => {
-      await tx.query('select 1')
-      mails.push(mail)
-    },
-  }
-}

@@ -1,6 +1,6 @@
 import { expectSafeResponse } from '@plainpath/http/testing'
 import { expect } from 'vitest'
-import { countRows } from './open-authority.ts'
+import { countRows } from './open-test-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
@@ -14,7 +14,7 @@ export interface Refusal {
   /** The member `error` of RFC 6749 §5.2, by default `invalid_request`. A response in the format `problem` has none. */
   readonly error?: string
   /** The format of the response, by default `oauth`. */
-  readonly form?: ErrorFormat
+  readonly errorFormat?: ErrorFormat
   readonly headers?: Readonly<Record<string, string | RegExp>>
   /** What `detail` or `error_description` must contain or match. */
   readonly says?: string | RegExp
@@ -28,7 +28,7 @@ export async function expectSafe(auth: RunningAuth, response: HttpResponse): Pro
   expectSafeResponse(response, {
     origin: auth.origin,
     confidential: auth.confidential,
-    failure: response.status === 503 ? 503 : undefined,
+    allowedFailureStatus: response.status === 503 ? 503 : undefined,
   })
   const live = await send(auth.operationsUrl, { path: '/live' })
   expect(live.status).toBe(200)
@@ -36,16 +36,16 @@ export async function expectSafe(auth: RunningAuth, response: HttpResponse): Pro
 
 /** Checks that a response is the expected refusal, and is safe. */
 export function expectProblem(response: HttpResponse, expected: Refusal): void {
-  const { status, code, error = 'invalid_request', form = 'oauth' } = expected
+  const { status, code, error = 'invalid_request', errorFormat = 'oauth' } = expected
   expect(response, response.text).toMatchObject({ status })
-  expectSafeResponse(response, { form, confidential: [CANARY], failure: status })
+  expectSafeResponse(response, { errorFormat, confidential: [CANARY], allowedFailureStatus: status })
   const body = JSON.parse(response.text) as Record<string, unknown>
-  if (form !== 'problem') expect(body['error']).toBe(error)
+  if (errorFormat !== 'problem') expect(body['error']).toBe(error)
   expect(body['code']).toBe(code)
-  const description = String(body[form === 'oauth' ? 'error_description' : 'detail'])
+  const description = String(body[errorFormat === 'oauth' ? 'error_description' : 'detail'])
   // RFC 6749 section 5.2 allows no quotes and no backslash.
   expect(description).toMatch(
-    form === 'oauth' ? /^[\x20-\x21\x23-\x5b\x5d-\x7e]{10,300}$/ : /^\P{Cc}{10,300}$/u,
+    errorFormat === 'oauth' ? /^[\x20-\x21\x23-\x5b\x5d-\x7e]{10,300}$/ : /^\P{Cc}{10,300}$/u,
   )
   if (expected.says) expect(description).toMatch(expected.says)
   for (const [name, value] of Object.entries(expected.headers ?? {}))
@@ -70,8 +70,8 @@ export async function expectRefusal(
 
 /** Counts the rows of the tables that requests write to, and the tokens and proofs in Redis. */
 export async function countStored(auth: RunningAuth): Promise<Record<string, number>> {
-  const rows = await countRows(auth.stores.db)
-  const redisKeys = await auth.stores.redis?.keys()
+  const rows = await countRows(auth.testbed.db)
+  const redisKeys = await auth.testbed.redis?.listKeys()
   if (!redisKeys) return rows
   const countKeys = (kind: string) => redisKeys.filter((key) => key.includes(`:${kind}:`)).length
   return { ...rows, redisTokens: countKeys('token'), redisProofs: countKeys('proof') }

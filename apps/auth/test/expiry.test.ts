@@ -16,7 +16,7 @@ import {
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe } from './expect-refusal.ts'
 import { registerKeys, signAssertion } from './key-agent.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
@@ -24,7 +24,7 @@ const CLIENT_EXPIRED = { status: 401, code: 'client-expired', error: 'invalid_cl
 const INVALID_CLIENT = { status: 401, code: 'invalid-client', error: 'invalid_client' } as const
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
+describe.for(TOKEN_STORES)('expiry, tokens in %s:', (tokenStore) => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
   const start = new Date()
@@ -34,8 +34,8 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     clock.now = new Date(clock.now.getTime() + days * DAY_MS)
   }
   beforeAll(async () => {
-    auth = await startAuth({ tokens, now })
-    otherInstance = await startInstance(auth.stores, { now })
+    auth = await startAuth({ tokenStore, now })
+    otherInstance = await startInstance(auth.testbed, { now })
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
@@ -45,8 +45,8 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
 
   /** Expires agents, as the upkeep of each instance does. Returns how many agents it expired. */
   async function expire(): Promise<number> {
-    const config = loadConfig(await auth.stores.settingsFor(auth.origin))
-    const { redis } = auth.stores
+    const config = loadConfig(await auth.testbed.createSettings(auth.origin))
+    const { redis } = auth.testbed
     await using stores = await openStores(config, {
       log: silentLog,
       now,
@@ -75,7 +75,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
   test('records the use of a client at most once a day over all instances, not for each token', async () => {
     const agent = await register(auth)
     const readRow = async () => {
-      const { rows } = await auth.stores.db.query<{ written: string; used: Date }>(
+      const { rows } = await auth.testbed.db.query<{ written: string; used: Date }>(
         'select xmin::text as written, last_used_at as used from agents where id = $1',
         [agent.client_id],
       )
@@ -93,7 +93,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect((await readRow()).used).toEqual(clock.now)
   })
 
-  test('expires a client that gets no token for 7 days, and then tells it so', async () => {
+  test('expires a client that has got no token within 7 days of its registration, and then tells it so', async () => {
     const [idleAgent, usedAgent] = [await register(auth, 'Canary of the idle agent'), await register(auth)]
     await getToken(auth, usedAgent)
     passDays(6.9)
@@ -101,7 +101,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect((await getAgent(idleAgent)).status).toBe(200)
     passDays(0.1)
     expect(await expire()).toBe(1)
-    const { rows } = await auth.stores.db.query('select id from agents where id = $1', [idleAgent.client_id])
+    const { rows } = await auth.testbed.db.query('select id from agents where id = $1', [idleAgent.client_id])
     expect(rows).toEqual([])
     for (const instance of [auth, otherInstance]) {
       await expect
@@ -111,7 +111,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       expectProblem(refusal, { ...CLIENT_EXPIRED, says: /Register again with POST \/api\/agent\/register/ })
       expect(JSON.parse(refusal.text)).toMatchObject({ error_uri: `${auth.origin}/problems/client-expired` })
       await expectSafe(instance, refusal)
-      expectProblem(await getAgent(idleAgent, instance), { ...CLIENT_EXPIRED, form: 'agent' })
+      expectProblem(await getAgent(idleAgent, instance), { ...CLIENT_EXPIRED, errorFormat: 'agent' })
       await getToken(instance, usedAgent)
     }
     expect((await register(auth)).client_id).not.toBe(idleAgent.client_id)
@@ -140,7 +140,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect(new Set(headerNames).size).toBe(1)
   })
 
-  test('reveals an expired client to a caller with its key, and not to a caller with another key', async () => {
+  test('tells a caller with the key of a client that the client has expired, but not a caller with another key', async () => {
     const [agent, stranger] = [await registerKeys(auth), await registerKeys(auth)]
     passDays(7)
     expect(await expire()).toBeGreaterThan(0)
@@ -149,11 +149,11 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       const assertion = await signAssertion(auth, { ...agent, key }, { iat, exp: iat + 60 })
       return send(auth.url, { path: '/api/agent', headers: { 'client-assertion': assertion } })
     }
-    expectProblem(await request(agent.key), { ...CLIENT_EXPIRED, form: 'agent' })
-    expectProblem(await request(stranger.key), { ...INVALID_CLIENT, form: 'agent' })
+    expectProblem(await request(agent.key), { ...CLIENT_EXPIRED, errorFormat: 'agent' })
+    expectProblem(await request(stranger.key), { ...INVALID_CLIENT, errorFormat: 'agent' })
   })
 
-  test('does not expire a client in use, but expires it 91 days after its last token', async () => {
+  test('does not expire a client in use, expires it 91 days after its last token, and forgets it 90 days later', async () => {
     const agent = await register(auth)
     for (let round = 0; round < 4; round += 1) {
       await getToken(auth, agent)
@@ -178,7 +178,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect((await getAgent(agent, otherInstance)).status).toBe(200)
     expect((await requestToken(otherInstance, { ...agent, client_secret: 'pps_wrong' })).status).toBe(401)
     const alterTriggers = (action: 'disable' | 'enable') =>
-      auth.stores.asOwner(
+      auth.testbed.runAsOwner(
         `alter table agents ${action} trigger agents_changed; alter table agent_secrets ${action} trigger agent_secrets_changed`,
       )
     await alterTriggers('disable')

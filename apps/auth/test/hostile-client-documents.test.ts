@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createDocument, type DocumentServer, startDocumentServer, type UrlAgent } from './document-server.ts'
+import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { CANARY, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { type KeyPair, newKey } from './key-agent.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { generateKey, type KeyPair } from './key-agent.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import type { RunningAuth } from './start-auth.ts'
 import { type Clock, getUrlToken, requestUrlToken, startUrlInstance } from './url-agent.ts'
 
@@ -27,17 +27,17 @@ const createMemberRefusal = (member: string): Refusal => ({
 })
 
 const resources = new AsyncDisposableStack()
-let server: DocumentServer
-let stores: AuthStores
+let server: AgentDocuments
+let testbed: AuthTestbed
 let auth: RunningAuth
 let key: KeyPair
 let privateJwk: JWK
 const clock: Clock = { now: new Date() }
 beforeAll(async () => {
-  server = resources.use(await startDocumentServer())
-  stores = resources.use(await openAuthStores())
-  auth = resources.use(await startUrlInstance(stores, server, clock))
-  key = await newKey()
+  server = resources.use(await startAgentDocuments())
+  testbed = resources.use(await openAuthTestbed())
+  auth = resources.use(await startUrlInstance(testbed, server, clock))
+  key = await generateKey()
   privateJwk = await exportJWK((await generateKeyPair('ES256', { extractable: true })).privateKey)
   // The first request takes longer than `expectRefusal` allows.
   await getUrlToken(auth, server.publish([key]), clock)
@@ -147,7 +147,11 @@ const INVALID_MEMBERS: readonly InvalidMember[] = [
   ['a secret', 'client_secret', () => ({ client_secret: CANARY })],
   ['other grant types', 'grant_types', () => ({ grant_types: ['authorization_code'] })],
   ['no grant types', 'grant_types', () => ({ grant_types: undefined })],
-  ['DPoP as text', 'dpop_bound_access_tokens', () => ({ dpop_bound_access_tokens: CANARY })],
+  [
+    'dpop_bound_access_tokens as text',
+    'dpop_bound_access_tokens',
+    () => ({ dpop_bound_access_tokens: CANARY }),
+  ],
   ['no keys', 'jwks', () => ({ jwks: undefined })],
   ['an empty key set', 'jwks', () => ({ jwks: { keys: [] } })],
   [
@@ -159,7 +163,7 @@ const INVALID_MEMBERS: readonly InvalidMember[] = [
   ['a symmetric key', 'jwks', () => ({ jwks: { keys: [key.jwk, { kty: 'oct', k: CANARY }] } })],
   ['a point that is not on the curve', 'jwks', () => ({ jwks: { keys: [{ ...key.jwk, y: key.jwk.x }] } })],
   ['keys of another origin', 'jwks_uri', () => ({ jwks: undefined, jwks_uri: 'https://keys.example/jwks' })],
-  ['keys twice', 'jwks_uri', () => ({ jwks_uri: 'https://agents.clients.test/jwks' })],
+  ['keys both in jwks and at jwks_uri', 'jwks_uri', () => ({ jwks_uri: 'https://agents.clients.test/jwks' })],
 ]
 
 describe('nothing is stored, and no token is issued, when the document', () => {
@@ -170,7 +174,7 @@ describe('nothing is stored, and no token is issued, when the document', () => {
   async function expectNoToken(agent: UrlAgent, refusal: Refusal): Promise<void> {
     await expectRefusal(auth, () => requestUrlToken(auth, agent, clock), refusal)
     expect(agent.countFetches()).toBe(1)
-    const { rowCount } = await stores.db.query('select from agents where id = $1', [agent.client_id])
+    const { rowCount } = await testbed.db.query('select from agents where id = $1', [agent.client_id])
     expect(rowCount).toBe(0)
     const response = await requestUrlToken(auth, server.publish([key]), clock)
     expect(response.status, response.text).toBe(200)
@@ -178,19 +182,19 @@ describe('nothing is stored, and no token is issued, when the document', () => {
 
   test.for(UNUSABLE_RESPONSES)('is replaced with $title', async ({ createHandler }) => {
     const agent = server.publish([key])
-    agent.respond(createHandler(JSON.stringify(createDocument(agent.client_id, [key]))))
+    agent.setHandler(createHandler(JSON.stringify(createDocument(agent.client_id, [key]))))
     await expectNoToken(agent, UNUSABLE)
   })
 
   test.for(FOREIGN_CLIENT_IDS)('has a client_id that is %s', async ([, change]) => {
     const agent = server.publish([key])
-    agent.change({ ...createDocument(agent.client_id, [key]), client_id: change(agent.client_id) })
+    agent.setDocument({ ...createDocument(agent.client_id, [key]), client_id: change(agent.client_id) })
     await expectNoToken(agent, UNUSABLE)
   })
 
   test.for(INVALID_MEMBERS)('has %s (%s)', async ([, member, changes]) => {
     const agent = server.publish([key])
-    agent.change({ ...createDocument(agent.client_id, [key]), ...changes() })
+    agent.setDocument({ ...createDocument(agent.client_id, [key]), ...changes() })
     await expectNoToken(agent, createMemberRefusal(member))
   })
 })

@@ -2,20 +2,20 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { runAuth } from './run-auth.ts'
 
-let stores: AuthStores
+let testbed: AuthTestbed
 let env: Record<string, string>
 let folder: string
 beforeAll(async () => {
-  stores = await openAuthStores()
-  env = await stores.settingsFor('https://plainpath.example')
+  testbed = await openAuthTestbed()
+  env = await testbed.createSettings('https://plainpath.example')
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-hosts-'))
 })
 afterAll(async () => {
   await rm(folder, { recursive: true })
-  await stores[Symbol.asyncDispose]()
+  await testbed[Symbol.asyncDispose]()
 })
 
 const run = (args: string, moreSettings: Record<string, string> = {}) =>

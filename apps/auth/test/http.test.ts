@@ -20,8 +20,11 @@ beforeAll(async () => {
 afterAll(() => auth[Symbol.asyncDispose]())
 
 const BODY = 'grant_type=client_credentials'
-const FORM = 'Content-Type: application/x-www-form-urlencoded'
-const formatCredentialHeaders = () => [`Authorization: ${agentAuthHeader(agent).authorization}`, FORM]
+const FORM_TYPE_HEADER = 'Content-Type: application/x-www-form-urlencoded'
+const formatCredentialHeaders = () => [
+  `Authorization: ${agentAuthHeader(agent).authorization}`,
+  FORM_TYPE_HEADER,
+]
 const formatContentLength = (body: string) => `Content-Length: ${body.length}`
 /** Formats a token request that is valid except for the change. */
 const formatTokenRequest = (
@@ -104,7 +107,7 @@ describe('the Host header', () => {
       '',
       'evil.example',
     )
-    expectProblem(await sendOne(forgedRequest), { ...misdirectedRequest, form: 'problem' })
+    expectProblem(await sendOne(forgedRequest), { ...misdirectedRequest, errorFormat: 'problem' })
   })
 
   test('may be repeated in an absolute request target', async () => {
@@ -200,15 +203,15 @@ describe('requests on one connection', () => {
   })
 
   test('get no response if they follow a request whose body is too large', async () => {
-    const large = formatTokenRequest({ body: 'x'.repeat(20_000) }).replace('Connection: close\r\n', '')
-    const responses = await sendRaw(auth.url, large + formatTokenRequest())
+    const largeRequest = formatTokenRequest({ body: 'x'.repeat(20_000) }).replace('Connection: close\r\n', '')
+    const responses = await sendRaw(auth.url, largeRequest + formatTokenRequest())
     expect(responses.map(({ status }) => status)).toEqual([413])
   })
 })
 
 describe('a malformed request gets a 4xx response in a safe format:', () => {
   test.for([
-    ['HTTP/2 without an upgrade', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['HTTP/2 with prior knowledge', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a line that ends in LF', 'GET /oauth/jwks.json HTTP/1.1\nHost: plainpath.example\n\n'],
     ['a folded header', formatRawRequest('GET /oauth/jwks.json', ['X: a\r\n b'])],
     ['NUL in a header', formatRawRequest('GET /oauth/jwks.json', ['X: a\0b'])],

@@ -17,7 +17,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, expectProblem, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { formatRawRequest, type HttpRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
@@ -34,12 +34,12 @@ const invalidClient: Refusal = {
   headers: { 'www-authenticate': 'Basic realm="plainpath introspection"' },
 }
 
-describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => {
+describe.for(TOKEN_STORES)('POST /oauth/introspect, tokens in %s,', (tokenStore) => {
   let auth: RunningAuth
   let agent: RegisteredAgent
   let token: string
   beforeAll(async () => {
-    auth = await startAuth({ tokens })
+    auth = await startAuth({ tokenStore })
     agent = await register(auth, 'Atlas of introspections')
     token = await getToken(auth, agent)
   })
@@ -70,7 +70,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       iat: expect.closeTo(nowInSeconds, -1),
       token_hash: createHash('sha256').update(token).digest('base64url'),
       // Revocations are published only through Redis. Without a mark, an API does not cache the response.
-      ...(tokens === 'Redis' && { revocation_mark: expect.stringMatching(/^[0-9a-f-]{36}$/) }),
+      ...(tokenStore === 'Redis' && { revocation_mark: expect.stringMatching(/^[0-9a-f-]{36}$/) }),
       token_introspection: {
         active: true,
         client_id: agent.client_id,
@@ -139,7 +139,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     const tokenOfDisabled = await getToken(auth, disabled)
     await revoke(auth, agent, revokedToken)
     await deleteAgent(auth, deleted)
-    await auth.stores.db.query(`update agents set status = 'disabled', generation = 2 where id = $1`, [
+    await auth.testbed.db.query(`update agents set status = 'disabled', generation = 2 where id = $1`, [
       disabled.client_id,
     ])
     await expect.poll(() => isActive(auth, tokenOfDisabled)).toBe(false)
@@ -149,8 +149,8 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
 
   test('reports a token as inactive once its row in PostgreSQL has expired or its key in Redis is gone', async () => {
     const expiredToken = await getToken(auth, agent)
-    if (auth.stores.redis) await auth.stores.redis.lose('token:*')
-    else await auth.stores.db.query(`update tokens set expires_at = now() - interval '1 second'`)
+    if (auth.testbed.redis) await auth.testbed.redis.loseKeys('token:*')
+    else await auth.testbed.db.query(`update tokens set expires_at = now() - interval '1 second'`)
     await expectInactive(expiredToken)
     token = await getToken(auth, agent)
   })
@@ -161,7 +161,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     [1, false],
   ] as const)('%i s after its exp, a token is active: %s', async ([secondsAfterExp, isStillActive]) => {
     const clock = { now: new Date() }
-    await using instanceWithClock = await startInstance(auth.stores, { now: () => clock.now })
+    await using instanceWithClock = await startInstance(auth.testbed, { now: () => clock.now })
     const timedToken = await getToken(instanceWithClock, agent)
     const { payload } = await introspect(instanceWithClock, timedToken)
     const { exp = 0 } = payload.token_introspection as { exp?: number }
@@ -201,8 +201,8 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       { authorization: '' },
       { authorization: `Bearer ${token}` },
       { authorization: `Basic ${CANARY}` },
-      basicAuth('rs_api', auth.stores.secrets.rs_other),
-      basicAuth('rs_unknown', auth.stores.secrets.rs_api),
+      basicAuth('rs_api', auth.testbed.secrets.rs_other),
+      basicAuth('rs_unknown', auth.testbed.secrets.rs_api),
       basicAuth('rs_api', ''),
       agentAuthHeader(agent),
     ]
@@ -217,7 +217,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
           body: new URLSearchParams({
             token,
             client_id: 'rs_api',
-            client_secret: auth.stores.secrets.rs_api,
+            client_secret: auth.testbed.secrets.rs_api,
           }),
         }),
       invalidClient,

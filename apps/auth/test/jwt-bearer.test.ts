@@ -18,7 +18,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectRefusal, type Refusal } from './expect-refusal.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 import { revokeVerification } from './verification-client.ts'
@@ -35,12 +35,12 @@ const ALL_SCOPES = 'guides:read waitlist:write contact:write'
 const encodeHeader = (header: object) => Buffer.from(JSON.stringify(header)).toString('base64url')
 /** The header of an encrypted JWT that would take 2,147,483,647 hashes to decrypt. */
 const SLOW_HEADER = { alg: 'PBES2-HS256+A128KW', enc: 'A128GCM', p2s: 'AAAAAAAAAAA', p2c: 2_147_483_647 }
-const ENCRYPTED = `${encodeHeader(SLOW_HEADER)}.AAAA.AAAA.AAAA.AAAA`
+const ENCRYPTED_JWT = `${encodeHeader(SLOW_HEADER)}.AAAA.AAAA.AAAA.AAAA`
 /** Creates an encrypted JWT with the header of a genuine assertion, except for the members about encryption. */
 const createEncryptedJwt = (assertion: string) =>
   `${encodeHeader({ ...decodeProtectedHeader(assertion), ...SLOW_HEADER, zip: 'DEF' })}.AAAA.AAAA.AAAA.AAAA`
 
-describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
+describe.for(TOKEN_STORES)('the jwt-bearer grant, tokens in %s,', (tokenStore) => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
   let agent: RegisteredAgent
@@ -48,8 +48,8 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
   let email: string
   let assertion: string
   beforeAll(async () => {
-    auth = await startAuth({ tokens })
-    otherInstance = await startInstance(auth.stores)
+    auth = await startAuth({ tokenStore })
+    otherInstance = await startInstance(auth.testbed)
     agent = await register(auth, 'Atlas of assertions')
     ;({ registrationId, email } = await addVerification(auth, agent))
     assertion = await getAssertion(auth, agent)
@@ -78,8 +78,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     const verification = await addVerification(auth, client, options)
     return { client, ...verification, assertion: await getAssertion(auth, client) }
   }
-  const readIntrospection = async (token: string) =>
-    (await introspect(auth, token)).payload.token_introspection
+  const introspectToken = async (token: string) => (await introspect(auth, token)).payload.token_introspection
 
   test('issues tokens with all scopes for the same assertion at both instances', async () => {
     for (const instance of [auth, otherInstance]) {
@@ -96,7 +95,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
       ])
       const { access_token: token } = JSON.parse(response.text) as { access_token: string }
       auth.confidential.add(token)
-      expect(await readIntrospection(token)).toMatchObject({
+      expect(await introspectToken(token)).toMatchObject({
         active: true,
         client_id: agent.client_id,
         scope: ALL_SCOPES,
@@ -111,7 +110,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     const response = await exchange({ assertion, resource: 'https://plainpath.example/api/mcp' })
     const { access_token: token } = JSON.parse(response.text) as { access_token: string }
     auth.confidential.add(token)
-    expect(await readIntrospection(token)).toMatchObject({
+    expect(await introspectToken(token)).toMatchObject({
       active: true,
       aud: 'https://plainpath.example/api',
     })
@@ -129,11 +128,11 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
 
   test('does not add scopes to tokens of the client_credentials grant', async () => {
     const token = await getToken(auth, agent)
-    expect(await readIntrospection(token)).toMatchObject({
+    expect(await introspectToken(token)).toMatchObject({
       scope: 'guides:read waitlist:write',
       identity_type: 'anonymous',
     })
-    expect(await readIntrospection(token)).not.toHaveProperty('registration_id')
+    expect(await introspectToken(token)).not.toHaveProperty('registration_id')
   })
 
   test('introspection returns the address and facts about the agent only for claims=email', async () => {
@@ -198,13 +197,13 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
         async () => ({ assertion: (await createAssertionHolder()).assertion }),
         invalidGrant,
       ],
-      ['an encrypted JWT', () => ({ assertion: ENCRYPTED }), invalidGrant],
+      ['an encrypted JWT', () => ({ assertion: ENCRYPTED_JWT }), invalidGrant],
       [
         'an encrypted JWT with the header of a genuine assertion',
         () => ({ assertion: createEncryptedJwt(assertion) }),
         invalidGrant,
       ],
-      ['a text of 3,000 characters', () => ({ assertion: 'a'.repeat(3_000) }), invalidGrant],
+      ['text of 3,000 characters', () => ({ assertion: 'a'.repeat(3_000) }), invalidGrant],
       [
         'only an unknown scope',
         () => ({ assertion, scope: 'admin' }),
@@ -232,7 +231,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
 
   test('rejects an assertion that was revoked without its verification, and accepts the next one', async () => {
     const holder = await createAssertionHolder()
-    await auth.stores.db.query('delete from identity_assertions where jti = $1', [
+    await auth.testbed.db.query('delete from identity_assertions where jti = $1', [
       decodeJwt(holder.assertion).jti,
     ])
     await expectRefusal(auth, () => exchange({ assertion: holder.assertion }, holder.client), invalidGrant)
@@ -290,7 +289,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
       status: 409,
       code: 'no-claim',
       error: 'no_claim',
-      form: 'agent',
+      errorFormat: 'agent',
       says: 'POST /api/agent/claim',
     })
   })
@@ -327,7 +326,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     const token = await exchangeForToken(holder.client, holder.assertion)
     expect(await isActive(auth, token)).toBe(true)
     // A request leaves this state if it gets 503 because a step after the commit fails.
-    await auth.stores.db.query(
+    await auth.testbed.db.query(
       `update claims set ended_at = now(), ended_by = 'agent', email_sealed = null, email_hash = null, email_hash_key = null
        where id = $1`,
       [holder.registrationId],

@@ -18,7 +18,10 @@ export interface KeyPair {
  *
  * @param kid null for a key without a `kid`; auth then uses the thumbprint as its `kid`
  */
-export async function newKey(alg: Algorithm = 'ES256', kid: string | null = randomUUID()): Promise<KeyPair> {
+export async function generateKey(
+  alg: Algorithm = 'ES256',
+  kid: string | null = randomUUID(),
+): Promise<KeyPair> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
   return { privateKey, alg, jwk: { ...(await exportJWK(publicKey)), ...(kid !== null && { kid }) } }
 }
@@ -31,7 +34,7 @@ export interface KeyAgent {
 
 /** Registers an agent with these keys, or with one new key. The returned agent signs with the first key. */
 export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promise<KeyAgent> {
-  const [key = await newKey()] = keys
+  const [key = await generateKey()] = keys
   const body = json({ jwks: { keys: (keys.length > 0 ? keys : [key]).map(({ jwk }) => jwk) } })
   const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
   expect(response.status, response.text).toBe(201)

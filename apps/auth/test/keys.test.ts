@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { openPool } from '@plainpath/postgres'
-import { newKeyEncryptionKey } from '@plainpath/sealing'
+import { generateKeyEncryptionKey } from '@plainpath/sealing'
 import { decodeProtectedHeader } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { getToken, register, requestIntrospection } from './agent-client.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
@@ -19,17 +19,17 @@ const SHORT_INTERVALS = {
 }
 
 let resources: AsyncDisposableStack
-let stores: AuthStores
+let testbed: AuthTestbed
 let env: Record<string, string>
 beforeEach(async () => {
   resources = new AsyncDisposableStack()
-  stores = resources.use(await openAuthStores())
-  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT_INTERVALS }
+  testbed = resources.use(await openAuthTestbed())
+  env = { ...(await testbed.createSettings(ORIGIN)), ...SHORT_INTERVALS }
 })
 afterEach(() => resources.disposeAsync())
 
 const start = async (moreSettings: Record<string, string> = {}) =>
-  resources.use(await startInstance(stores, { env: { ...SHORT_INTERVALS, ...moreSettings } }))
+  resources.use(await startInstance(testbed, { env: { ...SHORT_INTERVALS, ...moreSettings } }))
 
 /** Runs a command `auth keys`. A `+` in the arguments stands for a space. */
 function runKeys(args: string, moreSettings: Record<string, string> = {}) {
@@ -102,7 +102,7 @@ test('both instances adopt each step of a rotation, and can introspect an earlie
   expect(metrics).not.toContain(oldKid)
 })
 
-test('refuses a step that is too early and says when it will be safe, as text and as JSON', async () => {
+test('`keys activate` refuses to run too early and says when it will be safe, as text and as JSON', async () => {
   await start()
   await runKeys('generate')
   await runKeys('publish')
@@ -119,7 +119,7 @@ test('refuses a step that is too early and says when it will be safe, as text an
   })
 })
 
-test('rotate performs the step that is due, and changes nothing in a dry run', async () => {
+test('`keys rotate` performs the step that is due, and changes nothing in a dry run', async () => {
   await start()
   const listBefore = await listKeys()
   expect((await runKeys('rotate')).printed).toContain('Nothing is due. Next: generate')
@@ -132,7 +132,7 @@ test('rotate performs the step that is due, and changes nothing in a dry run', a
   expect((await listKeys()).keys.map(({ state }) => state)).toEqual(['retired', 'signing'])
 })
 
-test('reports the head of the audit in the log, in /ready and in a metric, at the start and after a change', async () => {
+test('an instance reports the head of the key audit in the log, in /ready and in a metric, at the start and after a change', async () => {
   const readHead = async () =>
     (JSON.parse((await runKeys('audit --verify --json')).printed) as { head: string }).head
   const firstHead = await readHead()
@@ -156,11 +156,11 @@ test('reports the head of the audit in the log, in /ready and in a metric, at th
   expect(await readMetrics()).not.toContain(firstHead)
 })
 
-test('reports in a metric and in /ready that the audit head cannot be read, and stays ready', async () => {
+test('an instance that cannot read the head of the key audit reports that in a metric and in /ready, and stays ready', async () => {
   const auth = await start()
   const readMetrics = async () => (await send(auth.operationsUrl, { path: '/metrics' })).text
   expect(await readMetrics()).toContain('key_audit_readable{service="auth"} 1')
-  await using owner = openPool(stores.database.ownerUrl)
+  await using owner = openPool(testbed.database.ownerUrl)
   await owner.query('alter table key_audit rename to key_audit_away')
   try {
     await owner.query('update key_ring set version = version + 1')
@@ -173,7 +173,7 @@ test('reports in a metric and in /ready that the audit head cannot be read, and 
   expect((await getReadiness(auth)).body['keys']).not.toHaveProperty('audit_unread')
 })
 
-test('records each step in the audit, and detects by an earlier head that later rows were deleted', async () => {
+test('the key audit contains each step, and `keys audit --head` detects that the row of this head was deleted', async () => {
   await runKeys('generate')
   const { head } = JSON.parse((await runKeys('audit --verify --json')).printed) as { head: string }
   await runKeys('publish')
@@ -184,7 +184,7 @@ test('records each step in the audit, and detects by an earlier head that later 
   expect((await runKeys('audit')).printed).toMatch(
     /ring 3 {2}generate {2}by \S+ on \S+\n {4}\S+ {2}generated\n/,
   )
-  await using owner = openPool(stores.database.ownerUrl)
+  await using owner = openPool(testbed.database.ownerUrl)
   await owner.query('delete from key_audit where number > 1')
   expect(await runKeys('audit --verify')).toMatchObject({ code: 0 })
   expect(await runKeys(`audit --verify --head ${head}`)).toMatchObject({
@@ -195,7 +195,7 @@ test('records each step in the audit, and detects by an earlier head that later 
   expect((await runKeys(`audit --head ${head}`)).code).toBe(2)
 })
 
-test('after revoke returns, no instance signs with the key or publishes it, and another key signs', async () => {
+test('after `keys revoke` returns, no instance signs with the key or publishes it, and another key signs', async () => {
   const [instance, otherInstance] = [await start(), await start()]
   const token = await getToken(instance, await register(instance))
   const leakedKid = await findKid('signing')
@@ -223,7 +223,7 @@ test('after revoke returns, no instance signs with the key or publishes it, and 
 describe('an instance', () => {
   test('adopts changes without notifications, because it polls', async () => {
     const auth = await start()
-    await using owner = openPool(stores.database.ownerUrl)
+    await using owner = openPool(testbed.database.ownerUrl)
     await owner.query('alter table signing_keys disable trigger all')
     await owner.query('alter table key_ring disable trigger all')
     await runKeys('generate')
@@ -231,13 +231,13 @@ describe('an instance', () => {
     await expect.poll(async () => (await listPublishedKids(auth)).length).toBe(2)
   })
 
-  test('is not ready while a row is altered, logs this, still signs, and recovers', async () => {
+  test('is not ready while the row of a key is altered, logs this, still signs, and recovers', async () => {
     const auth = await start()
     const token = await getToken(auth, await register(auth))
     await runKeys('generate')
     const generatedKid = await findKid('generated')
     const flipBit = () =>
-      stores.db.query(
+      testbed.db.query(
         `update signing_keys set private_sealed = set_byte(private_sealed, 150, get_byte(private_sealed, 150) # 4) where kid = $1`,
         [generatedKid],
       )
@@ -260,7 +260,7 @@ describe('an instance', () => {
     const token = await getToken(auth, await register(auth))
     const leakedKid = await findKid('signing')
     const file = `${env['AUTH_KEK_FILE']}-other`
-    await writeFile(file, newKeyEncryptionKey())
+    await writeFile(file, generateKeyEncryptionKey())
     const revokeResult = await runKeys(`revoke ${leakedKid} --reason a+test`, { AUTH_KEK_FILE: file })
     expect(await findSigningKid(auth, token)).toBe(503)
     const jwksResponse = await send(auth.url, { path: '/oauth/jwks.json' })
@@ -272,7 +272,7 @@ describe('an instance', () => {
 
   test('does not start if it can decrypt no key, and generates none', async () => {
     const file = `${env['AUTH_KEK_FILE']}-other`
-    await writeFile(file, newKeyEncryptionKey())
+    await writeFile(file, generateKeyEncryptionKey())
     await expect(start({ AUTH_KEK_FILE: file })).rejects.toThrow('cannot be read')
     expect((await listKeys()).keys).toHaveLength(1)
     expect((await listKeys()).instances).toEqual([])

@@ -17,8 +17,8 @@ import {
   requestTokenWith,
   signAssertion,
 } from './key-agent.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
-import { countRows } from './open-authority.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
+import { countRows } from './open-test-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -55,10 +55,10 @@ function countStatuses(responses: HttpResponse[]): Record<number, number> {
   return counts
 }
 
-describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
+describe.for(TOKEN_STORES)('rate limits, with tokens in %s:', (tokenStore) => {
   /** Starts an instance that trusts the test as a proxy, with all quotas multiplied by the factor. */
   const startWithFactor = (factor: string) =>
-    startAuth({ tokens, env: { ...BEHIND_GATEWAY, AUTH_LIMITS_FACTOR: factor } })
+    startAuth({ tokenStore, env: { ...BEHIND_GATEWAY, AUTH_LIMITS_FACTOR: factor } })
   const registerFrom = (auth: RunningAuth, address: string) =>
     send(auth.url, { method: 'POST', path: '/api/agent/register', headers: forwardedFor(address) })
   const requestTokenFrom = (auth: RunningAuth, address: string, id: string, secret: string) =>
@@ -76,7 +76,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     const refusal = responses.find(({ status }) => status === 429)!
     expectProblem(refusal, {
       ...rateLimitRefusal('register-address'),
-      form: 'agent',
+      errorFormat: 'agent',
       says: /"register-address" allows 20 in 600 s/,
     })
     expect(JSON.parse(refusal.text)).toMatchObject({ policy: 'register-address' })
@@ -92,7 +92,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
   })
 
   test('forwarding headers do not change which address is counted if no proxy is trusted', async () => {
-    await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '1' } })
+    await using auth = await startAuth({ tokenStore, env: { AUTH_LIMITS_FACTOR: '1' } })
     const responses = await runInBatches(25, (n) =>
       send(auth.url, {
         method: 'POST',
@@ -127,7 +127,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
 
   test('refuses a client after 20 failed authentications, but accepts the correct secret', async () => {
     await using auth = await startWithFactor('1')
-    const [agent, other] = [await register(auth), await register(auth)]
+    const [agent, otherAgent] = [await register(auth), await register(auth)]
     const responses = await runInBatches(25, () => requestTokenFrom(auth, ADDRESS, agent.client_id, 'wrong'))
     expect(countStatuses(responses)).toEqual({ 401: 20, 429: 5 })
     const refusal = responses.find(({ status }) => status === 429)!
@@ -135,7 +135,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     await expectSafe(auth, refusal)
     expect((await requestTokenFrom(auth, ADDRESS, agent.client_id, agent.client_secret)).status).toBe(200)
     // Failures count for one client at one address, so nobody can lock out another client.
-    expect((await requestTokenFrom(auth, ADDRESS, other.client_id, 'wrong')).status).toBe(401)
+    expect((await requestTokenFrom(auth, ADDRESS, otherAgent.client_id, 'wrong')).status).toBe(401)
     expect((await requestTokenFrom(auth, OTHER_ADDRESS, agent.client_id, 'wrong')).status).toBe(401)
     expect((await requestTokenFrom(auth, ADDRESS, agent.client_id, 'wrong')).status).toBe(429)
   })
@@ -187,7 +187,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     const laterResponses = await runInBatches(300, (n) => registerFrom(auth, `2001:db8:${n.toString(16)}::2`))
     expect(countStatuses(laterResponses)).toEqual({ 429: 300 })
     expect(tokenStatuses).toEqual([200, 200, 200, 200, 200])
-    expect(await countRows(auth.stores.db)).toMatchObject({ agents: 301 })
+    expect(await countRows(auth.testbed.db)).toMatchObject({ agents: 301 })
   })
 
   test('a failed authentication counts the same for an unknown client as for a registered client', async () => {
@@ -208,20 +208,20 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
       [
         'register',
         () => send(auth.url, { method: 'POST', path: '/api/agent/register' }),
-        { ...rateLimitRefusal('register-address'), form: 'agent', says: /"register-address"/ },
+        { ...rateLimitRefusal('register-address'), errorFormat: 'agent', says: /"register-address"/ },
       ],
       ['token', () => requestToken(auth, agent), rateLimitRefusal('token-address')],
       ['revoke', () => revoke(auth, agent, CANARY), rateLimitRefusal('token-address')],
       [
         'agent',
         () => send(auth.url, { path: '/api/agent', headers: agentAuthHeader(agent) }),
-        { ...rateLimitRefusal('token-address'), form: 'agent', says: /"token-address"/ },
+        { ...rateLimitRefusal('token-address'), errorFormat: 'agent', says: /"token-address"/ },
       ],
       ['jwks', () => send(auth.url, { path: '/oauth/jwks.json' }), rateLimitRefusal('reads-address')],
       [
         'metadata',
         () => send(auth.url, { path: '/.well-known/oauth-authorization-server' }),
-        { ...rateLimitRefusal('reads-address'), form: 'problem', says: /"reads-address"/ },
+        { ...rateLimitRefusal('reads-address'), errorFormat: 'problem', says: /"reads-address"/ },
       ],
     ]
     for (const [name, request, expected] of requests) {

@@ -14,9 +14,9 @@ export interface ScratchRedis extends AsyncDisposable {
   /** A separate channel for revocations, whose leases last only 100 ms so that tests need not wait long for their end. */
   readonly revocation: RevocationOptions
   /** Lists the keys under the prefix, by default all. The pattern applies to what follows the prefix. */
-  keys(pattern?: string): Promise<string[]>
-  /** Deletes the keys that `keys` lists for the pattern, as if Redis had lost them. */
-  lose(pattern?: string): Promise<void>
+  listKeys(pattern?: string): Promise<string[]>
+  /** Deletes the keys that `listKeys` returns for the pattern, as if Redis had lost them. */
+  loseKeys(pattern?: string): Promise<void>
   /** Returns the keys under the prefix with their values, as text. */
   dump(): Promise<string>
 }
@@ -26,14 +26,14 @@ export async function openScratchRedis(): Promise<ScratchRedis> {
   if (!url) throw new Error('this test needs TEST_REDIS_URL')
   const redis = await openRedis(url, createLog({ service: 'test', write: () => undefined }), 3_000)
   const prefix = `plainpath-test-${randomBytes(8).toString('hex')}:`
-  async function keys(pattern = '*') {
+  async function listKeys(pattern = '*') {
     const names: string[] = []
     for await (const batch of redis.scanStream({ match: prefix + pattern, count: 1_000 }))
       names.push(...(batch as string[]))
     return names
   }
-  async function lose(pattern?: string) {
-    const names = await keys(pattern)
+  async function loseKeys(pattern?: string) {
+    const names = await listKeys(pattern)
     if (names.length > 0) await redis.del(names)
   }
   return {
@@ -41,16 +41,16 @@ export async function openScratchRedis(): Promise<ScratchRedis> {
     redis,
     prefix,
     revocation: { name: `${prefix}revocation`, intervals: { leaseMs: 100, renewMs: 25, marginMs: 20 } },
-    keys,
-    lose,
+    listKeys,
+    loseKeys,
     async dump() {
-      const names = await keys()
+      const names = await listKeys()
       const readValue = async (key: string) =>
         (await redis.type(key)) === 'hash' ? JSON.stringify(await redis.hgetall(key)) : redis.get(key)
       return (await Promise.all(names.map(async (key) => `${key} ${await readValue(key)}`))).join('\n')
     },
     async [Symbol.asyncDispose]() {
-      await lose()
+      await loseKeys()
       await redis[Symbol.asyncDispose]()
     },
   }

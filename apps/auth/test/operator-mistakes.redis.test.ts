@@ -2,7 +2,7 @@ import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { getToken, isActive, type RegisteredAgent, register } from './agent-client.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { runAuth } from './run-auth.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
@@ -17,7 +17,7 @@ const resources = new AsyncDisposableStack()
 let redis: TestRedis
 let otherRedis: TestRedis
 let replica: TestRedis
-let stores: AuthStores
+let testbed: AuthTestbed
 let auth: RunningAuth
 let agent: RegisteredAgent
 let token: string
@@ -26,10 +26,10 @@ beforeAll(async () => {
   redis = resources.use(await startRedis())
   otherRedis = resources.use(await startRedis())
   replica = resources.use(await startRedis({ replicaof: `127.0.0.1 ${new URL(redis.url).port}` }))
-  stores = resources.use(await openAuthStores())
-  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT_INTERVALS, AUTH_REDIS_URL: redis.url }
+  testbed = resources.use(await openAuthTestbed())
+  env = { ...(await testbed.createSettings(ORIGIN)), ...SHORT_INTERVALS, AUTH_REDIS_URL: redis.url }
   auth = resources.use(
-    await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_REDIS_URL: redis.url } }),
+    await startInstance(testbed, { env: { ...SHORT_INTERVALS, AUTH_REDIS_URL: redis.url } }),
   )
   agent = await register(auth)
   token = await getToken(auth, agent)
@@ -43,7 +43,7 @@ const TABLES = ['agents', 'token_stop', 'token_stop_audit', 'signing_keys', 'key
 /** Reads the rows of the tables that the commands may change, and the keys of both Redis servers. */
 async function readStored(): Promise<unknown> {
   const rows = await Promise.all(
-    TABLES.map(async (table) => (await stores.db.query(`select * from ${table}`)).rows),
+    TABLES.map(async (table) => (await testbed.db.query(`select * from ${table}`)).rows),
   )
   const keys = await Promise.all(
     [redis, otherRedis].map(async ({ url }) => {
@@ -55,27 +55,27 @@ async function readStored(): Promise<unknown> {
 }
 
 interface Mistake {
-  /** The value of AUTH_REDIS_URL. */
-  readonly value: () => string | undefined
-  /** What the error message must match. */
+  /** Returns the value of AUTH_REDIS_URL. */
+  readonly getRedisUrl: () => string | undefined
+  /** The pattern of the error message. */
   readonly says: RegExp
 }
 
 const MISTAKES: Record<string, Mistake> = {
   'no Redis': {
-    value: () => undefined,
+    getRedisUrl: () => undefined,
     says: /^\S+ stores tokens in Redis at 127\.0\.0\.1:\d+, database 0, but AUTH_REDIS_URL is not set\. Set it to that Redis\. Nothing was changed\.$/,
   },
   'another Redis': {
-    value: () => otherRedis.url,
+    getRedisUrl: () => otherRedis.url,
     says: /but AUTH_REDIS_URL names another Redis\. Set it to the Redis that the instance uses\. Nothing was changed\.$/,
   },
   'another database of the Redis': {
-    value: () => `${redis.url}/3`,
+    getRedisUrl: () => `${redis.url}/3`,
     says: /database 0, but AUTH_REDIS_URL names database 3\. Set it to that database\. Nothing was changed\.$/,
   },
   'a replica of the Redis': {
-    value: () => replica.url,
+    getRedisUrl: () => replica.url,
     says: /^AUTH_REDIS_URL names a replica of Redis, which takes no changes\. Set it to the primary\.$/,
   },
 }
@@ -89,9 +89,9 @@ describe('refuses, changing nothing,', () => {
   const cases = Object.entries(MISTAKES).flatMap(([title, mistake]) =>
     Object.entries(COMMANDS).map(([name, command]) => [title, name, { ...mistake, command }] as const),
   )
-  test.for(cases)('%s as the setting for %s', async ([, , { value, says, command }]) => {
+  test.for(cases)('%s as the setting for %s', async ([, , { getRedisUrl, says, command }]) => {
     const storedBefore = await readStored()
-    const refusal = await run(command(), { AUTH_REDIS_URL: value() })
+    const refusal = await run(command(), { AUTH_REDIS_URL: getRedisUrl() })
     expect(refusal).toEqual({ code: 1, printed: '', errors: expect.stringMatching(says) })
     expect(await readStored()).toEqual(storedBefore)
     expect(await isActive(auth, token)).toBe(true)
@@ -99,7 +99,7 @@ describe('refuses, changing nothing,', () => {
 
   test('stop while an instance runs with another key prefix', async () => {
     // Adds a row like that of an instance whose release has another prefix.
-    await stores.asOwner(
+    await testbed.runAsOwner(
       `insert into key_followers (instance_id, host, ring_version, followed_at, seen_at, release, origin, token_store)
        select 'moved', 'moved:1', 1, now(), now() + interval '1 hour', release, origin,
               jsonb_set(token_store, '{prefix}', '"moved:"') from key_followers limit 1`,
@@ -113,14 +113,14 @@ describe('refuses, changing nothing,', () => {
       ),
     })
     expect(await readStored()).toEqual(storedBefore)
-    await stores.asOwner(`delete from key_followers where instance_id = 'moved'`)
+    await testbed.runAsOwner(`delete from key_followers where instance_id = 'moved'`)
   })
 
   test('stop without Redis even after every instance has stopped', async () => {
-    await using idleStores = await openAuthStores()
-    const settings = { ...(await idleStores.settingsFor(ORIGIN)), ...SHORT_INTERVALS }
+    await using idleTestbed = await openAuthTestbed()
+    const settings = { ...(await idleTestbed.createSettings(ORIGIN)), ...SHORT_INTERVALS }
     {
-      await using _stopped = await startInstance(idleStores, {
+      await using _stopped = await startInstance(idleTestbed, {
         env: { ...SHORT_INTERVALS, AUTH_REDIS_URL: redis.url },
       })
     }
@@ -131,11 +131,11 @@ describe('refuses, changing nothing,', () => {
         /^The last instance stores tokens in Redis at .* AUTH_REDIS_URL is not set\./,
       ),
     })
-    expect((await idleStores.db.query('select from token_stop_audit')).rowCount).toBe(0)
+    expect((await idleTestbed.db.query('select from token_stop_audit')).rowCount).toBe(0)
   })
 })
 
-describe('carries out', () => {
+describe('runs', () => {
   test('stop with the Redis of the instance, and proves that the instance no longer accepts tokens', async () => {
     const revocation = await run('stop --all-tokens --reason drill --json')
     expect(revocation).toMatchObject({ code: 0, errors: expect.not.stringContaining('not proven') })

@@ -9,7 +9,7 @@ import {
   revoke,
 } from './agent-client.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 import { revokeVerification } from './verification-client.ts'
@@ -25,9 +25,9 @@ const unavailable: Refusal = {
   headers: { 'retry-after': /^[1-9][0-9]*$/ },
 }
 
-describe.for(TOKEN_PLACES)(
+describe.for(TOKEN_STORES)(
   'F-11 while all connections are in use and the connection queue is full, tokens in %s,',
-  (tokens) => {
+  (tokenStore) => {
     let auth: RunningAuth
     let revokingAgent: RegisteredAgent
     let deletedAgent: RegisteredAgent
@@ -38,7 +38,7 @@ describe.for(TOKEN_PLACES)(
     const release = Promise.withResolvers<void>()
 
     beforeAll(async () => {
-      auth = await startAuth({ tokens, productionTimeouts: true })
+      auth = await startAuth({ tokenStore, useProductionTimeouts: true })
       revokingAgent = await register(auth)
       deletedAgent = await register(auth)
       revokedToken = await getToken(auth, revokingAgent)
@@ -53,18 +53,18 @@ describe.for(TOKEN_PLACES)(
       await auth?.[Symbol.asyncDispose]()
     })
 
-    test('rejects queued requests, and stays live', async () => {
+    test('the instance rejects a token request, and stays live', async () => {
       expectProblem(await requestToken(auth, waitingAgents[0]!), unavailable)
       expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
     })
 
-    test('accepts requests to revoke a token, to revoke a verification, and to delete a client', async () => {
+    test('the instance accepts requests to revoke a token, to revoke a verification, and to delete a client', async () => {
       expect((await revoke(auth, revokingAgent, revokedToken)).status).toBe(200)
       expect((await revokeVerification(auth, revokingAgent)).status).toBe(204)
       expect((await deleteAgent(auth, deletedAgent)).status).toBe(204)
     })
 
-    test('recovers afterwards, and revoked tokens stay revoked', async () => {
+    test('the instance recovers afterwards, and revoked tokens stay revoked', async () => {
       release.resolve()
       await pressure
       expect(await isActive(auth, revokedToken)).toBe(false)
@@ -74,27 +74,27 @@ describe.for(TOKEN_PLACES)(
   },
 )
 
-test.for(TOKEN_PLACES)(
-  'F-11 when PostgreSQL has no connection left (53300), revokes and deletes but does not register, tokens in %s',
-  async (tokens) => {
-    await using auth = await startAuth({ tokens, productionTimeouts: true })
-    const { asAdmin, database } = auth.stores
+test.for(TOKEN_STORES)(
+  'F-11 when PostgreSQL has no connection left (53300), an instance revokes and deletes but does not register, tokens in %s',
+  async (tokenStore) => {
+    await using auth = await startAuth({ tokenStore, useProductionTimeouts: true })
+    const { runAsAdmin, database } = auth.testbed
     const revokingAgent = await register(auth)
     const deletedAgent = await register(auth)
     const revokedToken = await getToken(auth, revokingAgent)
     const deletedAgentToken = await getToken(auth, deletedAgent)
-    await asAdmin(`alter database "${database.name}" connection limit 0`)
-    await asAdmin(
+    await runAsAdmin(`alter database "${database.name}" connection limit 0`)
+    await runAsAdmin(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = '${database.name}' and application_name = 'plainpath-auth'`,
     )
     expectProblem(await send(auth.url, { method: 'POST', path: '/api/agent/register' }), {
       ...unavailable,
-      form: 'agent',
+      errorFormat: 'agent',
     })
     expect((await revoke(auth, revokingAgent, revokedToken)).status).toBe(200)
     expect((await deleteAgent(auth, deletedAgent)).status).toBe(204)
-    await asAdmin(`alter database "${database.name}" connection limit -1`)
+    await runAsAdmin(`alter database "${database.name}" connection limit -1`)
     await vi.waitFor(() => register(auth), { timeout: 10_000 })
     expect([await isActive(auth, revokedToken), await isActive(auth, deletedAgentToken)]).toEqual([
       false,
@@ -113,7 +113,7 @@ async function fillPool(
   released: Promise<void>,
 ): Promise<void> {
   let isReleased = false
-  await auth.stores.db.transaction(async (lockHolder) => {
+  await auth.testbed.db.transaction(async (lockHolder) => {
     await lockHolder.query('set local idle_in_transaction_session_timeout = 0')
     await lockHolder.query('select from agents where id = any($1) for update', [
       agents.map(({ client_id }) => client_id),

@@ -2,7 +2,7 @@ import { startRedis } from '@plainpath/http/testing/start-redis'
 import { Redis } from 'ioredis'
 import { expect, test, vi } from 'vitest'
 import { deleteAgent, getToken, isActive, register, requestToken, revoke } from './agent-client.ts'
-import { openAuthStores } from './open-auth-stores.ts'
+import { openAuthTestbed } from './open-auth-testbed.ts'
 import { send } from './send.ts'
 import { startInstance } from './start-auth.ts'
 
@@ -11,14 +11,14 @@ vi.setConfig({ testTimeout: 60_000 })
 const ADDRESS = '203.0.113.77'
 
 test('no command and no slow log entry of Redis contains a token, a secret, a name or an address', async () => {
-  await using stores = await openAuthStores()
+  await using testbed = await openAuthTestbed()
   await using redis = await startRedis({ 'slowlog-log-slower-than': '0', 'slowlog-max-len': '10000' })
   const admin = new Redis(redis.url)
   const monitor = await new Redis(redis.url).monitor()
   const commands: string[] = []
   monitor.on('monitor', (_time: string, command: string[]) => void commands.push(command.join(' ')))
   try {
-    await using auth = await startInstance(stores, {
+    await using auth = await startInstance(testbed, {
       env: { AUTH_REDIS_URL: redis.url, AUTH_LIMITS_FACTOR: '1', AUTH_TRUSTED_PROXIES: '127.0.0.1' },
     })
     await send(auth.url, { path: '/oauth/jwks.json', headers: { 'x-forwarded-for': ADDRESS } })

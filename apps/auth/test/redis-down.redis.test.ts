@@ -12,7 +12,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
@@ -26,23 +26,23 @@ const unavailableRefusal: Refusal = {
   headers: { 'retry-after': /^[1-9][0-9]*$/ },
 }
 
-let stores: AuthStores
+let testbed: AuthTestbed
 let redis: TestRedis
 let proxy: StoreProxy
 let auth: RunningAuth
 let agent: RegisteredAgent
 let token: string
 beforeAll(async () => {
-  stores = await openAuthStores()
+  testbed = await openAuthTestbed()
   redis = await startRedis()
   proxy = await startStoreProxy(redis.url, 6379)
-  auth = await startInstance(stores, { env: { AUTH_REDIS_URL: proxy.url }, redisTimeoutMs: 300 })
+  auth = await startInstance(testbed, { env: { AUTH_REDIS_URL: proxy.url }, redisTimeoutMs: 300 })
   agent = await register(auth, 'Atlas without Redis')
   token = await getToken(auth, agent)
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
-  for (const resource of [auth, proxy, redis, stores]) await resource[Symbol.asyncDispose]()
+  for (const resource of [auth, proxy, redis, testbed]) await resource[Symbol.asyncDispose]()
 })
 
 const expectRecovery = () => expect.poll(async () => (await requestToken(auth, agent)).status).toBe(200)
@@ -54,15 +54,19 @@ describe.for([
   beforeAll(fail)
   afterAll(() => proxy.restore())
 
-  const REQUESTS_THAT_NEED_REDIS: [string, () => Promise<HttpResponse>, NonNullable<Refusal['form']>][] = [
+  const REQUESTS_THAT_NEED_REDIS: [
+    string,
+    () => Promise<HttpResponse>,
+    NonNullable<Refusal['errorFormat']>,
+  ][] = [
     ['a token request', () => requestToken(auth, agent), 'oauth'],
     ['an introspection', () => requestIntrospection(auth, token), 'oauth'],
     ['a revocation', () => revoke(auth, agent, token), 'oauth'],
     ['a deletion', () => deleteAgent(auth, agent), 'agent'],
   ]
-  test.for(REQUESTS_THAT_NEED_REDIS)('%s gets 503 within 3 s', async ([_request, request, form]) => {
+  test.for(REQUESTS_THAT_NEED_REDIS)('%s gets 503 within 3 s', async ([_request, request, errorFormat]) => {
     for (const response of await Promise.all([request(), request(), request()])) {
-      expectProblem(response, { ...unavailableRefusal, form })
+      expectProblem(response, { ...unavailableRefusal, errorFormat })
       await expectSafe(auth, response)
       // The limiter and the token store may each wait for one Redis timeout.
       expect(response.ms).toBeLessThan(3_000)

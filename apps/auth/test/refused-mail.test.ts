@@ -6,7 +6,7 @@ import { type HttpResponse, send } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
 import {
   completeVerification,
-  newAddress,
+  createAddress,
   requestVerification,
   revokeVerification,
   startVerificationSystem,
@@ -29,8 +29,8 @@ async function beginSettledVerification(
   agent: RegisteredAgent,
   state: 'sent' | 'failed',
 ): Promise<{ attempt: BeginResponse; response: HttpResponse }> {
-  if (state === 'failed') system.mail.refuseNext(NO_MAILBOX)
-  const response = await requestVerification(system.auth, agent, { email: newAddress() })
+  if (state === 'failed') system.mailServer.refuseNext(NO_MAILBOX)
+  const response = await requestVerification(system.auth, agent, { email: createAddress() })
   expect(response.status, response.text).toBe(202)
   const attempt = JSON.parse(response.text) as BeginResponse
   await expect.poll(() => findState(system, attempt)).toBe(state)
@@ -38,7 +38,7 @@ async function beginSettledVerification(
 }
 
 async function findState(system: VerificationSystem, { claim_attempt_id: id }: BeginResponse) {
-  const { rows } = await system.stores.db.query<{ state: string }>(
+  const { rows } = await system.testbed.db.query<{ state: string }>(
     'select state from claim_attempts where id = $1',
     [id],
   )
@@ -63,9 +63,9 @@ function normalizeResponse({ status, headers, text }: HttpResponse) {
 async function recordThreeAttempts(mailState: 'sent' | 'failed') {
   await using system = await startVerificationSystem()
   const { auth, clock } = system
-  const start = clock.now.getTime()
+  const startMs = clock.now.getTime()
   const setTime = (msFromStart: number) => {
-    clock.now = new Date(start + msFromStart)
+    clock.now = new Date(startMs + msFromStart)
   }
   const agent = await register(auth)
   const codes: string[] = []
@@ -103,8 +103,8 @@ async function recordThreeAttempts(mailState: 'sent' | 'failed') {
   await recordResponses()
   const showResult = await runAuth(
     ['claims', 'show', third.attempt.registration_id, '--json'],
-    await system.stores.settingsFor(ORIGIN),
-    () => new Date(start + 2 * HOUR_MS),
+    await system.testbed.createSettings(ORIGIN),
+    () => new Date(startMs + 2 * HOUR_MS),
   )
   const { attempt } = JSON.parse(showResult.printed) as { attempt: { state: string } }
   return { codes, normalizedResponses, finalState: attempt.state }

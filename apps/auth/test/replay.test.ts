@@ -4,7 +4,7 @@ import path from 'node:path'
 import { backUp } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { agentAuthHeader, type RegisteredAgent, register, requestToken } from './agent-client.ts'
-import { newKey } from './key-agent.ts'
+import { generateKey } from './key-agent.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
@@ -25,7 +25,7 @@ let system: VerificationSystem
 let env: Record<string, string>
 beforeAll(async () => {
   system = resources.use(await startVerificationSystem())
-  env = await system.stores.settingsFor(ORIGIN)
+  env = await system.testbed.createSettings(ORIGIN)
   resources.defer(() => rm(LOG_FILE, { force: true }))
 })
 afterAll(() => resources.disposeAsync())
@@ -36,7 +36,7 @@ const replay = async (...options: string[]) =>
 const requestSecrets = (agent: RegisteredAgent, method: string, id = '') =>
   send(system.auth.url, { method, path: `/api/agent/secrets${id}`, headers: agentAuthHeader(agent) })
 const countLiveVerifications = async () => {
-  const { rows } = await system.stores.db.query<{ alive: number }>(
+  const { rows } = await system.testbed.db.query<{ alive: number }>(
     'select count(*)::int as alive from claims where ended_at is null',
   )
   return rows[0]?.alive
@@ -65,11 +65,11 @@ const replaceSecretWithKey = async (agent: RegisteredAgent) =>
     method: 'PUT',
     path: '/api/agent/jwks',
     headers: { ...agentAuthHeader(agent), 'content-type': 'application/json' },
-    body: JSON.stringify({ keys: [(await newKey()).jwk] }),
+    body: JSON.stringify({ keys: [(await generateKey()).jwk] }),
   })
 
-test('replays revocations from the log after a restore, and disables clients whose newer credentials the backup lacks', async () => {
-  const { auth, stores } = system
+test('replay repeats the revocations in the log after a restore, and disables clients whose newer credentials the backup lacks', async () => {
+  const { auth, testbed } = system
   // After the backup, `reduced` loses the first of its two secrets, `replaced` gets a second secret and loses the first,
   // `added` gets a second secret, `keyed` replaces its secret with a key, and `undone` gets a second secret and loses it.
   const [deleted, disabled, enabled, reduced, replaced, added, keyed, undone, unchanged] = [
@@ -86,7 +86,7 @@ test('replays revocations from the log after a restore, and disables clients who
   const verification = await confirmAgent(system)
   const linesBefore = auth.logged.length
   const secretAddedBefore = await addSecret(reduced)
-  const restore = await backUp(stores.database.adminUrl)
+  const restore = await backUp(testbed.database.adminUrl)
 
   expect(
     (await send(auth.url, { method: 'DELETE', path: '/api/agent', headers: agentAuthHeader(deleted) }))
@@ -143,20 +143,20 @@ test('replays revocations from the log after a restore, and disables clients who
   expect(await countLiveVerifications()).toBe(0)
 })
 
-test('disables no client that replaced its credentials before the backup, if the log has the thumbprints', async () => {
-  const { auth, stores } = system
+test('replay disables no client that replaced its credentials before the backup, if the log has the thumbprints', async () => {
+  const { auth, testbed } = system
   const linesBefore = auth.logged.length
   const replacedBefore = await register(auth)
   await addSecret(replacedBefore)
   expect((await replaceSecretWithKey(replacedBefore)).status).toBe(200)
   const replacedAfter = await register(auth)
-  const restore = await backUp(stores.database.adminUrl)
+  const restore = await backUp(testbed.database.adminUrl)
   expect((await replaceSecretWithKey(replacedAfter)).status).toBe(200)
   const lines = auth.logged.slice(linesBefore)
   await restore()
 
   const readStatuses = async () => {
-    const { rows } = await stores.db.query<{ id: string; status: string }>(
+    const { rows } = await testbed.db.query<{ id: string; status: string }>(
       'select id, status from agents where id = any($1)',
       [[replacedBefore.client_id, replacedAfter.client_id]],
     )
@@ -182,7 +182,7 @@ test('disables no client that replaced its credentials before the backup, if the
   expect((await readStatuses()).get(replacedBefore.client_id)).toBe('disabled')
 })
 
-test('reports a missing log', async () => {
+test('replay reports a missing log', async () => {
   expect(await run('replay', '--log', `${LOG_FILE}-missing`)).toMatchObject({
     code: 1,
     errors: expect.stringMatching(/missing cannot be read \(ENOENT\)\.$/),

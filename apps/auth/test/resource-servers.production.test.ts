@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { ACCEPT_SIGNED, basicAuth } from './agent-client.ts'
-import { openAuthStores } from './open-auth-stores.ts'
+import { openAuthTestbed } from './open-auth-testbed.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
 import { ORIGIN, startInstance } from './start-auth.ts'
@@ -16,19 +16,19 @@ const ONE_MINUTE = { timeout: 60_000 }
 test('with the default intervals, rotate and finish wait for an instance that has not loaded the new file', {
   timeout: 180_000,
 }, async () => {
-  await using stores = await openAuthStores()
+  await using testbed = await openAuthTestbed()
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-credential-'))
   resources.defer(() => rm(folder, { recursive: true }))
-  const env = await stores.settingsFor(ORIGIN)
+  const env = await testbed.createSettings(ORIGIN)
   const serversFile = env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
   const mountedFile = path.join(folder, 'mounted-elsewhere.json')
   const secretFile = path.join(folder, 'client-secret')
-  const oldSecret = stores.secrets.rs_api
+  const oldSecret = testbed.secrets.rs_api
   await writeFile(secretFile, `${oldSecret}\n`, { mode: 0o600 })
   await copyFile(serversFile, mountedFile)
   const auth = resources.use(
-    await startInstance(stores, { env: { AUTH_RESOURCE_SERVERS_FILE: mountedFile } }),
+    await startInstance(testbed, { env: { AUTH_RESOURCE_SERVERS_FILE: mountedFile } }),
   )
   const run = (...args: string[]) => runAuth(['resource-servers', ...args], env)
   const rotate = () => run('rotate', 'rs_api', '--secret-file', secretFile, '--replace')
@@ -57,7 +57,7 @@ test('with the default intervals, rotate and finish wait for an instance that ha
   expect(await tryToFinish()).toMatch(/It must have been known for 15 s/)
   await expect.poll(tryToFinish, { ...ONE_MINUTE, interval: 1_000 }).toContain('may still accept it')
   const finishing = run('finish', 'rs_api')
-  await waitForCommandPolls(stores.db)
+  await waitForCommandPolls(testbed.db)
   await copyFile(serversFile, mountedFile)
   expect(await finishing).toMatchObject({ code: 0, errors: '' })
   expect(await getIntrospectionStatus(oldSecret)).toBe(401)

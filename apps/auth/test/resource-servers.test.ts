@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { hashSecret, toFingerprint } from '../src/resource-servers/resource-servers.ts'
 import { ACCEPT_SIGNED, basicAuth, getToken, register } from './agent-client.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
@@ -14,26 +14,26 @@ import { waitForCommandPolls } from './wait-for-command-polls.ts'
 const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
 
 let resources: AsyncDisposableStack
-let stores: AuthStores
+let testbed: AuthTestbed
 let env: Record<string, string>
 let folder: string
 let serversFile: string
 let secretFile: string
 beforeEach(async () => {
   resources = new AsyncDisposableStack()
-  stores = resources.use(await openAuthStores())
+  testbed = resources.use(await openAuthTestbed())
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-credential-'))
   resources.defer(() => rm(folder, { recursive: true }))
-  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT_INTERVALS }
+  env = { ...(await testbed.createSettings(ORIGIN)), ...SHORT_INTERVALS }
   serversFile = env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
   secretFile = path.join(folder, 'client-secret')
-  await writeFile(secretFile, `${stores.secrets.rs_api}\n`, { mode: 0o600 })
+  await writeFile(secretFile, `${testbed.secrets.rs_api}\n`, { mode: 0o600 })
 })
 afterEach(() => resources.disposeAsync())
 
 const start = async () =>
   resources.use(
-    await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: serversFile } }),
+    await startInstance(testbed, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: serversFile } }),
   )
 /** Runs a command of `auth resource-servers`. `FILE` in the arguments stands for the secret file. */
 async function run(args: string) {
@@ -67,10 +67,10 @@ const ROTATE = 'rotate rs_api --secret-file FILE --replace'
 /** Makes a command give up soon. By default it waits for a lease and 10 s. */
 const SHORT_TIMEOUT = '--timeout 0.5'
 
-test('accepts both secrets after rotate, and only the newer secret after finish', async () => {
+test('an instance accepts both secrets after rotate, and only the newer secret after finish', async () => {
   const [instance, otherInstance] = [await start(), await start()]
   const token = await getToken(instance, await register(instance))
-  const oldSecret = stores.secrets.rs_api
+  const oldSecret = testbed.secrets.rs_api
   const rotateResult = await run(ROTATE)
   const newSecret = await readSecret()
   expect(rotateResult).toMatchObject({
@@ -105,9 +105,9 @@ test('accepts both secrets after rotate, and only the newer secret after finish'
   })
 })
 
-test('refuses finish while no API uses the newer secret, and lets --call-off remove that secret', async () => {
+test('finish is refused while no API uses the newer secret, and removes that secret with --call-off', async () => {
   const instance = await start()
-  const oldSecret = stores.secrets.rs_api
+  const oldSecret = testbed.secrets.rs_api
   expect((await run(ROTATE)).code).toBe(0)
   const newSecret = await readSecret()
   await expect
@@ -125,27 +125,27 @@ test('refuses finish while no API uses the newer secret, and lets --call-off rem
 })
 
 describe('a rotation with --servers-file, which is for a served file that cannot be written,', () => {
-  let copy: string
-  let rotate: string
-  let finish: string
+  let copyPath: string
+  let rotateArgs: string
+  let finishArgs: string
   beforeEach(() => {
-    copy = path.join(folder, 'copy.json')
-    rotate = `${ROTATE} --servers-file ${copy}`
-    finish = `finish rs_api --servers-file ${copy}`
+    copyPath = path.join(folder, 'copy.json')
+    rotateArgs = `${ROTATE} --servers-file ${copyPath}`
+    finishArgs = `finish rs_api --servers-file ${copyPath}`
   })
-  const createAdvice = () => `Put ${copy} in place of ${serversFile}. Run the same command again.`
+  const createAdvice = () => `Put ${copyPath} in place of ${serversFile}. Run the same command again.`
 
   test('continues each time after the copy replaces the served file', async () => {
     const instance = await start()
-    const [oldSecret, servedText] = [stores.secrets.rs_api, await readServersFile()]
-    expect(await run(`${rotate} --dry-run`)).toMatchObject({ code: 0 })
-    await expect(stat(copy)).rejects.toThrow('ENOENT')
-    const incomplete = await run(`${rotate} ${SHORT_TIMEOUT}`)
+    const [oldSecret, servedText] = [testbed.secrets.rs_api, await readServersFile()]
+    expect(await run(`${rotateArgs} --dry-run`)).toMatchObject({ code: 0 })
+    await expect(stat(copyPath)).rejects.toThrow('ENOENT')
+    const incomplete = await run(`${rotateArgs} ${SHORT_TIMEOUT}`)
     expect(incomplete).toMatchObject({ code: 1, errors: expect.stringContaining(createAdvice()) })
     expect(incomplete.events).toMatchObject([{ event: 'api-secret-added', copy: true }])
     expect([await readServersFile(), await readSecret()]).toEqual([servedText, oldSecret])
-    await copyFile(copy, serversFile)
-    expect(await run(rotate)).toMatchObject({ code: 0, errors: '', events: [] })
+    await copyFile(copyPath, serversFile)
+    expect(await run(rotateArgs)).toMatchObject({ code: 0, errors: '', events: [] })
     const newSecret = await readSecret()
     const bothStatuses = async () => [
       await getIntrospectionStatus(instance, oldSecret),
@@ -153,35 +153,35 @@ describe('a rotation with --servers-file, which is for a served file that cannot
     ]
     const finishWith = async (options: string) => {
       expect(await bothStatuses()).toEqual([200, 200])
-      return (await run(`${finish}${options}`)).errors
+      return (await run(`${finishArgs}${options}`)).errors
     }
     await expect.poll(() => finishWith('')).toContain('after a leak, add --even-if-used')
     expect(await finishWith(` --even-if-used ${SHORT_TIMEOUT}`)).toContain(createAdvice())
-    await copyFile(copy, serversFile)
-    expect(await run(finish)).toMatchObject({ code: 0, errors: '', events: [] })
+    await copyFile(copyPath, serversFile)
+    expect(await run(finishArgs)).toMatchObject({ code: 0, errors: '', events: [] })
     expect(await bothStatuses()).toEqual([401, 200])
   })
 
   test('does not report success before the copy replaces the served file, even if no instance runs', async () => {
-    expect(await run(`${rotate} ${SHORT_TIMEOUT}`)).toMatchObject({
+    expect(await run(`${rotateArgs} ${SHORT_TIMEOUT}`)).toMatchObject({
       code: 1,
       errors: expect.stringContaining(createAdvice()),
     })
-    expect(await readSecret()).toBe(stores.secrets.rs_api)
-    await copyFile(copy, serversFile)
-    expect((await run(rotate)).code).toBe(0)
+    expect(await readSecret()).toBe(testbed.secrets.rs_api)
+    await copyFile(copyPath, serversFile)
+    expect((await run(rotateArgs)).code).toBe(0)
   })
 
   test('is not continued after another change of the served secrets', async () => {
-    expect((await run(`${rotate} ${SHORT_TIMEOUT}`)).code).toBe(1)
-    const copyText = await readFile(copy, 'utf8')
+    expect((await run(`${rotateArgs} ${SHORT_TIMEOUT}`)).code).toBe(1)
+    const copyText = await readFile(copyPath, 'utf8')
     await rm(`${secretFile}.next`)
     expect((await run(`rotate rs_api --secret-file FILE-elsewhere`)).code).toBe(0)
-    await expect(run(rotate)).resolves.toMatchObject({
+    await expect(run(rotateArgs)).resolves.toMatchObject({
       code: 1,
       errors: expect.stringMatching(/was copied before other changes to .*Remove the copy, and start/),
     })
-    expect(await readFile(copy, 'utf8')).toBe(copyText)
+    expect(await readFile(copyPath, 'utf8')).toBe(copyText)
   })
 })
 
@@ -189,7 +189,7 @@ test('finish can be repeated until the last instance has loaded the file', async
   const otherFile = path.join(folder, 'mounted-elsewhere.json')
   await copyFile(serversFile, otherFile)
   const instance = resources.use(
-    await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: otherFile } }),
+    await startInstance(testbed, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: otherFile } }),
   )
   expect((await run(`${ROTATE} ${SHORT_TIMEOUT}`)).code).toBe(1)
   await copyFile(serversFile, otherFile)
@@ -203,14 +203,14 @@ test('finish can be repeated until the last instance has loaded the file', async
     .poll(tryToFinish)
     .toMatch(/these instances may still accept it: .*\. Run the same command again\.$/)
   const resumedFinish = run('finish rs_api')
-  await waitForCommandPolls(stores.db)
+  await waitForCommandPolls(testbed.db)
   await copyFile(serversFile, otherFile)
   expect(await resumedFinish).toMatchObject({ code: 0, errors: '' })
-  expect(await getIntrospectionStatus(instance, stores.secrets.rs_api)).toBe(401)
+  expect(await getIntrospectionStatus(instance, testbed.secrets.rs_api)).toBe(401)
   expect((await run('finish rs_api')).errors).toContain('rs_api has only one secret')
 })
 
-test('resumes with the same secret a rotation that was killed before it wrote the secret file', async () => {
+test('rotate resumes, with the same secret, a rotation that was killed before it wrote the secret file', async () => {
   await start()
   const servers = JSON.parse(await readServersFile()) as { client_id: string; secrets: string[] }[]
   const pendingSecret = `rss_${'B'.repeat(43)}`
@@ -224,13 +224,13 @@ test('resumes with the same secret a rotation that was killed before it wrote th
   await expect(stat(`${secretFile}.next`)).rejects.toThrow('ENOENT')
 })
 
-test('starts again a rotation that was killed before it changed the servers file', async () => {
+test('rotate starts anew after a rotation that was killed before it changed the servers file', async () => {
   await writeFile(`${secretFile}.next`, 'rss_of a rotation that came to nothing\n', { mode: 0o600 })
   expect((await run(ROTATE)).code).toBe(0)
   expect(await readSecret()).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
 })
 
-test('keeps the modes of existing files, and creates a secret file that only its owner can read', async () => {
+test('rotate keeps the modes of existing files, and creates a secret file that only its owner can read', async () => {
   await chmod(secretFile, 0o640)
   await chmod(serversFile, 0o644)
   expect((await run(ROTATE)).code).toBe(0)
@@ -270,17 +270,17 @@ describe('refuses, with exit code 1 unless the title says otherwise,', () => {
     const otherFile = path.join(folder, 'mounted-elsewhere.json')
     await writeFile(otherFile, text)
     resources.use(
-      await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: otherFile } }),
+      await startInstance(testbed, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: otherFile } }),
     )
     const refusal = await run(`${ROTATE} ${SHORT_TIMEOUT}`)
     expect(refusal).toMatchObject({
       code: 1,
       errors: expect.stringContaining('The API still uses the old secret.'),
     })
-    expect(await readSecret()).toBe(stores.secrets.rs_api)
+    expect(await readSecret()).toBe(testbed.secrets.rs_api)
     await writeFile(otherFile, await readServersFile())
     expect((await run(ROTATE)).code).toBe(0)
-    expect(await readSecret()).not.toBe(stores.secrets.rs_api)
+    expect(await readSecret()).not.toBe(testbed.secrets.rs_api)
   })
 
   test.for([
@@ -307,7 +307,7 @@ test('a dry run of rotate changes nothing', async () => {
 
 test('list shows the age of each secret and which instances accept it, but no secret', async () => {
   const auth = await start()
-  expect(await getIntrospectionStatus(auth, stores.secrets.rs_api)).toBe(200)
+  expect(await getIntrospectionStatus(auth, testbed.secrets.rs_api)).toBe(200)
   await run(ROTATE)
   const listJson = async () =>
     JSON.parse((await run('list --json')).printed) as {

@@ -10,7 +10,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { type HttpRequest, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -22,12 +22,12 @@ const createFormRequest = (body: string) => ({
   headers: { 'content-type': 'application/x-www-form-urlencoded' },
 })
 
-describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
+describe.for(TOKEN_STORES)('POST /oauth/revoke, tokens in %s,', (tokenStore) => {
   let auth: RunningAuth
   let agent: RegisteredAgent
   let otherAgent: RegisteredAgent
   beforeAll(async () => {
-    auth = await startAuth({ tokens })
+    auth = await startAuth({ tokenStore })
     agent = await register(auth, 'Atlas of revocations')
     otherAgent = await register(auth)
   })
@@ -43,11 +43,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
       headers: { ...agentAuthHeader(agent), ...request.headers },
     })
 
-  test('revokes a token that is inactive only until its client’s credential version is restored', async () => {
+  test('revokes a token that is inactive because of its credential version, even if that version becomes current again', async () => {
     const client = await register(auth)
     const [token, otherToken] = [await getToken(auth, client), await getToken(auth, client)]
     const changeVersion = (by: number) =>
-      auth.stores.db.query('update agents set generation = generation + $2 where id = $1', [
+      auth.testbed.db.query('update agents set generation = generation + $2 where id = $1', [
         client.client_id,
         by,
       ])
@@ -55,7 +55,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     await expect.poll(() => isActive(auth, otherToken)).toBe(false)
     expect((await revoke(auth, client, token)).status).toBe(200)
     await changeVersion(-1)
-    await auth.stores.redis?.lose('generation:*')
+    await auth.testbed.redis?.loseKeys('generation:*')
     await expect.poll(() => isActive(auth, otherToken)).toBe(true)
     expect(await isActive(auth, token)).toBe(false)
   })

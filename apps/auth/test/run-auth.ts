@@ -10,9 +10,9 @@ export interface CommandResult {
   readonly errors: string
 }
 
-/** Runs the command `auth` with these words in this process. */
+/** Runs the command `auth` with these arguments in this process. */
 export async function runAuth(
-  words: readonly string[],
+  args: readonly string[],
   env: Environment,
   now?: () => Date,
 ): Promise<CommandResult> {
@@ -21,6 +21,6 @@ export async function runAuth(
     print: (line: string) => void printed.push(line),
     printError: (line: string) => void errors.push(line),
   }
-  const code = await runAuthCommand(words, env, io, now)
+  const code = await runAuthCommand(args, env, io, now)
   return { code, printed: printed.join('\n'), errors: errors.join('\n') }
 }

@@ -8,7 +8,7 @@ import { createEvents, logSecurityEvents, SECURITY_EVENT_NAMES } from '../src/ev
 import { openStores } from '../src/stores.ts'
 import { agentAuthHeader, deleteAgent, getToken, json, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { createAssertionHeader, newKey, registerKeys, requestTokenByKey } from './key-agent.ts'
+import { createAssertionHeader, generateKey, registerKeys, requestTokenByKey } from './key-agent.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
@@ -17,12 +17,12 @@ import {
   beginVerification,
   completeVerification,
   confirmAgent,
+  createWrongCode,
   revokeVerification,
   sayNo,
   showCode,
   startVerificationSystem,
   type VerificationSystem,
-  wrongCode,
 } from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -47,7 +47,9 @@ test('logs a new verification, and its revocation by the agent', async () => {
   const attempt = await beginVerification(system)
   const otp = await showCode(system.auth, attempt)
   expect(
-    await collectEvents(() => completeVerification(system.auth, attempt.agent, { otp: wrongCode(otp) })),
+    await collectEvents(() =>
+      completeVerification(system.auth, attempt.agent, { otp: createWrongCode(otp) }),
+    ),
   ).toEqual([])
   const ids = { client_id: attempt.agent.client_id, registration_id: attempt.registrationId }
   expect(await collectEvents(() => completeVerification(system.auth, attempt.agent, { otp }))).toEqual([
@@ -62,7 +64,7 @@ test('logs a new verification, and its revocation by the agent', async () => {
 test('logs that five wrong codes lock an attempt, and that the agent sends another code after that', async () => {
   const attempt = await beginVerification(system)
   const otp = await showCode(system.auth, attempt)
-  const sendWrongCode = () => completeVerification(system.auth, attempt.agent, { otp: wrongCode(otp) })
+  const sendWrongCode = () => completeVerification(system.auth, attempt.agent, { otp: createWrongCode(otp) })
   for (let n = 0; n < 4; n++) expect(await collectEvents(sendWrongCode)).toEqual([])
   expect(await collectEvents(sendWrongCode)).toEqual([
     { event: 'attempt-locked', claim_attempt_id: attempt.id },
@@ -93,7 +95,7 @@ test('logs that keys were replaced and that a client was deleted', async () => {
     })
   }
   expect(await collectEvents(() => replaceKeys([]))).toEqual([])
-  const { jwk } = await newKey()
+  const { jwk } = await generateKey()
   expect(await collectEvents(() => replaceKeys([jwk]))).toEqual([
     {
       event: 'keys-changed',
@@ -136,7 +138,7 @@ test('logs that a secret was added and removed, and how many clients expired', a
     warn: ignore,
     error: ignore,
   }
-  const config = loadConfig(await system.stores.settingsFor(ORIGIN))
+  const config = loadConfig(await system.testbed.createSettings(ORIGIN))
   const events = createEvents()
   logSecurityEvents(events, log)
   await using openedStores = await openStores(config, { log, now: () => new Date(), events })
@@ -149,7 +151,7 @@ test('logs that a secret was added and removed, and how many clients expired', a
 test('logs an emergency revocation once, when the instance issues its next token', async () => {
   const agent = await register(system.auth)
   await getToken(system.auth, agent)
-  const settings = await system.stores.settingsFor(ORIGIN)
+  const settings = await system.testbed.createSettings(ORIGIN)
   expect((await runAuth(['stop', '--all-tokens', '--reason', 'a drill'], settings)).code).toBe(0)
   expect(await collectEvents(() => getToken(system.auth, agent))).toEqual([
     { event: 'tokens-stopped', epoch: 1 },

@@ -2,44 +2,44 @@ import { formatAppHost } from '@plainpath/domain'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { expect } from 'vitest'
 import type { AppClient } from '../src/app-clients/app-client.ts'
-import { authorize, exampleApp, expectRedirect, newAuthorizationRequest } from './app-flow.ts'
+import { authorize, createExampleApp, generateRequestValues, getRedirectTarget } from './app-flow.ts'
 import { Browser } from './browser.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import type { HttpResponse } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
-import { findHeading, newAddress } from './verification-client.ts'
+import { createAddress, findHeading } from './verification-client.ts'
 
 /** An instance with the real sign-in pages, a mail server, and apps and a clock that the test controls. */
 export interface SignInSystem extends AsyncDisposable {
   readonly auth: RunningAuth
-  readonly stores: AuthStores
-  readonly mail: MailServer
+  readonly testbed: AuthTestbed
+  readonly mailServer: MailServer
   readonly clock: { now: Date }
   /** Apps by id. An app that is not in the map is unknown to the instances. */
   readonly apps: Map<string, AppClient>
-  /** Starts another instance on the same stores. The caller disposes it. */
+  /** Starts another instance in the same testbed. The caller disposes it. */
   startAnother(env?: Record<string, string>): Promise<RunningAuth>
 }
 
-/** Starts a mail server, stores and one instance. `settings` apply to every instance. */
+/** Opens a testbed, and starts a mail server and one instance. `settings` apply to every instance. */
 export async function startSignInSystem(settings: Record<string, string> = {}): Promise<SignInSystem> {
   await using opening = new AsyncDisposableStack()
-  const mail = opening.use(await startMailServer())
-  const stores = opening.use(await openAuthStores())
+  const mailServer = opening.use(await startMailServer())
+  const testbed = opening.use(await openAuthTestbed())
   const clock = { now: new Date() }
   const apps = new Map<string, AppClient>()
   const startAnother = (env: Record<string, string> = {}) =>
-    startInstance(stores, {
+    startInstance(testbed, {
       now: () => clock.now,
-      env: { AUTH_SMTP_URL: mail.url, ...settings, ...env },
+      env: { AUTH_SMTP_URL: mailServer.url, ...settings, ...env },
       apps: { find: async (_ctx, id) => apps.get(id) },
     })
   const auth = opening.use(await startAnother())
   const resources = opening.move()
   return {
     auth,
-    stores,
-    mail,
+    testbed,
+    mailServer,
     clock,
     apps,
     startAnother,
@@ -55,7 +55,7 @@ export class Tab {
   readonly browser: Browser
   readonly path: string
   /** A new address for each tab. */
-  readonly email = newAddress('canary-signs-in')
+  readonly email = createAddress('canary-signs-in')
   readonly app: AppClient
   readonly #system: SignInSystem
   /** The page that the tab shows. */
@@ -73,11 +73,11 @@ export class Tab {
   /** Begins a sign-in, in a new browser. */
   static async open(
     system: SignInSystem,
-    { app = exampleApp(), auth = system.auth }: { app?: AppClient; auth?: RunningAuth } = {},
+    { app = createExampleApp(), auth = system.auth }: { app?: AppClient; auth?: RunningAuth } = {},
   ): Promise<Tab> {
     system.apps.set(app.id, app)
     const browser = new Browser(auth.url)
-    const { pathname } = expectRedirect(await authorize(browser, app, newAuthorizationRequest()))
+    const { pathname } = getRedirectTarget(await authorize(browser, app, generateRequestValues()))
     return new Tab(system, { browser, path: pathname, app, page: await browser.open(pathname) })
   }
 
@@ -97,7 +97,7 @@ export class Tab {
     return this.page
   }
 
-  /** Reads a hidden field of the page; empty if there is none. */
+  /** Reads a hidden field of the page. Returns an empty string if there is none. */
   readField(name: string): string {
     return new RegExp(`<input name="${name}" type="hidden" value="([^"]*)">`).exec(this.page.text)?.[1] ?? ''
   }
@@ -140,7 +140,7 @@ export class Tab {
   /** Submits the address, and waits for the mailed code. */
   async requestCode(email = this.email): Promise<string> {
     const earlierCount = findMailedCodes(this.#system, email).length
-    expectRedirect(await this.submit('email', { email }))
+    getRedirectTarget(await this.submit('email', { email }))
     return (await this.waitForCodes(earlierCount + 1, email)).at(-1) ?? ''
   }
 
@@ -151,13 +151,13 @@ export class Tab {
 
   /** Follows a redirect to the authorization endpoint. Returns the target of the next redirect, which leads to the app. */
   async followToApp(response: HttpResponse): Promise<URL> {
-    return expectRedirect(await this.browser.open(expectRedirect(response).href))
+    return getRedirectTarget(await this.browser.open(getRedirectTarget(response).href))
   }
 }
 
 /** Finds the codes that were mailed to the address so far, the oldest first. */
 export const findMailedCodes = (system: SignInSystem, email: string): string[] =>
-  system.mail.received
+  system.mailServer.received
     .filter(({ to, subject }) => to.includes(email) && subject === 'Your sign-in code for Plainpath')
     .map(({ text }) => /^ {3}(\d{3}) (\d{3})$/m.exec(text)?.slice(1).join('') ?? '')
 
@@ -174,7 +174,7 @@ async function waitForMailedCodes(system: SignInSystem, email: string, count: nu
  * for a web app, and `loopback` or a custom scheme for a native app.
  */
 export const exampleAppAt = (redirectUri: string, members: Partial<AppClient> = {}): AppClient =>
-  exampleApp({
+  createExampleApp({
     redirectUris: [redirectUri],
     applicationType: formatAppHost(redirectUri).includes('.') ? 'web' : 'native',
     ...members,
@@ -196,7 +196,7 @@ export async function completeSignIn(
   const callbackUrl = await tab.allow(await tab.requestCode(address))
   expect(callbackUrl.searchParams.get('code')).toMatch(/^[A-Za-z0-9_-]{43}$/)
   system.auth.confidential.add(callbackUrl.searchParams.get('code') ?? '')
-  const { rows } = await system.stores.db.query<{ id: string; agent_id: string }>(
+  const { rows } = await system.testbed.db.query<{ id: string; agent_id: string }>(
     `select claims.id, agent_id from claims join agents on agents.id = agent_id
      where app_client_id = $1 order by verified_at desc limit 1`,
     [tab.app.id],
@@ -206,7 +206,7 @@ export async function completeSignIn(
 
 /** Counts the rows that an SQL `from` clause selects. It may have a `where` clause. */
 export async function countRowsFrom(system: SignInSystem, from: string, values: readonly unknown[] = []) {
-  const { rows } = await system.stores.db.query<{ n: number }>(`select count(*)::int as n from ${from}`, [
+  const { rows } = await system.testbed.db.query<{ n: number }>(`select count(*)::int as n from ${from}`, [
     ...values,
   ])
   return rows[0]?.n

@@ -12,12 +12,12 @@ import {
 } from './sign-in-client.ts'
 import {
   beginVerification,
+  createAddress,
+  createWrongCode,
   findLinkSecret,
-  newAddress,
   openClaimPage,
   pressButton,
   sayNo,
-  wrongCode,
 } from './verification-client.ts'
 
 let system: SignInSystem
@@ -31,10 +31,10 @@ afterAll(async () => {
 
 describe('a sign-in reveals nothing about an address:', () => {
   test('the responses to an address and to a wrong code are the same for new, verified, blocked and locked mailboxes', async () => {
-    const newEmail = newAddress()
-    const verifiedEmail = newAddress()
-    const blockedEmail = newAddress()
-    const lockedEmail = newAddress()
+    const newEmail = createAddress()
+    const verifiedEmail = createAddress()
+    const blockedEmail = createAddress()
+    const lockedEmail = createAddress()
     const emails = [newEmail, verifiedEmail, blockedEmail, lockedEmail]
     for (const email of emails) system.auth.confidential.add(email)
     await completeSignIn(system, { email: verifiedEmail })
@@ -42,7 +42,7 @@ describe('a sign-in reveals nothing about an address:', () => {
     for (let attempts = 0; attempts < 2; attempts++) {
       const tab = await Tab.open(system)
       const code = await tab.requestCode(lockedEmail)
-      for (let n = 0; n < 5; n++) await tab.submit('code', { code: wrongCode(code) })
+      for (let n = 0; n < 5; n++) await tab.submit('code', { code: createWrongCode(code) })
     }
     const responses = []
     for (const email of emails) {
@@ -51,7 +51,7 @@ describe('a sign-in reveals nothing about an address:', () => {
       await expect.poll(() => findMailedCodes(system, email).length).toBeGreaterThan(0)
       const page = tab.page.text
       const wrongCodeResponse = await tab.submit('code', {
-        code: wrongCode(findMailedCodes(system, email).at(-1) ?? ''),
+        code: createWrongCode(findMailedCodes(system, email).at(-1) ?? ''),
       })
       const variableTexts = [
         email,
@@ -82,12 +82,12 @@ describe('a sign-in reveals nothing about an address:', () => {
   })
 
   test('the right code is refused like a wrong one after ten wrong codes within a day, until a day later', async () => {
-    const email = newAddress()
+    const email = createAddress()
     system.auth.confidential.add(email)
     for (let attempts = 0; attempts < 2; attempts++) {
       const tab = await Tab.open(system)
       const code = await tab.requestCode(email)
-      for (let n = 0; n < 5; n++) await tab.submit('code', { code: wrongCode(code) })
+      for (let n = 0; n < 5; n++) await tab.submit('code', { code: createWrongCode(code) })
     }
     const tab = await Tab.open(system)
     const code = await tab.requestCode(email)
@@ -95,7 +95,7 @@ describe('a sign-in reveals nothing about an address:', () => {
     expect([response.status, response.text.includes('You have 4 tries left.')]).toEqual([400, true])
     expect(await countVerifications(system, tab)).toBe(0)
     // Moves the tries a day into the past, rather than the clock into the future.
-    await system.stores.db.query(`update claim_tries set tried_at = tried_at - interval '1 day'`)
+    await system.testbed.db.query(`update claim_tries set tried_at = tried_at - interval '1 day'`)
     const laterSignIn = await completeSignIn(system, { email })
     expect(laterSignIn.verificationId).toMatch(/^clm_/)
   })
@@ -106,7 +106,7 @@ describe('the mails of sign-ins are limited to', () => {
     const tab = await Tab.open(system)
     for (let n = 0; n < 3; n++) {
       if (n > 0) await tab.submit('address')
-      const email = newAddress('canary-many')
+      const email = createAddress('canary-many')
       system.auth.confidential.add(email)
       await tab.requestCode(email)
     }
@@ -121,7 +121,7 @@ describe('the mails of sign-ins are limited to', () => {
 
   test('ten codes for one network address, after which the response is 429', async () => {
     await using auth = await system.startAnother({ AUTH_LIMITS_FACTOR: '1' })
-    const email = newAddress()
+    const email = createAddress()
     const statuses: number[] = []
     for (let n = 0; n < 11; n++) {
       const tab = await Tab.open(system, { auth })
@@ -132,7 +132,7 @@ describe('the mails of sign-ins are limited to', () => {
 
   test('five mails a day to a mailbox, with the same page for the sixth', async () => {
     await using limitedSystem = await startSignInSystem({ AUTH_LIMITS_FACTOR: '1' })
-    const email = newAddress()
+    const email = createAddress()
     limitedSystem.auth.confidential.add(email)
     const headings: (string | undefined)[] = []
     for (let n = 0; n < 6; n++) {
@@ -176,7 +176,7 @@ describe('the link that ends access', () => {
   /** Waits for the mail about one of the connections of an address, and finds the secret of its link. */
   const findEndSecret = async (email: string, index: number) => {
     const findMails = () =>
-      system.mail.received.filter(
+      system.mailServer.received.filter(
         ({ to, subject }) => to.includes(email) && subject.includes('can now send us'),
       )
     await expect.poll(() => findMails().length).toBeGreaterThan(index)
@@ -198,7 +198,7 @@ describe('the link that ends access', () => {
   }
 
   test('lists all access that the person has given, ends one access, and leads to the others', async () => {
-    const email = newAddress()
+    const email = createAddress()
     const strangersSignIn = await completeSignIn(system, { app: exampleAppAt('https://stranger.example/cb') })
     await connectApps(email, ['one.example', 'two.example'])
     const secret = await findEndSecret(email, 0)
@@ -226,13 +226,13 @@ describe('the link that ends access', () => {
   })
 
   test('ends all access together, and a mail confirms the end of each', async () => {
-    const email = newAddress()
+    const email = createAddress()
     await connectApps(email, ['one.example', 'two.example', 'three.example'])
     const endedPage = await pressButton(system.auth, { end: await findEndSecret(email, 1), all: 'yes' })
     expect(endedPage.status).toBe(200)
     expect(await countLiveVerifications(email)).toBe(0)
     const findEndMails = () =>
-      system.mail.received.filter(
+      system.mailServer.received.filter(
         ({ to, subject }) =>
           to.includes(email) && subject === 'An app can no longer send us messages for you',
       )

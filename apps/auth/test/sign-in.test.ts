@@ -15,11 +15,11 @@ import {
 import {
   beginVerification,
   completeVerification,
+  createAddress,
+  createWrongCode,
   findLinkSecret,
-  newAddress,
   showCode,
   type VerificationSystem,
-  wrongCode,
 } from './verification-client.ts'
 
 let system: SignInSystem
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 /** Reads how many tries the newest attempt with the tab's app has counted. */
 const readTries = (tab: Tab) =>
-  system.stores.db
+  system.testbed.db
     .query<{ tries: number }>(
       `select tries from claim_attempts join agents on agents.id = agent_id where app_client_id = $1 order by created_at desc limit 1`,
       [tab.app.id],
@@ -57,7 +57,7 @@ describe('a sign-in', () => {
     const code = await tab.requestCode()
     expect([tab.page.status, tab.heading]).toEqual([200, CODE_HEADING])
     expect(tab.page.text).toContain(tab.email)
-    const [mail] = await system.mail.waitForMails(1, tab.email)
+    const [mail] = await system.mailServer.waitForMails(1, tab.email)
     expect(mail?.text).toContain('plainpath.example')
     expect(mail?.text).toContain('an app at claude[.]example')
     expect(mail?.text).toContain('Never type it into a chat')
@@ -70,7 +70,7 @@ describe('a sign-in', () => {
     expect(callbackUrl.href).not.toContain(encodeURIComponent(tab.email))
     expect(await countVerifications(system, tab)).toBe(1)
     const findConfirmationMail = async () =>
-      system.mail.received.find(
+      system.mailServer.received.find(
         ({ to, subject }) => to.includes(tab.email) && subject.startsWith('An app can now'),
       )
     await expect.poll(findConfirmationMail).toBeDefined()
@@ -142,7 +142,8 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     'the code of another sign-in': async (tab, code) => {
       const otherTab = await Tab.open(system)
       const otherCode = await otherTab.requestCode()
-      return (await tab.submit('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
+      return (await tab.submit('code', { code: otherCode === code ? createWrongCode(code) : otherCode }))
+        .status
     },
     'the code and the attempt of another sign-in': async (tab) => {
       const otherTab = await Tab.open(system)
@@ -174,7 +175,8 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     'the code of an agent’s verification of the same address': async (tab, code) => {
       const attempt = await beginVerification(asVerificationSystem(), { email: tab.email })
       const otherCode = await showCode(system.auth, attempt)
-      return (await tab.submit('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
+      return (await tab.submit('code', { code: otherCode === code ? createWrongCode(code) : otherCode }))
+        .status
     },
     'an agent’s attempt with its code': async (tab) => {
       const attempt = await beginVerification(asVerificationSystem(), { email: tab.email })
@@ -195,7 +197,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     'the code in the address of a GET': async (tab, code) =>
       (await tab.browser.open(`${tab.path}?step=code&code=${code}&attempt=${tab.readField('attempt')}`))
         .status,
-    'a wrong code': async (tab, code) => (await tab.submit('code', { code: wrongCode(code) })).status,
+    'a wrong code': async (tab, code) => (await tab.submit('code', { code: createWrongCode(code) })).status,
     'no code': async (tab) => (await tab.submit('code')).status,
     'the step after the code, without the code': async (tab) => (await tab.submit('continue')).status,
     JSON: async (tab, code) => {
@@ -256,17 +258,17 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
   test('at most five tries are counted, even in simultaneous requests, and then a new code is needed', async () => {
     const tab = await Tab.open(system)
     const code = await tab.requestCode()
-    const wrong = wrongCode(code)
+    const otherCode = createWrongCode(code)
     expect((await tab.submit('code', { code: 'abc' })).text).toContain('Type the six digits')
     expect(await readTries(tab)).toBe(0)
-    expect((await tab.submit('code', { code: wrong })).text).toContain('You have 4 tries left.')
+    expect((await tab.submit('code', { code: otherCode })).text).toContain('You have 4 tries left.')
     const attempt = tab.readField('attempt')
     const token = tab.readField('token')
     const tries = Array.from({ length: 7 }, () =>
       tab.browser.open(tab.path, {
         method: 'POST',
         headers: { 'sec-fetch-site': 'same-origin' },
-        body: new URLSearchParams({ step: 'code', code: wrong, attempt, token }),
+        body: new URLSearchParams({ step: 'code', code: otherCode, attempt, token }),
       }),
     )
     await Promise.all(tries)
@@ -282,7 +284,7 @@ describe('a code works only for one purpose, in one sign-in and in one browser:'
     const tab = await Tab.open(system)
     const code = await tab.requestCode()
     const issuedAt = system.clock.now
-    system.clock.now = new Date(issuedAt.getTime() + RULES.claimCodeMs)
+    system.clock.now = new Date(issuedAt.getTime() + RULES.verificationCodeMs)
     // 200, because the page offers to send another code.
     expect((await tab.submit('code', { code })).status).toBe(200)
     expect(tab.page.text).toContain('The last code no longer works.')
@@ -345,7 +347,7 @@ describe('a sign-in with two tabs or the back button', () => {
     const firstCode = await tab.requestCode()
     expect((await tab.submit('address')).status).toBe(200)
     expect(tab.heading).toBe(ADDRESS_HEADING)
-    const email = newAddress('canary-other')
+    const email = createAddress('canary-other')
     system.auth.confidential.add(email)
     const secondCode = await tab.requestCode(email)
     if (firstCode !== secondCode) expect((await tab.submit('code', { code: firstCode })).status).toBe(400)

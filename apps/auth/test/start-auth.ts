@@ -3,7 +3,7 @@ import { createLog, type Log, serve } from '@plainpath/http'
 import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
 import { loadConfig } from '../src/config.ts'
 import { openAuth, type RuntimeDependencies } from '../src/wire.ts'
-import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed, type TokenStoreKind } from './open-auth-testbed.ts'
 
 export const ORIGIN = 'https://plainpath.example'
 
@@ -15,7 +15,7 @@ export interface RunningAuth extends AsyncDisposable {
   readonly url: string
   readonly internalUrl: string
   readonly operationsUrl: string
-  readonly stores: AuthStores
+  readonly testbed: AuthTestbed
   /** Every line that the instance has logged. */
   readonly logged: readonly string[]
   /** The clock of the instance. */
@@ -30,7 +30,7 @@ export interface StartOptions {
   /** The timeout of a Redis command. The default of 3 s is long, because a machine that runs tests is busy. */
   redisTimeoutMs?: number
   /** Uses the production timeouts for PostgreSQL. By default they are five times as long, for a busy machine. */
-  productionTimeouts?: boolean
+  useProductionTimeouts?: boolean
   now?: () => Date
   /** Settings that are added to the usual settings, or replace them. */
   env?: Record<string, string>
@@ -40,17 +40,19 @@ export interface StartOptions {
   apps?: RuntimeDependencies['apps']
 }
 
-/** Starts an instance with stores of its own. */
-export async function startAuth(options: StartOptions & { tokens?: TokenPlace } = {}): Promise<RunningAuth> {
+/** Starts an instance in a testbed of its own. */
+export async function startAuth(
+  options: StartOptions & { tokenStore?: TokenStoreKind } = {},
+): Promise<RunningAuth> {
   await using opening = new AsyncDisposableStack()
-  const stores = opening.use(await openAuthStores(options.tokens))
-  const instance = opening.use(await startInstance(stores, options))
+  const testbed = opening.use(await openAuthTestbed(options.tokenStore))
+  const instance = opening.use(await startInstance(testbed, options))
   const resources = opening.move()
   return { ...instance, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** Starts an instance on stores that other instances may use too. */
-export async function startInstance(stores: AuthStores, options: StartOptions = {}): Promise<RunningAuth> {
+/** Starts an instance in a testbed that other instances may use too. */
+export async function startInstance(testbed: AuthTestbed, options: StartOptions = {}): Promise<RunningAuth> {
   await using opening = new AsyncDisposableStack()
   let handler: RequestListener = (_request, response) => response.writeHead(503).end()
   // Binds the port before the settings are created, because they must name the port that the Host header may contain.
@@ -60,18 +62,18 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
   const origin = options.origin === 'loopback' ? server.url : (options.origin ?? ORIGIN)
   const { log, logged } = createRecordingLog()
   const { now = () => new Date() } = options
-  const settings = await stores.settingsFor(origin)
+  const settings = await testbed.createSettings(origin)
   const config = loadConfig({ ...settings, AUTH_ALSO_ACCEPT_HOSTS: new URL(server.url).host, ...options.env })
   const auth = opening.use(
     await openAuth(config, {
       log,
       now,
-      ...(stores.redis && {
-        redisPrefix: stores.redis.prefix,
-        revocation: stores.redis.revocation,
+      ...(testbed.redis && {
+        redisPrefix: testbed.redis.prefix,
+        revocation: testbed.redis.revocation,
       }),
       redisTimeoutMs: options.redisTimeoutMs ?? 3_000,
-      ...(!options.productionTimeouts && { databasePatience: 5 }),
+      ...(!options.useProductionTimeouts && { databasePatience: 5 }),
       ...(options.documents && { documents: options.documents }),
       ...(options.apps && { apps: options.apps }),
     }),
@@ -86,10 +88,10 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
     url: server.url,
     internalUrl: internal.url,
     operationsUrl: operations.url,
-    stores,
+    testbed,
     logged,
     now,
-    confidential: stores.confidential,
+    confidential: testbed.confidential,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -1,36 +1,38 @@
 import { API_VERSION } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { getToken, isActive, type RegisteredAgent, register, requestToken } from './agent-client.ts'
-import { exampleAgent } from './example-agent.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { createExampleAgent } from './example-agent.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type CommandResult, runAuth } from './run-auth.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
-/** Two instances, and commands on the same stores. */
+/** Two instances in the same testbed, and commands on its stores. */
 export interface StopSystem {
-  readonly stores: AuthStores
+  readonly testbed: AuthTestbed
   readonly instances: readonly [RunningAuth, RunningAuth]
   /** Runs the command `auth`. A `+` in the arguments stands for a space. */
-  auth(args: string, moreSettings?: Record<string, string>): Promise<CommandResult>
+  run(args: string, moreSettings?: Record<string, string>): Promise<CommandResult>
 }
 
 /**
- * Starts two instances on new stores.
+ * Starts two instances in a new testbed.
  *
  * @param env the settings that say where tokens are stored
  */
-export async function openStopSystem(env: Record<string, string>): Promise<StopSystem & AsyncDisposable> {
+export async function startStopSystem(env: Record<string, string>): Promise<StopSystem & AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
-  const stores = opening.use(await openAuthStores())
+  const testbed = opening.use(await openAuthTestbed())
   const start = async () =>
-    opening.use(await startInstance(stores, { env, ...(env['AUTH_REDIS_URL'] && { redisTimeoutMs: 3_000 }) }))
+    opening.use(
+      await startInstance(testbed, { env, ...(env['AUTH_REDIS_URL'] && { redisTimeoutMs: 3_000 }) }),
+    )
   const instances = [await start(), await start()] as const
-  const settings = { ...(await stores.settingsFor(ORIGIN)), ...env }
+  const settings = { ...(await testbed.createSettings(ORIGIN)), ...env }
   const resources = opening.move()
   return {
-    stores,
+    testbed,
     instances,
-    auth: (args, moreSettings = {}) =>
+    run: (args, moreSettings = {}) =>
       runAuth(
         args.split(' ').map((word) => word.replaceAll('+', ' ')),
         { ...settings, ...moreSettings },
@@ -39,15 +41,15 @@ export async function openStopSystem(env: Record<string, string>): Promise<StopS
   }
 }
 
-/** Defines the tests of the command `auth stop`, for tokens that are stored in `place`. */
+/** Defines the tests of the command `auth stop`, for tokens that are stored in `tokenStoreName`. */
 export function describeStopCommand(
-  place: 'PostgreSQL' | 'Redis',
-  open: () => Promise<StopSystem & AsyncDisposable>,
+  tokenStoreName: 'PostgreSQL' | 'Redis',
+  start: () => Promise<StopSystem & AsyncDisposable>,
 ) {
-  describe(`auth stop, tokens in ${place},`, () => {
+  describe(`auth stop, tokens in ${tokenStoreName},`, () => {
     let system: StopSystem & AsyncDisposable
     beforeAll(async () => {
-      system = await open()
+      system = await start()
     })
     afterAll(() => system[Symbol.asyncDispose]())
 
@@ -64,13 +66,13 @@ export function describeStopCommand(
     test('--all-tokens revokes all tokens at both instances, reports that, and lets clients get new ones', async () => {
       const [first, second] = [await createKnownAgent(), await createKnownAgent()]
       const tokens = [...first.tokens, ...second.tokens]
-      const dryRun = await system.auth('stop --all-tokens --reason a+drill --dry-run')
+      const dryRun = await system.run('stop --all-tokens --reason a+drill --dry-run')
       expect(dryRun).toMatchObject({
         code: 0,
         printed: expect.stringMatching(/^Would revoke all tokens: 4 tokens/),
       })
       expect(await isAnyActive(tokens)).toBe(true)
-      const stopResult = await system.auth('stop --all-tokens --reason a+drill --json')
+      const stopResult = await system.run('stop --all-tokens --reason a+drill --json')
       expect(await isAnyActive(tokens)).toBe(false)
       expect(stopResult.code).toBe(0)
       expect(JSON.parse(stopResult.printed)).toEqual({
@@ -80,7 +82,7 @@ export function describeStopCommand(
         tokens_ended: 4,
         counted_all: true,
         took_ms: expect.any(Number),
-        confirmed: { store: place, epoch: expect.any(Number), issued_before: null },
+        confirmed: { store: tokenStoreName, epoch: expect.any(Number), issued_before: null },
         audit_head: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
         instances: Array.from({ length: 2 }, () => ({
           host: expect.any(String),
@@ -100,7 +102,7 @@ export function describeStopCommand(
     test('--client revokes the tokens of one agent only, which can then get new ones', async () => {
       const [target, other] = [await createKnownAgent(), await createKnownAgent()]
       const id = target.agent.client_id
-      const stopResult = await system.auth(`stop --client ${id} --reason its+log+leaked`)
+      const stopResult = await system.run(`stop --client ${id} --reason its+log+leaked`)
       expect(await isAnyActive(target.tokens)).toBe(false)
       expect(await isAnyActive(other.tokens)).toBe(true)
       expect(stopResult.code).toBe(0)
@@ -118,7 +120,7 @@ export function describeStopCommand(
     test('--issued-before revokes older tokens, and rejects a time in the future', async () => {
       const { agent, tokens } = await createKnownAgent()
       const soon = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString()
-      const refusal = await system.auth(`stop --issued-before ${soon} --reason a+drill --json`)
+      const refusal = await system.run(`stop --issued-before ${soon} --reason a+drill --json`)
       expect(refusal.code).toBe(1)
       expect(JSON.parse(refusal.printed)).toMatchObject({
         ok: false,
@@ -128,7 +130,7 @@ export function describeStopCommand(
       // Until this second begins, the command refuses it as a time in the future. All tokens so far are older.
       const nextSecond = new Date((Math.floor(Date.now() / 1000) + 1) * 1000).toISOString()
       await expect
-        .poll(async () => (await system.auth(`stop --issued-before ${nextSecond} --reason a+drill`)).code, {
+        .poll(async () => (await system.run(`stop --issued-before ${nextSecond} --reason a+drill`)).code, {
           interval: 50,
           timeout: 10_000,
         })
@@ -144,57 +146,57 @@ export function describeStopCommand(
       const requests = Array.from({ length: 30 }, (_, n) =>
         requestToken(system.instances[n % 2] ?? system.instances[0], agent),
       )
-      const [stopped] = await Promise.all([system.auth('stop --all-tokens --reason a+drill'), ...requests])
-      expect(stopped).toMatchObject({ code: 0 })
+      const [stopResult] = await Promise.all([system.run('stop --all-tokens --reason a+drill'), ...requests])
+      expect(stopResult).toMatchObject({ code: 0 })
       expect(await isAnyActive([earlierToken])).toBe(false)
       const successes = (await Promise.all(requests)).filter(({ status }) => status === 200)
       const tokens = successes.map(({ text }) => (JSON.parse(text) as { access_token: string }).access_token)
       expect(tokens.length).toBeGreaterThan(0)
-      expect((await system.auth('stop --all-tokens --reason again')).code).toBe(0)
+      expect((await system.run('stop --all-tokens --reason again')).code).toBe(0)
       expect(await isAnyActive(tokens)).toBe(false)
     })
 
     test.for([
-      ['an unknown agent', (): string => `--client ${exampleAgent().agent.id}`],
+      ['an unknown agent', (): string => `--client ${createExampleAgent().agent.id}`],
       ['a time in the future', (): string => '--issued-before 2999-01-01T00:00:00Z'],
-    ] as const)('refuses %s with exit code 1, and revokes and records nothing', async ([, toOptions]) => {
+    ] as const)('refuses %s with exit code 1, and revokes and records nothing', async ([, createOptions]) => {
       const { tokens } = await createKnownAgent()
-      const { printed: auditBefore } = await system.auth('stops --json')
-      expect((await system.auth(`stop ${toOptions()} --reason a+drill`)).code).toBe(1)
-      expect((await system.auth('stops --json')).printed).toBe(auditBefore)
+      const { printed: auditBefore } = await system.run('stops --json')
+      expect((await system.run(`stop ${createOptions()} --reason a+drill`)).code).toBe(1)
+      expect((await system.run('stops --json')).printed).toBe(auditBefore)
       expect(await isAnyActive(tokens)).toBe(true)
     })
 
     test('records each stop in an audit in which --verify detects removed and changed rows', async () => {
-      const entriesBefore = JSON.parse((await system.auth('stops --json')).printed) as unknown[]
-      await system.auth('stop --all-tokens --reason first')
-      const { head } = JSON.parse((await system.auth('stops --verify --json')).printed) as { head: string }
-      await system.auth('stop --all-tokens --reason second')
-      const entries = JSON.parse((await system.auth('stops --json')).printed) as { reason: string }[]
+      const entriesBefore = JSON.parse((await system.run('stops --json')).printed) as unknown[]
+      await system.run('stop --all-tokens --reason first')
+      const { head } = JSON.parse((await system.run('stops --verify --json')).printed) as { head: string }
+      await system.run('stop --all-tokens --reason second')
+      const entries = JSON.parse((await system.run('stops --json')).printed) as { reason: string }[]
       expect(entries.slice(entriesBefore.length).map(({ reason }) => reason)).toEqual(['first', 'second'])
-      expect((await system.auth('stops')).printed).toMatch(/Z {2}all-tokens {2}by \S+ on \S+ {2}\(second\)$/)
-      expect((await system.auth(`stops --verify --head ${head}`)).code).toBe(0)
+      expect((await system.run('stops')).printed).toMatch(/Z {2}all-tokens {2}by \S+ on \S+ {2}\(second\)$/)
+      expect((await system.run(`stops --verify --head ${head}`)).code).toBe(0)
       await expect(
-        system.stores.db.query(`update token_stop_audit set entry = '{}' where number = 1`),
+        system.testbed.db.query(`update token_stop_audit set entry = '{}' where number = 1`),
       ).rejects.toThrow('permission denied')
-      await system.stores.asOwner(`delete from token_stop_audit where number > ${entriesBefore.length}`)
-      expect(await system.auth(`stops --verify --head ${head}`)).toMatchObject({
+      await system.testbed.runAsOwner(`delete from token_stop_audit where number > ${entriesBefore.length}`)
+      expect(await system.run(`stops --verify --head ${head}`)).toMatchObject({
         code: 1,
         errors: expect.stringContaining('the newest rows were removed'),
       })
-      await system.stores.asOwner(`update token_stop_audit set entry = replace(entry, 'drill', 'grill')`)
-      expect((await system.auth('stops --verify')).code).toBe(1)
+      await system.testbed.runAsOwner(`update token_stop_audit set entry = replace(entry, 'drill', 'grill')`)
+      expect((await system.run('stops --verify')).code).toBe(1)
     })
 
     test('revokes nothing without PostgreSQL, and says so', async () => {
       const { tokens } = await createKnownAgent()
       const unreachable = { AUTH_DATABASE_URL: 'postgres://auth:Canary-pw@127.0.0.1:1/auth' }
-      const stopResult = await system.auth('stop --all-tokens --reason a+drill', unreachable)
+      const stopResult = await system.run('stop --all-tokens --reason a+drill', unreachable)
       expect([stopResult.code, stopResult.printed]).toEqual([1, ''])
       expect(stopResult.errors).toMatch(/Nothing was changed.*Run the same command again\.$/)
       expect(stopResult.errors).not.toContain('Canary-pw')
       expect(await isAnyActive(tokens)).toBe(true)
-      expect((await system.auth('stop --all-tokens --reason again')).code).toBe(0)
+      expect((await system.run('stop --all-tokens --reason again')).code).toBe(0)
       expect(await isAnyActive(tokens)).toBe(false)
     })
   })

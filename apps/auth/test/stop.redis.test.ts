@@ -2,12 +2,12 @@ import { startRedis } from '@plainpath/http/testing/start-redis'
 import { expect, test } from 'vitest'
 import { getToken, isActive, register } from './agent-client.ts'
 import { startStoreProxy } from './start-store-proxy.ts'
-import { describeStopCommand, openStopSystem } from './stop.contract.ts'
+import { describeStopCommand, startStopSystem } from './stop.contract.ts'
 
 describeStopCommand('Redis', async () => {
   await using opening = new AsyncDisposableStack()
   const redis = opening.use(await startRedis())
-  const system = opening.use(await openStopSystem({ AUTH_REDIS_URL: redis.url }))
+  const system = opening.use(await startStopSystem({ AUTH_REDIS_URL: redis.url }))
   const resources = opening.move()
   return { ...system, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 })
@@ -15,15 +15,15 @@ describeStopCommand('Redis', async () => {
 test('auth stop fails while Redis is unavailable, stores nothing, and works when repeated', async () => {
   await using redis = await startRedis()
   await using proxy = await startStoreProxy(redis.url, 6379)
-  await using system = await openStopSystem({ AUTH_REDIS_URL: redis.url })
+  await using system = await startStopSystem({ AUTH_REDIS_URL: redis.url })
   const [auth] = system.instances
   const token = await getToken(auth, await register(auth))
   const throughProxy = { AUTH_REDIS_URL: proxy.url }
   const stop = (settings: Record<string, string> = {}) =>
-    system.auth('stop --all-tokens --reason a+drill --json', settings)
+    system.run('stop --all-tokens --reason a+drill --json', settings)
   proxy.silence()
   expect((await stop(throughProxy)).code).toBe(1)
-  expect((await system.auth('stops')).printed).toBe('There has been no emergency revocation.')
+  expect((await system.run('stops')).printed).toBe('There has been no emergency revocation.')
   expect(await isActive(auth, token)).toBe(true)
   await proxy.restore()
   expect((await stop(throughProxy)).code).toBe(0)

@@ -1,3 +1,3 @@
-import { describeStopCommand, openStopSystem } from './stop.contract.ts'
+import { describeStopCommand, startStopSystem } from './stop.contract.ts'
 
-describeStopCommand('PostgreSQL', () => openStopSystem({}))
+describeStopCommand('PostgreSQL', () => startStopSystem({}))

@@ -15,7 +15,7 @@ import {
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { createAssertionHeader, type KeyAgent, registerKeys, requestTokenByKey } from './key-agent.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
@@ -31,7 +31,7 @@ const unavailable: Refusal = {
 /** In production, a query times out after 2.5 s, and a connection attempt after 1 s. */
 const MAX_RESPONSE_MS = 5_000
 
-let stores: AuthStores
+let testbed: AuthTestbed
 let proxy: StoreProxy
 let auth: RunningAuth
 let agent: RegisteredAgent
@@ -39,9 +39,9 @@ let otherAgent: RegisteredAgent
 let token: string
 let keyAgent: KeyAgent
 beforeAll(async () => {
-  stores = await openAuthStores()
-  proxy = await startStoreProxy(stores.database.appUrl, 5432)
-  auth = await startInstance(stores, { env: { AUTH_DATABASE_URL: proxy.url }, productionTimeouts: true })
+  testbed = await openAuthTestbed()
+  proxy = await startStoreProxy(testbed.database.appUrl, 5432)
+  auth = await startInstance(testbed, { env: { AUTH_DATABASE_URL: proxy.url }, useProductionTimeouts: true })
   agent = await register(auth)
   token = await getToken(auth, agent)
   otherAgent = await register(auth)
@@ -49,10 +49,10 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
-  for (const each of [auth, proxy, stores]) await each[Symbol.asyncDispose]()
+  for (const each of [auth, proxy, testbed]) await each[Symbol.asyncDispose]()
 })
 
-const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, Refusal['form']][] = [
+const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, Refusal['errorFormat']][] = [
   [
     'a registration',
     () => send(auth.url, { method: 'POST', path: '/api/agent/register', ...json({}) }),
@@ -86,7 +86,7 @@ const createUnknownAgent = (): RegisteredAgent => {
  * about agents and keys sends two LISTEN queries. While its last query is the first of them, the second is yet to come.
  */
 async function expectListening() {
-  const { rowCount } = await stores.db.query(
+  const { rowCount } = await testbed.db.query(
     `select from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen'
      and state = 'idle' and query <> '' and query <> 'listen "agents_changed"'`,
   )
@@ -103,7 +103,7 @@ async function expectNotified() {
     ['disabled', 401],
     ['active', 200],
   ] as const) {
-    await stores.db.query('update agents set status = $1 where id = $2', [status, otherAgent.client_id])
+    await testbed.db.query('update agents set status = $1 where id = $2', [status, otherAgent.client_id])
     const expectResponse = async () =>
       expect((await requestToken(auth, otherAgent)).status).toBe(expectedStatus)
     await vi.waitFor(expectResponse, { timeout: 20_000 })
@@ -130,30 +130,32 @@ describe.for([
   afterAll(() => proxy.restore())
 
   // This test runs first, because the cache is valid for half a minute.
-  test('rejects wrong credentials of cached callers without the database', async () => {
+  test('the instance rejects wrong credentials of cached callers without the database', async () => {
     const wrongSecretResponse = await requestToken(auth, { ...otherAgent, client_secret: 'wrong' })
     expectProblem(wrongSecretResponse, { status: 401, code: 'invalid-client', error: 'invalid_client' })
     const wrongCallerResponse = await requestIntrospection(auth, token, basicAuth('rs_api', 'wrong'))
     expectProblem(wrongCallerResponse, { status: 401, code: 'invalid-client', error: 'invalid_client' })
   })
 
-  test('responds 503 within 5 s to requests that need the database', { timeout: 60_000 }, async () => {
+  test('the instance responds 503 within 5 s to requests that need the database', {
+    timeout: 60_000,
+  }, async () => {
     const responses = await Promise.all(
-      REQUESTS_THAT_NEED_THE_DATABASE.map(async ([name, request, form]) => ({
+      REQUESTS_THAT_NEED_THE_DATABASE.map(async ([name, request, errorFormat]) => ({
         name,
-        form,
+        errorFormat,
         response: await request(),
       })),
     )
-    for (const { name, form, response } of responses) {
+    for (const { name, errorFormat, response } of responses) {
       expect(response.status, name).toBe(503)
-      expectProblem(response, { ...unavailable, form: form ?? 'oauth' })
+      expectProblem(response, { ...unavailable, errorFormat: errorFormat ?? 'oauth' })
       await expectSafe(auth, response)
       expect(response.ms, name).toBeLessThan(MAX_RESPONSE_MS)
     }
   })
 
-  test('serves the documents from memory', async () => {
+  test('the instance serves the key set and its metadata from memory', async () => {
     for (const path of ['/oauth/jwks.json', '/.well-known/oauth-authorization-server']) {
       const response = await send(auth.url, { path })
       expect(response.status).toBe(200)
@@ -161,20 +163,22 @@ describe.for([
     }
   })
 
-  test('is live and not ready', async () => {
+  test('the instance is live but not ready', async () => {
     expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
     const readiness = await send(auth.operationsUrl, { path: '/ready' })
     expect(readiness.status).toBe(503)
     expect(JSON.parse(readiness.text)).toMatchObject({ status: 'not ready', checks: { database: 'failed' } })
   })
 
-  test('logs no password', () => {
+  test('the instance logs no password', () => {
     const logged = auth.logged.join('')
     expect(logged).toContain('"status":503')
     expect(logged).not.toContain(new URL(proxy.url).password)
   })
 
-  test('recovers without a restart once the database is available', { timeout: 30_000 }, async () => {
+  test('the instance recovers without a restart once the database is available', {
+    timeout: 30_000,
+  }, async () => {
     await proxy.restore()
     await expectRecovery()
   })
@@ -182,11 +186,11 @@ describe.for([
 
 describe('F-06 while the database is read-only', () => {
   const setReadOnly = (isReadOnly: boolean) =>
-    stores.asAdmin(
-      `begin read write; alter database ${stores.database.name} set default_transaction_read_only = ${isReadOnly}; commit`,
+    testbed.runAsAdmin(
+      `begin read write; alter database ${testbed.database.name} set default_transaction_read_only = ${isReadOnly}; commit`,
     )
   const restartSessions = () =>
-    stores.asAdmin(
+    testbed.runAsAdmin(
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     )
   beforeAll(async () => {
@@ -198,29 +202,29 @@ describe('F-06 while the database is read-only', () => {
     await restartSessions()
   })
 
-  test('responds 503 to writes, and still finds tokens', async () => {
+  test('the instance responds 503 to writes, and still finds tokens', async () => {
     await expect.poll(async () => (await requestIntrospection(auth, token)).status).toBe(200)
     const writes = REQUESTS_THAT_NEED_THE_DATABASE.filter(([name]) =>
       /registration|a cached client$|revocation|deletion/.test(name),
     )
-    for (const [name, request, form] of writes) {
+    for (const [name, request, errorFormat] of writes) {
       const response = await request()
       expect(response.status, name).toBe(503)
-      expectProblem(response, { ...unavailable, form: form ?? 'oauth' })
+      expectProblem(response, { ...unavailable, errorFormat: errorFormat ?? 'oauth' })
     }
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('recovers once the database is writable', async () => {
+  test('the instance recovers once the database is writable', async () => {
     await setReadOnly(false)
     await restartSessions()
     await expectRecovery()
   })
 })
 
-test('F-04 requests get 200 or 503 while database sessions are terminated, and recover', async () => {
+test('F-04 requests get 200 or 503 while database sessions are terminated, and the instance recovers', async () => {
   const requests = Array.from({ length: 20 }, () => requestToken(auth, agent))
-  await stores.asAdmin(
+  await testbed.runAsAdmin(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   )
   for (const { status } of await Promise.all(requests)) expect([200, 503]).toContain(status)

@@ -12,7 +12,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { type HttpRequest, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -44,20 +44,26 @@ const withFields = (fields: Record<string, string> = {}) => ({
   body: new URLSearchParams({ ...CLIENT_CREDENTIALS_GRANT, ...fields }),
 })
 /** Creates a form request whose body is exactly this text. */
-const rawForm = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+const createFormRequest = (body: string) => ({
+  body,
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+})
 const withContentType = (type: string, body = 'grant_type=client_credentials') => ({
   headers: { 'content-type': type },
   body,
 })
-const repeatParameter = (count: number) => rawForm(`grant_type=client_credentials${'&x=1'.repeat(count)}`)
-const distinctParameters = (count: number) =>
-  rawForm(['grant_type=client_credentials', ...Array.from({ length: count }, (_, n) => `x${n}=1`)].join('&'))
+const withRepeatedParameter = (count: number) =>
+  createFormRequest(`grant_type=client_credentials${'&x=1'.repeat(count)}`)
+const withDistinctParameters = (count: number) =>
+  createFormRequest(
+    ['grant_type=client_credentials', ...Array.from({ length: count }, (_, n) => `x${n}=1`)].join('&'),
+  )
 
-describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
+describe.for(TOKEN_STORES)('POST /oauth/token, tokens in %s,', (tokenStore) => {
   let auth: RunningAuth
   let agent: RegisteredAgent
   beforeAll(async () => {
-    auth = await startAuth({ tokens })
+    auth = await startAuth({ tokenStore })
     agent = await register(auth, 'Atlas of tokens')
   })
   afterAll(async () => {
@@ -72,22 +78,23 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       ...request,
       headers: { ...agentAuthHeader(agent), ...request.headers },
     })
-  async function expectGranted(request: Partial<HttpRequest> = withFields()) {
+  /** Sends a token request, and checks that it gets a token and that only the token is stored. */
+  async function requestAndCheckToken(request: Partial<HttpRequest> = withFields()) {
     const storedBefore = await countStored(auth)
     const response = await post(request)
     expect(response.status, response.text).toBe(200)
-    const token = JSON.parse(response.text) as Record<string, string>
-    auth.confidential.add(String(token['access_token']))
+    const body = JSON.parse(response.text) as Record<string, string>
+    auth.confidential.add(String(body['access_token']))
     const storedAfter = await countStored(auth)
-    const counter = tokens === 'Redis' ? 'redisTokens' : 'tokens'
+    const counter = tokenStore === 'Redis' ? 'redisTokens' : 'tokens'
     expect(storedAfter).toEqual({ ...storedBefore, [counter]: Number(storedBefore[counter]) + 1 })
-    return { response, token }
+    return { response, body }
   }
 
   test('issues an opaque token for the API', async () => {
-    const { response, token } = await expectGranted()
+    const { response, body } = await requestAndCheckToken()
     await expectSafe(auth, { ...response, text: '' })
-    expect(token).toEqual({
+    expect(body).toEqual({
       access_token: expect.stringMatching(/^ppt_[A-Za-z0-9_-]{43}$/),
       token_type: 'Bearer',
       expires_in: 3600,
@@ -97,7 +104,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(response.headers.get('access-control-allow-origin')).toBeNull()
-    const { payload } = await introspect(auth, String(token['access_token']))
+    const { payload } = await introspect(auth, String(body['access_token']))
     expect(payload.token_introspection).toMatchObject({ aud: 'https://plainpath.example/api' })
   })
 
@@ -106,12 +113,16 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ['a scope of blanks', withFields({ scope: '  ' }), 'guides:read waitlist:write'],
     ['one scope', withFields({ scope: 'guides:read' }), 'guides:read'],
     [
-      'a scope that it may not have, with one that it may',
+      'a scope that the client may not have, with one that it may have',
       withFields({ scope: 'contact:write guides:read' }),
       'guides:read',
     ],
     ['an unknown scope with a known one', withFields({ scope: 'admin guides:read' }), 'guides:read'],
-    ['the resource', withFields({ resource: 'https://plainpath.example/api' }), 'guides:read waitlist:write'],
+    [
+      'the API as the resource',
+      withFields({ resource: 'https://plainpath.example/api' }),
+      'guides:read waitlist:write',
+    ],
     [
       'the MCP server as the resource',
       withFields({ resource: 'https://plainpath.example/api/mcp' }),
@@ -120,7 +131,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ['an empty resource', withFields({ resource: '' }), 'guides:read waitlist:write'],
     [
       'an empty resource next to the API',
-      rawForm('grant_type=client_credentials&resource=&resource=https://plainpath.example/api'),
+      createFormRequest('grant_type=client_credentials&resource=&resource=https://plainpath.example/api'),
       'guides:read waitlist:write',
     ],
     ['expires_in, which is ignored', withFields({ expires_in: '999999' }), 'guides:read waitlist:write'],
@@ -130,7 +141,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       'guides:read waitlist:write',
     ],
     ['an unknown parameter', withFields({ unknown: 'x' }), 'guides:read waitlist:write'],
-    ['32 parameters', distinctParameters(31), 'guides:read waitlist:write'],
+    ['32 parameters', withDistinctParameters(31), 'guides:read waitlist:write'],
     [
       'other parameters in the query',
       { ...withFields(), path: '/oauth/token?scope=guides:read&grant_type=x' },
@@ -142,9 +153,9 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       'guides:read waitlist:write',
     ],
   ] satisfies [string, Partial<HttpRequest>, string][])('accepts %s', async ([_title, request, granted]) => {
-    const { token } = await expectGranted(request)
-    expect(token).toMatchObject({ expires_in: 3600, scope: granted })
-    const { payload } = await introspect(auth, String(token['access_token']))
+    const { body } = await requestAndCheckToken(request)
+    expect(body).toMatchObject({ expires_in: 3600, scope: granted })
+    const { payload } = await introspect(auth, String(body['access_token']))
     expect(payload.token_introspection).toMatchObject({
       active: true,
       scope: granted,
@@ -153,24 +164,32 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
   })
 
   test.for([
-    ['no grant_type', rawForm('x=1'), invalidRequest],
+    ['no grant_type', createFormRequest('x=1'), invalidRequest],
     ['no body', {}, invalidRequest],
-    ['an empty grant_type', rawForm('grant_type='), invalidRequest],
+    ['an empty grant_type', createFormRequest('grant_type='), invalidRequest],
     ['password', withFields({ grant_type: 'password' }), unsupportedGrantType],
     ['implicit', withFields({ grant_type: 'implicit' }), unsupportedGrantType],
     ['authorization_code', withFields({ grant_type: 'authorization_code' }), unauthorizedClient],
     ['refresh_token', withFields({ grant_type: 'refresh_token' }), unauthorizedClient],
-    ['a grant of another kind of assertion', withFields({ grant_type: SAML_GRANT }), unsupportedGrantType],
+    ['the grant for SAML assertions', withFields({ grant_type: SAML_GRANT }), unsupportedGrantType],
     ['an unknown grant', withFields({ grant_type: CANARY }), unsupportedGrantType],
     ['a grant_type in another case', withFields({ grant_type: 'Client_Credentials' }), unsupportedGrantType],
     [
       'grant_type twice',
-      rawForm('grant_type=client_credentials&grant_type=client_credentials'),
+      createFormRequest('grant_type=client_credentials&grant_type=client_credentials'),
       invalidRequest,
     ],
-    ['scope twice', rawForm('grant_type=client_credentials&scope=a&scope=b'), invalidRequest],
-    ['client_id twice', rawForm('grant_type=client_credentials&client_id=a&client_id=a'), invalidRequest],
-    ['an unknown parameter twice', rawForm('grant_type=client_credentials&x=1&x=1'), invalidRequest],
+    ['scope twice', createFormRequest('grant_type=client_credentials&scope=a&scope=b'), invalidRequest],
+    [
+      'client_id twice',
+      createFormRequest('grant_type=client_credentials&client_id=a&client_id=a'),
+      invalidRequest,
+    ],
+    [
+      'an unknown parameter twice',
+      createFormRequest('grant_type=client_credentials&x=1&x=1'),
+      invalidRequest,
+    ],
     ['parameters in the query only', { path: '/oauth/token?grant_type=client_credentials' }, invalidRequest],
     [
       'JSON',
@@ -180,7 +199,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
         says: /accepts a form, not JSON\. Send it as: curl -u .+ -d grant_type=client_credentials$/,
       },
     ],
-    ['JSON of another kind', withContentType('application/vnd.api+json', '{}'), unsupportedMediaType],
+    [
+      'a media type that ends in +json',
+      withContentType('application/vnd.api+json', '{}'),
+      unsupportedMediaType,
+    ],
     ['text', withContentType('text/plain'), unsupportedMediaType],
     ['a multipart form', withContentType('multipart/form-data; boundary=x'), unsupportedMediaType],
     [
@@ -188,14 +211,18 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       withContentType('application/x-www-form-urlencoded; charset=utf-16'),
       unsupportedMediaType,
     ],
-    ['bytes that are not UTF-8', { ...rawForm(''), body: Uint8Array.of(0x78, 0x3d, 0xff) }, invalidRequest],
+    [
+      'bytes that are not UTF-8',
+      { ...createFormRequest(''), body: Uint8Array.of(0x78, 0x3d, 0xff) },
+      invalidRequest,
+    ],
     [
       'only unknown scopes',
       withFields({ scope: CANARY }),
       { ...invalidScope, says: 'This client can have: guides:read waitlist:write' },
     ],
     [
-      'only a scope that needs an e-mail address',
+      'only a scope that needs a verified e-mail address',
       withFields({ scope: 'contact:write' }),
       {
         ...invalidScope,
@@ -245,7 +272,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ],
     [
       'the API and the MCP server as resources',
-      rawForm(
+      createFormRequest(
         'grant_type=client_credentials&resource=https://plainpath.example/api&resource=https://plainpath.example/api/mcp',
       ),
       invalidTarget,
@@ -257,18 +284,22 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ],
     [
       'two resources',
-      rawForm(
+      createFormRequest(
         'grant_type=client_credentials&resource=https://plainpath.example/api&resource=https://b.example',
       ),
       invalidTarget,
     ],
-    ['an empty resource twice', rawForm('grant_type=client_credentials&resource=&resource='), invalidTarget],
-    ['33 parameters', distinctParameters(32), invalidRequest],
-    ['a thousand parameters', distinctParameters(1_000), invalidRequest],
-    ['one parameter thousands of times', repeatParameter(3_000), invalidRequest],
+    [
+      'an empty resource twice',
+      createFormRequest('grant_type=client_credentials&resource=&resource='),
+      invalidTarget,
+    ],
+    ['33 parameters', withDistinctParameters(32), invalidRequest],
+    ['a thousand parameters', withDistinctParameters(1_000), invalidRequest],
+    ['one parameter thousands of times', withRepeatedParameter(3_000), invalidRequest],
     [
       'a body over 16 KiB',
-      rawForm(`grant_type=client_credentials&x=${'x'.repeat(16_384)}`),
+      createFormRequest(`grant_type=client_credentials&x=${'x'.repeat(16_384)}`),
       { status: 413, code: 'content-too-large', headers: { connection: 'close' } },
     ],
     [
@@ -283,7 +314,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ],
   ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_title, request, refusal]) => {
     await expectRefusal(auth, () => post(request), refusal)
-    await expectGranted()
+    await requestAndCheckToken()
   })
 
   test('returns errors as JSON, whatever Accept says', async () => {
@@ -293,7 +324,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
         () => post({ ...withFields({ grant_type: 'x' }), headers: { accept } }),
         unsupportedGrantType,
       )
-      await expectGranted({ ...withFields(), headers: { accept } })
+      await requestAndCheckToken({ ...withFields(), headers: { accept } })
     }
   })
 
@@ -319,7 +350,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
   test('issues no token to a resource server', async () => {
     await expectRefusal(
       auth,
-      () => post({ ...withFields(), headers: basicAuth('rs_api', auth.stores.secrets.rs_api) }),
+      () => post({ ...withFields(), headers: basicAuth('rs_api', auth.testbed.secrets.rs_api) }),
       invalidClient,
     )
   })

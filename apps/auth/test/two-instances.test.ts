@@ -9,24 +9,24 @@ import {
   revoke,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { type AuthStores, openAuthStores, TOKEN_PLACES } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed, TOKEN_STORES } from './open-auth-testbed.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 
-describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (tokens) => {
-  let stores: AuthStores
+describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (tokenStore) => {
+  let testbed: AuthTestbed
   let auth: RunningAuth
   let otherInstance: RunningAuth
   beforeAll(async () => {
-    stores = await openAuthStores(tokens)
-    auth = await startInstance(stores)
-    otherInstance = await startInstance(stores)
+    testbed = await openAuthTestbed(tokenStore)
+    auth = await startInstance(testbed)
+    otherInstance = await startInstance(testbed)
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
     await auth[Symbol.asyncDispose]()
     await otherInstance[Symbol.asyncDispose]()
-    await stores[Symbol.asyncDispose]()
+    await testbed[Symbol.asyncDispose]()
   })
 
   /** Creates an agent that both instances have cached, and a token. */
@@ -35,17 +35,17 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     await getToken(otherInstance, agent)
     return { agent, token: await getToken(auth, agent) }
   }
-  const isActiveAtEach = (token: string) =>
+  const checkActiveAtEach = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
   const setStatus = (agent: RegisteredAgent, status: 'active' | 'disabled') =>
-    stores.db.query(
+    testbed.db.query(
       `update agents set status = $2, generation = generation + case when $2 = 'disabled' then 1 else 0 end where id = $1`,
       [agent.client_id, status],
     )
   /** Runs `work` while changes of agents and secrets send no notifications. */
   async function withoutNotifications(work: () => Promise<void>) {
     const alterTriggers = (action: 'disable' | 'enable') =>
-      stores.asOwner(
+      testbed.runAsOwner(
         `alter table agents ${action} trigger agents_changed; alter table agent_secrets ${action} trigger agent_secrets_changed`,
       )
     await alterTriggers('disable')
@@ -63,15 +63,15 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
 
   test('both reject a token that was revoked at one of them', async () => {
     const { agent, token } = await createKnownAgent()
-    expect(await isActiveAtEach(token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([true, true])
     expect((await revoke(otherInstance, agent, token)).status).toBe(200)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
   })
 
   test('reject a client and its token after the client was deleted at the other instance', async () => {
     const { agent, token } = await createKnownAgent()
     expect((await deleteAgent(otherInstance, agent)).status).toBe(204)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
     await expect.poll(async () => (await requestToken(auth, agent)).status).toBe(401)
   })
 
@@ -80,8 +80,8 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     await withoutNotifications(async () => {
       expect((await deleteAgent(otherInstance, agent)).status).toBe(204)
       const laterToken = await getToken(auth, agent)
-      expect(await isActiveAtEach(token)).toEqual([false, false])
-      expect(await isActiveAtEach(laterToken)).toEqual([false, false])
+      expect(await checkActiveAtEach(token)).toEqual([false, false])
+      expect(await checkActiveAtEach(laterToken)).toEqual([false, false])
     })
   })
 
@@ -93,7 +93,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     for (const { text } of successes) {
       const { access_token } = JSON.parse(text) as { access_token: string }
       auth.confidential.add(access_token)
-      expect(await isActiveAtEach(access_token)).toEqual([false, false])
+      expect(await checkActiveAtEach(access_token)).toEqual([false, false])
     }
   })
 
@@ -102,8 +102,8 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     await withoutNotifications(async () => {
       await setStatus(agent, 'disabled')
       await setStatus(agent, 'active')
-      await stores.redis?.lose('generation:*')
-      const newInstance = await startInstance(stores)
+      await testbed.redis?.loseKeys('generation:*')
+      const newInstance = await startInstance(testbed)
       const token = await getToken(newInstance, agent)
       expect(await isActive(newInstance, token)).toBe(true)
       expect((await revoke(auth, agent, token)).status).toBe(200)
@@ -127,7 +127,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     await withoutNotifications(async () => {
       await setStatus(agent, 'disabled')
       expect((await requestToken(auth, agent)).status).toBe(200)
-      await stores.asAdmin(
+      await testbed.runAsAdmin(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen'`,
       )
       await expect.poll(async () => (await requestToken(auth, agent)).status).toBe(401)
@@ -135,11 +135,11 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
   })
 })
 
-describe.for(TOKEN_PLACES.filter((place) => place === 'Redis'))('two instances that share %s', (tokens) => {
+describe.for(TOKEN_STORES.filter((kind) => kind === 'Redis'))('two instances that share %s', (tokenStore) => {
   test('share a limit', async () => {
-    await using stores = await openAuthStores(tokens)
-    await using instance = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
-    await using otherInstance = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
+    await using testbed = await openAuthTestbed(tokenStore)
+    await using instance = await startInstance(testbed, { env: { AUTH_LIMITS_FACTOR: '1' } })
+    await using otherInstance = await startInstance(testbed, { env: { AUTH_LIMITS_FACTOR: '1' } })
     const registerAt = (auth: RunningAuth) => send(auth.url, { method: 'POST', path: '/api/agent/register' })
     const responses = await Promise.all(
       Array.from({ length: 30 }, (_, n) => registerAt(n % 2 ? instance : otherInstance)),

@@ -1,9 +1,9 @@
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { expect } from 'vitest'
 import { CLIENT_CREDENTIALS_GRANT } from './agent-client.ts'
-import type { DocumentServer, UrlAgent } from './document-server.ts'
+import type { AgentDocuments, UrlAgent } from './agent-documents.ts'
 import { type KeyAgent, signAssertion } from './key-agent.ts'
-import type { AuthStores } from './open-auth-stores.ts'
+import type { AuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, type StartOptions, startInstance } from './start-auth.ts'
 
@@ -25,16 +25,16 @@ export const setClockBack = (clock: Clock, seconds: number, present = Date.now()
  * hosts requires that.
  */
 export const startUrlInstance = (
-  stores: AuthStores,
-  server: DocumentServer,
+  testbed: AuthTestbed,
+  server: AgentDocuments,
   clock: Clock,
   options: StartOptions = {},
 ): Promise<RunningAuth> =>
-  startInstance(stores, {
+  startInstance(testbed, {
     origin: 'loopback',
     ...options,
     now: () => clock.now,
-    documents: server.runtime,
+    documents: server.documentOverrides,
     env: { ...server.settings, ...options.env },
   })
 
@@ -76,6 +76,7 @@ export async function requestUrlToken(
   })
 }
 
+/** Gets a token with a fresh assertion, and adds it to `auth.confidential`. `expiresIn` is in seconds. */
 export async function getUrlToken(
   auth: RunningAuth,
   agent: UrlAgent,

@@ -9,10 +9,10 @@ import { calculateJwkThumbprint } from 'jose'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { introspect, isActive } from './agent-client.ts'
-import { createDocument, type DocumentServer, startDocumentServer, type UrlAgent } from './document-server.ts'
+import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { type KeyPair, newKey } from './key-agent.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { generateKey, type KeyPair } from './key-agent.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
 import type { RunningAuth } from './start-auth.ts'
@@ -24,7 +24,7 @@ import {
   setClockBack,
   startUrlInstance,
 } from './url-agent.ts'
-import { findCode, findLinkSecret, newAddress, sayYes } from './verification-client.ts'
+import { createAddress, findCode, findLinkSecret, sayYes } from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -39,9 +39,9 @@ const UNPROVEN: Refusal = {
 
 describe('commands for URL clients:', () => {
   const resources = new AsyncDisposableStack()
-  let server: DocumentServer
-  let mail: MailServer
-  let stores: AuthStores
+  let server: AgentDocuments
+  let mailServer: MailServer
+  let testbed: AuthTestbed
   let auth: RunningAuth
   let otherInstance: RunningAuth
   let keys: readonly [KeyPair, KeyPair]
@@ -49,34 +49,34 @@ describe('commands for URL clients:', () => {
   let env: Record<string, string>
   beforeAll(async () => {
     clock = { now: new Date() }
-    server = resources.use(await startDocumentServer())
-    stores = resources.use(await openAuthStores())
-    mail = resources.use(await startMailServer())
-    const mailSettings = { AUTH_SMTP_URL: mail.url }
-    auth = resources.use(await startUrlInstance(stores, server, clock, { env: mailSettings }))
+    server = resources.use(await startAgentDocuments())
+    testbed = resources.use(await openAuthTestbed())
+    mailServer = resources.use(await startMailServer())
+    const mailSettings = { AUTH_SMTP_URL: mailServer.url }
+    auth = resources.use(await startUrlInstance(testbed, server, clock, { env: mailSettings }))
     otherInstance = resources.use(
-      await startUrlInstance(stores, server, clock, { origin: auth.origin, env: mailSettings }),
+      await startUrlInstance(testbed, server, clock, { origin: auth.origin, env: mailSettings }),
     )
-    keys = [await newKey(), await newKey()]
-    env = { ...(await stores.settingsFor(auth.origin)), ...server.settings }
+    keys = [await generateKey(), await generateKey()]
+    env = { ...(await testbed.createSettings(auth.origin)), ...server.settings }
   })
   afterAll(() => resources.disposeAsync())
 
-  const publish = (host?: string) => server.publish([keys[0]], host === undefined ? {} : { host })
-  const isActiveAtEach = (token: string) =>
+  const publish = (hostname?: string) => server.publish([keys[0]], hostname === undefined ? {} : { hostname })
+  const checkActiveAtEach = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
   async function run(...args: string[]) {
     const { code, printed, errors } = await runAuth(args, env, () => clock.now)
     return { code, printed, errors, events: parseSecurityEvents(errors.split('\n')) }
   }
   /** Publishes a document and gets a token at each instance. The returned token is that of `auth`. */
-  const createClient = async (host?: string): Promise<{ agent: UrlAgent; token: string }> => {
-    const agent = publish(host)
+  const createClient = async (hostname?: string): Promise<{ agent: UrlAgent; token: string }> => {
+    const agent = publish(hostname)
     await getUrlToken(otherInstance, agent, clock)
     return { agent, token: (await getUrlToken(auth, agent, clock)).token }
   }
   const findAgentRow = async (id: string) =>
-    (await stores.db.query('select * from agents where id = $1', [id])).rows[0]
+    (await testbed.db.query('select * from agents where id = $1', [id])).rows[0]
 
   test('agents show names the domain, the document’s expiry and the key thumbprint; agents list the id and the thumbprint', async () => {
     const { agent } = await createClient()
@@ -101,11 +101,11 @@ describe('commands for URL clients:', () => {
   test('stop, disable and enable accept a URL as the client', async () => {
     const { agent, token } = await createClient()
     expect((await run('stop', '--client', agent.client_id, '--reason', 'a test')).code).toBe(0)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
     await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
     const nextToken = await getUrlToken(auth, agent, clock)
     expect((await run('agents', 'disable', agent.client_id)).code).toBe(0)
-    expect(await isActiveAtEach(nextToken.token)).toEqual([false, false])
+    expect(await checkActiveAtEach(nextToken.token)).toEqual([false, false])
     expect((await run('agents', 'enable', agent.client_id)).code).toBe(0)
     await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
   })
@@ -114,13 +114,13 @@ describe('commands for URL clients:', () => {
     /** Runs the command as a separate process, because Node reads NODE_EXTRA_CA_CERTS only at its start. */
     const refresh = async (agent: UrlAgent) => {
       const authorityFile = path.join(env['AUTH_OUTBOX_DIR'] ?? '', '..', 'authority')
-      await writeFile(authorityFile, server.runtime.ca)
+      await writeFile(authorityFile, server.documentOverrides.ca)
       const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-      const command = promisify(execFile)(process.execPath, [main, 'agents', 'refresh', agent.client_id], {
+      const execution = promisify(execFile)(process.execPath, [main, 'agents', 'refresh', agent.client_id], {
         env: { ...env, NODE_EXTRA_CA_CERTS: authorityFile },
       })
       try {
-        const { stdout: printed, stderr: errors } = await command
+        const { stdout: printed, stderr: errors } = await execution
         return { code: 0, printed, errors }
       } catch (error) {
         const { code, stdout: printed, stderr: errors } = FailedProcess.parse(error)
@@ -130,20 +130,20 @@ describe('commands for URL clients:', () => {
 
     test('applies a new key without a revocation, and revokes the tokens when a key is removed', async () => {
       const { agent, token } = await createClient()
-      agent.changeKeys(...keys)
+      agent.setKeys(...keys)
       const afterAdding = await refresh(agent)
       expect(afterAdding, afterAdding.errors).toMatchObject({
         code: 0,
         printed: expect.stringContaining('no key was removed'),
       })
-      expect(await isActiveAtEach(token)).toEqual([true, true])
-      agent.changeKeys(keys[1])
+      expect(await checkActiveAtEach(token)).toEqual([true, true])
+      agent.setKeys(keys[1])
       const afterRemoval = await refresh(agent)
       expect(afterRemoval).toMatchObject({ code: 0, printed: expect.stringContaining('a key was removed') })
       expect(parseSecurityEvents(afterRemoval.errors.split('\n'))).toEqual([
         expect.objectContaining({ event: 'document-changed', client_id: agent.client_id, by: 'operator' }),
       ])
-      expect(await isActiveAtEach(token)).toEqual([false, false])
+      expect(await checkActiveAtEach(token)).toEqual([false, false])
       for (const each of [auth, otherInstance]) {
         await expect
           .poll(async () => (await requestUrlToken(each, { ...agent, key: keys[1] }, clock)).status)
@@ -154,43 +154,46 @@ describe('commands for URL clients:', () => {
 
     test('revokes nothing if the document cannot be fetched, but revokes the tokens if it is no longer an agent’s', async () => {
       const { agent, token } = await createClient()
-      agent.change(undefined)
+      agent.setDocument(undefined)
       expect(await refresh(agent)).toMatchObject({
         code: 1,
         errors: expect.stringMatching(/could not be fetched, so nothing was changed/),
       })
-      expect(await isActiveAtEach(token)).toEqual([true, true])
-      agent.change({ ...createDocument(agent.client_id, [keys[0]]), grant_types: ['authorization_code'] })
+      expect(await checkActiveAtEach(token)).toEqual([true, true])
+      agent.setDocument({
+        ...createDocument(agent.client_id, [keys[0]]),
+        grant_types: ['authorization_code'],
+      })
       expect(await refresh(agent)).toMatchObject({
         code: 1,
         errors: expect.stringMatching(/grant_types must be/),
       })
-      expect(await isActiveAtEach(token)).toEqual([false, false])
+      expect(await checkActiveAtEach(token)).toEqual([false, false])
     })
 
     test('revokes the tokens when the document begins to require bound tokens', async () => {
       const { agent, token } = await createClient()
-      agent.change({ ...createDocument(agent.client_id, [keys[0]]), dpop_bound_access_tokens: true })
+      agent.setDocument({ ...createDocument(agent.client_id, [keys[0]]), dpop_bound_access_tokens: true })
       expect(await refresh(agent)).toMatchObject({
         code: 0,
         printed: expect.stringContaining('must be bound to a key now'),
       })
-      expect(await isActiveAtEach(token)).toEqual([false, false])
-      agent.change(createDocument(agent.client_id, [keys[0]]))
+      expect(await checkActiveAtEach(token)).toEqual([false, false])
+      agent.setDocument(createDocument(agent.client_id, [keys[0]]))
       expect(await refresh(agent)).toMatchObject({
         code: 0,
         printed: expect.stringContaining('no key was removed'),
       })
     })
 
-    test('changes nothing if the stored document was fetched later by the clock, and says so', async () => {
+    test('changes nothing if the stored document was fetched in the future by the clock, and says so', async () => {
       const { agent } = await createClient()
-      const { rows } = await stores.db.query<{ generation: number }>(
+      const { rows } = await testbed.db.query<{ generation: number }>(
         `update agents set document_fetched_at = document_fetched_at + interval '1 hour' where id = $1
          returning generation`,
         [agent.client_id],
       )
-      agent.changeKeys(keys[1])
+      agent.setKeys(keys[1])
       expect(await refresh(agent)).toMatchObject({
         code: 1,
         errors: expect.stringMatching(/Nothing was changed: .*Set the clock right/),
@@ -231,7 +234,7 @@ describe('commands for URL clients:', () => {
         done: false,
         domain: 'agents.clients.test',
       })
-      expect(await isActiveAtEach(agentsInDomain[0].token)).toEqual([true, true])
+      expect(await checkActiveAtEach(agentsInDomain[0].token)).toEqual([true, true])
 
       const blockResult = await run(
         'agents',
@@ -248,22 +251,22 @@ describe('commands for URL clients:', () => {
         expect.objectContaining({ event: 'domain-blocked', domain: 'agents.clients.test', by: 'operator' }),
       )
       for (const { token, agent } of agentsInDomain) {
-        expect(await isActiveAtEach(token)).toEqual([false, false])
+        expect(await checkActiveAtEach(token)).toEqual([false, false])
         expect(await findAgentRow(agent.client_id)).toMatchObject({ status: 'disabled' })
         for (const each of [auth, otherInstance]) {
           await expect.poll(async () => (await requestUrlToken(each, agent, clock)).status).toBe(401)
           await expectRefusal(each, () => requestUrlToken(each, agent, clock), UNPROVEN)
         }
       }
-      for (const { token } of otherAgents) expect(await isActiveAtEach(token)).toEqual([true, true])
-      for (const host of ['agents.clients.test', 'deep.agents.clients.test'])
+      for (const { token } of otherAgents) expect(await checkActiveAtEach(token)).toEqual([true, true])
+      for (const hostname of ['agents.clients.test', 'deep.agents.clients.test'])
         for (const each of [auth, otherInstance]) {
-          const newAgent = publish(host)
+          const newAgent = publish(hostname)
           await expectRefusal(each, () => requestUrlToken(each, newAgent, clock), UNPROVEN)
           expect(newAgent.countFetches()).toBe(0)
         }
-      for (const host of ['notagents.clients.test', 'clients.test'])
-        expect((await requestUrlToken(auth, publish(host), clock)).status).toBe(200)
+      for (const hostname of ['notagents.clients.test', 'clients.test'])
+        expect((await requestUrlToken(auth, publish(hostname), clock)).status).toBe(200)
 
       const enableResult = await run('agents', 'enable', agentsInDomain[0].agent.client_id)
       expect(enableResult).toMatchObject({
@@ -290,15 +293,15 @@ describe('commands for URL clients:', () => {
     test('leaves no active token to agents whose first requests arrive at the same time', async () => {
       const agents = Array.from({ length: 12 }, () => publish('other.clients.test'))
       const requests = agents.map((agent, n) => requestUrlToken(n % 2 ? auth : otherInstance, agent, clock))
-      const blocked = run('agents', 'block', 'other.clients.test', '--reason', 'a test')
+      const blocking = run('agents', 'block', 'other.clients.test', '--reason', 'a test')
       const responses = await Promise.all(requests)
-      expect((await blocked).code).toBe(0)
+      expect((await blocking).code).toBe(0)
       for (const [n, { status, text }] of responses.entries()) {
         const row = await findAgentRow(agents[n]?.client_id ?? '')
         if (row) expect(row).toMatchObject({ status: 'disabled' })
         if (status !== 200) continue
         const { access_token } = JSON.parse(text) as { access_token: string }
-        expect(await isActiveAtEach(access_token)).toEqual([false, false])
+        expect(await checkActiveAtEach(access_token)).toEqual([false, false])
       }
       expect((await run('agents', 'unblock', 'other.clients.test', '--reason', 'done')).code).toBe(0)
     })
@@ -326,14 +329,14 @@ describe('commands for URL clients:', () => {
   test('an e-mail verification works as for other agents, and its tokens expire no later than the document', async () => {
     const agent = server.publish([keys[0]], { maxAge: 1200 })
     await getUrlToken(auth, agent, clock)
-    const email = newAddress('canary-url-person')
+    const email = createAddress('canary-url-person')
     const beginResponse = await sendAsAgent(auth, agent, clock, {
       method: 'POST',
       path: '/api/agent/claim',
       body: { email },
     })
     expect(beginResponse.status, beginResponse.text).toBe(202)
-    const findMail = () => mail.received.findLast(({ to }) => to.includes(email))
+    const findMail = () => mailServer.received.findLast(({ to }) => to.includes(email))
     await expect.poll(findMail).toBeDefined()
     const page = await sayYes(auth, { secret: findLinkSecret(findMail()?.text ?? '') })
     const completeResponse = await sendAsAgent(auth, agent, clock, {
@@ -355,7 +358,7 @@ describe('commands for URL clients:', () => {
     })
     const deleteResponse = await sendAsAgent(auth, agent, clock, { method: 'DELETE', path: '/api/agent' })
     expect(deleteResponse.status, deleteResponse.text).toBe(204)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
     await getUrlToken(auth, agent, clock)
     const refusedResponse = await requestUrlToken(auth, agent, clock, { fields: grant })
     expectProblem(refusedResponse, { status: 400, code: 'invalid-grant', error: 'invalid_grant' })
@@ -378,11 +381,11 @@ describe('commands for URL clients:', () => {
           .map(formatLine)
           .join('\n')}\n`,
       )
-      const replayed = await run('replay', '--log', logFile, '--json')
-      expect(replayed.code, replayed.errors).toBe(0)
-      expect(JSON.parse(replayed.printed)).toMatchObject({ ended: { documents: 1, domains: 1 } })
-      expect(await isActiveAtEach(token)).toEqual([false, false])
-      expect(await isActiveAtEach(blockedToken)).toEqual([false, false])
+      const replayResult = await run('replay', '--log', logFile, '--json')
+      expect(replayResult.code, replayResult.errors).toBe(0)
+      expect(JSON.parse(replayResult.printed)).toMatchObject({ ended: { documents: 1, domains: 1 } })
+      expect(await checkActiveAtEach(token)).toEqual([false, false])
+      expect(await checkActiveAtEach(blockedToken)).toEqual([false, false])
       const fetchesBefore = agent.countFetches()
       // Until this instance is notified of the change, it still issues tokens without a fetch. The store knows that they are revoked.
       await expect

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { basicAuth } from './agent-client.ts'
-import { createDocument, type DocumentServer, startDocumentServer, type UrlAgent } from './document-server.ts'
+import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { createDpopProof, PROOF_REQUIRED } from './dpop-client.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { type KeyPair, newKey } from './key-agent.ts'
-import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { generateKey, type KeyPair } from './key-agent.ts'
+import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 import {
@@ -21,22 +21,22 @@ const UNPROVEN: Refusal = { ...INVALID_CLIENT, says: /^The signature cannot be v
 const UNUSABLE: Refusal = { ...INVALID_CLIENT, says: /^There is no usable document at your client_id/ }
 
 const resources = new AsyncDisposableStack()
-let server: DocumentServer
-let stores: AuthStores
+let server: AgentDocuments
+let testbed: AuthTestbed
 let auth: RunningAuth
 let keys: readonly [KeyPair, KeyPair]
 const clock: Clock = { now: new Date() }
 beforeAll(async () => {
-  server = resources.use(await startDocumentServer())
-  stores = resources.use(await openAuthStores())
-  auth = resources.use(await startUrlInstance(stores, server, clock))
-  keys = [await newKey(), await newKey('Ed25519')]
+  server = resources.use(await startAgentDocuments())
+  testbed = resources.use(await openAuthTestbed())
+  auth = resources.use(await startUrlInstance(testbed, server, clock))
+  keys = [await generateKey(), await generateKey('Ed25519')]
 })
 afterAll(() => resources.disposeAsync())
 
 const publish = () => server.publish([keys[0]])
 const findAgentRow = async (id: string) =>
-  (await stores.db.query('select * from agents where id = $1', [id])).rows[0]
+  (await testbed.db.query('select * from agents where id = $1', [id])).rows[0]
 
 describe('a URL client is refused, with nothing stored and no needless fetch, for', () => {
   const cases: readonly {
@@ -140,7 +140,7 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
     {
       title: 'a missing document',
       request: (agent) => {
-        agent.change(undefined)
+        agent.setDocument(undefined)
         return requestUrlToken(auth, agent, clock)
       },
       refusal: UNUSABLE,
@@ -149,7 +149,7 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
     {
       title: 'a document of another client',
       request: (agent) => {
-        agent.change(createDocument(`${agent.client_id}x`, [keys[0]]))
+        agent.setDocument(createDocument(`${agent.client_id}x`, [keys[0]]))
         return requestUrlToken(auth, agent, clock)
       },
       refusal: UNUSABLE,
@@ -158,7 +158,7 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
     ...(['GET', 'DELETE'] as const).map((method) => ({
       title: `${method} /api/agent before any token request`,
       request: (agent: UrlAgent) => sendAsAgent(auth, agent, clock, { method, path: '/api/agent' }),
-      refusal: { ...INVALID_CLIENT, form: 'agent' as const, says: /begins with a token request\.$/ },
+      refusal: { ...INVALID_CLIENT, errorFormat: 'agent' as const, says: /begins with a token request\.$/ },
     })),
   ]
   test.for(cases)('$title', async ({ request, refusal, fetches = 0 }) => {
@@ -166,11 +166,11 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
     await expectRefusal(auth, () => request(agent), refusal)
     expect(await findAgentRow(agent.client_id)).toBeUndefined()
     expect(agent.countFetches()).toBe(fetches)
-    agent.changeKeys(keys[0])
+    agent.setKeys(keys[0])
   })
 })
 
-test('the same request with a valid assertion gets a token', async () => {
+test('a URL client with a valid assertion and a valid document gets a token', async () => {
   expect((await requestUrlToken(auth, publish(), clock)).status).toBe(200)
 })
 
@@ -182,21 +182,21 @@ describe('an address has a limit for', () => {
     says: new RegExp(policy),
     headers: { 'retry-after': /^[1-9]\d*$/ },
   })
-  const countStatuses = (responses: readonly HttpResponse[]) =>
+  const groupStatuses = (responses: readonly HttpResponse[]) =>
     Object.groupBy(
       responses.map(({ status }) => status),
       (status) => String(status),
     )
 
   test('new URL clients and for fetched documents, but not for requests of known clients', async () => {
-    await using limitedAuth = await startUrlInstance(stores, server, clock, {
+    await using limitedAuth = await startUrlInstance(testbed, server, clock, {
       env: { AUTH_LIMITS_FACTOR: '1' },
     })
     const knownClient = publish()
     expect((await requestUrlToken(limitedAuth, knownClient, clock)).status).toBe(200)
     const responses: HttpResponse[] = []
     for (let n = 0; n < 21; n += 1) responses.push(await requestUrlToken(limitedAuth, publish(), clock))
-    expect(countStatuses(responses)).toMatchObject({ 200: { length: 19 }, 429: { length: 2 } })
+    expect(groupStatuses(responses)).toMatchObject({ 200: { length: 19 }, 429: { length: 2 } })
     const newClient = publish()
     const tooMany = await requestUrlToken(limitedAuth, newClient, clock)
     expectProblem(tooMany, rateLimited('register-address'))
@@ -219,18 +219,17 @@ test('a client needs a DPoP proof if its document requires one, even if only a l
     dpop_bound_access_tokens: true,
   })
   const agent = server.publish([keys[0]], { maxAge: 300 })
-  agent.change(createBoundDocument(agent))
+  agent.setDocument(createBoundDocument(agent))
   expectProblem(await requestUrlToken(auth, agent, clock), PROOF_REQUIRED)
-  const proven = await requestUrlToken(auth, agent, clock, {
+  const provenResponse = await requestUrlToken(auth, agent, clock, {
     headers: { dpop: await createDpopProof(auth, keys[0]) },
   })
-  expect(JSON.parse(proven.text)).toMatchObject({ token_type: 'DPoP' })
+  expect(JSON.parse(provenResponse.text)).toMatchObject({ token_type: 'DPoP' })
 
   const agentBoundLater = server.publish([keys[0]], { maxAge: 300 })
   setClockBack(clock, 301)
   await getUrlToken(auth, agentBoundLater, clock)
-  agentBoundLater.change(createBoundDocument(agentBoundLater))
+  agentBoundLater.setDocument(createBoundDocument(agentBoundLater))
   setClockBack(clock, 0)
-  const refused = await requestUrlToken(auth, agentBoundLater, clock)
-  expectProblem(refused, PROOF_REQUIRED)
+  expectProblem(await requestUrlToken(auth, agentBoundLater, clock), PROOF_REQUIRED)
 })

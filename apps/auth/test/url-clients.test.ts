@@ -6,11 +6,11 @@ import { loadConfig } from '../src/config.ts'
 import { createEvents } from '../src/events.ts'
 import { openStores } from '../src/stores.ts'
 import { isActive } from './agent-client.ts'
-import { createDocument, type DocumentServer, startDocumentServer, type UrlAgent } from './document-server.ts'
+import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { countStored, expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { type KeyPair, newKey } from './key-agent.ts'
-import { type AuthStores, openAuthStores, TOKEN_PLACES } from './open-auth-stores.ts'
+import { generateKey, type KeyPair } from './key-agent.ts'
+import { type AuthTestbed, openAuthTestbed, TOKEN_STORES } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import type { RunningAuth } from './start-auth.ts'
 import {
@@ -26,37 +26,37 @@ import {
 const INVALID_CLIENT: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 const UNPROVEN: Refusal = { ...INVALID_CLIENT, says: /^The signature cannot be verified/ }
 const UNUSABLE: Refusal = { ...INVALID_CLIENT, says: /^There is no usable document at your client_id/ }
-const AUDIT = { by: { user: 'test', host: 'test' }, reason: 'test' }
+const AUDIT = { actor: { user: 'test', host: 'test' }, reason: 'test' }
 /** More than half of the hour for which a document is valid by default, so a token request has it fetched again. */
 const REFETCH_AGE_SECONDS = 1_900
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
+describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
   const resources = new AsyncDisposableStack()
-  let server: DocumentServer
-  let stores: AuthStores
+  let server: AgentDocuments
+  let testbed: AuthTestbed
   let auth: RunningAuth
   let otherInstance: RunningAuth
   let keys: readonly [KeyPair, KeyPair]
   let clock: Clock
   beforeAll(async () => {
     clock = { now: new Date() }
-    server = resources.use(await startDocumentServer())
-    stores = resources.use(await openAuthStores(tokens))
-    auth = resources.use(await startUrlInstance(stores, server, clock))
-    otherInstance = resources.use(await startUrlInstance(stores, server, clock, { origin: auth.origin }))
-    keys = [await newKey(), await newKey('Ed25519')]
+    server = resources.use(await startAgentDocuments())
+    testbed = resources.use(await openAuthTestbed(tokenStore))
+    auth = resources.use(await startUrlInstance(testbed, server, clock))
+    otherInstance = resources.use(await startUrlInstance(testbed, server, clock, { origin: auth.origin }))
+    keys = [await generateKey(), await generateKey('Ed25519')]
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
     await resources.disposeAsync()
   })
 
-  const publish = (options: Parameters<DocumentServer['publish']>[1] = {}) =>
+  const publish = (options: Parameters<AgentDocuments['publish']>[1] = {}) =>
     server.publish([keys[0]], options)
   const findAgentRow = async (id: string) =>
-    (await stores.db.query('select * from agents where id = $1', [id])).rows[0]
-  const isActiveAtEach = (token: string) =>
+    (await testbed.db.query('select * from agents where id = $1', [id])).rows[0]
+  const checkActiveAtEach = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
   const revokeAs = (agent: UrlAgent, token: string, instance = auth) =>
     requestUrlToken(instance, agent, clock, { path: '/oauth/revoke', fields: { token } })
@@ -67,13 +67,14 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const first = await getUrlToken(auth, agent, clock)
     expect(first).toMatchObject({ expiresIn: 3600, scope: 'guides:read waitlist:write' })
     expect(agent.countFetches()).toBe(1)
-    expect(await isActiveAtEach(first.token)).toEqual([true, true])
+    expect(await checkActiveAtEach(first.token)).toEqual([true, true])
     const storedAfter = await countStored(auth)
     expect(storedAfter['agents']).toBe((storedBefore['agents'] ?? 0) + 1)
     const second = await getUrlToken(auth, agent, clock)
     const third = await getUrlToken(otherInstance, agent, clock)
     expect(agent.countFetches()).toBe(1)
-    for (const { token } of [first, second, third]) expect(await isActiveAtEach(token)).toEqual([true, true])
+    for (const { token } of [first, second, third])
+      expect(await checkActiveAtEach(token)).toEqual([true, true])
   })
 
   test('is stored with its URL and keys, and without its name or other texts of the document', async () => {
@@ -106,10 +107,10 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const agent = publish({ path: path + 'z'.repeat(paddingLength) })
     expect(agent.client_id).toHaveLength(255)
     const { token } = await getUrlToken(auth, agent, clock)
-    expect(await isActiveAtEach(token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([true, true])
     const revoked = await revokeAs(agent, token, otherInstance)
     expect(revoked.status, revoked.text).toBe(200)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
     expect(agent.countFetches()).toBe(1)
   })
 
@@ -118,7 +119,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const responses = await Promise.all(
       [auth, otherInstance, auth, otherInstance].map((each) => getUrlToken(each, agent, clock)),
     )
-    for (const { token } of responses) expect(await isActiveAtEach(token)).toEqual([true, true])
+    for (const { token } of responses) expect(await checkActiveAtEach(token)).toEqual([true, true])
   })
 
   test('gets a token at an instance that has cached it as unknown', async () => {
@@ -127,49 +128,49 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     expect(refused.status, refused.text).toBe(401)
     await getUrlToken(otherInstance, agent, clock)
     const { token } = await getUrlToken(auth, agent, clock)
-    expect(await isActiveAtEach(token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([true, true])
   })
 
   test('can use an added key after its document was fetched again', async () => {
     const agent = publish()
     setClockBack(clock, REFETCH_AGE_SECONDS)
     await getUrlToken(auth, agent, clock)
-    agent.changeKeys(...keys)
+    agent.setKeys(...keys)
     await expectRefusal(auth, () => requestUrlToken(auth, { ...agent, key: keys[1] }, clock), UNPROVEN)
     setClockBack(clock, 0)
     const { token } = await getUrlToken(auth, { ...agent, key: keys[1] }, clock)
     expect(agent.countFetches()).toBe(2)
-    expect(await isActiveAtEach(token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([true, true])
   })
 
   test('loses its tokens at both instances when the document is fetched again without one of its keys', async () => {
     const agent = publish()
-    agent.changeKeys(...keys)
+    agent.setKeys(...keys)
     setClockBack(clock, REFETCH_AGE_SECONDS)
     const { token } = await getUrlToken(auth, agent, clock)
     await getUrlToken(otherInstance, agent, clock)
-    agent.changeKeys(keys[1])
+    agent.setKeys(keys[1])
     const linesBefore = auth.logged.length
     setClockBack(clock, 0)
-    expect(await isActiveAtEach(token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([true, true])
     await expectRefusal(auth, () => requestUrlToken(auth, agent, clock), UNPROVEN)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
     expect(parseSecurityEvents(auth.logged.slice(linesBefore))).toEqual([
       { event: 'document-changed', client_id: agent.client_id, verified_domain: 'agents.clients.test' },
     ])
     await expectRefusal(otherInstance, () => requestUrlToken(otherInstance, agent, clock), UNPROVEN)
     const newToken = await getUrlToken(otherInstance, { ...agent, key: keys[1] }, clock)
-    expect(await isActiveAtEach(newToken.token)).toEqual([true, true])
+    expect(await checkActiveAtEach(newToken.token)).toEqual([true, true])
   })
 
   test('loses its tokens when the document has no keys any more, and the refusal names the mistake', async () => {
     const agent = publish()
     setClockBack(clock, REFETCH_AGE_SECONDS)
     const { token } = await getUrlToken(auth, agent, clock)
-    agent.change({ ...createDocument(agent.client_id, []), jwks: { keys: [] } })
+    agent.setDocument({ ...createDocument(agent.client_id, []), jwks: { keys: [] } })
     setClockBack(clock, 0)
     await expectRefusal(auth, () => requestUrlToken(auth, agent, clock), { ...INVALID_CLIENT, says: /jwks/ })
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
   })
 
   test('gets no token that outlasts the stored document', async () => {
@@ -186,13 +187,13 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     expect((await getUrlToken(auth, agent, clock)).expiresIn).toBe(600)
     expect(agent.countFetches()).toBe(2)
     // The document cannot be fetched any more, but the stored one is valid for another 10 s.
-    agent.change(undefined)
+    agent.setDocument(undefined)
     setClockBack(clock, 0, present)
     const lastToken = await getUrlToken(auth, agent, clock)
     expect(lastToken.expiresIn).toBe(10)
-    expect(await isActiveAtEach(lastToken.token)).toEqual([true, true])
+    expect(await checkActiveAtEach(lastToken.token)).toEqual([true, true])
     setClockBack(clock, -60, present)
-    expect(await isActiveAtEach(lastToken.token)).toEqual([false, false])
+    expect(await checkActiveAtEach(lastToken.token)).toEqual([false, false])
     await expectRefusal(auth, () => requestUrlToken(auth, agent, clock), UNUSABLE)
     expect((await getUrlToken(auth, publish(), clock)).expiresIn).toBe(3600)
     setClockBack(clock, 0)
@@ -216,10 +217,10 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     await getUrlToken(auth, stranger, clock)
     const refused = await revokeAs(stranger, token)
     expectProblem(refused, { status: 400, code: 'foreign-token' })
-    expect(await isActiveAtEach(token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([true, true])
     const revoked = await revokeAs(agent, token)
     expect(revoked.status, revoked.text).toBe(200)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
   })
 
   test('is removed by DELETE, and can begin again with a token request only', async () => {
@@ -229,7 +230,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     await requestUrlToken(auth, agent, clock, { fields: { client_assertion: usedAssertion } })
     const deleteResponse = await sendAsAgent(auth, agent, clock, { method: 'DELETE', path: '/api/agent' })
     expect(deleteResponse.status, deleteResponse.text).toBe(204)
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
     expect(await findAgentRow(agent.client_id)).toMatchObject({
       status: 'deleted',
       jwks: null,
@@ -238,7 +239,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const get = () => sendAsAgent(auth, agent, clock, { method: 'GET', path: '/api/agent' })
     await expectRefusal(auth, get, {
       ...INVALID_CLIENT,
-      form: 'agent',
+      errorFormat: 'agent',
       says: /begins with a token request\.$/,
     })
     // A used assertion does not add the client again.
@@ -246,8 +247,8 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     await expectRefusal(auth, replay, { ...INVALID_CLIENT, says: /used before/ })
     expect(await findAgentRow(agent.client_id)).toMatchObject({ status: 'deleted' })
     const newToken = await getUrlToken(otherInstance, agent, clock)
-    await expect.poll(() => isActiveAtEach(newToken.token)).toEqual([true, true])
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    await expect.poll(() => checkActiveAtEach(newToken.token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
   })
 
   test('expires without a row in expired_agents if it is not used, and can begin again', async () => {
@@ -257,11 +258,11 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     setClockBack(clock, 0)
     expect(await expire()).toBeGreaterThan(0)
     expect(await findAgentRow(agent.client_id)).toBeUndefined()
-    const { rows } = await stores.db.query('select from expired_agents where id = $1', [agent.client_id])
+    const { rows } = await testbed.db.query('select from expired_agents where id = $1', [agent.client_id])
     expect(rows).toEqual([])
     const newToken = await getUrlToken(otherInstance, agent, clock)
-    expect(await isActiveAtEach(newToken.token)).toEqual([true, true])
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(newToken.token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
   })
 
   test('expires after an hour in a flood of registrations if it never got a token', async () => {
@@ -274,13 +275,13 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     await expire(0)
     expect(await findAgentRow(agent.client_id)).toBeUndefined()
     const { token } = await getUrlToken(auth, agent, clock)
-    expect(await isActiveAtEach(token)).toEqual([true, true])
+    expect(await checkActiveAtEach(token)).toEqual([true, true])
   })
 
   /** Opens the stores of the instances. */
   async function openSharedStores() {
-    const { redis } = stores
-    const settings = { ...(await stores.settingsFor(auth.origin)), ...server.settings }
+    const { redis } = testbed
+    const settings = { ...(await testbed.createSettings(auth.origin)), ...server.settings }
     return await openStores(loadConfig(settings), {
       log: silentLog,
       now: () => clock.now,
@@ -298,36 +299,36 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     return await expireAgents({ ...openedStores, events: createEvents() }, clock.now, maxNeverUsed)
   }
 
-  test('is disabled with its tokens at both instances when its domain is blocked, even if it begins meanwhile', async () => {
+  test('is disabled and loses its tokens at both instances when its domain is blocked, even if its first request arrives meanwhile', async () => {
     await using openedStores = await openSharedStores()
     const block = () => blockDomain(openedStores, 'other.clients.test', AUDIT, clock.now)
-    const earlierAgent = publish({ host: 'other.clients.test' })
+    const earlierAgent = publish({ hostname: 'other.clients.test' })
     const { token } = await getUrlToken(auth, earlierAgent, clock)
     await getUrlToken(otherInstance, earlierAgent, clock)
-    const newAgents = Array.from({ length: 12 }, () => publish({ host: 'other.clients.test' }))
+    const newAgents = Array.from({ length: 12 }, () => publish({ hostname: 'other.clients.test' }))
     const requests = newAgents.map((agent, n) => requestUrlToken(n % 2 ? auth : otherInstance, agent, clock))
     const [responses] = await Promise.all([Promise.all(requests), block()])
-    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await checkActiveAtEach(token)).toEqual([false, false])
     for (const [n, { status, text }] of responses.entries()) {
       const row = await findAgentRow(newAgents[n]?.client_id ?? '')
       if (row) expect(row).toMatchObject({ status: 'disabled' })
       if (status !== 200) continue
       const { access_token } = JSON.parse(text) as { access_token: string }
       auth.confidential.add(access_token)
-      expect(await isActiveAtEach(access_token)).toEqual([false, false])
+      expect(await checkActiveAtEach(access_token)).toEqual([false, false])
     }
     await openedStores.urlClients.setBlocked('unblock', 'other.clients.test', AUDIT, clock.now)
-    expect((await requestUrlToken(auth, publish({ host: 'other.clients.test' }), clock)).status).toBe(200)
+    expect((await requestUrlToken(auth, publish({ hostname: 'other.clients.test' }), clock)).status).toBe(200)
   })
 
   test('is covered by a block that waits while the client is stored', async () => {
     await using openedStores = await openSharedStores()
-    const id = publish({ host: 'third.clients.test' }).client_id as AgentId
+    const id = publish({ hostname: 'third.clients.test' }).client_id as AgentId
     const key = { ...keys[0].jwk, alg: 'ES256', use: 'sig' } as AgentKey
     const expiresAt = new Date(clock.now.getTime() + DAY_MS)
     const countWaitingLocks = async () => {
       const { rowCount } =
-        await stores.db.query(`select from pg_locks join pg_database on pg_database.oid = database
+        await testbed.db.query(`select from pg_locks join pg_database on pg_database.oid = database
         where locktype = 'advisory' and not granted and datname = current_database()`)
       return rowCount
     }
@@ -363,7 +364,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     const agent = publish()
     setClockBack(clock, DAY_MS / 1000)
     await getUrlToken(auth, agent, clock)
-    await stores.db.query(
+    await testbed.db.query(
       `update agents set status = 'disabled', generation = generation + 1 where id = $1`,
       [agent.client_id],
     )
@@ -374,7 +375,7 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
       await expectRefusal(auth, () => requestUrlToken(auth, agent, clock), UNPROVEN)
     }
     expect(agent.countFetches()).toBe(fetchesBefore)
-    await stores.db.query(`update agents set status = 'active' where id = $1`, [agent.client_id])
+    await testbed.db.query(`update agents set status = 'active' where id = $1`, [agent.client_id])
     await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
   })
 
@@ -382,11 +383,11 @@ describe.for(TOKEN_PLACES)('a URL client, tokens in %s,', (tokens) => {
     ['PUT', '/api/agent/jwks', true],
     ['POST', '/api/agent/secrets', false],
     ['DELETE', '/api/agent/secrets/6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', false],
-  ] as const)('is advised to change its document instead: %s %s', async ([method, path, hasKeys]) => {
+  ] as const)('is advised to change its document instead: %s %s', async ([method, path, sendsKeys]) => {
     const agent = publish()
     await getUrlToken(auth, agent, clock)
     const rowBefore = await findAgentRow(agent.client_id)
-    const body = hasKeys ? { keys: [keys[1].jwk] } : undefined
+    const body = sendsKeys ? { keys: [keys[1].jwk] } : undefined
     const response = await sendAsAgent(auth, agent, clock, { method, path, body })
     expect(response.status, response.text).toBe(409)
     expect(JSON.parse(response.text)).toMatchObject({

@@ -1,40 +1,48 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { expect } from 'vitest'
 import { agentAuthHeader, json, type RegisteredAgent, register } from './agent-client.ts'
-import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
+import { type AuthTestbed, openAuthTestbed, type TokenStoreKind } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 
-/** An instance with a mail server and stores of its own, and a clock that only the test moves. */
+/** An instance with a mail server and a testbed of its own, and a clock that only the test moves. */
 export interface VerificationSystem extends AsyncDisposable {
   readonly auth: RunningAuth
-  readonly stores: AuthStores
-  readonly mail: MailServer
+  readonly testbed: AuthTestbed
+  readonly mailServer: MailServer
   readonly clock: { now: Date }
-  /** Starts another instance on the same stores and mail server. The caller disposes it. */
+  /** Starts another instance with the same testbed and mail server. The caller disposes it. */
   startAnother(env?: Record<string, string>): Promise<RunningAuth>
 }
 
 export async function startVerificationSystem(
-  options: { env?: Record<string, string>; tokens?: TokenPlace } = {},
+  options: { env?: Record<string, string>; tokenStore?: TokenStoreKind } = {},
 ): Promise<VerificationSystem> {
   await using opening = new AsyncDisposableStack()
-  const mail = opening.use(await startMailServer())
-  const stores = opening.use(await openAuthStores(options.tokens))
+  const mailServer = opening.use(await startMailServer())
+  const testbed = opening.use(await openAuthTestbed(options.tokenStore))
   const clock = { now: new Date() }
   const startAnother = (env: Record<string, string> = {}) =>
-    startInstance(stores, {
+    startInstance(testbed, {
       now: () => clock.now,
-      env: { AUTH_SMTP_URL: mail.url, ...options.env, ...env },
+      env: { AUTH_SMTP_URL: mailServer.url, ...options.env, ...env },
     })
   const auth = opening.use(await startAnother())
   const resources = opening.move()
-  return { auth, stores, mail, clock, startAnother, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  return {
+    auth,
+    testbed,
+    mailServer,
+    clock,
+    startAnother,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
 }
 
 let addressCount = 0
 /** Creates an e-mail address that was not used before in this process. */
-export const newAddress = (local = 'canary-person') => `${local}-${(addressCount++).toString()}@example.org`
+export const createAddress = (local = 'canary-person') =>
+  `${local}-${(addressCount++).toString()}@example.org`
 
 /** Requests a verification as the agent. Does not check the response. */
 export const requestVerification = (
@@ -84,16 +92,16 @@ export async function beginVerification(
 ): Promise<Attempt> {
   const auth = options.auth ?? system.auth
   const agent = options.agent ?? (await register(auth))
-  const email = options.email ?? newAddress()
+  const email = options.email ?? createAddress()
   auth.confidential.add(email)
-  const earlierMailCount = system.mail.received.length
+  const earlierMailCount = system.mailServer.received.length
   const response = await requestVerification(auth, agent, { email })
   expect(response.status, response.text).toBe(202)
   const body = JSON.parse(response.text) as Record<string, string>
   const phrase = body['match_phrase'] ?? ''
   // Two attempts for one mailbox can have the same phrase by chance, so earlier mails are skipped.
   const findMail = () =>
-    system.mail.received
+    system.mailServer.received
       .slice(earlierMailCount)
       .find(({ to, text }) => to.includes(email) && text.includes(phrase))
   await expect.poll(findMail, { timeout: 10_000 }).toBeDefined()
@@ -153,8 +161,8 @@ export async function showCode(auth: RunningAuth, attempt: { secret: string }): 
   return code
 }
 
-/** Returns a code that differs from `code`. */
-export const wrongCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
+/** Creates a code that differs from `code`. */
+export const createWrongCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 
 /** Completes a verification, so that the agent is confirmed. */
 export async function confirmAgent(

@@ -20,15 +20,15 @@ import {
   requestTokenWith,
   signAssertion,
 } from './key-agent.ts'
-import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
 import { type HttpResponse, send } from './send.ts'
 import { ORIGIN, type RunningAuth, startAuth } from './start-auth.ts'
 import {
   beginVerification,
+  createAddress,
   findLinkSecret,
-  newAddress,
   openClaimPage,
   showCode,
   startVerificationSystem,
@@ -49,7 +49,7 @@ const readAccessToken = (response: HttpResponse) => {
   expect(response.status, response.text).toBe(200)
   return (JSON.parse(response.text) as { access_token: string }).access_token
 }
-const readIntrospection = async (auth: RunningAuth, token: string) => {
+const introspectToken = async (auth: RunningAuth, token: string) => {
   auth.confidential.add(token)
   return (await introspect(auth, token)).payload.token_introspection as Record<string, unknown>
 }
@@ -73,7 +73,7 @@ describe('the verified domain of an agent', () => {
     system.auth.confidential.add(email)
     const response = await postAsUrlAgent('/api/agent/claim', { email })
     expect(response.status, response.text).toBe(202)
-    const [mail] = await system.mail.waitForMails(1, email)
+    const [mail] = await system.mailServer.waitForMails(1, email)
     const secret = findLinkSecret(mail?.text ?? '')
     system.auth.confidential.add(secret)
     return { secret, mail, registrationId: String(JSON.parse(response.text).registration_id) }
@@ -87,9 +87,9 @@ describe('the verified domain of an agent', () => {
       headers: { ...request.headers, ...(await createAssertionHeader(system.auth, agent)) },
     })
   }
-  /** Runs the command `auth`. @returns its standard output */
+  /** Runs the command `auth`, and returns its standard output. */
   const runCommand = async (...args: string[]) => {
-    const settings = await system.stores.settingsFor(ORIGIN)
+    const settings = await system.testbed.createSettings(ORIGIN)
     return (await runAuth(args, settings, () => system.clock.now)).printed
   }
   /** Runs `work`, and returns the security events that were logged meanwhile. */
@@ -115,27 +115,27 @@ describe('the verified domain of an agent', () => {
   test('is absent for a registered agent, whatever its name', async () => {
     expect(forger).toMatchObject({ client_name: FORGED_NAME, email_verified: false })
     expect(forger).not.toHaveProperty('verified_domain')
-    const described = await describeAgent(system.auth, agentAuthHeader(forger))
-    expect(described).toMatchObject({
+    const description = await describeAgent(system.auth, agentAuthHeader(forger))
+    expect(description).toMatchObject({
       email_verified: false,
       limits: [{ policy: 'token-client', quota: 1_200_000, window_seconds: 60 }],
     })
-    expect(described).not.toHaveProperty('verified_domain')
-    const introspected = await readIntrospection(system.auth, await getToken(system.auth, forger))
-    expect(introspected).toMatchObject({ identity_type: 'anonymous', email_verified: false })
-    expect(introspected).not.toHaveProperty('verified_domain')
+    expect(description).not.toHaveProperty('verified_domain')
+    const introspection = await introspectToken(system.auth, await getToken(system.auth, forger))
+    expect(introspection).toMatchObject({ identity_type: 'anonymous', email_verified: false })
+    expect(introspection).not.toHaveProperty('verified_domain')
   })
 
   test('is in introspection, mails, pages, commands and security events', async () => {
     const { auth } = system
-    const anonymous = await readIntrospection(auth, readAccessToken(await requestTokenByKey(auth, agent)))
+    const anonymous = await introspectToken(auth, readAccessToken(await requestTokenByKey(auth, agent)))
     expect(anonymous).toMatchObject({
       identity_type: 'anonymous',
       verified_domain: HOST,
       email_verified: false,
     })
 
-    const email = newAddress()
+    const email = createAddress()
     const { secret, mail, registrationId } = await beginAsUrlAgent(email)
     // The first mail does not describe the agent. The page behind its link does.
     expect(mail?.text).not.toContain('example.org (')
@@ -165,7 +165,7 @@ describe('the verified domain of an agent', () => {
 It has shown us that it controls this domain. We did not check who runs it.
 It first contacted us on ${today}.
 `
-    const [, confirmationMail] = await system.mail.waitForMails(2, email)
+    const [, confirmationMail] = await system.mailServer.waitForMails(2, email)
     expect(confirmationMail?.text).toContain(`\n\n${description}\n`)
 
     expect(await describeAgent(auth, await createAssertionHeader(auth, agent))).toMatchObject({
@@ -173,12 +173,12 @@ It first contacted us on ${today}.
       verified_domain: HOST,
       email_verified: true,
     })
-    const verified = await requestTokenWith(auth, {
+    const verifiedResponse = await requestTokenWith(auth, {
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
       assertion: assertion ?? '',
       ...createAssertionFields(await signAssertion(auth, agent)),
     })
-    expect(await readIntrospection(auth, readAccessToken(verified))).toMatchObject({
+    expect(await introspectToken(auth, readAccessToken(verifiedResponse))).toMatchObject({
       identity_type: 'verified_email',
       verified_domain: HOST,
       email_verified: true,
@@ -211,7 +211,7 @@ It first contacted us on ${today}.
       headers: await createAssertionHeader(auth, agent),
     })
     expect(revokeResponse.status).toBe(204)
-    const [, , endMail] = await system.mail.waitForMails(3, email)
+    const [, , endMail] = await system.mailServer.waitForMails(3, email)
     expect(endMail?.text).toContain(`\n\n${description}\n`)
     expect(JSON.parse(await runCommand('claims', 'show', registrationId, '--json'))).toMatchObject({
       claim: { status: 'ended', verified_domain: HOST, email_verified: false },
@@ -244,7 +244,7 @@ It first contacted us on ${today}.
     expect(events).toEqual([
       { event: 'claim-made', client_id: forger.client_id, registration_id: attempt.registrationId },
     ])
-    const [, confirmationMail] = await system.mail.waitForMails(2, attempt.email)
+    const [, confirmationMail] = await system.mailServer.waitForMails(2, attempt.email)
     auth.confidential.add(findLinkSecret(confirmationMail?.text ?? ''))
     expect(confirmationMail?.text).toContain(
       '\n   “An agent at agent[.]example[.]org (…)”\n\nThat name is unverified',
@@ -276,11 +276,11 @@ It first contacted us on ${today}.
   })
 })
 
-describe.for(TOKEN_PLACES)('with tokens in %s, the limits of agents with a verified domain', (tokens) => {
+describe.for(TOKEN_STORES)('with tokens in %s, the limits of agents with a verified domain', (tokenStore) => {
   const readPolicies = (response: HttpResponse) => response.headers.get('ratelimit-policy')
 
   test('are higher at the token endpoint than those of registered agents', async () => {
-    await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '0.01' } })
+    await using auth = await startAuth({ tokenStore, env: { AUTH_LIMITS_FACTOR: '0.01' } })
     const agent = await addUrlAgent(auth, URL_ID)
     const response = await requestTokenByKey(auth, agent)
     expect(response.status, response.text).toBe(200)
@@ -296,7 +296,7 @@ describe.for(TOKEN_PLACES)('with tokens in %s, the limits of agents with a verif
 
   test('are shared by the agents of one registrable domain, but not by the domains under a public suffix', async () => {
     await using auth = await startAuth({
-      tokens,
+      tokenStore,
       env: { AUTH_LIMITS_FACTOR: '0.01', AUTH_TRUSTED_PROXIES: '127.0.0.1' },
     })
     // Each request comes from a different address, so that no limit per address applies.
@@ -324,7 +324,7 @@ describe.for(TOKEN_PLACES)('with tokens in %s, the limits of agents with a verif
       status: 429,
       code: 'rate-limited',
       error: 'rate_limited',
-      form: 'agent',
+      errorFormat: 'agent',
       says: /"token-domain" allows 6 in 60 s/,
     })
     await useUpDomainLimit('a.github.io')

@@ -26,7 +26,7 @@ export interface DataDirectory {
  */
 export async function openDataDirectory(directory: string): Promise<DataDirectory> {
   try {
-    // If this process runs as root, the database server runs as another user, who must be able to enter its folder inside this one.
+    // If this process is root, the database server runs as another user, which must be able to enter its folder inside this one.
     await mkdir(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o755 : 0o700 })
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {

@@ -2,10 +2,10 @@ import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
 import { type CommandIo, TERMINAL_IO } from '@plainpath/commands'
 import { serviceUrls } from '@plainpath/metadata'
 import {
-  closeServerDatabases,
   type EmbeddedPostgres,
   ensureRolesAndDatabases,
   migrate,
+  restrictServerDatabases,
   useEmbeddedPostgres,
 } from '@plainpath/postgres'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
@@ -92,7 +92,7 @@ export async function ensureEmbeddedDatabases(server: EmbeddedPostgres, password
     { name: 'plainpath_resource', owner: describeRole('resource_owner'), app: describeRole('resource_app') },
   ])
   if (!auth || !resource) throw new Error('the databases were not created')
-  await closeServerDatabases(server.url)
+  await restrictServerDatabases(server.url)
   return {
     AUTH_DATABASE_URL: auth.appUrl,
     AUTH_MIGRATION_DATABASE_URL: auth.ownerUrl,

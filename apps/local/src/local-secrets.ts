@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { createResourceServer, hashSecret } from '@plainpath/auth/resource-servers'
 import { replaceFile } from '@plainpath/auth/resource-servers-file'
-import { generateHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
+import { generateHashKey, generateKeyEncryptionKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { DataDirectory } from './data-directory.ts'
 import { LocalError } from './local-settings.ts'
@@ -22,9 +22,9 @@ const RESOURCE_CLIENT_ID = 'rs_plainpath_api'
  */
 export async function ensureLocalSecrets(data: DataDirectory, audience: string) {
   const withNewline = (createSecret: () => string) => () => `${createSecret()}\n`
-  const authKek = await data.createFileOnce('auth-kek', withNewline(newKeyEncryptionKey))
+  const authKek = await data.createFileOnce('auth-kek', withNewline(generateKeyEncryptionKey))
   const authHash = await data.createFileOnce('auth-hash-key', withNewline(generateHashKey))
-  const resourceKek = await data.createFileOnce('resource-kek', withNewline(newKeyEncryptionKey))
+  const resourceKek = await data.createFileOnce('resource-kek', withNewline(generateKeyEncryptionKey))
   const resourceHash = await data.createFileOnce('resource-hash-key', withNewline(generateHashKey))
   const passwords = await data.createFileOnce('database-passwords.json', () =>
     JSON.stringify(createPasswords()),

@@ -14,7 +14,7 @@ import { emailEncryptionContext } from './waitlist/waitlist-store.ts'
 export async function reencryptDataKeys(db: Database, keys: SealingKeys, options: { dryRun: boolean }) {
   const reencryptColumn = (table: string, column: string, getContext: (id: string) => string) => {
     const rewrite = (sealed: Buffer, id: string) => keys.reseal(sealed, getContext(id))
-    return rewriteColumn(db, { table, column, key: 'id', rewrite }, options)
+    return rewriteColumn(db, { table, column, keyColumn: 'id', rewrite }, options)
   }
   const addresses = await reencryptColumn('waitlist_entries', 'email_sealed', emailEncryptionContext)
   const texts = await reencryptColumn('contact_messages', 'message_sealed', (id) =>

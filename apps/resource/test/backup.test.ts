@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool } from '@plainpath/postgres'
-import { openEmptyDatabase } from '@plainpath/postgres/testing'
+import { createEmptyDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ContactApi, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
@@ -43,7 +43,7 @@ async function fillAndBackUp(): Promise<void> {
 
 /** Opens an empty database, with functions that run commands on it and count its rows. */
 async function openTarget() {
-  const database = await openEmptyDatabase()
+  const database = await createEmptyDatabase()
   const env = { RESOURCE_DATABASE_URL: database.appUrl, RESOURCE_MIGRATION_DATABASE_URL: database.ownerUrl }
   return {
     async countRows(table: string, where = 'true') {

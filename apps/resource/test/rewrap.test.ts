@@ -1,6 +1,6 @@
 import { access, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { newKeyEncryptionKey } from '@plainpath/sealing'
+import { generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ContactApi, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
@@ -35,7 +35,7 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   expect(sendResponse.status).toBe(202)
   const { id } = sendResponse.json()
   const oldKey = await readFile(path.join(contact.api.keyFolder, 'kek'), 'utf8')
-  const newKey = `${newKeyEncryptionKey()}\n`
+  const newKey = `${generateKeyEncryptionKey()}\n`
 
   await writeFile(kekFile, newKey + oldKey)
   // The values of the message are its text, its reply address and its triggers.

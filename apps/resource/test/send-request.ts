@@ -67,7 +67,7 @@ export function expectProblem(response: HttpResponse, expected: { status: number
   expect(status, body).toBe(expected.status)
   expectSafeResponse(
     { status, headers: new Headers(headers), text: body },
-    { form: 'problem', failure: expected.status },
+    { errorFormat: 'problem', allowedFailureStatus: expected.status },
   )
   expect(response.json()).toMatchObject({
     type: expect.stringMatching(new RegExp(`^https?://[^/]+/problems/${expected.code}$`)),

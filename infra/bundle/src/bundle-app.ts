@@ -13,7 +13,7 @@ const UNBUNDLED = ['pg-native', 'pg-cloudflare']
  * Bundles an app and its dependencies into `APP.mjs`, and writes a source map and the licences of all bundled registry packages
  * beside it. Data files, such as migrations, templates and guides, are copied to the paths that they have in the repository.
  *
- * @param outputFolder its content is deleted first
+ * @param outputFolder the folder to write to, which is deleted first
  */
 export async function bundleApp(app: App, outputFolder: string): Promise<void> {
   await rm(outputFolder, { recursive: true, force: true })

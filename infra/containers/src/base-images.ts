@@ -166,7 +166,7 @@ async function createServiceImages(
   return imagesWithoutStandIn
 }
 
-/** Options of `buildah bud`. The limits are low enough for every machine: a build may not exceed its host's limits. */
+/** Options of `buildah bud`. The ulimits are low, because a build cannot exceed the limits of its host. */
 export const BUILD_OPTIONS: readonly string[] = [
   '--isolation=chroot',
   '--network=host',

@@ -5,28 +5,29 @@ import { promisify } from 'node:util'
 
 /** A container engine that stores its images, containers, networks and volumes in a folder of its own. */
 export interface Engine extends AsyncDisposable {
-  /** Runs a podman command and returns its output. @throws {Error} if the command fails */
+  /** Runs a podman command and returns its trimmed standard output. @throws {Error} if the command fails */
   podman(...args: readonly string[]): Promise<string>
-  /** Runs a buildah command and returns its output. @throws {Error} if the command fails */
+  /** Runs a buildah command and returns its trimmed standard output. @throws {Error} if the command fails */
   buildah(...args: readonly string[]): Promise<string>
-  /** Runs a podman command that may fail. */
+  /** Runs a podman command and returns its exit code and output. A failure does not throw. */
   tryPodman(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>
   /** Creates an image from the files in a folder. `changes` are Dockerfile instructions, such as `USER 65532`. */
-  importImage(folder: string, name: string, changes?: readonly string[]): Promise<void>
+  importImage(sourceFolder: string, imageName: string, changes?: readonly string[]): Promise<void>
 }
 
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 const COMMAND_TIMEOUT_MS = 1_200_000
 
 /**
- * Prepares the engine in a folder, and removes what an earlier run left there, except images.
+ * Prepares a folder for the engine, and removes what an earlier run left there, except images.
  *
- * @param options.keepImages keeps the images when the engine is disposed
+ * @param options.keepImages true to keep the images and the folder when the engine is disposed; otherwise the folder is deleted
  */
-export async function startEngine(folder: string, { keepImages = false } = {}): Promise<Engine> {
+export async function openEngine(folder: string, { keepImages = false } = {}): Promise<Engine> {
   await mkdir(folder, { recursive: true })
   const configFile = path.join(folder, 'containers.conf')
-  // The limits are here, because a pod has no option for them. They are low enough for every machine: a container may not exceed its host's limits.
+  // The ulimits are set here, because a pod has no option for them. They are low, because a container cannot exceed the limits of
+  // its host.
   await writeFile(
     configFile,
     `[containers]
@@ -64,9 +65,17 @@ network_config_dir = "${path.join(folder, 'networks')}"
     podman,
     tryPodman,
     buildah: (...args) => run('buildah', args),
-    async importImage(source, name, changes = []) {
-      const tarProcess = spawn('tar', ['-C', source, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] })
-      const args = [...storage, 'import', ...changes.flatMap((change) => ['--change', change]), '-', name]
+    async importImage(sourceFolder, imageName, changes = []) {
+      const tarProcess = spawn('tar', ['-C', sourceFolder, '-c', '.'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      const args = [
+        ...storage,
+        'import',
+        ...changes.flatMap((change) => ['--change', change]),
+        '-',
+        imageName,
+      ]
       const importProcess = spawn('podman', args, { env, stdio: [tarProcess.stdout, 'ignore', 'inherit'] })
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       importProcess.once('error', reject)

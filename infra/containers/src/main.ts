@@ -6,10 +6,10 @@ import { parseArgs, promisify } from 'node:util'
 import { createComposeSecrets } from '@plainpath/stack/compose-secrets'
 import { readCompose } from '@plainpath/topology/read-manifests'
 import { BUILD_OPTIONS, createBaseImages, readBaseNames, TRUSTED_CERTIFICATES } from './base-images.ts'
-import { startEngine } from './engine.ts'
+import { openEngine } from './engine.ts'
 import { proveHardening } from './hardening.ts'
 import { measureImages } from './measure-images.ts'
-import { type Proof } from './proof.ts'
+import type { Proof } from './proof.ts'
 import { proveJourney, proveNetworks, proveRevocation, proveRotation, proveStop } from './proofs.ts'
 import { provePods } from './prove-pods.ts'
 import { renderResults } from './results-document.ts'
@@ -22,12 +22,12 @@ Run it as root on Debian 12. It needs no image registry: base images and third-p
 packages and the pinned Node.
 
 It installs the Debian packages podman, buildah, runc, netavark, aardvark-dns, catatonit, iptables and debootstrap, unless they are
-there, and leaves them. It removes its images, containers, networks, volumes and secrets. It keeps a minimal Debian in .data/containers for the
-next run: delete that folder when you need it no more.
+installed, and does not remove them. It removes its images, containers, networks, volumes and secrets. It keeps a minimal Debian in .data/containers for the
+next run: delete that folder when you no longer need it.
 
-  --port <number>        of the gateway (18080); the mail catcher gets the next one
-  --keep-images          keeps the images, too, in .data/containers, and uses those of an earlier run
-  --dockerfile <file>    instead of infra/Dockerfile, to compare the sizes and times of another one; writes no results`
+  --port <number>        port of the gateway (default 18080); the mail catcher gets the next one
+  --keep-images          also keeps the images, in .data/containers, and uses those of an earlier run
+  --dockerfile <file>    builds this file instead of infra/Dockerfile, to compare sizes and times; writes no results`
 
 const PACKAGES = [
   'podman',
@@ -78,7 +78,7 @@ async function main(): Promise<void> {
   resources.defer(() => rm(workFolder, { recursive: true, force: true }))
   const keepImages = options['keep-images']
   const engine = resources.use(
-    await startEngine(path.join(keepImages ? CACHE : workFolder, 'engine'), { keepImages }),
+    await openEngine(path.join(keepImages ? CACHE : workFolder, 'engine'), { keepImages }),
   )
   /** Runs a step, prints its duration, and returns its result. */
   const printDuration = async <T>(step: string, action: () => Promise<T>): Promise<T> => {
@@ -115,7 +115,7 @@ async function main(): Promise<void> {
   const secretsFolder = path.join(workFolder, 'secrets')
   await createComposeSecrets(secretsFolder, origin)
   const topology = await runTopology(engine, compose, {
-    folder: INFRA,
+    composeFolder: INFRA,
     secretsFolder,
     omittedServices,
     print,
@@ -123,7 +123,7 @@ async function main(): Promise<void> {
   print(`the topology: ${topology.seconds.toFixed(1)} s`)
   const runningTopology = { engine, topology, origin, mailUrl: `http://localhost:${port + 1}` }
   const sections: [title: string, proofs: Proof[]][] = [['Build', builds]]
-  const measurements = await printDuration('measures', () => measureImages(runningTopology))
+  const measurements = await printDuration('measurements', () => measureImages(runningTopology))
   for (const { subject, observed } of measurements) print(`${subject}: ${observed}`)
   sections.push(['Size, memory and time', measurements])
   if (options.dockerfile !== path.join(INFRA, 'Dockerfile')) return

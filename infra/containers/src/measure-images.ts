@@ -4,7 +4,7 @@ import { qualifyImage } from './translate-compose.ts'
 const APPS = ['auth', 'resource'] as const
 /** Code that prints the resident memory of the first process, in MB. */
 const PRINT_MEMORY = `console.log(Math.round(Number(fs.readFileSync('/proc/1/status', 'utf8').match(/VmRSS:\\s+(\\d+)/)[1]) / 1024))`
-/** The requests between the two measurements of memory: fewer than the rate limit permits one address in a minute. */
+/** The number of requests between the two measurements of memory. The rate limit permits more from one address in a minute. */
 const LOADED_REQUESTS = 100
 
 /**

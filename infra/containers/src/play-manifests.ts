@@ -5,8 +5,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import {
+  type ComposeFile,
   listNetworks,
-  type readCompose,
   readManifests,
   readVariables,
 } from '@plainpath/topology/read-manifests'
@@ -14,7 +14,6 @@ import { z } from 'zod'
 import type { Engine } from './engine.ts'
 import { qualifyImage, toNetworkName } from './translate-compose.ts'
 
-type Compose = ReturnType<typeof readCompose>
 type AppName = 'auth' | 'resource'
 
 const Container = z.looseObject({ name: z.string(), image: z.string() })
@@ -33,7 +32,7 @@ const CronJob = z.looseObject({
 })
 
 export interface PlayOptions {
-  readonly compose: Compose
+  readonly compose: ComposeFile
   /** The folder with the secret files that compose.yaml names. */
   readonly secretsFolder: string
   /** The folder into which the manifests and secrets for podman are written. */
@@ -101,14 +100,14 @@ const toFilesSecretName = (secret: string) => `${secret}-files`
  * @param name without its prefix
  * @returns undefined if compose.yaml does not set it
  */
-const readSetting = (compose: Compose, app: AppName, name: string): string | undefined =>
+const readSetting = (compose: ComposeFile, app: AppName, name: string): string | undefined =>
   compose.services[`${app}-1`]?.environment[`${app.toUpperCase()}_${name}`]
 
 /** The settings, without their prefix, whose values in the base are replaced by those of compose.yaml, as an overlay would replace them. */
 const OVERLAY_SETTINGS = ['ORIGIN', 'MCP_PUBLIC_ORIGIN', 'TRUSTED_PROXIES']
 
 /** Creates an app's ConfigMap from the base. Values in compose.yaml replace those of `OVERLAY_SETTINGS`. */
-function createConfigMap(app: AppName, compose: Compose) {
+function createConfigMap(app: AppName, compose: ComposeFile) {
   const data = readVariables(`kubernetes/base/${app}.env`)
   for (const name of OVERLAY_SETTINGS) {
     const value = readSetting(compose, app, name)
@@ -159,7 +158,7 @@ async function playManifests(
   options: {
     workFolder: string
     name: string
-    compose: Compose
+    compose: ComposeFile
     service: string
     aliases: readonly string[]
   },

@@ -237,10 +237,10 @@ export async function proveRotation(running: RunningTopology): Promise<Proof[]> 
 
 /** Sends requests until ten in a row succeed. */
 export async function waitUntilSteady(url: string): Promise<void> {
-  let successesInRow = 0
+  let successCount = 0
   await waitFor(`ten good responses in a row from ${url}`, async () => {
-    successesInRow = (await fetch(url)).ok ? successesInRow + 1 : 0
-    return successesInRow === 10 ? true : undefined
+    successCount = (await fetch(url)).ok ? successCount + 1 : 0
+    return successCount === 10 ? true : undefined
   })
 }
 
@@ -253,7 +253,7 @@ export async function proveStop(running: RunningTopology): Promise<Proof[]> {
     // Podman's network names resolve again only some seconds after a container has started or stopped.
     await waitUntilSteady(url)
     const statusCounts = new Map<number, number>()
-    const refusals: string[] = []
+    const failedBodies: string[] = []
     let isLoadRunning = true
     // The pause keeps the load below the rate limits of one address.
     const load = Array.from({ length: 2 }, async () => {
@@ -263,7 +263,7 @@ export async function proveStop(running: RunningTopology): Promise<Proof[]> {
           (error: unknown) => [0, String(error)] as const,
         )
         statusCounts.set(status, (statusCounts.get(status) ?? 0) + 1)
-        if (status !== 200) refusals.push(body)
+        if (status !== 200) failedBodies.push(body)
         await sleep(500)
       }
     })
@@ -274,7 +274,7 @@ export async function proveStop(running: RunningTopology): Promise<Proof[]> {
     await Promise.all(load)
     const code = await engine.podman('inspect', '--format', '{{.State.ExitCode}}', name)
     expectEqual(`the exit code of ${name}`, code, '0')
-    expectEqual(`responses that were refused while ${name} stopped`, refusals, [])
+    expectEqual(`failed responses while ${name} stopped`, failedBodies, [])
     const startedAt = performance.now()
     await engine.podman('start', name)
     await topology.waitUntilHealthy(name)

@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { readCompose } from '@plainpath/topology/read-manifests'
+import type { ComposeFile } from '@plainpath/topology/read-manifests'
 import type { Engine } from './engine.ts'
 import { listDependencies, translateNetworks, translateService } from './translate-compose.ts'
 
-type Compose = ReturnType<typeof readCompose>
-
 /** The services that `runTopology` has started. */
 export interface Topology {
-  /** Seconds from the start of each service until it was healthy, or had ended if it is a job. */
+  /** Seconds from the start of each service until it was healthy, or had finished if it is a job. */
   readonly startSeconds: ReadonlyMap<string, number>
-  /** Seconds from the creation of the first network until every service was healthy and every job had ended. */
+  /** Seconds from the creation of the first network until every service was healthy and every job had finished. */
   readonly seconds: number
   /** Runs a program in the container of a service. */
   exec(service: string, ...args: readonly string[]): Promise<string>
@@ -20,15 +18,15 @@ export interface Topology {
 
 const HEALTHY_TIMEOUT_MS = 240_000
 const POLL_MS = 100
-/** Limits low enough for every machine: a container may not exceed its host's limits. */
+/** The ulimits are low, because a container cannot exceed the limits of its host. */
 const LIMITS = ['--ulimit=nofile=20000:20000', '--ulimit=nproc=20000:20000']
 
 /** Starts the services of compose.yaml in the order of their dependencies, except omitted ones and those with a profile. */
 export async function runTopology(
   engine: Engine,
-  compose: Compose,
+  compose: ComposeFile,
   options: {
-    folder: string
+    composeFolder: string
     secretsFolder: string
     omittedServices: readonly string[]
     print: (line: string) => void
@@ -92,9 +90,9 @@ export async function runTopology(
     )
   }
   await Promise.all(services.map(([name]) => start(name)))
-  // A service without a health check counts as healthy when it starts, so it may have ended since.
+  // A service without a health check counts as healthy when it starts, so it may have exited since.
   for (const [name] of services)
-    if (!isJob(name) && !(await isRunning(name))) throw new Error(`${name} ended`)
+    if (!isJob(name) && !(await isRunning(name))) throw new Error(`${name} exited`)
   return {
     startSeconds,
     seconds: (performance.now() - topologyStartedAt) / 1000,

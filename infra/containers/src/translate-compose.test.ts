@@ -3,30 +3,32 @@ import { expect, test } from 'vitest'
 import { translateNetworks, translateService } from './translate-compose.ts'
 
 const compose = readCompose({ PLAINPATH_PORT: '18080' })
-const options = { folder: '/repository/infra', secretsFolder: '/secrets' }
+const options = { composeFolder: '/repository/infra', secretsFolder: '/secrets' }
 
 test('translates a hardened service, with its network address, limits, files, ports and variables', () => {
-  const words = translateService(compose, 'gateway', options).join(' ')
-  expect(words).toContain('--network plainpath_front:alias=gateway,ip=172.30.80.2')
-  expect(words).toContain('--read-only --read-only-tmpfs=false --cap-drop=ALL --cap-add=NET_BIND_SERVICE')
-  expect(words).toContain('--security-opt=no-new-privileges --ulimit=core=0:0')
-  expect(words).toContain('--volume /repository/infra/gateway/Caddyfile:/etc/caddy/Caddyfile:ro')
-  expect(words).toContain('--publish 127.0.0.1:18080:8080')
-  expect(words).toContain('--env PLAINPATH_ORIGIN=http://localhost:18080')
-  expect(words.endsWith(' docker.io/library/caddy:2.10.2')).toBe(true)
+  const commandLine = translateService(compose, 'gateway', options).join(' ')
+  expect(commandLine).toContain('--network plainpath_front:alias=gateway,ip=172.30.80.2')
+  expect(commandLine).toContain(
+    '--read-only --read-only-tmpfs=false --cap-drop=ALL --cap-add=NET_BIND_SERVICE',
+  )
+  expect(commandLine).toContain('--security-opt=no-new-privileges --ulimit=core=0:0')
+  expect(commandLine).toContain('--volume /repository/infra/gateway/Caddyfile:/etc/caddy/Caddyfile:ro')
+  expect(commandLine).toContain('--publish 127.0.0.1:18080:8080')
+  expect(commandLine).toContain('--env PLAINPATH_ORIGIN=http://localhost:18080')
+  expect(commandLine.endsWith(' docker.io/library/caddy:2.10.2')).toBe(true)
 })
 
 test('translates a job with its secrets, and replaces the command of another job', () => {
-  const words = translateService(compose, 'auth-migrate', options)
-  expect(words.slice(-2)).toEqual(['docker.io/plainpath/auth', 'migrate'])
-  expect(words).toContain('/secrets/auth-owner.env')
-  expect(words).toContain('/secrets/auth-kek:/run/secrets/auth-kek:ro')
+  const args = translateService(compose, 'auth-migrate', options)
+  expect(args.slice(-2)).toEqual(['docker.io/plainpath/auth', 'migrate'])
+  expect(args).toContain('/secrets/auth-owner.env')
+  expect(args).toContain('/secrets/auth-kek:/run/secrets/auth-kek:ro')
   expect(translateService(compose, 'auth-keys', { ...options, command: ['keys', 'list'] }).slice(-2)).toEqual(
     ['keys', 'list'],
   )
 })
 
-test('keeps an empty argument of a command that is one string', () => {
+test('keeps an empty argument when the command is given as a string', () => {
   expect(translateService(compose, 'redis', options)).toEqual(
     expect.arrayContaining(['--save', '', '--appendonly']),
   )
@@ -36,14 +38,14 @@ test('leaves out a variable that has no value', () => {
   expect(translateService(compose, 'auth-1', options).join(' ')).not.toContain('OTLP')
 })
 
-test('creates internal networks, and keeps the address of the gateway out of the assigned range', () => {
-  const networks = translateNetworks(compose).map((words) => words.join(' '))
+test('translates networks, with their internal flag, subnet and address range', () => {
+  const networks = translateNetworks(compose).map((args) => args.join(' '))
   expect(networks).toContain('--internal plainpath_auth-postgres')
   expect(networks).toContain('--internal --subnet 172.30.80.0/24 --ip-range 172.30.80.128/25 plainpath_front')
   expect(networks).toContain('plainpath_edge')
 })
 
-test('rejects an unknown member', () => {
+test('rejects a service with a member that it cannot translate', () => {
   const services = { ...compose.services, redis: { ...compose.services['redis']!, privileged: true } }
   expect(() => translateService({ ...compose, services }, 'redis', options)).toThrow('privileged')
 })

@@ -1,9 +1,8 @@
 import path from 'node:path'
-import type { readCompose } from '@plainpath/topology/read-manifests'
+import type { ComposeFile } from '@plainpath/topology/read-manifests'
 import { z } from 'zod'
 
-type Compose = ReturnType<typeof readCompose>
-type ComposeService = Compose['services'][string]
+type ComposeService = ComposeFile['services'][string]
 
 /** The service members that can be translated. Any other member is an error, so that none is silently ignored. */
 const Service = z.strictObject({
@@ -46,7 +45,7 @@ const PROJECT = 'plainpath'
 export const toNetworkName = (name: string) => `${PROJECT}_${name}`
 
 /** Returns the arguments of `podman network create` for each network. */
-export const translateNetworks = (compose: Compose): string[][] =>
+export const translateNetworks = (compose: ComposeFile): string[][] =>
   Object.entries(compose.networks).map(([name, definition]) => {
     const { internal, ipam } = Network.parse(definition)
     const [range] = ipam?.config ?? []
@@ -65,14 +64,14 @@ export const listDependencies = (service: ComposeService): [name: string, condit
 /**
  * Translates a service into the arguments of `podman run`, up to and including its command.
  *
- * @param options.folder the folder of compose.yaml, to which its paths are relative
+ * @param options.composeFolder the folder of compose.yaml, to which its paths are relative
  * @param options.secretsFolder replaces the secrets folder that compose.yaml names
  * @param options.command replaces the command of the service
  */
 export function translateService(
-  compose: Compose,
+  compose: ComposeFile,
   name: string,
-  options: { folder: string; secretsFolder: string; command?: readonly string[] },
+  options: { composeFolder: string; secretsFolder: string; command?: readonly string[] },
 ): string[] {
   const service = Service.parse(compose.services[name])
   const toSecretPath = (file: string) => path.join(options.secretsFolder, path.basename(file))
@@ -106,7 +105,7 @@ export function translateService(
     ...service.volumes.flatMap((volume) => {
       const [source = '', ...rest] = volume.split(':')
       const resolvedSource = source.startsWith('.')
-        ? path.resolve(options.folder, source)
+        ? path.resolve(options.composeFolder, source)
         : toNetworkName(source)
       return ['--volume', [resolvedSource, ...rest].join(':')]
     }),

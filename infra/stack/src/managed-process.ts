@@ -87,7 +87,7 @@ interface Run {
 const isAlive = (child: ChildProcess) =>
   child.pid !== undefined && child.exitCode === null && child.signalCode === null
 
-/** How much output the error quotes if the process does not become ready. */
+/** The length of the end of the output that the error quotes if the process does not become ready. */
 const MAX_TAIL_CHARACTERS = 2_000
 
 /** Starts the process. `started` resolves when it is ready. */

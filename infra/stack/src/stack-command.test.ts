@@ -3,7 +3,7 @@ import { parseStackCommand, STACK_USAGE } from './stack-command.ts'
 
 const parse = (env: Record<string, string>, ...args: string[]) => parseStackCommand(args, env, '/project')
 
-test('starts, by default, two instances of each app on port 8080 with data in .data/stack, and passes no settings on', () => {
+test('by default, the stack starts two instances of each app on port 8080 with data in .data/stack, and passes no settings on', () => {
   const start = {
     kind: 'start',
     port: 8080,
@@ -38,11 +38,11 @@ describe('variables for tracing', () => {
   })
 })
 
-test.for(['nine', '0', '65536', '8080.5', '-1'])('rejects PORT=%s with a message', (PORT) => {
+test.for(['nine', '0', '65536', '8080.5', '-1'])('PORT=%s is rejected with a message', (PORT) => {
   expect(parse({ PORT })).toEqual({ kind: 'usage-error', text: expect.stringMatching(/^PORT /) })
 })
 
-test.for(['--tracing', 'start'])('rejects the argument %s and prints the usage', (arg) => {
+test.for(['--tracing', 'start'])('the argument %s is rejected with the usage', (arg) => {
   expect(parse({}, arg)).toEqual({ kind: 'usage-error', text: expect.stringContaining(STACK_USAGE) })
 })
 
@@ -67,7 +67,7 @@ test.for([
     '--base-port 8000 uses the ports 8000 to 8099, but the gateway uses PORT 8080. Change one of them.',
   ],
   ['--add', 'redis', '--add must name an app: auth or resource.'],
-] as const)('rejects %s %s with a message', ([option, value, text]) => {
+] as const)('%s %s is rejected with a message', ([option, value, text]) => {
   expect(parse({}, option, value)).toEqual({ kind: 'usage-error', text })
 })
 

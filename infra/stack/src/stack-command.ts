@@ -65,7 +65,7 @@ const MAX_BASE_PORT = MAX_PORT - FIXED_PORT_COUNT + 1
  * Parses the command line and the environment variables.
  *
  * @param args the arguments after the script path
- * @param projectFolder the folder to which a relative `DATA_DIR` is relative
+ * @param projectFolder the folder against which a relative `DATA_DIR` is resolved
  */
 export function parseStackCommand(
   args: readonly string[],

@@ -11,7 +11,7 @@ const ENV = {
   AUTH_CORS_ORIGINS: '',
 }
 
-test('Node reads back the same settings, and only the user may read the file', async () => {
+test('Node reads the same settings from the written file, which only its owner may read', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stack-env-'))
   try {
     const file = await writeStackEnv(folder, ENV)
@@ -23,6 +23,6 @@ test('Node reads back the same settings, and only the user may read the file', a
   }
 })
 
-test.for(["it's", 'two\nlines'])('rejects the value %j, and names its setting', (value) => {
+test.for(["it's", 'two\nlines'])('formatEnv rejects the value %j, and names its setting', (value) => {
   expect(() => formatEnv({ AUTH_X: value })).toThrow('the value of AUTH_X cannot be written')
 })

@@ -13,7 +13,7 @@ import {
 
 const MAX_OF_EACH = { auth: MAX_INSTANCES, resource: MAX_INSTANCES }
 
-test('the fixed ports agree with the usage text', () => {
+test('the fixed ports are at the offsets from the base port that the usage text lists', () => {
   const ports = assignFixedPorts(9_000)
   expect(ports).toMatchObject({
     postgres: 9_000,

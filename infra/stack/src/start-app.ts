@@ -21,11 +21,14 @@ export interface RunningApp extends ManagedProcess {
 /** Starts an app as a process on loopback, with the Node options of its image. */
 export async function startApp(options: {
   app: AppName
+  /** The number of the instance, such as 1 for `auth-1`. */
   number: number
   ports: AppPorts
+  /** Settings of both apps, of which the app gets its own. */
   env: Readonly<Record<string, string>>
   /** Environment variables of the process in addition to its settings. */
   processEnv?: Readonly<Record<string, string>>
+  /** The folder for the log. */
   folder: string
   /** Node options in addition to those of the image. */
   nodeOptions?: readonly string[]
@@ -110,6 +113,6 @@ export function readShippedOptions(dockerfile: string): readonly string[] {
   const [options, ...others] = entryPoints
   if (!options) throw new Error('the Dockerfile has no entry point')
   if (others.some((other) => other.join(' ') !== options.join(' ')))
-    throw new Error('the apps are started under different options')
+    throw new Error('the apps are started with different options')
   return options
 }

@@ -4,7 +4,8 @@ import { type MailServer, type ReceivedMail, startMailServer } from '@plainpath/
 import { type Html, html, toMarkup } from '@plainpath/pages'
 
 const MAX_SHOWN_MAILS = 200
-const LINK = /(https?:\/\/[^\s<>"]+)/
+/** The capturing group makes `split` keep the links. */
+const LINK_PATTERN = /(https?:\/\/[^\s<>"]+)/
 
 /** A mail server for the stack, and a page that shows the newest mails. */
 export interface Mailbox extends AsyncDisposable {
@@ -15,14 +16,14 @@ export interface Mailbox extends AsyncDisposable {
 }
 
 /**
- * Starts an SMTP server that delivers nothing, and a page with the newest mails. Both listen on loopback.
+ * Starts an SMTP server that delivers nothing, and an HTTP server whose page shows the newest mails. Both listen on the loopback
+ * interface.
  *
- * @param port the port of the page
  * @param smtpPort by default a free port
  */
-export async function startMailbox(port: number, smtpPort = 0): Promise<Mailbox> {
+export async function startMailbox(pagePort: number, smtpPort = 0): Promise<Mailbox> {
   await using opening = new AsyncDisposableStack()
-  const mail: MailServer = opening.use(await startMailServer({}, smtpPort))
+  const mailServer: MailServer = opening.use(await startMailServer({}, smtpPort))
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/') {
       response.writeHead(404).end()
@@ -35,9 +36,9 @@ export async function startMailbox(port: number, smtpPort = 0): Promise<Mailbox>
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     })
-    response.end(renderMailbox(mail.received.slice(-MAX_SHOWN_MAILS).toReversed()))
+    response.end(renderMailbox(mailServer.received.slice(-MAX_SHOWN_MAILS).toReversed()))
   })
-  server.listen(port, '127.0.0.1')
+  server.listen(pagePort, '127.0.0.1')
   await once(server, 'listening')
   opening.defer(async () => {
     server.close()
@@ -45,8 +46,8 @@ export async function startMailbox(port: number, smtpPort = 0): Promise<Mailbox>
   })
   const resources = opening.move()
   return {
-    smtpUrl: mail.url,
-    url: `http://127.0.0.1:${port}/`,
+    smtpUrl: mailServer.url,
+    url: `http://127.0.0.1:${pagePort}/`,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
@@ -55,9 +56,10 @@ const renderMailbox = (mails: readonly ReceivedMail[]): string =>
   toMarkup(html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<title>Mail of the stack</title>
-<h1>Mail of the stack</h1>
-<p>${mails.length === 0 ? 'No mail has arrived yet.' : `Newest mails: ${mails.length}. Reload the page for newer ones.`} No mail is delivered.</p>
+<title>Mail sent by the stack</title>
+<h1>Mail sent by the stack</h1>
+<p>${mails.length === 0 ? 'No mail has arrived yet.' : `Newest mails: ${mails.length}. Reload the page to see later ones.`}
+Mail is shown here instead of being delivered.</p>
 ${mails.map(
   (mail) => html`<h2>${mail.subject}</h2>
 <p>To ${mail.to.join(', ')}</p>
@@ -68,4 +70,6 @@ ${mails.map(
 `)
 
 const renderWithLinks = (text: string): Html[] =>
-  text.split(LINK).map((part) => (LINK.test(part) ? html`<a href="${part}">${part}</a>` : html`${part}`))
+  text
+    .split(LINK_PATTERN)
+    .map((part) => (LINK_PATTERN.test(part) ? html`<a href="${part}">${part}</a>` : html`${part}`))

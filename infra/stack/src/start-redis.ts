@@ -45,11 +45,11 @@ export async function startRedis(options: {
   })
 }
 
-/** Both apps use the key with the subscribers, and the channel of revocations. */
-const SHARED_KEYS = '~revocation:state &revocation:notices'
+/** The key with the subscribers, and the channel of revocations, which both apps use. */
+const SHARED_PATTERNS = '~revocation:state &revocation:notices'
 
 const CONNECTION_COMMANDS = '+@connection -@dangerous -@admin'
-/** Both apps use these commands, for rate limits and the list of subscribers. */
+/** Both apps use these commands, for example for rate limits and the list of subscribers. */
 const COMMON_COMMANDS =
   '+eval +evalsha +get +set +del +hget +hmget +hgetall +hset +hdel +hincrby +publish +time +info'
 /** `auth stop` counts the tokens that it revoked. The API subscribes to revocations. */
@@ -60,7 +60,7 @@ const APP_COMMANDS = {
 
 /** Formats ACL rules that allow an app only its own commands, on its own and the shared keys and channels. */
 const formatAccessRules = (app: keyof typeof APP_COMMANDS) =>
-  `~${app}:* &${app}:* ${SHARED_KEYS} -@all ${CONNECTION_COMMANDS} ${COMMON_COMMANDS} ${APP_COMMANDS[app]}`
+  `~${app}:* &${app}:* ${SHARED_PATTERNS} -@all ${CONNECTION_COMMANDS} ${COMMON_COMMANDS} ${APP_COMMANDS[app]}`
 
 /** Formats the Redis ACL file: one user for each app, and no default user. */
 export const formatRedisAcl = (passwords: { readonly auth: string; readonly resource: string }): string =>

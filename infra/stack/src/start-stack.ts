@@ -129,18 +129,19 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     await using stopping = new AsyncDisposableStack()
     for (const instance of [...runningInstances.auth, ...runningInstances.resource]) stopping.use(instance)
   })
-  for (const number of listNumbersTo(instances.auth)) runningInstances.auth.push(await start('auth', number))
+  for (const number of listNumbersUpTo(instances.auth))
+    runningInstances.auth.push(await start('auth', number))
   // Each API process receives the addresses of the auth processes that start with the stack, since added ones may stop earlier.
   const internalUrls = runningInstances.auth.map(({ ports: { internal } }) => `http://127.0.0.1:${internal}`)
   const { redirectAuth = async (url: string) => url } = options
-  const createAuthSettings = async () => ({
+  const createAuthUrlSetting = async () => ({
     RESOURCE_AUTH_URL: (await Promise.all(internalUrls.map(redirectAuth))).join(','),
   })
-  for (const number of listNumbersTo(instances.resource))
-    runningInstances.resource.push(await start('resource', number, await createAuthSettings()))
+  for (const number of listNumbersUpTo(instances.resource))
+    runningInstances.resource.push(await start('resource', number, await createAuthUrlSetting()))
   // The gateway receives the addresses of all possible instances, since a reload of Caddy would break open connections.
   const listUpstreams = (app: AppName) =>
-    listNumbersTo(maxInstances).map((number) => `127.0.0.1:${ports.app(app, number).public}`)
+    listNumbersUpTo(maxInstances).map((number) => `127.0.0.1:${ports.app(app, number).public}`)
   const gateway = opening.use(
     await startGateway({
       program: caddy,
@@ -155,11 +156,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   print(`Public MCP     ${toPublicMcpOrigin(port)}/mcp`)
   print(`Logs           ${path.join(folder, '*.log')}`)
   const usedNumbers = {
-    auth: new Set(listNumbersTo(instances.auth)),
-    resource: new Set(listNumbersTo(instances.resource)),
+    auth: new Set(listNumbersUpTo(instances.auth)),
+    resource: new Set(listNumbersUpTo(instances.resource)),
   }
   const addInstance = async (app: AppName): Promise<RunningApp> => {
-    const number = listNumbersTo(maxInstances).find((candidate) => !usedNumbers[app].has(candidate))
+    const number = listNumbersUpTo(maxInstances).find((candidate) => !usedNumbers[app].has(candidate))
     if (number === undefined)
       throw new LocalError(
         `The stack already runs ${maxInstances} instances of ${app}, which is the maximum.`,
@@ -169,7 +170,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       const requiredPorts = listAppPorts(app, number, ports.app(app, number))
       await refuseBusyPorts(requiredPorts, 'start the stack again on other ports')
       const instance = await start(app, number, {
-        ...(await createAuthSettings()),
+        ...(await createAuthUrlSetting()),
         AUTH_DRAIN_DELAY_SECONDS: DRAIN_DELAY_SECONDS,
         RESOURCE_DRAIN_DELAY_SECONDS: DRAIN_DELAY_SECONDS,
       })
@@ -201,4 +202,4 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 }
 
 /** Returns the numbers from 1 to `last`. */
-const listNumbersTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1)
+const listNumbersUpTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1)

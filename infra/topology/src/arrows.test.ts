@@ -81,7 +81,9 @@ test('each policy selects the pods that have its name, and each pod has a policy
     return name
   })
   expect(labels.toSorted()).toEqual([...WORKLOADS].toSorted())
-  for (const { name, podSelector } of readPolicies().filter((policy) => policy.name !== 'default'))
+  const policies = readPolicies().filter(({ name }) => name !== 'default')
+  expect(policies.map(({ name }) => name).toSorted()).toEqual([...WORKLOADS].toSorted())
+  for (const { name, podSelector } of policies)
     expect(podSelector.matchLabels).toEqual({ [NAME_LABEL]: name })
 })
 
@@ -113,7 +115,7 @@ test.for([
   expect(excluded.check(isIPv6(address) ? '2606:4700::1' : '93.184.215.14', type)).toBe(false)
 })
 
-test('services of compose.yaml share a network exactly if arrows.ts connects them or they belong to one app', () => {
+test('services of compose.yaml share a network if and only if arrows.ts connects them or they belong to one app', () => {
   const { services } = readCompose()
   const workloads = Object.entries(services).map(([name, service]) => ({
     name: COMPOSE_ONLY[parseWorkload(name)] ?? parseWorkload(name),

@@ -28,11 +28,11 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-const read = (file: string) => readFileSync(path.join(folder, file), 'utf8')
+const readCreatedFile = (file: string) => readFileSync(path.join(folder, file), 'utf8')
 /** Reads an environment file with one line. Element 1 of the result is the variable, and element 2 its value. */
-const matchVariable = (file: string) => /^([A-Z_]+)=(.+)\n$/.exec(read(file)) ?? []
+const matchVariable = (file: string) => /^([A-Z_]+)=(.+)\n$/.exec(readCreatedFile(file)) ?? []
 
-test('creates every file that compose.yaml names, in a folder that only its owner can enter', () => {
+test('createComposeSecrets creates every file that compose.yaml names, in a folder that only its owner can enter', () => {
   const { services, secrets } = readCompose()
   const namedFiles = [
     ...Object.values(secrets).map(({ file }) => file),
@@ -45,14 +45,14 @@ test('creates every file that compose.yaml names, in a folder that only its owne
     expect([matchVariable(file)[1]], file).toEqual(names)
 })
 
-test('names the files that it created', () => {
+test('createComposeSecrets returns the names of the files that it created', () => {
   expect(createdFiles).toEqual(expect.arrayContaining(['auth-kek', 'auth-database.env', 'redis.acl']))
 })
 
-test('creates and changes nothing if it runs again', async () => {
-  const filesBefore = readdirSync(folder).map((file) => [file, read(file)])
+test('createComposeSecrets changes nothing if it runs again', async () => {
+  const filesBefore = readdirSync(folder).map((file) => [file, readCreatedFile(file)])
   expect(await createComposeSecrets(folder, 'http://localhost:8080')).toEqual([])
-  expect(readdirSync(folder).map((file) => [file, read(file)])).toEqual(filesBefore)
+  expect(readdirSync(folder).map((file) => [file, readCreatedFile(file)])).toEqual(filesBefore)
 })
 
 test.for([
@@ -60,7 +60,7 @@ test.for([
   ['auth-migrate', loadAuthConfig],
   ['auth-keys', loadAuthConfig],
   ['resource-1', loadResourceConfig],
-] as const)('creates settings and files with which %s starts', ([name, load]) => {
+] as const)('createComposeSecrets completes the configuration of %s', ([name, load]) => {
   const { services, secrets } = readCompose()
   const service = services[name]!
   const environment = Object.entries(service.environment).map(([variable, value]) => {
@@ -84,7 +84,7 @@ const CONFIGURED_CONTAINERS = readPods().flatMap(({ name: pod, containers }) =>
 )
 
 test.for(CONFIGURED_CONTAINERS)(
-  'creates secrets with which $pod, container $name, starts on Kubernetes',
+  'createComposeSecrets, with a mail server, completes the configuration of $pod, container $name, on Kubernetes',
   ({ container }) => {
     const app = container.image === 'plainpath/auth' ? 'auth' : 'resource'
     const readSecret = (key: string): string => {
@@ -109,8 +109,8 @@ test.for(CONFIGURED_CONTAINERS)(
   },
 )
 
-test('creates a certificate for the mail catcher that only clients that trust it accept', async () => {
-  const [key, cert] = [read('mail-key.pem'), read('mail-certificate.pem')]
+test('createComposeSecrets creates a certificate for the mail catcher that only clients that trust it accept', async () => {
+  const [key, cert] = [readCreatedFile('mail-key.pem'), readCreatedFile('mail-certificate.pem')]
   const server = createServer({ key, cert }, (socket) => socket.end()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -131,7 +131,7 @@ test('creates a certificate for the mail catcher that only clients that trust it
   server.close()
 })
 
-test('creates a password for the administrator of Grafana, which reads it from a file', () => {
+test('createComposeSecrets creates a password for the administrator of Grafana, which reads it from a file', () => {
   const { services, secrets } = readCompose()
   const grafana = services['grafana']!
   const file = grafana.environment['GF_SECURITY_ADMIN_PASSWORD__FILE'] ?? ''
@@ -140,7 +140,7 @@ test('creates a password for the administrator of Grafana, which reads it from a
   expect(grafana.secrets).toContain(secret)
   expect(grafana.environment).not.toHaveProperty('GF_SECURITY_ADMIN_PASSWORD')
   expect(grafana.environment['GF_AUTH_ANONYMOUS_ORG_ROLE'] ?? 'Viewer').toBe('Viewer')
-  expect(read(path.basename(secrets[secret]!.file))).toMatch(/^[\w-]{32}$/)
+  expect(readCreatedFile(path.basename(secrets[secret]!.file))).toMatch(/^[\w-]{32}$/)
 })
 
 test('roles.sql creates an app role that can use the tables, but not alter them or connect to other databases', async () => {
@@ -148,7 +148,7 @@ test('roles.sql creates an app role that can use the tables, but not alter them 
   // The names begin with `plainpath_test_` and the id of the test run, like those of every database and role of the run.
   const prefix = `${server.name.split('_').slice(0, 3).join('_')}_sql_`
   const passwords = new Map(
-    Array.from(read('role-passwords.psql').matchAll(/\\set (\S+) '(.+)'/g), ([, name, value]) => [
+    Array.from(readCreatedFile('role-passwords.psql').matchAll(/\\set (\S+) '(.+)'/g), ([, name, value]) => [
       name,
       value,
     ]),

@@ -62,7 +62,7 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
     expect(terminationGracePeriodSeconds).toBeLessThanOrEqual(5)
   })
 
-  test('have a health check on the same port in compose.yaml, without a shell', () => {
+  test('have a health check on the operations port in compose.yaml, without a shell', () => {
     const [kind, program, ...args] = readCompose().services[`${app}-1`]?.healthcheck?.test ?? []
     expect([kind, program]).toEqual(['CMD', '/usr/local/bin/node'])
     expect(args.join(' ')).toContain(`http://127.0.0.1:${readPort('operations')}/ready`)
@@ -72,7 +72,8 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
     const drainSeconds = Number(variables[`${app.toUpperCase()}_DRAIN_SECONDS`])
     const delaySeconds = APP_SETTINGS[app].find(({ name }) => name.endsWith('_DRAIN_DELAY_SECONDS'))?.default
     // `preStop` delays the signal until no Service routes to the pod. After the drain, the app closes its stores.
-    const [preStopSeconds, closingSeconds] = [5, 10]
+    const preStopSeconds = 5
+    const closingSeconds = 10
     expect(findPod().spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
       preStopSeconds + Number(delaySeconds) + drainSeconds + closingSeconds,
     )

@@ -5,7 +5,7 @@ import { z } from 'zod'
 
 const INFRA = path.resolve(import.meta.dirname, '../..')
 
-/** Reads a file, named by its path in `infra`. */
+/** Reads a file by its path in `infra`. */
 export const readInfra = (file: string): string => readFileSync(path.join(INFRA, file), 'utf8')
 
 /** A variable may have no value. Docker then takes the value from the shell that starts it, if the shell sets the variable. */
@@ -52,9 +52,12 @@ export function readCompose(env: Readonly<Record<string, string | undefined>> = 
   return { raw, ...Compose.parse(raw) }
 }
 
+export type ComposeFile = ReturnType<typeof readCompose>
+
 /** Removes the instance number from a service name: `auth-1` becomes `auth`. */
 export const parseWorkload = (service: string): string => service.replace(/-\d+$/, '')
 
+/** Lists the networks of a service of compose.yaml. */
 export const listNetworks = (service: ComposeService): string[] =>
   Array.isArray(service.networks) ? service.networks : Object.keys(service.networks)
 
@@ -78,7 +81,7 @@ export function readManifests(): { file: string; manifest: Manifest }[] {
     )
 }
 
-/** Reads a file of lines such as `NAME=value`, as kustomize and Docker do. */
+/** Reads a file with lines such as `NAME=value`, as kustomize and Docker do. @param file its path in `infra` */
 export function readVariables(file: string): Record<string, string> {
   return Object.fromEntries(
     readInfra(file)

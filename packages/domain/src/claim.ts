@@ -64,7 +64,7 @@ const EnteredCode = z.string().min(1).max(64)
 export const CompleteClaimRequest = z
   .object({
     otp: EnteredCode.nullish().meta({
-      description: `The ${numberInWords(RULES.claimCodeDigits)} digits that the person read to you, as a string. Spaces and hyphens are ignored.`,
+      description: `The ${numberInWords(RULES.verificationCodeDigits)} digits that the person read to you, as a string. Spaces and hyphens are ignored.`,
     }),
     user_code: EnteredCode.nullish().meta({ description: 'An alias of `otp`.' }),
     claim_attempt_id: ClaimAttemptId.nullish().meta({

@@ -50,28 +50,28 @@ export const RULES = {
   /** How long an unusable document is not fetched again. */
   documentFailureMs: MINUTE_MS,
   /** The maximum number of verification mails that a client may cause within a day, and the pause between two to one mailbox. */
-  claimMails: 10,
-  claimResendMs: MINUTE_MS,
+  verificationMails: 10,
+  verificationResendMs: MINUTE_MS,
   /** The lifetimes of the link in a verification mail, and of a code on the page that the link opens. */
-  claimLinkMs: DAY_MS,
-  claimCodeMs: 10 * MINUTE_MS,
-  claimCodeDigits: 6,
+  verificationLinkMs: DAY_MS,
+  verificationCodeMs: 10 * MINUTE_MS,
+  verificationCodeDigits: 6,
   /** The maximum numbers of codes that the page shows for one link, and of codes that the agent may send. */
-  claimCodes: 3,
-  claimTries: 5,
+  verificationCodes: 3,
+  verificationTries: 5,
   /** How long wrong codes count against a mailbox, across all agents and attempts. */
   mailboxTriesMs: DAY_MS,
   /** How long a verification attempt can be distinguished from an unknown one. */
-  claimAttemptKeptMs: 2 * DAY_MS,
+  verificationAttemptKeptMs: 2 * DAY_MS,
   /** How long a mailbox gets no verification mails after its owner declined, except from agents that the owner has confirmed. */
-  claimBlockMs: 30 * DAY_MS,
+  verificationBlockMs: 30 * DAY_MS,
   /** The lifetime of an e-mail verification. */
-  claimMs: 30 * DAY_MS,
-  /** The maximum number of codes that are mailed for one sign-in, and the pause between two. Each is valid for `claimCodeMs`. */
+  verificationMs: 30 * DAY_MS,
+  /** The maximum number of codes that are mailed for one sign-in, and the pause between two. Each is valid for `verificationCodeMs`. */
   signInCodes: 3,
   signInResendMs: MINUTE_MS,
   /** How long a verification is stored after it has ended. */
-  endedClaimKeptMs: 30 * DAY_MS,
+  endedVerificationKeptMs: 30 * DAY_MS,
   identityAssertionMs: DAY_MS,
   messageCharacters: 5_000,
   questionCharacters: 1_000,

@@ -1,4 +1,5 @@
 export { listClientLimits } from './limits/client-limits.ts'
+export { createRateLimitedProblem, enforceLimits } from './limits/enforce-limits.ts'
 export {
   createMemoryLimitStore,
   type LimitPolicy,
@@ -9,7 +10,6 @@ export { createLimiter, type Limiter } from './limits/limiter.ts'
 export { createPrefetchingLimitStore, type SharedLimitStore } from './limits/prefetching-limit-store.ts'
 export { createRedisLimitStore, type LimitRedisClient } from './limits/redis-limit-store.ts'
 export { runCachedScript } from './limits/run-cached-script.ts'
-export { createRateLimitedProblem, spendLimits } from './limits/spend-limits.ts'
 export { describeError } from './observability/describe-error.ts'
 export { createLog, type Log, type LogFields, readLog, selectLinesSince } from './observability/log.ts'
 export { createMetrics, type Metrics, registerPoolMetrics } from './observability/metrics.ts'
@@ -57,6 +57,6 @@ export {
   type RouteReply,
 } from './routing/route.ts'
 export { type AppOptions, createApp } from './server/create-app.ts'
+export { createRepeatedWork } from './server/repeated-work.ts'
 export { GATEWAY_CHECK_HOST, runApp } from './server/run-app.ts'
-export { runRepeatedly } from './server/run-repeatedly.ts'
 export { type RunningServer, serve, waitForShutdownSignal } from './server/server.ts'

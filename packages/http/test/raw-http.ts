@@ -75,4 +75,4 @@ function parseResponses(text: string, bodiless: boolean): RawResponse[] {
 }
 
 /** Formats the head of a request: its lines with HTTP line endings, and the empty line after them. */
-export const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`
+export const formatHead = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`

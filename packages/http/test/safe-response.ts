@@ -13,11 +13,11 @@ export interface SafetyOptions {
   /** The public origin of the service; by default the origin in the problem's own URLs. */
   readonly origin?: string
   /** The format that an error response must have; by default any format. */
-  readonly form?: ErrorFormat
+  readonly errorFormat?: ErrorFormat
   /** Tokens, secrets, names and canaries that no response may contain. */
   readonly confidential?: Iterable<string>
-  /** The expected 5xx status, while a store or a peer is unavailable or broken. */
-  readonly failure?: number | undefined
+  /** The only 5xx status that the response may have, while a store or a peer is unavailable or broken. By default, none. */
+  readonly allowedFailureStatus?: number | undefined
 }
 
 /** Matches markup and text that reveals internals, such as stack frames, SQL and the names of our libraries. */
@@ -41,10 +41,13 @@ const MEMBERS: Readonly<Record<'oauth' | 'agent' | 'problem', readonly string[]>
   problem: ['code', 'detail', 'instance', 'request_id', 'status', 'title', 'type'],
 }
 
+/** Members that some problems add to an error response. */
+const OPTIONAL_MEMBERS = new Set(['errors', 'policy', 'successor', 'first', 'attempts_remaining'])
+
 /** Checks the properties that every response must have, whatever the request. */
 export function expectSafeResponse(response: ResponseFacts, options: SafetyOptions): void {
   const { status, headers, text } = response
-  if (status >= 500) expect(status, text.slice(0, 500)).toBe(options.failure)
+  if (status >= 500) expect(status, text.slice(0, 500)).toBe(options.allowedFailureStatus)
   expect(headers.get('x-content-type-options')).toBe('nosniff')
   const origin = options.origin ?? /"https?:\/\/[^/"]+(?=\/problems\/)/.exec(text)?.[0].slice(1)
   if (origin !== undefined)
@@ -57,7 +60,12 @@ export function expectSafeResponse(response: ResponseFacts, options: SafetyOptio
   for (const secret of options.confidential ?? [])
     if (text.includes(secret) || [...headers.values()].some((value) => value.includes(secret)))
       expect.unreachable(`the response contains confidential text: ${secret.slice(0, 12)}…`)
-  if (status >= 400) expectSafeError(response, options.form)
+  if (status >= 400) expectSafeError(response, options.errorFormat)
+}
+
+function detectFormat(body: Readonly<Record<string, unknown>>): keyof typeof MEMBERS {
+  if ('error_uri' in body) return 'oauth'
+  return 'error' in body ? 'agent' : 'problem'
 }
 
 function expectSafeError(
@@ -77,22 +85,15 @@ function expectSafeError(
   // The path has only the characters of RFC 3986, which cannot inject anything into a page or a log.
   if ('instance' in body) expect(body['instance']).toMatch(/^\/(?:[\w~.\-!$&'()*+,;=:@/]|%[0-9A-F]{2})*$/i)
   expect(JSON.stringify({ ...body, instance: '' })).not.toMatch(INTERNALS)
-  const format = 'error_uri' in body ? 'oauth' : 'error' in body ? 'agent' : 'problem'
+  const format = detectFormat(body)
   // A request that is refused before any handler has no instance. Its response always has the same format.
   const isUnreadable = format === 'agent' && !('instance' in body)
   if (expectedFormat !== undefined && !isUnreadable)
     expect(format).toBe(expectedFormat === 'page' ? 'problem' : expectedFormat)
   expect(type).toBe(format === 'oauth' ? 'application/json' : 'application/problem+json')
-  const {
-    errors: _mistakes,
-    policy: _policy,
-    successor: _guide,
-    first: _message,
-    attempts_remaining: _attempts,
-    ...members
-  } = body
   const expectedMembers = MEMBERS[format].filter((name) => name !== 'instance' || !isUnreadable)
-  expect(Object.keys(members).sort()).toEqual(expectedMembers)
+  const members = Object.keys(body).filter((name) => !OPTIONAL_MEMBERS.has(name))
+  expect(members.sort()).toEqual(expectedMembers)
   const { code } = body
   if (format === 'oauth') expect(String(body['error_uri']).split('/problems/').at(-1)).toBe(code)
   expect(PROBLEM_CODES).toContain(code)

@@ -60,7 +60,7 @@ async function startServer(settings: Record<string, string>) {
   for await (const line of createInterface({ input: child.stdout })) {
     outputLines.push(line)
     if (line.includes('Ready to accept connections')) {
-      // Otherwise the pipe fills, and Redis blocks.
+      // The rest of the output must be read, too. Otherwise the pipe fills, and Redis blocks.
       child.stdout.resume()
       return child
     }

@@ -13,7 +13,7 @@ export interface TcpProxy extends AsyncDisposable {
   restore(): Promise<void>
 }
 
-/** Starts a proxy to the server at a URL, such as that of a Redis: the default port is 6379. */
+/** Starts a proxy to the server at a URL. The default port is that of Redis, 6379. */
 export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
   const target = new URL(targetUrl)
   const sockets = new Set<Socket>()

@@ -17,7 +17,7 @@ export interface MailCaps {
 /** The maximum numbers of mails that may wait for room under the shared caps. */
 export interface WaitingBounds {
   /** The maximum number of waiting mails of one kind for each network that requested them. */
-  readonly sender: number
+  readonly network: number
   readonly all: number
 }
 
@@ -44,7 +44,7 @@ export function scaleMailCaps(factor: number): MailCaps {
  */
 export function scaleWaitingBounds(factor: number): WaitingBounds {
   const scale = createScale(factor)
-  return { sender: scale(40), all: scale(8_000) }
+  return { network: scale(40), all: scale(8_000) }
 }
 
 /**
@@ -69,7 +69,7 @@ interface CapDeps {
   readonly caps: MailCaps
 }
 
-/** SQL that lets only one worker count at a time. Otherwise, two workers could use the same room. `lock_timeout` bounds the wait. */
+/** SQL that lets only one mailer count at a time. Otherwise, two mailers could use the same room. `lock_timeout` bounds the wait. */
 const LOCK_CAPS = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
 
 /**
@@ -118,7 +118,7 @@ export async function countMail(
 ): Promise<Verdict> {
   const { mailbox, domain } = parseMailbox(mail.to)
   const hashes = [hashKey.hash('mail/mailbox', mailbox), hashKey.hash('mail/domain', domain)]
-  // Locks in a separate statement: only a statement that begins while the lock is held sees all mails that other workers have counted.
+  // Locks in a separate statement: only a statement that begins while the lock is held sees all mails that other mailers have counted.
   await tx.query(LOCK_CAPS)
   const { rows } = await tx.query<{ verdict: string }>(COUNT_MAIL, [
     mail.id,
@@ -149,16 +149,16 @@ const MAX_RELEASED = 100
  * `turn` numbers the mails of a kind that one network requested: first those that were counted, then those that wait.
  */
 const JUDGE_WAITING_MAILS = `
-  with counted as (select kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash from mails where counted_at > $1),
+  with counted as (select kind, coalesce(sender_hash, '') as network, domain_hash, mailbox_hash from mails where counted_at > $1),
   waiting as (
-    select id, kind, about, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash, asked_for, deferred_by, created_at,
+    select id, kind, about, coalesce(sender_hash, '') as network, domain_hash, mailbox_hash, asked_for, deferred_by, created_at,
       case when asked_for then $2::bigint else $3::bigint end as domain_share,
       case when asked_for then $4::bigint else $5::bigint end as all_share
     from mails where ${IS_WAITING}),
   turns as (
     select waiting.*, coalesce(sent.count, 0)
-      + row_number() over (partition by kind, sender order by created_at, id) as turn
-    from waiting left join (select kind, sender, count(*) from counted group by 1, 2) as sent using (kind, sender)),
+      + row_number() over (partition by kind, network order by created_at, id) as turn
+    from waiting left join (select kind, network, count(*) from counted group by 1, 2) as sent using (kind, network)),
   in_domain as (
     select turns.*, domain_share >= coalesce(sent.count, 0)
       + row_number() over (partition by domain_hash order by asked_for desc, turn, created_at, id) as domain_has_room

@@ -19,8 +19,8 @@ export interface MailMetrics {
 }
 
 /**
- * Registers the mail metrics. Each scrape reads the gauges from the database once. If the read fails for any reason, the scrape
- * returns the previous values.
+ * Registers the mail metrics. Each scrape reads the gauges from the database once. If the read fails, the scrape returns the
+ * previous values.
  *
  * @param options.kinds the mail kinds. Their series start at 0, so that the first mail counts as an increase. Only the series of
  *   `mails_settled_total` for the reasons `unwanted` and `cap-mailbox` begin with their first mail

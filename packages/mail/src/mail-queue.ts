@@ -16,7 +16,7 @@ export interface MailQueue {
    *
    * @param dueAt the earliest time at which the mail is sent, from which its age is measured; by default `now`
    * @returns the mail's id, a UUID
-   * @throws {Problem} 429 if too many mails wait for room, either of this kind and sender or in total
+   * @throws {Problem} 429 if too many mails wait for room, either of this kind from this network or in total
    * @throws {z.ZodError} if the content does not match `MailContent`. Its messages quote nothing
    */
   add(tx: Database, mail: Mail, now: Date, dueAt?: Date): Promise<string>
@@ -64,18 +64,18 @@ export function buildInsertMail({ first, from }: { first: number; from?: string 
 
 /**
  * Builds the SQL condition under which a statement may store another mail: the numbers of waiting mails are below their bounds. A mail
- * without a sender may always be stored. The bounds are approximate, because concurrent statements do not see each other's mails, and
- * because a mail counts as waiting only after a worker has found no room for it.
+ * without a `requesterNetwork` may always be stored. The bounds are approximate, because concurrent statements do not see each other's
+ * mails, and because a mail counts as waiting only after a mailer has found no room for it.
  *
  * @param options.first as for `buildInsertMail`
  */
 export function buildWaitingCondition({ first }: { first: number }): string {
   const parameter = (name: keyof typeof COLUMNS) => `$${first + COLUMN_NAMES.indexOf(name)}`
-  const senderBound = first + COLUMN_NAMES.length
-  const totalBound = senderBound + 1
+  const networkBound = first + COLUMN_NAMES.length
+  const totalBound = networkBound + 1
   return `(${parameter('sender_hash')}::bytea is null or (
     (select count(*) from mails where ${IS_WAITING} and kind = ${parameter('kind')}
-     and sender_hash = ${parameter('sender_hash')}) < $${senderBound}::bigint
+     and sender_hash = ${parameter('sender_hash')}) < $${networkBound}::bigint
     and (select count(*) from mails where ${IS_WAITING}) < $${totalBound}::bigint))`
 }
 
@@ -95,14 +95,14 @@ const ADD_MAIL = `with mail as (${buildInsertMail({ first: 1 })} where ${buildWa
 /** Creates the queue that stores an app's mails. `openMailer` sends them. */
 export function createMailQueue(deps: {
   sealingKeys: SealingKeys
-  /** The key of the sender hashes. */
+  /** The key of the hashes of networks. */
   hashKey: HashKey
   /** The bounds on waiting mails; by default the bounds of production. */
   waiting?: WaitingBounds
 }): MailQueue {
   const { sealingKeys, hashKey, waiting = scaleWaitingBounds(1) } = deps
   function seal(
-    { kind, about, sender, isRequestedByPerson = false, ...content }: Mail,
+    { kind, about, requesterNetwork, isRequestedByPerson = false, ...content }: Mail,
     dueAt: Date,
   ): SealedMail {
     const id = randomUUID()
@@ -110,8 +110,8 @@ export function createMailQueue(deps: {
       JSON.stringify(MailContent.parse(content)),
       toContentEncryptionContext(id),
     )
-    const senderHash = sender === undefined ? null : hashKey.hash('mail/sender', sender)
-    const bounds = [waiting.sender, getUsableShare(waiting.all, isRequestedByPerson)]
+    const networkHash = requesterNetwork === undefined ? null : hashKey.hash('mail/sender', requesterNetwork)
+    const bounds = [waiting.network, getUsableShare(waiting.all, isRequestedByPerson)]
     const values = [
       id,
       kind,
@@ -120,7 +120,7 @@ export function createMailQueue(deps: {
       randomUUID(),
       dueAt,
       dueAt,
-      senderHash,
+      networkHash,
       isRequestedByPerson,
       ...bounds,
     ]
@@ -169,7 +169,7 @@ export function createMailNotifier({
     try {
       await db.query(NOTIFY_MAILERS)
     } catch (error) {
-      log.warn('the mail workers could not be notified, and will find new mails when they poll', { error })
+      log.warn('the mailers could not be notified, and will find new mails when they poll', { error })
     }
   }
 

@@ -44,7 +44,7 @@ export const completeMailSettings = (settings: {
   outboxDirectory: string
 }): MailSettings => ({
   smtpUrl: settings.smtpUrl,
-  // An IPv6 address in brackets is not a valid domain of a sender address here.
+  // `MailFrom` does not accept an IPv6 address in brackets as a domain.
   from: settings.from ?? `no-reply@${new URL(settings.origin).hostname.replace(/^\[.*\]$/, 'localhost')}`,
   outboxDirectory: settings.outboxDirectory,
 })

@@ -29,12 +29,12 @@ export interface MailTransport extends Disposable {
 /** Thrown for a failed delivery. It contains codes, but no text of the server or the mail, which could contain addresses. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError'
-  /** True if the server refused the addressee permanently (RFC 5321 §4.2.1, 5yz to RCPT). No retry would help. */
-  readonly isRefused: boolean
+  /** True if the server refused the recipient permanently (RFC 5321 §4.2.1, 5yz to RCPT). No retry would help. */
+  readonly isRecipientRefused: boolean
 
-  constructor(reason: { code: string; responseCode?: number | undefined; isRefused?: boolean }) {
+  constructor(reason: { code: string; responseCode?: number | undefined; isRecipientRefused?: boolean }) {
     super(`not delivered: ${reason.code}${reason.responseCode ? ` (${reason.responseCode})` : ''}`)
-    this.isRefused = reason.isRefused ?? false
+    this.isRecipientRefused = reason.isRecipientRefused ?? false
   }
 }
 
@@ -113,8 +113,8 @@ const isThisMachine = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$
 function toDeliveryError(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error
   const { code, responseCode, command } = DeliveryFailure.parse(error)
-  const isRefused = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500
-  return new DeliveryError({ code, responseCode, isRefused })
+  const isRecipientRefused = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500
+  return new DeliveryError({ code, responseCode, isRecipientRefused })
 }
 
 /** Rejects if `work` takes longer than `ms` milliseconds. Does not close the connection, which has its own timeouts. */

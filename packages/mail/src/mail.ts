@@ -39,7 +39,7 @@ export interface Mail extends MailContent {
   /** The id of the mail's subject, such as a message, for the handlers of this kind. Never an address. */
   readonly about: string
   /** The network that requested the mail, as in `RequestFacts.network`. Without it, `WaitingBounds` do not apply to the mail. */
-  readonly sender?: string
+  readonly requesterNetwork?: string
   /**
    * True if a person is known to have requested the mail. Such mails are sent before others, and a part of each shared cap is
    * reserved for them.
@@ -51,7 +51,7 @@ export interface Mail extends MailContent {
  * The outcome of a mail:
  * - `sent`: the server accepted it.
  * - `dropped`: its handler no longer wants it, its mailbox cap is used up, or it waited too long for room under a shared cap.
- * - `dead`: the server refused its addressee permanently, or its last attempt failed.
+ * - `dead`: the server refused its recipient permanently, or its last attempt failed.
  */
 export type MailOutcome = 'sent' | 'dropped' | 'dead'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { migrate, openPool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
-import { type Mailing, MIGRATIONS, startMailing } from '../test/start-mailing.ts'
+import { type MailTestbed, MIGRATIONS, openMailTestbed } from '../test/open-mail-testbed.ts'
 import { toContentEncryptionContext } from './mail.ts'
 
 const MAILS_MIGRATION = '0001-mails.sql'
@@ -25,7 +25,7 @@ const CREATE_GRAPHILE_WORKER = `
   create view graphile_worker.jobs as select id, run_at, attempts, key, locked_at from graphile_worker._private_jobs`
 
 /** Inserts a mail with the columns of the first migration, and returns its id. */
-async function insertWithFirstSchema({ db, sealingKeys, clock }: Mailing): Promise<string> {
+async function insertWithFirstSchema({ db, sealingKeys, clock }: MailTestbed): Promise<string> {
   const id = randomUUID()
   const content = { to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
   await db.query(
@@ -41,17 +41,17 @@ async function insertWithFirstSchema({ db, sealingKeys, clock }: Mailing): Promi
  * id.
  */
 async function insertAsPreviousRelease(
-  mailing: Mailing,
+  testbed: MailTestbed,
   mail: { attempts?: number; overdueAt: Date; leasedUntil?: Date; jobRunAt?: Date },
 ): Promise<string> {
-  const id = await insertWithFirstSchema(mailing)
-  await mailing.db.query('update mails set attempts = $2, overdue_at = $3, leased_until = $4 where id = $1', [
+  const id = await insertWithFirstSchema(testbed)
+  await testbed.db.query('update mails set attempts = $2, overdue_at = $3, leased_until = $4 where id = $1', [
     id,
     mail.attempts ?? 0,
     mail.overdueAt,
     mail.leasedUntil ?? null,
   ])
-  await using owner = openPool(mailing.database.ownerUrl, { max: 1 })
+  await using owner = openPool(testbed.database.ownerUrl, { max: 1 })
   if (mail.jobRunAt)
     await owner.query('insert into graphile_worker._private_jobs (key, run_at) values ($1, $2)', [
       `mail:${id}`,
@@ -60,42 +60,42 @@ async function insertAsPreviousRelease(
   return id
 }
 
-test('sends a migrated mail at the time at which its graphile-worker job was due, or without a usable job at its overdue time', async () => {
+test('sends a migrated mail when its graphile-worker job was due, or, without a usable job, at its overdue time', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mails-'))
   await using cleanup = new AsyncDisposableStack()
   cleanup.defer(() => rm(folder, { recursive: true }))
   await cp(path.join(MIGRATIONS, MAILS_MIGRATION), path.join(folder, MAILS_MIGRATION))
-  await using mailing = await startMailing(folder)
-  const url = mailing.database.ownerUrl
+  await using testbed = await openMailTestbed(folder)
+  const url = testbed.database.ownerUrl
   {
     await using owner = openPool(url, { max: 1 })
     await owner.query(CREATE_GRAPHILE_WORKER)
   }
-  const secondsFromNow = (seconds: number) => new Date(mailing.clock.now.getTime() + seconds * 1000)
+  const secondsFromNow = (seconds: number) => new Date(testbed.clock.now.getTime() + seconds * 1000)
   const ids = {
-    untried: await insertAsPreviousRelease(mailing, {
+    untried: await insertAsPreviousRelease(testbed, {
       overdueAt: secondsFromNow(75),
       jobRunAt: secondsFromNow(0),
     }),
-    retried: await insertAsPreviousRelease(mailing, {
+    retried: await insertAsPreviousRelease(testbed, {
       attempts: 3,
       overdueAt: secondsFromNow(80),
       jobRunAt: secondsFromNow(20),
     }),
-    leased: await insertAsPreviousRelease(mailing, {
+    leased: await insertAsPreviousRelease(testbed, {
       attempts: 1,
       overdueAt: secondsFromNow(70),
       leasedUntil: secondsFromNow(65),
       jobRunAt: secondsFromNow(-10),
     }),
-    withoutJob: await insertAsPreviousRelease(mailing, { overdueAt: secondsFromNow(75) }),
+    withoutJob: await insertAsPreviousRelease(testbed, { overdueAt: secondsFromNow(75) }),
   }
 
-  const appRole = new URL(mailing.database.appUrl).username
+  const appRole = new URL(testbed.database.appUrl).username
   expect(await migrate({ url, folder: MIGRATIONS, appRole })).toEqual({
     applied: [ONE_QUEUE_MIGRATION, DEFERRED_MAILS_MIGRATION].map((file) => path.parse(file).name),
   })
-  const readDueTime = async (id: string) => (await mailing.readRow(id))['overdue_at']
+  const readDueTime = async (id: string) => (await testbed.readRow(id))['overdue_at']
   expect(await Promise.all(Object.values(ids).map(readDueTime))).toEqual([
     secondsFromNow(0),
     secondsFromNow(20),
@@ -103,16 +103,16 @@ test('sends a migrated mail at the time at which its graphile-worker job was due
     secondsFromNow(75),
   ])
 
-  mailing.startMailer()
-  await mailing.waitForState(ids.untried, 'sent')
-  expect(mailing.server.received).toHaveLength(1)
-  mailing.clock.now = secondsFromNow(20)
-  await mailing.waitForState(ids.retried, 'sent')
-  expect(mailing.server.received).toHaveLength(2)
-  mailing.clock.now = secondsFromNow(75)
-  await mailing.waitForState(ids.leased, 'sent')
-  await mailing.waitForState(ids.withoutJob, 'sent')
-  expect(mailing.server.received).toHaveLength(4)
+  testbed.startMailer()
+  await testbed.waitForState(ids.untried, 'sent')
+  expect(testbed.server.received).toHaveLength(1)
+  testbed.clock.now = secondsFromNow(20)
+  await testbed.waitForState(ids.retried, 'sent')
+  expect(testbed.server.received).toHaveLength(2)
+  testbed.clock.now = secondsFromNow(75)
+  await testbed.waitForState(ids.leased, 'sent')
+  await testbed.waitForState(ids.withoutJob, 'sent')
+  expect(testbed.server.received).toHaveLength(4)
 })
 
 test('both apps have exact copies of the mail migrations', async () => {

@@ -84,7 +84,7 @@ export function openMailer(options: MailerOptions): Mailer {
         if (deliveries.size >= MAX_CONCURRENT_DELIVERIES) await Promise.race(deliveries)
       } catch (error) {
         const reason = error instanceof Error ? error.name : typeof error
-        log.error('the mail worker stopped, and will start again', { reason })
+        log.error('the mailer stopped, and will start again', { reason })
         await pause(intervals.restartMs, stop.signal)
       }
     }
@@ -126,7 +126,7 @@ export function openMailer(options: MailerOptions): Mailer {
 
   // Recorded at the start too, so that upkeep that never succeeds becomes overdue.
   options.metrics.recordSweep('mails')
-  const worker = sendUntilStopped()
+  const sendLoop = sendUntilStopped()
   const listener = listenUntilStopped(options.databaseUrl, {
     wake,
     log,
@@ -147,8 +147,8 @@ export function openMailer(options: MailerOptions): Mailer {
       clearInterval(timer)
       stop.abort()
       wake()
-      const workerEnd = worker.then(() => true)
-      const isDrained = await Promise.race([workerEnd, sleep(DRAIN_MS, false, { ref: false })])
+      const sendLoopEnd = sendLoop.then(() => true)
+      const isDrained = await Promise.race([sendLoopEnd, sleep(DRAIN_MS, false, { ref: false })])
       if (!isDrained) log.warn('a mail was being sent when the process stopped, and will be sent again')
       await Promise.all([listener, runningUpkeep])
       transport[Symbol.dispose]()
@@ -167,7 +167,7 @@ async function listenUntilStopped(
       await using _listener = await listen(databaseUrl, { [MAILS_CHANNEL]: wake }, { onConnected: wake, log })
       await waitForAbort(signal)
     } catch {
-      // The worker, which uses the same database, logs that it is unavailable.
+      // `sendUntilStopped`, which uses the same database, logs that it is unavailable.
       await pause(retryMs, signal)
     }
   }

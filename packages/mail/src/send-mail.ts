@@ -8,7 +8,7 @@ import type { MailMetrics, SettledReason } from './mail-metrics.ts'
 import { DeliveryError, type MailTransport } from './mail-transport.ts'
 import { type LeasedMail, MAX_ATTEMPTS, type MailReference, returnMail, settleMail } from './stored-mail.ts'
 
-/** What an app decides and does about mails of one kind. `about` is the value with which the mail was added. */
+/** An app's decisions and callbacks for mails of one kind. `about` is the value with which the mail was added. */
 export interface MailHandler {
   /** Returns false if the mail must be dropped. Called before each delivery. By default, every mail is wanted. */
   isWanted?(about: string): Promise<boolean>
@@ -50,7 +50,8 @@ export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<vo
   try {
     await deliver(deps, mail)
   } catch (error) {
-    if (error instanceof DeliveryError && error.isRefused) await settle(deps, mail, 'dead', 'refused')
+    if (error instanceof DeliveryError && error.isRecipientRefused)
+      await settle(deps, mail, 'dead', 'refused')
     else if (mail.attempts >= MAX_ATTEMPTS) await settle(deps, mail, 'dead', 'spent')
     else {
       deps.metrics.countFailure(mail.kind)
@@ -95,7 +96,7 @@ function openContent(sealingKeys: SealingKeys, { id, sealed }: LeasedMail): Mail
   )
 }
 
-/** How long settling is retried. After the longest delivery, this still ends before the lease does. */
+/** How long settling is retried. Even after the longest delivery, the retries end before the lease does. */
 const SETTLE_RETRY_MS = 8_000
 const SETTLE_PAUSE_MS = 250
 

@@ -39,24 +39,25 @@ test('sends a mail as plain text to exactly one address, as typed', async () => 
   expect(received?.parsed.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
 })
 
-test('sends to an address with UTF-8 before its @ without changing it (SMTPUTF8)', async () => {
+test('sends to an address with a non-ASCII local part without changing it (SMTPUTF8)', async () => {
   await using server = await startMailServer()
   using transport = createSmtpTransport(server.url)
   await transport.send({ ...mail, to: 'jos\u00e9@example.org' })
   expect(server.received[0]?.to).toEqual(['jos\u00e9@example.org'])
 })
 
-test('reports a refusal with its status code but no text, and whether it is permanent', async () => {
+test('reports a refusal with its status code but no text, and whether the recipient was refused permanently', async () => {
   await using server = await startMailServer()
   using transport = createSmtpTransport(server.url)
   server.refuseNext({ at: 'rcpt', code: 550 }, { at: 'rcpt', code: 450 }, { at: 'data', code: 552 })
-  for (const isRefused of [true, false, false]) {
+  for (const isRecipientRefused of [true, false, false]) {
     const error = await catchFailure(transport.send(mail))
     expect(error).toBeInstanceOf(DeliveryError)
     expect(error).toMatchObject({
-      isRefused,
+      isRecipientRefused,
       message: expect.stringMatching(/^not delivered: E[A-Z]+ \(\d{3}\)$/),
     })
+    // The server's refusals say `canary-refusal <ana@example.org>`.
     expect(String((error as Error).stack)).not.toMatch(/ana|canary/i)
   }
 })
@@ -68,7 +69,11 @@ test.for([
     greeting: '220 slow\r\n',
     bounds: { connectMs: 1000, socketMs: 100 },
   },
-  { fault: 'exceeds the time for a whole delivery', greeting: '220 slow\r\n', bounds: { deliveryMs: 100 } },
+  {
+    fault: 'does not finish within the time limit for a whole delivery',
+    greeting: '220 slow\r\n',
+    bounds: { deliveryMs: 100 },
+  },
 ])('fails if the server $fault', async ({ greeting, bounds }) => {
   const silentServer = createServer((socket) => void socket.on('error', () => undefined).write(greeting))
   silentServer.listen(0, '127.0.0.1')

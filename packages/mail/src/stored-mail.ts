@@ -6,7 +6,7 @@ import { IS_WAITING } from './mail-caps.ts'
 
 /*
  * The statements on the table `mails`, which is the queue. A mail is due when it is `queued` and its `overdue_at` has passed.
- * Leasing it moves `overdue_at` to the end of the lease, so a mail whose worker is killed becomes due again. A mail that
+ * Leasing it moves `overdue_at` to the end of the lease, so a mail whose mailer is killed becomes due again. A mail that
  * waits for room under a cap (`IS_WAITING`) is not due. Its `overdue_at` is the time at which it is given up.
  */
 
@@ -52,11 +52,11 @@ const LeasedMail = z
 /** Identifies a mail and its handler. */
 export type MailReference = Pick<LeasedMail, 'id' | 'kind' | 'about'>
 
-/** A mail that only this worker may send until the lease ends. `attempts` includes the current attempt. */
+/** A mail that only this mailer may send until the lease ends. `attempts` includes the current attempt. */
 export type LeasedMail = z.output<typeof LeasedMail>
 
 /**
- * Leases the mail that has been due the longest. Mails that a person requested come first. Skips rows that another worker is
+ * Leases the mail that has been due the longest. Mails that a person requested come first. Skips rows that another mailer is
  * leasing at the same time.
  *
  * @param domain the domain that completes the Message-ID before the first attempt
@@ -80,7 +80,7 @@ export async function leaseNextMail(
   return LeasedMail.optional().parse(rows[0])
 }
 
-/** Ends a mail's lease and schedules its next attempt, unless another worker has leased it since. */
+/** Ends a mail's lease and schedules its next attempt, unless another mailer has leased it since. */
 export async function returnMail(db: Database, { id, attempts }: LeasedMail, now: Date): Promise<void> {
   await db.query(
     `update mails set leased_until = null, overdue_at = $3 where id = $1 and state = 'queued' and attempts = $2`,
@@ -111,7 +111,7 @@ export async function settleMail(
   return rowCount === 1
 }
 
-/** Finds at most 500 mails whose last attempt was interrupted, for example because the worker was killed. */
+/** Finds at most 500 mails whose last attempt was interrupted, for example because the mailer was killed. */
 export async function findSpentMails(db: Database, now: Date): Promise<MailReference[]> {
   const { rows } = await db.query<MailReference>(
     `select id, kind, about from mails where state = 'queued' and overdue_at <= $1 and attempts >= ${MAX_ATTEMPTS}
@@ -159,7 +159,7 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
 }
 
 /**
- * Drops all queued mails about a subject. Erases their contents, and the contents of dead mails about it. A mail that a worker is
+ * Drops all queued mails about a subject. Erases their contents, and the contents of dead mails about it. A mail that a mailer is
  * passing to the mail server at this moment is still sent.
  *
  * @param tx the transaction that also erases the subject
@@ -175,7 +175,7 @@ export async function eraseMails(tx: Database, about: string, now: Date): Promis
 }
 
 /**
- * Returns true if a worker has leased the mail and may have passed it to the mail server. Locks the mail, so that no worker can
+ * Returns true if a mailer has leased the mail and may have passed it to the mail server. Locks the mail, so that no mailer can
  * lease it until `tx` ends.
  */
 export async function isBeingSent(

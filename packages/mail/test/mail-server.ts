@@ -7,7 +7,7 @@ import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp
 export interface ReceivedMail {
   /** The sender of the envelope. */
   readonly from: string
-  /** The addressees of the envelope. */
+  /** The recipients of the envelope. */
   readonly to: readonly string[]
   readonly messageId: string
   readonly subject: string
@@ -25,7 +25,7 @@ export interface MailServer extends AsyncDisposable {
   /**
    * Waits, at most 10 s, until `count` mails have been received, and returns all mails received so far.
    *
-   * @param to if set, only mails to this addressee count and are returned. Case is ignored
+   * @param to if set, only mails to this recipient count and are returned. Case is ignored
    */
   waitForMails(count: number, to?: string): Promise<ReceivedMail[]>
   /** Refuses the next deliveries with these SMTP codes, in order. */
@@ -89,7 +89,7 @@ export async function startMailServer(options: SMTPServerOptions = {}, port = 0)
     async waitForMails(count, to) {
       const findMatching = () =>
         received.filter(
-          (mail) => to === undefined || mail.to.some((addressee) => isSameAddress(addressee, to)),
+          (mail) => to === undefined || mail.to.some((recipient) => isSameAddress(recipient, to)),
         )
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const check = () => findMatching().length >= count && resolve()

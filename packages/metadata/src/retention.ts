@@ -14,12 +14,12 @@ const CLAIM_ROWS: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address, while an agent asks you to confirm it, and the two words that you compare',
     how: 'Encrypted. Keyed hashes of the address and the mailbox let us count, and remember that you said no.',
-    until: `Until you answer, and at most ${durationIn('hour', RULES.claimLinkMs)} after our e-mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
+    until: `Until you answer, and at most ${durationIn('hour', RULES.verificationLinkMs)} after our e-mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
   },
   {
     what: 'Your e-mail address, while you sign in with an app',
     how: 'Encrypted. Keyed hashes of the address and the mailbox let us count.',
-    until: `Until you allow or deny, and at most ${durationIn('minute', RULES.claimCodeMs)} after you typed it in, and a minute more.`,
+    until: `Until you allow or deny, and at most ${durationIn('minute', RULES.verificationCodeMs)} after you typed it in, and a minute more.`,
   },
   {
     what: 'That you signed in with an app: its id, where it is, and the name that it gave itself',
@@ -29,22 +29,22 @@ const CLAIM_ROWS: readonly RetentionRow[] = [
   {
     what: 'That an agent, or a sign-in, asked somebody, and what came of it',
     how: 'Ids, times and a state, without the address.',
-    until: `For ${durationInWords('day', RULES.claimAttemptKeptMs)}.`,
+    until: `For ${durationInWords('day', RULES.verificationAttemptKeptMs)}.`,
   },
   {
     what: 'The code that our page shows you or our e-mail has, and the links in our e-mails',
     how: 'Only a hash; of the code, a keyed one.',
-    until: `A code until it is used, replaced or declined, and at most ${durationIn('hour', RULES.claimLinkMs)}. A link, for as long as what it is about.`,
+    until: `A code until it is used, replaced or declined, and at most ${durationIn('hour', RULES.verificationLinkMs)}. A link, for as long as what it is about.`,
   },
   {
     what: 'Your e-mail address, after you confirmed an agent or allowed an app',
     how: 'Encrypted, with a keyed hash of the address.',
-    until: `For ${durationIn('day', RULES.claimMs)}, or until you, the agent or app, or the operator revokes it. We also erase it at once if somebody uses an old key of the app again.`,
+    until: `For ${durationIn('day', RULES.verificationMs)}, or until you, the agent or app, or the operator revokes it. We also erase it at once if somebody uses an old key of the app again.`,
   },
   {
     what: 'That an agent was confirmed or an app allowed, and how that ended',
     how: 'Ids and times, without the address.',
-    until: `Until ${durationIn('day', RULES.endedClaimKeptMs)} after it ended.`,
+    until: `Until ${durationIn('day', RULES.endedVerificationKeptMs)} after it ended.`,
   },
   {
     what: 'How many wrong codes were sent for a mailbox',
@@ -54,7 +54,7 @@ const CLAIM_ROWS: readonly RetentionRow[] = [
   {
     what: 'That you said no to an agent',
     how: 'A keyed hash of your mailbox, and a date.',
-    until: `For ${durationIn('day', RULES.claimBlockMs)}.`,
+    until: `For ${durationIn('day', RULES.verificationBlockMs)}.`,
   },
 ]
 
@@ -66,7 +66,7 @@ const CONTACT_ROWS: readonly RetentionRow[] = [
   },
   {
     what: 'That there was a message: its number, topic, guide, state and times, and the number of the confirmation that its agent had',
-    how: `Without text and address. The number of the confirmation means nothing once we erase the record of it, ${durationIn('day', RULES.endedClaimKeptMs)} after it ended.`,
+    how: `Without text and address. The number of the confirmation means nothing once we erase the record of it, ${durationIn('day', RULES.endedVerificationKeptMs)} after it ended.`,
     until: 'We do not erase this.',
   },
   {

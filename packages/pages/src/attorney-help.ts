@@ -13,19 +13,19 @@ export const PREPARE_FOR_ATTORNEY = [
 ] as const
 
 /** What we tell a person who wrote to us: when to expect an answer, and where to find urgent help. */
-export const REPLY: { expected: string; ifYouCannotWait: string; findHelp: readonly Help[] } = {
+export const REPLY_GUIDANCE: { expected: string; ifYouCannotWait: string; findHelp: readonly Help[] } = {
   expected: `A person reads every message. We answer by e-mail, usually within ${numberInWords(RULES.replyWorkingDays)} working days, and urgent messages first. We cannot give legal advice.`,
   ifYouCannotWait:
     'Do not wait for our answer if somebody is in danger or detained, or if a hearing or a deadline is near. Do not miss a hearing. Get help now:',
   findHelp: ALL_HELP,
 }
 
-/** Renders `REPLY` as the last part of a page. */
-export const renderReplyHelp = (): Html => html`<p>${keepTogether(REPLY.expected)}</p>
+/** Renders `REPLY_GUIDANCE` as the last part of a page. */
+export const renderReplyHelp = (): Html => html`<p>${keepTogether(REPLY_GUIDANCE.expected)}</p>
 <h2>If you cannot wait</h2>
-<p>${REPLY.ifYouCannotWait}</p>
+<p>${REPLY_GUIDANCE.ifYouCannotWait}</p>
 <ul>
-${REPLY.findHelp.map((help) => html`<li>${renderHelpLink(help)}${help.phone !== undefined && html`: <a href="${`tel:${help.phone}`}">${help.phone}</a>`}</li>\n`)}</ul>`
+${REPLY_GUIDANCE.findHelp.map((help) => html`<li>${renderHelpLink(help)}${help.phone !== undefined && html`: <a href="${`tel:${help.phone}`}">${help.phone}</a>`}</li>\n`)}</ul>`
 
 const renderHelpLink = ({ title, url }: Help) =>
   url === undefined ? title : html`<a href="${url}">${title}</a>`

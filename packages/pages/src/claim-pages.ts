@@ -6,10 +6,10 @@ import { type Html, html } from './html.ts'
 import { renderCalendarDay } from './long-date.ts'
 
 const EMAIL = keepTogether('e-mail')
-const CODES_IN_WORDS = numberInWords(RULES.claimCodes)
-const CODE_LIFETIME = durationIn('minute', RULES.claimCodeMs)
+const CODES_IN_WORDS = numberInWords(RULES.verificationCodes)
+const CODE_LIFETIME = durationIn('minute', RULES.verificationCodeMs)
 /** What a *no* does besides refusing the agent. */
-const NO_MORE_MAILS = `For ${durationIn('day', RULES.claimBlockMs)} after you say no, we send you no more e-mails like the one that brought you here. An agent that already has your permission can still ask you again.`
+const NO_MORE_MAILS = `For ${durationIn('day', RULES.verificationBlockMs)} after you say no, we send you no more e-mails like the one that brought you here. An agent that already has your permission can still ask you again.`
 
 /** What a page says about an agent or an app that acts for a person, or says that it does. */
 export interface AgentOnPage {
@@ -51,7 +51,7 @@ ${page.codesLeft > 0 ? renderYesForm(page, CODE_EFFECT) : html`<p class="notice"
 </form>`
 }
 
-const CODE_EFFECT = html`we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Give it to your agent, and to no one else. The agent can then send our staff messages for you for ${durationIn('day', RULES.claimMs)}, and we reply to you by ${EMAIL}. You can end its access at any time. <a href="/privacy">What we keep</a>`
+const CODE_EFFECT = html`we show you a code with ${numberInWords(RULES.verificationCodeDigits)} digits. Give it to your agent, and to no one else. The agent can then send our staff messages for you for ${durationIn('day', RULES.verificationMs)}, and we reply to you by ${EMAIL}. You can end its access at any time. <a href="/privacy">What we keep</a>`
 const NEW_CODE_EFFECT = html`we show you a new code. The old one then stops working. We show at most ${CODES_IN_WORDS}.`
 
 /**
@@ -121,7 +121,7 @@ const CLOSED_CLAIM_TEXTS: Readonly<
   unknown: {
     title: 'This link does not work',
     text: [
-      `A part of it may be missing, or it is more than ${durationInWords('day', RULES.claimAttemptKeptMs)} old. Copy the whole link from the e-mail.`,
+      `A part of it may be missing, or it is more than ${durationInWords('day', RULES.verificationAttemptKeptMs)} old. Copy the whole link from the e-mail.`,
       START_AGAIN,
     ],
   },
@@ -146,7 +146,7 @@ const CLOSED_CLAIM_TEXTS: Readonly<
   },
   expired: {
     title: 'This link has expired',
-    text: [`The link in the e-mail worked for ${durationIn('hour', RULES.claimLinkMs)}.`, START_AGAIN],
+    text: [`The link in the e-mail worked for ${durationIn('hour', RULES.verificationLinkMs)}.`, START_AGAIN],
   },
   superseded: {
     title: 'There is a newer e-mail',
@@ -278,6 +278,6 @@ export const renderAlreadyEndedPage = (): Html => html`<h1>${ALREADY_ENDED_TITLE
 
 /** Renders the page behind an unknown end-access link. */
 export const renderBrokenEndLinkPage = (): Html => html`<h1>${CLOSED_CLAIM_TEXTS.unknown.title}</h1>
-<p>A part of it may be missing. Or the access that it is about ended more than ${durationIn('day', RULES.endedClaimKeptMs)} ago. Copy the whole link from the ${EMAIL}.</p>
+<p>A part of it may be missing. Or the access that it is about ended more than ${durationIn('day', RULES.endedVerificationKeptMs)} ago. Copy the whole link from the ${EMAIL}.</p>
 <p>If you think that something still has access, use the link in the newest ${EMAIL} about it.</p>
 <p><a href="/">To the guides</a></p>`

@@ -38,7 +38,7 @@ ${listApps({ signedInUrl, publicUrl }).map(({ name, steps }) => html`<h3>${name}
 <li>Send a message to our staff for you. We send you an ${EMAIL} about each one.</li>
 <li>See what became of its messages, and take one back before our staff get it.</li>
 </ul>
-<p>It may not read your ${EMAIL}, change or see anything else, or act for you anywhere else. The permission ends after ${durationIn('day', RULES.claimMs)}.</p>
+<p>It may not read your ${EMAIL}, change or see anything else, or act for you anywhere else. The permission ends after ${durationIn('day', RULES.verificationMs)}.</p>
 <h2 id="end">End it</h2>
 <p>Open the link in the ${EMAIL} that said that an app can send us messages for you, or in one about such a message. The page lists every app that you connected, and you can end one or all of them. That works at once, whatever the app does. Then remove the connection in the app too.</p>
 <p>If you have none of them any more, <a href="/contact">write to us</a>.</p>

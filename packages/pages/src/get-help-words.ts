@@ -1,5 +1,5 @@
 import { ATTORNEY_LISTS, EMERGENCY_LINES, RULES } from '@plainpath/domain'
-import { PREPARE_FOR_ATTORNEY, REPLY } from './attorney-help.ts'
+import { PREPARE_FOR_ATTORNEY, REPLY_GUIDANCE } from './attorney-help.ts'
 import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
 
@@ -9,7 +9,7 @@ export const GET_HELP = { en: '/get-help', es: '/es/obtener-ayuda' } as const
 /** The date of the Spanish translation. Later changes to the English text need a new translation. */
 export const TRANSLATION_DATE = '2026-11-23'
 
-const LEGAL_AID = 'https://www.usa.gov/legal-aid'
+const LEGAL_AID_URL = 'https://www.usa.gov/legal-aid'
 const REPORT_SCAMS = 'https://www.usa.gov/where-report-scams'
 const FIND_HELP = '/guides/find-legal-help'
 const AVOID_SCAMS = '/guides/avoid-scams'
@@ -114,7 +114,7 @@ export const ENGLISH: HelpWords = {
       },
       {
         situation: 'For legal aid near you',
-        text: html`<a href="${LEGAL_AID}">USA.gov legal aid</a>. It leads to the Legal Services Corporation and LawHelp.org.`,
+        text: html`<a href="${LEGAL_AID_URL}">USA.gov legal aid</a>. It leads to the Legal Services Corporation and LawHelp.org.`,
       },
     ],
     callHeading: 'When you call',
@@ -145,7 +145,7 @@ export const ENGLISH: HelpWords = {
   },
   write: {
     heading: 'Write to our staff',
-    text: html`${keepTogether(REPLY.expected)} Do not wait for our answer if it is urgent.`,
+    text: html`${keepTogether(REPLY_GUIDANCE.expected)} Do not wait for our answer if it is urgent.`,
   },
   sources: html`Our guides <a href="${FIND_HELP}">Find legal help</a> and <a href="${AVOID_SCAMS}">Avoid scams</a> list the official source of each statement on this page, and the day on which we read it.`,
 }
@@ -208,7 +208,7 @@ export const SPANISH: HelpWords = {
       },
       {
         situation: 'Para ayuda legal cerca de usted',
-        text: html`<a href="${LEGAL_AID}" hreflang="en">Ayuda legal en USA.gov</a>. Desde allí puede llegar a Legal Services Corporation y a LawHelp.org.`,
+        text: html`<a href="${LEGAL_AID_URL}" hreflang="en">Ayuda legal en USA.gov</a>. Desde allí puede llegar a Legal Services Corporation y a LawHelp.org.`,
       },
     ],
     callHeading: 'Cuando llame',

@@ -2,7 +2,7 @@ export { describeAgentInMail, referToAgentInMail } from './agent-in-mail.ts'
 export { DOMAIN_CHECKED } from './agent-names.ts'
 export { referToApp } from './app-names.ts'
 export { renderAnsweredPage, renderAskPage, renderNoAnswersPage } from './ask-page.ts'
-export { PREPARE_FOR_ATTORNEY, REPLY, renderReplyHelp } from './attorney-help.ts'
+export { PREPARE_FOR_ATTORNEY, REPLY_GUIDANCE, renderReplyHelp } from './attorney-help.ts'
 export {
   type AgentOnPage,
   ALREADY_ENDED_TITLE,

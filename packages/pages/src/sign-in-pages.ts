@@ -7,10 +7,10 @@ import { formatPlace } from './app-names.ts'
 import { renderMistake, renderMistakeSummary } from './form-pages.ts'
 import { type Html, html } from './html.ts'
 
-const ACCESS_LIFETIME = durationIn('day', RULES.claimMs)
+const ACCESS_LIFETIME = durationIn('day', RULES.verificationMs)
 /** The minimum time between two codes. */
 const RESEND_PAUSE = durationIn('minute', RULES.signInResendMs)
-const CODE_LIFETIME = durationIn('minute', RULES.claimCodeMs)
+const CODE_LIFETIME = durationIn('minute', RULES.verificationCodeMs)
 const EMAIL = html`<span class="form-name">e-mail</span>`
 
 /** The neutral title of all these pages. The window and the history must not reveal that somebody gives access. */
@@ -137,7 +137,7 @@ ${renderForm(
   form,
   html`<input name="attempt" type="hidden" value="${attempt}">
 <label for="code">Sign-in code</label>
-<p class="facts" id="code-hint">It has ${numberInWords(RULES.claimCodeDigits)} digits, and works for ${CODE_LIFETIME}. Only the newest code works.</p>
+<p class="facts" id="code-hint">It has ${numberInWords(RULES.verificationCodeDigits)} digits, and works for ${CODE_LIFETIME}. Only the newest code works.</p>
 ${renderMistake('code', mistake)}
 ${
   mistake === undefined

@@ -4,7 +4,7 @@ export const APP_ROLE_SETTING = 'plainpath.app_role'
 export const MIGRATIONS_TABLE = 'schema_migrations'
 
 /**
- * Grants the app role usage of schema `public`, and exactly these privileges on what the owner has in it:
+ * SQL that grants the app role usage of schema `public`, and exactly these privileges on the owner's relations in it:
  * - usage and select on sequences
  * - select on views and the migrations table
  * - select and insert on tables whose comment begins with `append-only`

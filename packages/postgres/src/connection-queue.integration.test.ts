@@ -92,7 +92,7 @@ test('serves every request of a burst while the server works', async () => {
 const readApplicationName = async (pool: Pick<Pool, 'query'>) =>
   (await pool.query<{ name: string }>(`select current_setting('application_name') as name`)).rows[0]?.name
 
-test('F-11 runs reserved work while other work fills the pool, and lets it use idle connections', async () => {
+test('F-11 runs reserved work while other work fills the pool, and on shared connections while they are idle', async () => {
   const open = (applicationName: string) => openPool(database.appUrl, { max: 1, applicationName })
   await using pool = createReservedPool(open('shared'), open('reserved'))
   await pool.openReserved()

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers())
  * Creates a queue for one connection, so two requests may wait. A request uses the connection until `serve` or `fail`.
  */
 function createTestQueue() {
-  const queue = createConnectionQueue(1, { waitMs: 60_000, stallMs: 200, isServed: () => false })
+  const queue = createConnectionQueue(1, { waitMs: 60_000, stallMs: 200, countsAsServed: () => false })
   const outcomes: string[] = []
   const endCurrentUses: ((hasFailed: boolean) => void)[] = []
   const endUse = async (hasFailed: boolean) => {

@@ -1,6 +1,6 @@
 /*
- * Admission control for a connection pool: bounds how many requests wait for a database that completes none. It knows
- * nothing about PostgreSQL: `database.ts` opens the pool and decides which failures count.
+ * Admission control for a connection pool: bounds how many requests wait for a database that serves none. It does not
+ * use PostgreSQL itself: `database.ts` opens the pool and decides which errors count as served.
  */
 
 /** Thrown when the connection queue is stalled and full. `isUnavailable` returns true for it. */
@@ -17,7 +17,10 @@ interface ConnectionQueue {
    *   `waitMs` without a connection
    */
   run<T>(use: () => Promise<T>): Promise<T>
-  /** Returns how many requests use a connection or wait for one, and how many were refused (`shed`) or failed. */
+  /**
+   * Returns how many requests use a connection or wait for one now. Since the queue was created, `shed` requests were
+   * refused, and `failed` requests got no connection in time or failed because the database was unavailable.
+   */
   getCounts(): {
     readonly inUse: number
     readonly waiting: number
@@ -41,6 +44,7 @@ function joinQueue(queue: Set<Waiter>, waitMs: number, onTimeout: () => void): P
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timeOut = () => {
     onTimeout()
+    // The message of pg-pool. `isUnavailable` (database-error.ts) recognises it, so do not change it.
     waiter.refuse(new Error('timeout exceeded when trying to connect'))
   }
   const timer = setTimeout(timeOut, waitMs)
@@ -63,18 +67,19 @@ function joinQueue(queue: Set<Waiter>, waitMs: number, onTimeout: () => void): P
 }
 
 /**
- * Creates a queue for `connections` connections. While queries complete, the queue may have any length, so bursts are
- * served; each request waits at most `waitMs`.
+ * Creates a queue for `connections` connections. While requests are served, the queue may have any length, so that no
+ * burst is refused; each request waits at most `waitMs`.
  *
- * If more than two requests per connection wait, and none succeeds within `stallMs`, the queue is stalled. Only the
- * first two per connection then continue to wait, and all others are refused, as are new ones while that many wait. The
- * stall ends when that many requests have succeeded without another such pause, or when nothing waits.
+ * If more than two requests per connection wait, and none is served within `stallMs`, the queue is stalled. Only the
+ * first two per connection then continue to wait. The others are refused. A new request is refused while two per
+ * connection wait. The stall ends when two requests per connection have been served without another such pause, or when
+ * a connection becomes free and no request waits.
  *
- * @param options.isServed returns true for a failure of `use` that proves that the database works
+ * @param options.countsAsServed returns true for an error of `use` after which the database is known to work
  */
 export function createConnectionQueue(
   connections: number,
-  options: { waitMs: number; stallMs: number; isServed(error: unknown): boolean },
+  options: { waitMs: number; stallMs: number; countsAsServed(error: unknown): boolean },
 ): ConnectionQueue {
   const maxWaiting = WAITERS_PER_CONNECTION * connections
   const queue = new Set<Waiter>()
@@ -84,8 +89,8 @@ export function createConnectionQueue(
   let failedCount = 0
   let isStalled = false
   /** The stall ends when `servedCount` reaches this number. */
-  let recoveryCount = 0
-  let isWatched = false
+  let servedCountAtRecovery = 0
+  let isCheckScheduled = false
 
   /** Takes a free connection or joins the queue. */
   function enter(): Promise<void> | undefined {
@@ -98,29 +103,29 @@ export function createConnectionQueue(
       throw createQueueFullError()
     }
     const admission = joinQueue(queue, options.waitMs, countFailure)
-    if (isStalled || queue.size > maxWaiting) watchForStall()
+    if (isStalled || queue.size > maxWaiting) scheduleStallCheck()
     return admission
   }
 
-  function watchForStall(): void {
-    if (isWatched) return
-    isWatched = true
-    const previousCount = servedCount
+  function scheduleStallCheck(): void {
+    if (isCheckScheduled) return
+    isCheckScheduled = true
+    const previousServedCount = servedCount
     // Check after I/O, because responses may have arrived while this process was blocked.
-    const checkAfterIo = () => setImmediate(checkForStall, previousCount)
+    const checkAfterIo = () => setImmediate(checkForStall, previousServedCount)
     setTimeout(checkAfterIo, options.stallMs).unref()
   }
 
-  function checkForStall(previousCount: number): void {
-    isWatched = false
+  function checkForStall(previousServedCount: number): void {
+    isCheckScheduled = false
     if (queue.size === 0 || (!isStalled && queue.size <= maxWaiting)) return
-    if (servedCount === previousCount) stall()
-    watchForStall()
+    if (servedCount === previousServedCount) stall()
+    scheduleStallCheck()
   }
 
   function stall(): void {
     isStalled = true
-    recoveryCount = servedCount + maxWaiting
+    servedCountAtRecovery = servedCount + maxWaiting
     const excessWaiters = [...queue].slice(maxWaiting)
     shedCount += excessWaiters.length
     for (const waiter of excessWaiters) waiter.refuse(createQueueFullError())
@@ -130,9 +135,9 @@ export function createConnectionQueue(
     failedCount += 1
   }
 
-  function countSuccess(): void {
+  function countServed(): void {
     servedCount += 1
-    if (servedCount >= recoveryCount) isStalled = false
+    if (servedCount >= servedCountAtRecovery) isStalled = false
   }
 
   function leave(): void {
@@ -147,10 +152,10 @@ export function createConnectionQueue(
       await enter()
       try {
         const result = await use()
-        countSuccess()
+        countServed()
         return result
       } catch (error) {
-        if (options.isServed(error)) countSuccess()
+        if (options.countsAsServed(error)) countServed()
         else countFailure()
         throw error
       } finally {

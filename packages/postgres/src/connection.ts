@@ -9,7 +9,7 @@ export const CONNECT_TIMEOUT_MS = 1_000
 const CLOSE_TIMEOUT_MS = 1_000
 
 /**
- * Opens a connection outside any pool. Each statement on it may take `statementMs` (2 s). Disposing calls `disconnect`.
+ * Opens a connection outside any pool. Each statement on it may take `statementMs`, by default 2 s. Disposing calls `disconnect`.
  *
  * @throws errors for which `isUnavailable` returns true, and the server's error if it refuses the connection, for example because of a wrong password
  */

@@ -54,8 +54,8 @@ const isConnectionFailure = (error: Error) =>
   ('syscall' in error && CONNECT_CALLS.has(error.syscall)) ||
   UNAVAILABLE_MESSAGES.has(error.message)
 
-/** Returns true if a connection must not be used again: it is lost, or a statement may still be running on it. */
-export function endsSession(error: unknown): boolean {
+/** Returns true if a connection must not be used again after this error: it is lost, or a statement may still be running on it. */
+export function isConnectionUnusable(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(?:08|57P|25P03)/.test(error.code ?? '')
 }
 

@@ -231,7 +231,7 @@ describe('isUnavailable returns true for', () => {
   })
 })
 
-test('prepares a named statement once for each connection, and no other', async () => {
+test('prepares a named statement once for each connection, and no statement without a name', async () => {
   const preparedStatements = await pool.transaction(async (tx) => {
     for (const seconds of [0, 0.01]) await tx.query('select from pg_sleep($1)', [seconds], 'rest')
     await tx.query('select from pg_sleep($1)', [0])

@@ -3,7 +3,7 @@ import { type TracedCall, traceCall } from '@plainpath/tracing'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, columnParsers, type ErrorLog, ignoreErrorEvents } from './connection.ts'
 import { createConnectionQueue } from './connection-queue.ts'
-import { endsSession, isUnavailable, redactDatabaseError } from './database-error.ts'
+import { isConnectionUnusable, isUnavailable, redactDatabaseError } from './database-error.ts'
 
 /*
  * The PostgreSQL connection pool, with its limits and transactions. Queries belong to the stores, `connection-queue.ts`
@@ -105,7 +105,7 @@ export function openPool(
   const queue = createConnectionQueue(max, {
     waitMs: CONNECT_TIMEOUT_MS * patience,
     stallMs: 200 * patience,
-    isServed: (error) => !isUnavailable(error),
+    countsAsServed: (error) => !isUnavailable(error),
   })
   const runInSession = <T>(use: (session: Session) => Promise<T>): Promise<T> =>
     queue.run(async () =>
@@ -146,7 +146,7 @@ async function withSession<T>(
         const { rows, rowCount, command } = await traceCall(() => describeStatement(text), run)
         return { rows, rowCount: rowCount ?? 0, command }
       } catch (error) {
-        isLost ||= endsSession(error)
+        isLost ||= isConnectionUnusable(error)
         throw redactDatabaseError(error)
       }
     },

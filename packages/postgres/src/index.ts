@@ -13,5 +13,9 @@ export { isSchemaCurrent, listMissingMigrations, migrate } from './migrate.ts'
 export { listen } from './persistent-connection.ts'
 export { createReservedPool, type ReservedPool } from './reserved-pool.ts'
 export { rewriteColumn } from './rewrite-column.ts'
-export { closeServerDatabases, computeScramVerifier, ensureRolesAndDatabases } from './roles-and-databases.ts'
+export {
+  computeScramVerifier,
+  ensureRolesAndDatabases,
+  restrictServerDatabases,
+} from './roles-and-databases.ts'
 export { createRowReader } from './row-reader.ts'

@@ -56,7 +56,7 @@ async function openListener(
 }
 
 const notify = (payload: string) => pool.query('select pg_notify($1, $2)', ['Agents changed', payload])
-const LISTENERS = `from pg_stat_activity where application_name = 'plainpath listen' and datname = current_database()`
+const FROM_LISTENERS = `from pg_stat_activity where application_name = 'plainpath listen' and datname = current_database()`
 
 test('receives notifications of its channel, with and without a payload', async () => {
   await using listener = await openListener()
@@ -84,7 +84,7 @@ test('logs an error that a handler throws, and calls the handler for the next no
 
 test('reconnects when the server closes the connection, and logs the loss', async () => {
   await using listener = await openListener()
-  await admin.query(`select pg_terminate_backend(pid) ${LISTENERS}`)
+  await admin.query(`select pg_terminate_backend(pid) ${FROM_LISTENERS}`)
   await vi.waitFor(() => expect(listener.countConnections()).toBe(2), 5_000)
   await notify('after')
   await vi.waitFor(() => expect(listener.payloads).toEqual(['after']))
@@ -114,9 +114,9 @@ test('retries while the server is down', async () => {
 
 test('closes its connection when disposed', async () => {
   const listener = await openListener()
-  expect((await admin.query(`select ${LISTENERS}`)).rowCount).toBe(1)
+  expect((await admin.query(`select ${FROM_LISTENERS}`)).rowCount).toBe(1)
   await listener[Symbol.asyncDispose]()
-  expect((await admin.query(`select ${LISTENERS}`)).rowCount).toBe(0)
+  expect((await admin.query(`select ${FROM_LISTENERS}`)).rowCount).toBe(0)
 })
 
 test('rejects when the first connection fails', async () => {

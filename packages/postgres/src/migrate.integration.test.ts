@@ -5,7 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { describe, expect, inject, test, vi } from 'vitest'
-import { dropDatabase, openEmptyDatabase } from '../test/empty-database.ts'
+import { createEmptyDatabase, dropDatabase } from '../test/empty-database.ts'
 import { holdLock } from './advisory-lock.ts'
 import { connect, disconnect } from './connection.ts'
 import { openPool } from './database.ts'
@@ -24,7 +24,7 @@ async function createFolderWith(files: Record<string, string>) {
 
 describe('migrate', () => {
   test('applies the missing migrations in order, and none when it is called again', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     const options = { url: database.ownerUrl, folder, appRole: database.spec.app.name }
     expect(await migrate(options)).toEqual({ applied: ['0001-notes', '0002-audit'] })
     expect(await migrate(options)).toEqual({ applied: [] })
@@ -36,14 +36,14 @@ describe('migrate', () => {
   })
 
   test('F-31 applies each migration once in three concurrent calls, which all succeed', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     const options = { url: database.ownerUrl, folder, appRole: database.spec.app.name }
     const results = await Promise.all([migrate(options), migrate(options), migrate(options)])
     expect(results.flatMap(({ applied }) => applied)).toEqual(['0001-notes', '0002-audit'])
   })
 
   test('F-31 does not block `create index concurrently` while it waits for the lock', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     const heldLock = await holdLock(database.ownerUrl, 'plainpath migrations')
     await using extendedFolder = await createFolderWith({ '0003-tags.sql': 'create table tags (name text)' })
@@ -60,7 +60,7 @@ describe('migrate', () => {
   }, 60_000)
 
   test('F-30 leaves nothing of a file when it is killed midway, and a later call applies the file', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     const createSql = (middle: string) =>
       `create table half (n int); insert into half values (1); ${middle}; create table whole (n int);`
@@ -89,7 +89,7 @@ describe('migrate', () => {
   }, 60_000)
 
   test('applies a whole file, even if a comment looks like a marker of the library', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     await using owner = openPool(database.ownerUrl, { patience: 10 })
     expect((await owner.query(`select to_regclass('notes_body_idx') as found`)).rows[0]).toEqual({
@@ -98,7 +98,7 @@ describe('migrate', () => {
   })
 
   test('names the migration that fails, rolls it back, and keeps the earlier migrations', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await using brokenFolder = await createFolderWith({
       '0003-broken.sql': `create table half (n int); insert into notes (slug) values ('canary-7f3a'), ('canary-7f3a');`,
     })
@@ -128,20 +128,20 @@ describe('migrate', () => {
       message: 'two migrations have the number 0002',
     },
   ])('refuses $mistake', async ({ files, message }) => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await using wrongFolder = await createFolderWith(files)
     await expect(migrate({ url: database.ownerUrl, folder: wrongFolder.path })).rejects.toThrow(message)
   })
 
   test('refuses a migration that comes before one already applied', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     await using lateFolder = await createFolderWith({ '0000-late.sql': 'create table late ()' })
     await expect(migrate({ url: database.ownerUrl, folder: lateFolder.path })).rejects.toThrow('0000-late')
   })
 
   test('refuses a folder without migrations', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await expect(migrate({ url: database.ownerUrl, folder: import.meta.dirname })).rejects.toThrow(
       'no migrations',
     )
@@ -166,13 +166,13 @@ describe('the app role', () => {
   }
 
   test.for(Object.entries(GRANTS))('has these privileges on %s: %s', async ([table, privileges]) => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
     expect(await readPrivileges(database.appUrl, table)).toBe(privileges)
   })
 
   test('can use the sequences of its tables, but can neither create nor truncate tables', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
     await using app = openPool(database.appUrl, { patience: 10 })
     const { rows } = await app.query(`insert into notes (slug) values ('one') returning id`)
@@ -182,7 +182,7 @@ describe('the app role', () => {
   })
 
   test('has the same privileges on tables that existed before the role', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     expect(await readPrivileges(database.appUrl, 'audit')).toBe(null)
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
@@ -190,7 +190,7 @@ describe('the app role', () => {
   })
 
   test('has its privileges on a table even if a later migration fails', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await using brokenFolder = await createFolderWith({ '0003-broken.sql': 'select 1 / 0' })
     const options = { url: database.ownerUrl, folder: brokenFolder.path, appRole: database.spec.app.name }
     await expect(migrate(options)).rejects.toThrow('0003-broken')
@@ -198,7 +198,7 @@ describe('the app role', () => {
   })
 
   test('retains the privileges of an owner if it owns the tables', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.owner.name })
     expect(await readPrivileges(database.ownerUrl, 'audit')).toContain('references')
   })
@@ -206,7 +206,7 @@ describe('the app role', () => {
 
 describe('isSchemaCurrent', () => {
   test('is true for the app role only when it may read the tables', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await using app = openPool(database.appUrl, { patience: 10 })
     expect(await isSchemaCurrent(app, folder)).toBe(false)
     await migrate({ url: database.ownerUrl, folder })
@@ -216,7 +216,7 @@ describe('isSchemaCurrent', () => {
   })
 
   test('is false when a migration is missing, and true when the database has newer ones', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await using extendedFolder = await createFolderWith({ '0003-tags.sql': 'create table tags (name text)' })
     await using app = openPool(database.appUrl, { patience: 10 })
     const options = { url: database.ownerUrl, appRole: database.spec.app.name }
@@ -229,7 +229,7 @@ describe('isSchemaCurrent', () => {
 
 describe('ensureRolesAndDatabases', () => {
   test('creates everything once in concurrent calls', async () => {
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     const { adminUrl } = inject('testPostgres')
     const { owner, app } = database.spec
     const secondSpec = {
@@ -245,8 +245,8 @@ describe('ensureRolesAndDatabases', () => {
   })
 
   test('does not let the app role of another database connect', async () => {
-    await using database = await openEmptyDatabase()
-    await using otherDatabase = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
+    await using otherDatabase = await createEmptyDatabase()
     const intruder = new URL(database.appUrl)
     intruder.username = otherDatabase.spec.app.name
     await expect(connect(intruder.href, { applicationName: 'test', patience: 10 })).rejects.toMatchObject({
@@ -256,7 +256,7 @@ describe('ensureRolesAndDatabases', () => {
 
   test('works for an administrator without superuser rights', async () => {
     const { adminUrl, rolePassword } = inject('testPostgres')
-    await using database = await openEmptyDatabase()
+    await using database = await createEmptyDatabase()
     const name = `${database.name}_second`
     const lesserAdmin = { name: `${name}_admin`, password: rolePassword }
     await using admin = openPool(adminUrl, { patience: 10 })

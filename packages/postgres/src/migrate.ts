@@ -153,7 +153,7 @@ async function applyMissingMigrations(client: pg.Client, folder: string): Promis
       direction: 'up',
       singleTransaction: false,
       noLock: true,
-      logger: SILENT,
+      logger: SILENT_LOGGER,
     })
     return applied.map((migration) => migration.name)
   } catch (error) {
@@ -164,4 +164,4 @@ async function applyMissingMigrations(client: pg.Client, folder: string): Promis
 }
 
 const ignore = () => undefined
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+const SILENT_LOGGER = { debug: ignore, info: ignore, warn: ignore, error: ignore }

@@ -37,7 +37,8 @@ export function createReservedPool(
     query: (...statement) => choosePool().query(...statement),
     transaction: (work) => choosePool().transaction(work),
     getUsage() {
-      const [sharedUsage, reserveUsage] = [shared.getUsage(), reserve.getUsage()]
+      const sharedUsage = shared.getUsage()
+      const reserveUsage = reserve.getUsage()
       return {
         inUse: sharedUsage.inUse + reserveUsage.inUse,
         idle: sharedUsage.idle + reserveUsage.idle,

@@ -29,7 +29,7 @@ async function createTable(name: string, type: 'text' | 'uuid') {
     )
     return rows[0]?.rows
   }
-  return { count, column: { table: name, column: 'value', key: 'id', rewrite } }
+  return { count, column: { table: name, column: 'value', keyColumn: 'id', rewrite } }
 }
 
 test.for(['text', 'uuid'] as const)(

@@ -5,8 +5,8 @@ import type { Database } from './database.ts'
 interface RewrittenColumn {
   readonly table: string
   readonly column: string
-  /** The column of the primary key. */
-  readonly key: string
+  /** A column that identifies a row: the primary key, or another unique column that is never null. */
+  readonly keyColumn: string
   /**
    * Converts a value.
    *
@@ -28,14 +28,14 @@ const BATCH_SIZE = 500
  */
 export async function rewriteColumn(
   db: Database,
-  { table, column, key, rewrite }: RewrittenColumn,
+  { table, column, keyColumn, rewrite }: RewrittenColumn,
   { dryRun }: { dryRun: boolean },
 ): Promise<number> {
   let rewrittenCount = 0
   for (let lastKey: string | undefined; ; ) {
     const { rows } = await db.query(
-      `select ${key} as id, ${column} as value from ${table}
-       where ${column} is not null ${lastKey === undefined ? '' : `and ${key} > $1`} order by ${key} limit ${BATCH_SIZE}`,
+      `select ${keyColumn} as id, ${column} as value from ${table}
+       where ${column} is not null ${lastKey === undefined ? '' : `and ${keyColumn} > $1`} order by ${keyColumn} limit ${BATCH_SIZE}`,
       lastKey === undefined ? [] : [lastKey],
     )
     for (const row of rows) {
@@ -45,7 +45,7 @@ export async function rewriteColumn(
       if (!newValue) continue
       rewrittenCount += 1
       if (!dryRun)
-        await db.query(`update ${table} set ${column} = $2 where ${key} = $1 and ${column} = $3`, [
+        await db.query(`update ${table} set ${column} = $2 where ${keyColumn} = $1 and ${column} = $3`, [
           id,
           newValue,
           value,

@@ -42,19 +42,19 @@ export async function ensureRolesAndDatabases(
     await ensureRole(admin, owner)
     await ensureRole(admin, app)
     await ensureDatabase(admin, spec)
-    await closeSchema(ownerUrl, app.name)
+    await restrictSchema(ownerUrl, app.name)
     databases.push({ name, ownerUrl, appUrl: createDatabaseUrl(adminUrl, name, app) })
   }
   return databases
 }
 
 /**
- * Lets only superusers connect to the databases `postgres` and `template1`. Use it only for a server without other
- * users.
+ * Lets only superusers connect to the databases `postgres` and `template1`. Call this only for a server that nothing else
+ * uses.
  *
  * @param adminUrl the URL of a superuser
  */
-export async function closeServerDatabases(adminUrl: string): Promise<void> {
+export async function restrictServerDatabases(adminUrl: string): Promise<void> {
   await using admin = await connect(adminUrl, { applicationName: 'plainpath roles' })
   await takeLock(admin, 'plainpath roles and databases', LOCK_SECONDS)
   await admin.query('revoke all on database postgres, template1 from public')
@@ -72,7 +72,7 @@ export function createDatabaseUrl(url: string, database: string, user?: RoleSpec
 }
 
 /** Lets only the owner, the app and administrators connect to a database. */
-export async function closeDatabase(
+export async function restrictDatabase(
   admin: Pick<pg.Client, 'query'>,
   database: string,
   app: string,
@@ -99,14 +99,14 @@ async function ensureDatabase(admin: pg.Client, { name, owner, app }: DatabaseSp
   if (rows[0]?.super !== true) await admin.query(`grant ${escapeId(owner.name)} to current_user`)
   const { rowCount } = await admin.query('select from pg_database where datname = $1', [name])
   if (rowCount === 0) await admin.query(`create database ${escapeId(name)} owner ${escapeId(owner.name)}`)
-  await closeDatabase(admin, name, app.name)
+  await restrictDatabase(admin, name, app.name)
 }
 
 /**
  * Lets only the owner and the app use schema `public`. Changes nothing if that is already so, because a migration may be
  * granting privileges on the schema at the same time.
  */
-async function closeSchema(ownerUrl: string, app: string): Promise<void> {
+async function restrictSchema(ownerUrl: string, app: string): Promise<void> {
   await using owner = await connect(ownerUrl, { applicationName: 'plainpath roles' })
   const { rows } = await owner.query<{ closed: boolean }>(
     `select has_schema_privilege($1, 'public', 'usage')

@@ -5,7 +5,7 @@ import { type DatabaseSpec, ensureRolesAndDatabases } from '../src/roles-and-dat
 import { createRunName } from './test-run.ts'
 
 /** Creates an empty database with two roles, its owner and its app, on the project's server. Disposing drops all three. */
-export async function openEmptyDatabase() {
+export async function createEmptyDatabase() {
   const { adminUrl, runId, rolePassword: password } = inject('testPostgres')
   const name = createRunName(runId, 'empty', randomBytes(4).toString('hex'))
   const owner = { name: `${name}_owner`, password }

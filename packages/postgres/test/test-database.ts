@@ -7,15 +7,15 @@ import { takeLock } from '../src/advisory-lock.ts'
 import { connect } from '../src/connection.ts'
 import { migrate } from '../src/migrate.ts'
 import {
-  closeDatabase,
   createDatabaseUrl,
   type DatabaseSpec,
   ensureRolesAndDatabases,
+  restrictDatabase,
 } from '../src/roles-and-databases.ts'
 import { type DatabaseContents, readContents, restoreContents } from './database-contents.ts'
 import { createRunName, type TestPostgres } from './test-run.ts'
 
-export { openEmptyDatabase } from './empty-database.ts'
+export { createEmptyDatabase } from './empty-database.ts'
 
 /**
  * A migrated database for one test file or one test. Disposing returns at once. In the background, the database is renamed
@@ -39,7 +39,7 @@ const TERMINATION_MS = 5_000
 const COPY_STRATEGY = { embedded: 'file_copy', TEST_POSTGRES_URL: 'wal_log' } as const
 
 /**
- * Creates a database on the server of the test's vitest project. It is a copy of a template, which the first caller of
+ * Opens a new database on the server of the test's vitest project. It is a copy of a template, which the first caller of
  * a run migrates.
  *
  * @param options.folder the absolute path of an app's migrations
@@ -79,7 +79,7 @@ async function copyTemplate(
   await admin.query(`create database ${copy} strategy ${COPY_STRATEGY[server.source]}`)
   // The embedded server has the same setting.
   await admin.query(`alter database ${escapeId(name)} set synchronous_commit = off`)
-  await closeDatabase(admin, name, template.app.name)
+  await restrictDatabase(admin, name, template.app.name)
   if (contentsByTemplate.has(template.name)) return
   const contents = await withAdmin(createDatabaseUrl(server.adminUrl, name), readContents)
   contentsByTemplate.set(template.name, contents)

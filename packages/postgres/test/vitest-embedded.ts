@@ -10,7 +10,7 @@ import { getServerUser } from '../src/embedded/server-user.ts'
 import { beginTestRun } from './test-run.ts'
 
 const DATA_FOLDER = /^plainpath-test-[0-9a-f]{8}(?:\.new-\w+)?$/
-/** No server takes this long to start, so a folder that is older and whose server is not in use is abandoned. */
+/** No server takes this long to start, so an older folder is abandoned if its server is not in use. */
 const ABANDONED_AFTER_MS = 120_000
 /** The databases exist only during the run, so they need not be durable. Each worker may run several apps. */
 const SETTINGS = {

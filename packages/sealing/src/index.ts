@@ -8,4 +8,9 @@ export {
   sha256Base64url,
 } from './hash-key.ts'
 export { openIfPossible } from './open-if-possible.ts'
-export { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError, type SealingKeys } from './sealing-keys.ts'
+export {
+  generateKeyEncryptionKey,
+  parseKeyEncryptionKeys,
+  SealError,
+  type SealingKeys,
+} from './sealing-keys.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { generateHashKey, newKeyEncryptionKey, parseHashKey, parseKeyEncryptionKeys } from './index.ts'
+import { generateHashKey, generateKeyEncryptionKey, parseHashKey, parseKeyEncryptionKeys } from './index.ts'
 
 const secret = Buffer.alloc(32, 'key').toString('base64url')
 const validLine = `kek-a1:${secret}`
@@ -17,7 +17,7 @@ function readError(parse: () => unknown): string {
 
 describe('a key file', () => {
   test('is read with comments, blank lines and Windows line endings', () => {
-    const text = `# 2026\r\n\r\n  ${validLine}\r\n${newKeyEncryptionKey()}\r\n`
+    const text = `# 2026\r\n\r\n  ${validLine}\r\n${generateKeyEncryptionKey()}\r\n`
     expect(parseKeyEncryptionKeys(text).newestId).toBe('a1')
     expect(parseHashKey(`# one only\n${generateHashKey()}\n`).id).toMatch(/^[0-9a-f]{8}$/)
   })
@@ -37,7 +37,10 @@ describe('a key file', () => {
     { fault: 'a second spelling of a key', text: `kek-a1:${'A'.repeat(42)}B` },
     { fault: 'text after the key', text: `${validLine} # mine` },
     { fault: 'one valid line and one invalid', text: `${validLine}\nkek-b2:${secret.slice(1)}` },
-    { fault: 'an id twice', text: `${validLine}\n${newKeyEncryptionKey().replace(/^kek-[^:]+/, 'kek-a1')}` },
+    {
+      fault: 'an id twice',
+      text: `${validLine}\n${generateKeyEncryptionKey().replace(/^kek-[^:]+/, 'kek-a1')}`,
+    },
     { fault: 'a key twice', text: `${validLine}\nkek-b2:${secret}` },
   ])('with $fault is refused', ({ text }) => {
     expect(readError(() => parseKeyEncryptionKeys(text))).toMatch(/^Error: bad kek file: /)
@@ -69,11 +72,11 @@ describe('a key file', () => {
     expect(readError(() => parseHashKey(`${generateHashKey()}\n${generateHashKey()}`))).toContain(
       'more than one',
     )
-    expect(readError(() => parseHashKey(newKeyEncryptionKey()))).toContain('line 1')
+    expect(readError(() => parseHashKey(generateKeyEncryptionKey()))).toContain('line 1')
   })
 
   test('is read with 50 generated lines, whose ids and keys all differ', () => {
-    const lines = Array.from({ length: 50 }, newKeyEncryptionKey)
+    const lines = Array.from({ length: 50 }, generateKeyEncryptionKey)
     expect(() => parseKeyEncryptionKeys(lines.join('\n'))).not.toThrow()
   })
 })

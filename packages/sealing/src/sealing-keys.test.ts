@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError, type SealingKeys } from './index.ts'
+import { generateKeyEncryptionKey, parseKeyEncryptionKeys, SealError, type SealingKeys } from './index.ts'
 
-const olderLine = newKeyEncryptionKey()
-const newerLine = newKeyEncryptionKey()
+const olderLine = generateKeyEncryptionKey()
+const newerLine = generateKeyEncryptionKey()
 const keys = parseKeyEncryptionKeys(olderLine)
 const context = 'agents/agt_0000000000000000000000/name'
 
@@ -71,8 +71,11 @@ describe('an encrypted value', () => {
     fc.assert(
       fc.property(bytes, (plaintext) => {
         const sealed = keys.seal(plaintext, context)
-        const lineWithSameId = newKeyEncryptionKey().replace(/^kek-[^:]+/, `kek-${parseKeyId(olderLine)}`)
-        for (const line of [newKeyEncryptionKey(), lineWithSameId]) {
+        const lineWithSameId = generateKeyEncryptionKey().replace(
+          /^kek-[^:]+/,
+          `kek-${parseKeyId(olderLine)}`,
+        )
+        for (const line of [generateKeyEncryptionKey(), lineWithSameId]) {
           const otherKeys = parseKeyEncryptionKeys(line)
           expect(catchError(() => otherKeys.open(sealed, context))).toBeInstanceOf(SealError)
         }
@@ -106,7 +109,7 @@ describe('an encrypted value', () => {
 
   test('is refused with a message that distinguishes a missing key from damage or another context', () => {
     const sealed = keys.seal('Atlas', context)
-    const otherKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
+    const otherKeys = parseKeyEncryptionKeys(generateKeyEncryptionKey())
     expect(() => otherKeys.open(sealed, context)).toThrow('key-encryption key that is not in the list')
     expect(() => keys.open(sealed, 'agents/other/name')).toThrow('damaged')
   })

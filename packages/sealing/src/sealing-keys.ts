@@ -55,7 +55,7 @@ export function parseKeyEncryptionKeys(fileText: string): SealingKeys {
 }
 
 /** Generates a line for a file of key-encryption keys. */
-export const newKeyEncryptionKey = (): string => generateKeyLine('kek')
+export const generateKeyEncryptionKey = (): string => generateKeyLine('kek')
 
 function createSealingKeys(
   keys: ReadonlyMap<string, KeyObject>,
@@ -146,7 +146,7 @@ function readEnvelope(sealed: Uint8Array): Envelope {
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const OPTIONS = { authTagLength: TAG_BYTES }
+const CIPHER_OPTIONS = { authTagLength: TAG_BYTES }
 
 /**
  * Encrypts with AES-256-GCM (NIST SP 800-38D) and a random nonce. Returns nonce, tag and ciphertext.
@@ -155,7 +155,7 @@ const OPTIONS = { authTagLength: TAG_BYTES }
  */
 function encrypt(key: KeyObject, plaintext: Uint8Array, associatedData: Uint8Array): Buffer {
   const nonce = drawRandomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce, OPTIONS).setAAD(associatedData)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, CIPHER_OPTIONS).setAAD(associatedData)
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext])
 }
@@ -168,7 +168,9 @@ function encrypt(key: KeyObject, plaintext: Uint8Array, associatedData: Uint8Arr
 function decrypt(key: KeyObject, encrypted: Uint8Array, associatedData: Uint8Array): Buffer {
   const nonce = encrypted.subarray(0, NONCE_BYTES)
   const tag = encrypted.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
-  const decipher = createDecipheriv('aes-256-gcm', key, nonce, OPTIONS).setAAD(associatedData).setAuthTag(tag)
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, CIPHER_OPTIONS)
+    .setAAD(associatedData)
+    .setAuthTag(tag)
   const plaintext = decipher.update(encrypted.subarray(NONCE_BYTES + TAG_BYTES))
   try {
     return Buffer.concat([plaintext, decipher.final()])

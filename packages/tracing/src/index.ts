@@ -11,7 +11,7 @@ export {
 } from './tracing.ts'
 
 /**
- * Opens tracing. Imports OpenTelemetry only if there is a URL of a collector.
+ * Opens tracing. Imports OpenTelemetry only if `url` names a collector.
  *
  * @returns undefined without a URL
  */

@@ -22,8 +22,8 @@ async function open(url: string, log: TracingLog = silentLog): Promise<Tracing> 
 
 const CALL = { name: 'select', attributes: { 'db.query.text': 'select $1' } }
 const RESPONSE = { method: 'GET', route: '/guides/{slug}', status: 200 }
-const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
-const PARENT = '00f067aa0ba902b7'
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const PARENT_SPAN_ID = '00f067aa0ba902b7'
 
 test('records calls as children of their request, and none after the response', async () => {
   await using collector = await startCollector()
@@ -54,7 +54,7 @@ test('records calls as children of their request, and none after the response', 
     })
     expect(headersInCall).not.toEqual({ traceparent: span.traceparent })
   }
-  const [call, failedCall, request, ...others] = collector.spans()
+  const [call, failedCall, request, ...others] = collector.listSpans()
   expect(others).toEqual([])
   expect(request).toMatchObject({ name: 'GET /guides/{slug}', parentSpanId: undefined, hasFailed: false })
   expect(request?.attributes).toEqual({
@@ -86,12 +86,12 @@ test('runs the work without a span, and does not describe the call, if no reques
 })
 
 test.for([
-  ['a sampled request', `00-${TRACE}-${PARENT}-01`, TRACE],
+  ['a sampled request', `00-${TRACE_ID}-${PARENT_SPAN_ID}-01`, TRACE_ID],
   ['no header', undefined, undefined],
-  ['a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`, undefined],
-  ['upper case', `00-${TRACE.toUpperCase()}-${PARENT}-01`, undefined],
-  ['two values', `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`, undefined],
-  ['10 kB of additional text', `00-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`, undefined],
+  ['a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT_SPAN_ID}-01`, undefined],
+  ['upper case', `00-${TRACE_ID.toUpperCase()}-${PARENT_SPAN_ID}-01`, undefined],
+  ['two values', `00-${TRACE_ID}-${PARENT_SPAN_ID}-01, 00-${TRACE_ID}-${PARENT_SPAN_ID}-01`, undefined],
+  ['10 kB of additional text', `00-${TRACE_ID}-${PARENT_SPAN_ID}-01-${'x'.repeat(10_000)}`, undefined],
 ] as const)(
   'continues the trace of a valid traceparent, and otherwise begins a new trace: %s',
   async ([, traceparent, expected]) => {
@@ -100,10 +100,10 @@ test.for([
       await using tracing = await open(collector.url)
       tracing.startRequest(traceparent).endWithResponse(RESPONSE)
     }
-    const [span] = collector.spans()
+    const [span] = collector.listSpans()
     expect(span?.traceId).toMatch(/^[0-9a-f]{32}$/)
-    expect(span?.traceId === TRACE).toBe(expected === TRACE)
-    expect(span?.parentSpanId).toBe(expected && PARENT)
+    expect(span?.traceId === TRACE_ID).toBe(expected === TRACE_ID)
+    expect(span?.parentSpanId).toBe(expected && PARENT_SPAN_ID)
   },
 )
 
@@ -111,11 +111,11 @@ test('exports no span of a request that its caller did not sample', async () => 
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
-    const { span, endWithResponse } = tracing.startRequest(`00-${TRACE}-${PARENT}-00`)
-    expect(span.traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))
+    const { span, endWithResponse } = tracing.startRequest(`00-${TRACE_ID}-${PARENT_SPAN_ID}-00`)
+    expect(span.traceparent).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`))
     endWithResponse(RESPONSE)
   }
-  expect(collector.spans()).toEqual([])
+  expect(collector.listSpans()).toEqual([])
 })
 
 test('exports at most one queue and one batch of spans, and at most 200 calls per request', async () => {
@@ -124,8 +124,8 @@ test('exports at most one queue and one batch of spans, and at most 200 calls pe
     await using tracing = await open(collector.url)
     for (let n = 0; n < 10_000; n++) tracing.startRequest(undefined).endWithResponse(RESPONSE)
   }
-  expect(collector.spans().length).toBeGreaterThan(0)
-  expect(collector.spans().length).toBeLessThanOrEqual(2_048 + 512)
+  expect(collector.listSpans().length).toBeGreaterThan(0)
+  expect(collector.listSpans().length).toBeLessThanOrEqual(2_048 + 512)
 
   await using otherCollector = await startCollector()
   {
@@ -140,11 +140,11 @@ test('exports at most one queue and one batch of spans, and at most 200 calls pe
     })
     endWithResponse(RESPONSE)
   }
-  expect(otherCollector.spans()).toHaveLength(201)
+  expect(otherCollector.listSpans()).toHaveLength(201)
 })
 
 test('logs once that a collector is down or does not respond', async () => {
-  await using silentCollector = await startCollector({ responds: false })
+  await using silentCollector = await startCollector({ isSilent: true })
   for (const url of ['http://127.0.0.1:1', silentCollector.url]) {
     const warnings: string[] = []
     const log = { info: () => undefined, warn: (message: string) => void warnings.push(message) }

@@ -17,7 +17,7 @@ export interface Collector extends AsyncDisposable {
   readonly url: string
   /** The body of each request, as text. */
   readonly bodies: readonly string[]
-  spans(): CollectedSpan[]
+  listSpans(): CollectedSpan[]
 }
 
 interface ExportBody {
@@ -43,17 +43,16 @@ interface Attribute {
 /**
  * Starts a trace collector.
  *
- * @param options.responds if false, the collector accepts requests but never responds
+ * @param options.isSilent true if the collector accepts requests but never responds
  */
-export async function startCollector(options: { responds?: boolean } = {}): Promise<Collector> {
+export async function startCollector(options: { isSilent?: boolean } = {}): Promise<Collector> {
   const bodies: string[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       bodies.push(Buffer.concat(chunks).toString('utf8'))
-      if (options.responds !== false)
-        response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+      if (!options.isSilent) response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     })
   })
   server.listen(0, '127.0.0.1')
@@ -61,7 +60,7 @@ export async function startCollector(options: { responds?: boolean } = {}): Prom
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     bodies,
-    spans: () => bodies.flatMap(readSpans),
+    listSpans: () => bodies.flatMap(readSpans),
     [Symbol.asyncDispose]: () => close(server),
   }
 }

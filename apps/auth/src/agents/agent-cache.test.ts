@@ -1,6 +1,6 @@
 import type { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
 import { createAgentCache } from './agent-cache.ts'
 import type { AgentRecord } from './agent-store.ts'
 
@@ -35,7 +35,7 @@ function createTestCache() {
 
 test('reads the store once for simultaneous loads', async () => {
   const { agents, reads, rows } = createTestCache()
-  const record = exampleAgent()
+  const record = createExampleAgent()
   rows.set(record.agent.id, record)
   const found = await Promise.all(Array.from({ length: 5 }, () => agents.find(record.agent.id)))
   expect(found).toEqual(Array.from({ length: 5 }, () => record))
@@ -44,7 +44,7 @@ test('reads the store once for simultaneous loads', async () => {
 
 test('loads separately for a caller that must not wait for another load, and caches the result', async () => {
   const { agents, sharing, reads, rows, holdReads, releaseLatestRead } = createTestCache()
-  const record = exampleAgent()
+  const record = createExampleAgent()
   rows.set(record.agent.id, record)
   holdReads()
   const earlierLoad = agents.find(record.agent.id)
@@ -60,7 +60,7 @@ test('loads separately for a caller that must not wait for another load, and cac
 
 test('caches an agent for 30 seconds, and a miss for 2 seconds', async () => {
   const { agents, reads, clock, rows } = createTestCache()
-  const [stored, missing] = [exampleAgent(), exampleAgent()]
+  const [stored, missing] = [createExampleAgent(), createExampleAgent()]
   rows.set(stored.agent.id, stored)
   const findBoth = async () => [await agents.find(stored.agent.id), await agents.find(missing.agent.id)]
   await findBoth()
@@ -77,7 +77,7 @@ test('caches an agent for 30 seconds, and a miss for 2 seconds', async () => {
 
 test('reads an agent again after it is invalidated', async () => {
   const { agents, rows } = createTestCache()
-  const record = exampleAgent()
+  const record = createExampleAgent()
   const id = record.agent.id
   rows.set(id, record)
   await agents.find(id)
@@ -94,7 +94,7 @@ test.for([
   'does not cache or share a read that is in flight when %s is invalidated',
   async ([_scope, invalidate]) => {
     const { agents, reads, rows, holdReads, releaseLatestRead } = createTestCache()
-    const record = exampleAgent()
+    const record = createExampleAgent()
     const id = record.agent.id
     rows.set(id, record)
     holdReads()
@@ -114,7 +114,7 @@ test.for([
 test('does not cache a load that fails', async () => {
   const results = [Promise.reject(new Error('no database')), Promise.resolve(undefined)]
   const agents = createAgentCache({ find: () => results.shift() ?? Promise.resolve(undefined) })
-  const { id } = exampleAgent().agent
+  const { id } = createExampleAgent().agent
   await expect(agents.find(id)).rejects.toThrow('no database')
   expect(await agents.find(id)).toBeUndefined()
 })
@@ -126,7 +126,7 @@ async function countCachedAgents(name: string): Promise<number> {
     { length: 12_000 },
     (_, index) => `agt_${String(index).padStart(22, '0')}` as AgentId,
   )
-  const record = exampleAgent({ name })
+  const record = createExampleAgent({ name })
   for (const id of ids) {
     rows.set(id, record)
     await agents.find(id)

@@ -2,9 +2,9 @@ import { type AgentId, DAY_MS, HOUR_MS } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { exampleKey } from '../../test/example-key.ts'
-import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { createExampleKey } from '../../test/example-key.ts'
+import { dumpTables, NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { countAgents, countUnusedAgents } from './agent-counts.ts'
 import { deleteTombstones, expireAgents, findExpiredAgent } from './agent-expiry.ts'
 
@@ -13,30 +13,30 @@ const timeAfter = (ms: number, from = START) => new Date(from.getTime() + ms)
 /** A limit that no test reaches. */
 const NO_LIMIT = 1_000_000
 
-let authority: Authority
+let stores: TestStores
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 
 const deleteAllAgents = () =>
-  authority.db.query('with deleted_tombstones as (delete from expired_agents) delete from agents')
+  stores.db.query('with deleted_tombstones as (delete from expired_agents) delete from agents')
 beforeEach(async () => {
-  await authority.db.query('delete from agent_secrets')
-  await authority.db.query('delete from claims')
+  await stores.db.query('delete from agent_secrets')
+  await stores.db.query('delete from claims')
   await deleteAllAgents()
 })
 
 const doNothing = async () => {}
-async function addAgent(members: Parameters<typeof exampleAgent>[0] = {}) {
-  const record = exampleAgent({ registeredAt: START, ...members })
-  await authority.agents.add(record)
+async function addAgent(members: Parameters<typeof createExampleAgent>[0] = {}) {
+  const record = createExampleAgent({ registeredAt: START, ...members })
+  await stores.agents.add(record)
   return record
 }
 const createDeps = (invalidate: (id: string) => void = () => undefined) => ({
   ...NO_TOKENS,
-  db: authority.db,
-  events: authority.events,
+  db: stores.db,
+  events: stores.events,
   agentCache: { invalidate },
 })
 /**
@@ -55,22 +55,22 @@ async function expireBatch(now: Date, maxNeverUsed = NO_LIMIT): Promise<string[]
   expect(expiredIds).toHaveLength(count)
   return expiredIds
 }
-const findTombstone = (id: AgentId, now: Date) => findExpiredAgent(authority.db, id, now)
-const deleteOldTombstones = (now: Date, maxCount: number) => deleteTombstones(authority.db, now, maxCount)
+const findTombstone = (id: AgentId, now: Date) => findExpiredAgent(stores.db, id, now)
+const deleteOldTombstones = (now: Date, maxCount: number) => deleteTombstones(stores.db, now, maxCount)
 const listAgentIds = async () => {
-  const { rows } = await authority.db.query<{ id: AgentId }>('select id from agents order by id')
+  const { rows } = await stores.db.query<{ id: AgentId }>('select id from agents order by id')
   return rows.map(({ id }) => id)
 }
 
 /** Gives an agent an e-mail verification that has ended. */
 const addEndedVerification = (id: AgentId) =>
-  authority.db.query(
+  stores.db.query(
     `insert into claims (id, agent_id, end_link_hash, verified_at, expires_at, ended_at, ended_by)
      values ($1, $2, $3, $4, $5, $5, 'expired')`,
     [`clm_${id.slice(4)}`, id, sha256(id), START, timeAfter(DAY_MS)],
   )
 
-const countTombstones = async () => (await authority.db.query('select id from expired_agents')).rowCount
+const countTombstones = async () => (await stores.db.query('select id from expired_agents')).rowCount
 
 describe('expireAgents', () => {
   test.for([
@@ -80,28 +80,27 @@ describe('expireAgents', () => {
       96 * DAY_MS,
       { lastUsedAt: timeAfter(5 * DAY_MS) },
     ],
-  ] satisfies [string, number, Parameters<typeof exampleAgent>[0]][])(
+  ] satisfies [string, number, Parameters<typeof createExampleAgent>[0]][])(
     'expires %s, and not a millisecond before',
     async ([_case, ms, members]) => {
       const { agent } = await addAgent({ name: 'Canary agent name', ...members })
       expect(await expireBatch(timeAfter(ms - 1))).toEqual([])
       expect(await expireBatch(timeAfter(ms))).toEqual([agent.id])
-      expect(await authority.agents.find(agent.id)).toBeUndefined()
-      expect(await authority.agents.markUsed(agent.id, timeAfter(ms))).toBe(false)
-      expect(await dumpTables(authority.db)).not.toContain('Canary agent name')
-      const { rows } = await authority.db.query('select * from agent_secrets')
+      expect(await stores.agents.find(agent.id)).toBeUndefined()
+      expect(await stores.agents.markUsed(agent.id, timeAfter(ms))).toBe(false)
+      expect(await dumpTables(stores.db)).not.toContain('Canary agent name')
+      const { rows } = await stores.db.query('select * from agent_secrets')
       expect(rows).toEqual([])
     },
   )
 
   test('expires a connection whose sign-in was not finished, after an hour, without a tombstone', async () => {
     const unfinished = await addAgent()
-    await authority.db.query(
-      `update agents set app_client_id = 'app_x', app_host = 'Example' where id = $1`,
-      [unfinished.agent.id],
-    )
+    await stores.db.query(`update agents set app_client_id = 'app_x', app_host = 'Example' where id = $1`, [
+      unfinished.agent.id,
+    ])
     const finished = await addAgent()
-    await authority.db.query(
+    await stores.db.query(
       `update agents set app_client_id = 'app_x', app_host = 'Example', last_used_at = $2 where id = $1`,
       [finished.agent.id, START],
     )
@@ -115,13 +114,13 @@ describe('expireAgents', () => {
 
   test('expires a connection once its ended verification is deleted, without a tombstone', async () => {
     const { agent } = await addAgent()
-    await authority.db.query(
+    await stores.db.query(
       `update agents set app_client_id = 'app_x', app_host = 'claude.ai', last_used_at = $2 where id = $1`,
       [agent.id, timeAfter(DAY_MS)],
     )
     await addEndedVerification(agent.id)
     expect(await expireBatch(timeAfter(2 * DAY_MS))).toEqual([])
-    await authority.db.query('delete from claims where agent_id = $1', [agent.id])
+    await stores.db.query('delete from claims where agent_id = $1', [agent.id])
     expect(await expireBatch(timeAfter(2 * DAY_MS))).toEqual([agent.id])
     expect(await countTombstones()).toBe(0)
   })
@@ -130,14 +129,13 @@ describe('expireAgents', () => {
     const { agent } = await addAgent()
     for (let index = 0; index < 3; index++) {
       const connection = await addAgent({ registeredAt: timeAfter(HOUR_MS) })
-      await authority.db.query(
-        `update agents set app_client_id = 'app_x', app_host = 'Example' where id = $1`,
-        [connection.agent.id],
-      )
+      await stores.db.query(`update agents set app_client_id = 'app_x', app_host = 'Example' where id = $1`, [
+        connection.agent.id,
+      ])
     }
     expect(await expireBatch(timeAfter(HOUR_MS + 1), 1)).toEqual([])
     expect(await listAgentIds()).toContain(agent.id)
-    expect((await countAgents(authority.db, timeAfter(HOUR_MS + 1))).neverUsed).toBe(1)
+    expect((await countAgents(stores.db, timeAfter(HOUR_MS + 1))).neverUsed).toBe(1)
   })
 
   test('stores accepted secrets or keys in a tombstone, which is valid for 90 days', async () => {
@@ -149,7 +147,7 @@ describe('expireAgents', () => {
       digest: Buffer.alloc(32, 9),
       endsAt: timeAfter(DAY_MS),
     }
-    await authority.db.query(
+    await stores.db.query(
       'insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at, ends_at) values ($1, $2, $3, $4, $5, $6)',
       [
         expiredSecret.id,
@@ -160,8 +158,8 @@ describe('expireAgents', () => {
         expiredSecret.endsAt,
       ],
     )
-    const agentWithKey = await addAgent({ keys: [exampleKey('one')] })
-    await authority.db.query('delete from agent_secrets where agent_id = $1', [agentWithKey.agent.id])
+    const agentWithKey = await addAgent({ keys: [createExampleKey('one')] })
+    await stores.db.query('delete from agent_secrets where agent_id = $1', [agentWithKey.agent.id])
     const now = timeAfter(7 * DAY_MS)
     expect(await expireBatch(now)).toHaveLength(2)
     const expiry = { cause: 'never-used', expiredAt: now }
@@ -186,9 +184,9 @@ describe('expireAgents', () => {
 
   test('does not expire a disabled agent, and counts enabling it as a use', async () => {
     const { agent } = await addAgent()
-    await authority.agents.deactivate(agent.id, 'disabled', doNothing)
+    await stores.agents.deactivate(agent.id, 'disabled', doNothing)
     expect(await expireBatch(timeAfter(1_000 * DAY_MS))).toEqual([])
-    await authority.agents.enable(agent.id, timeAfter(1_000 * DAY_MS))
+    await stores.agents.enable(agent.id, timeAfter(1_000 * DAY_MS))
     expect(await expireBatch(timeAfter(1_001 * DAY_MS))).toEqual([])
     expect(await expireBatch(timeAfter(1_091 * DAY_MS))).toHaveLength(1)
   })
@@ -206,9 +204,7 @@ describe('expireAgents', () => {
     const records = await Promise.all(Array.from({ length: 40 }, () => addAgent()))
     const now = timeAfter(7 * DAY_MS)
     const [useResults] = await Promise.all([
-      Promise.all(
-        records.map(({ agent }) => authority.agents.markUsed(agent.id, now).catch(() => undefined)),
-      ),
+      Promise.all(records.map(({ agent }) => stores.agents.markUsed(agent.id, now).catch(() => undefined))),
       expireBatch(now),
       expireBatch(now),
     ])
@@ -227,7 +223,7 @@ test('deletes the oldest tombstones beyond the limit', async () => {
   const now = timeAfter(8 * DAY_MS)
   expect(await deleteOldTombstones(now, 3)).toBe(0)
   expect(await deleteOldTombstones(now, 2)).toBe(1)
-  const { rows } = await authority.db.query<{ expired_at: Date }>(
+  const { rows } = await stores.db.query<{ expired_at: Date }>(
     'select expired_at from expired_agents order by expired_at',
   )
   const remainingTimes = [1, 2].map((hours) => timeAfter(7 * DAY_MS + hours * HOUR_MS))
@@ -235,7 +231,7 @@ test('deletes the oldest tombstones beyond the limit', async () => {
 })
 
 test('expires many agents in batches, also when called simultaneously', async () => {
-  await authority.db.query(
+  await stores.db.query(
     `insert into agents (id, scopes, status, registered_at, last_used_at)
      select 'agt_' || lpad(number::text, 22, '0'), '{guides:read}', 'active', $1, null from generate_series(1, 450) number`,
     [START],
@@ -290,7 +286,7 @@ test('expires the agents that the model predicts, after any sequence of registra
   const maxNeverUsed = 3
   await fc.assert(
     fc.asyncProperty(fc.array(stepArbitrary, { minLength: 4, maxLength: 25 }), async (sequence) => {
-      await authority.db.query('delete from agent_secrets')
+      await stores.db.query('delete from agent_secrets')
       await deleteAllAgents()
       let model: ModelAgent[] = []
       let now = 0
@@ -306,7 +302,7 @@ test('expires the agents that the model predicts, after any sequence of registra
         else if (step.do === 'use') {
           const agent = model[step.agentIndex % Math.max(1, model.length)]
           if (!agent) continue
-          expect(await authority.agents.markUsed(agent.id, timeAfter(now))).toBe(true)
+          expect(await stores.agents.markUsed(agent.id, timeAfter(now))).toBe(true)
           agent.lastUsedMs = now
         } else {
           const at = timeAfter(now)
@@ -315,7 +311,7 @@ test('expires the agents that the model predicts, after any sequence of registra
           model = predictRemaining(model, now, maxNeverUsed)
           expect(await listAgentIds()).toEqual(model.map(({ id }) => id).sort())
           const neverUsed = model.filter(({ lastUsedMs }) => lastUsedMs === undefined)
-          expect((await countUnusedAgents(authority.db, at)).neverUsed).toBe(neverUsed.length)
+          expect((await countUnusedAgents(stores.db, at)).neverUsed).toBe(neverUsed.length)
           const olderThanAnHour = neverUsed.filter(({ registeredMs }) => now - registeredMs >= HOUR_MS)
           expect(olderThanAnHour.length).toBeLessThanOrEqual(maxNeverUsed)
         }
@@ -329,12 +325,12 @@ test('counts the agents of each kind', async () => {
   await addAgent()
   await addAgent({ lastUsedAt: START })
   const disabled = await addAgent()
-  await authority.agents.deactivate(disabled.agent.id, 'disabled', doNothing)
+  await stores.agents.deactivate(disabled.agent.id, 'disabled', doNothing)
   const deleted = await addAgent()
-  await authority.agents.deactivate(deleted.agent.id, 'deleted', doNothing)
+  await stores.agents.deactivate(deleted.agent.id, 'deleted', doNothing)
   await expireBatch(timeAfter(7 * DAY_MS))
   await addAgent({ registeredAt: timeAfter(7 * DAY_MS) })
-  expect(await countAgents(authority.db, timeAfter(30 * DAY_MS))).toEqual({
+  expect(await countAgents(stores.db, timeAfter(30 * DAY_MS))).toEqual({
     active: 2,
     neverUsed: 1,
     idle: 1,
@@ -345,5 +341,5 @@ test('counts the agents of each kind', async () => {
     withDomain: 0,
     confirmed: 0,
   })
-  expect(await countUnusedAgents(authority.db, timeAfter(30 * DAY_MS))).toEqual({ neverUsed: 1, idle: 1 })
+  expect(await countUnusedAgents(stores.db, timeAfter(30 * DAY_MS))).toEqual({ neverUsed: 1, idle: 1 })
 })

@@ -98,7 +98,7 @@ export const deleteTombstones = (db: Database, now: Date, maxCount: number): Pro
     db,
     {
       table: 'expired_agents',
-      key: 'id',
+      keyColumn: 'id',
       where: `expired_at <= $1 or (expired_at, id) <= (${selectNewestOverLimit('expired_agents', 'expired_at', '$2')})
         order by expired_at, id`,
     },

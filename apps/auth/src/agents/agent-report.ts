@@ -7,7 +7,7 @@ import {
   RULES,
 } from '@plainpath/domain'
 import { DOMAIN_CHECKED } from '@plainpath/pages'
-import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
+import { computeKeyThumbprints } from '../clients/key-thumbprint.ts'
 import { type AgentCounts, IDLE_AFTER_MS } from './agent-counts.ts'
 import type { ExpiredAgent } from './agent-expiry.ts'
 import { computeIdleExpiry } from './describe-agent.ts'
@@ -24,7 +24,7 @@ export const toAgentJson = async (agent: Agent, emailVerified: boolean) => ({
   last_used_at: agent.lastUsedAt?.toISOString() ?? null,
   ...(agent.status === 'active' && { idle_expiry: computeIdleExpiry(agent).toISOString() }),
   ...(agent.status !== 'deleted' && { token_endpoint_auth_method: describeMethod(agent) }),
-  ...(agent.keys.length > 0 && { key_thumbprints: await Promise.all(agent.keys.map(computeKeyThumbprint)) }),
+  ...(agent.keys.length > 0 && { key_thumbprints: await computeKeyThumbprints(agent.keys) }),
   ...(agent.documentExpiresAt && {
     document_fetched_at: agent.documentFetchedAt?.toISOString(),
     document_expires_at: agent.documentExpiresAt.toISOString(),
@@ -42,7 +42,7 @@ export const formatAgent = async (agent: Agent, emailVerified: boolean): Promise
     ...listProvenFacts(agent.id, emailVerified),
     agent.name === undefined ? '' : JSON.stringify(agent.name),
     agent.documentExpiresAt ? `document until ${agent.documentExpiresAt.toISOString()}` : '',
-    ...(await Promise.all(agent.keys.map(async (key) => `key ${await computeKeyThumbprint(key)}`))),
+    ...(await computeKeyThumbprints(agent.keys)).map((thumbprint) => `key ${thumbprint}`),
   ]
     .filter(Boolean)
     .join('  ')

@@ -89,14 +89,14 @@ export interface AgentStore {
     beforeCommit: BeforeCommit,
   ): Promise<Result<ReplacedKeys, ReplaceKeysFault>>
   /**
-   * Adds a secret. The older secret expires at `olderEndsAt`, unless it already has an expiry.
+   * Adds a secret. The older secret expires at `olderSecretEndsAt`, unless it already has an expiry.
    *
    * @returns all secrets that are accepted now
    */
   addSecret(
     id: AgentId,
     secret: AgentSecret,
-    olderEndsAt: Date,
+    olderSecretEndsAt: Date,
   ): Promise<Result<readonly AgentSecret[], AddSecretRefusal>>
   /**
    * Removes a secret, unless it is the last one. The other secret no longer expires. Raises the credential version, and

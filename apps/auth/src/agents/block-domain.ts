@@ -22,7 +22,7 @@ export async function blockDomain(
     readonly urlClients: Pick<UrlClientStore, 'setBlocked' | 'listByDomain'>
   },
   domain: string,
-  audit: { by: Actor; reason: string },
+  audit: { actor: Actor; reason: string },
   now: Date,
 ): Promise<{ readonly auditHead: string | undefined; readonly disabledCount: number }> {
   const auditHead = await deps.urlClients.setBlocked('block', domain, audit, now)

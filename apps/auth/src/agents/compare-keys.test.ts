@@ -1,10 +1,10 @@
 import type { AgentKey } from '@plainpath/domain'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { exampleKey } from '../../test/example-key.ts'
+import { createExampleKey } from '../../test/example-key.ts'
 import { compareKeys } from './compare-keys.ts'
 
-const PAIRS = ['one', 'two', 'three', 'four'].map((name) => exampleKey(name))
+const PAIRS = ['one', 'two', 'three', 'four'].map((name) => createExampleKey(name))
 /** Sets of one to three keys. `pair` is an index of `PAIRS`, and `kid` is any string. */
 const keySets = fc.uniqueArray(fc.record({ pair: fc.nat(PAIRS.length - 1), kid: fc.string() }), {
   minLength: 1,
@@ -20,7 +20,7 @@ test('reports removed keys and new keys without a proof, regardless of their kid
     fc.property(keySets, keySets, keySets, (before, after, proven) => {
       const proofs = toKeys(proven).map((key) => ({ key }))
       expect(compareKeys(toKeys(before), toKeys(after), proofs)).toEqual({
-        removes: before.some(({ pair }) => !hasPair(after, pair)),
+        isCredentialRemoved: before.some(({ pair }) => !hasPair(after, pair)),
         unproven: after
           .filter(({ pair }) => !hasPair(before, pair) && !hasPair(proven, pair))
           .map(({ kid }) => kid),
@@ -30,5 +30,8 @@ test('reports removed keys and new keys without a proof, regardless of their kid
 })
 
 test('reports a secret as removed when keys replace it', () => {
-  expect(compareKeys([], [exampleKey('one')], [])).toEqual({ removes: true, unproven: ['one'] })
+  expect(compareKeys([], [createExampleKey('one')], [])).toEqual({
+    isCredentialRemoved: true,
+    unproven: ['one'],
+  })
 })

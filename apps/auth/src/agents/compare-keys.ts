@@ -8,17 +8,17 @@ const toKeyMaterial = ({ crv, x, y = '' }: AgentKey) => `${crv} ${x} ${y}`
  * Compares a client's old and new key sets.
  *
  * @param before the old keys; empty for a client that had a secret
- * @returns `removes`: whether a key or the secret is removed. `unproven`: the `kid` of each new key without a proof
+ * @returns `isCredentialRemoved`: whether a key or the secret is removed. `unproven`: the `kid` of each new key without a proof
  */
 export function compareKeys(
   before: readonly AgentKey[],
   after: readonly AgentKey[],
   proofs: readonly Pick<VerifiedKeyProof, 'key'>[],
-): { readonly removes: boolean; readonly unproven: readonly string[] } {
+): { readonly isCredentialRemoved: boolean; readonly unproven: readonly string[] } {
   const [oldKeys, newKeys] = [new Set(before.map(toKeyMaterial)), new Set(after.map(toKeyMaterial))]
   const provenKeys = new Set(proofs.map(({ key }) => toKeyMaterial(key)))
   return {
-    removes: before.length === 0 || before.some((key) => !newKeys.has(toKeyMaterial(key))),
+    isCredentialRemoved: before.length === 0 || before.some((key) => !newKeys.has(toKeyMaterial(key))),
     unproven: after
       .filter((key) => !oldKeys.has(toKeyMaterial(key)) && !provenKeys.has(toKeyMaterial(key)))
       .map(({ kid }) => kid),

@@ -1,19 +1,19 @@
 import type { AgentId } from '@plainpath/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { bindContact, unbindContact } from './contact-binding.ts'
 import { createContactBindingStore } from './contact-binding-store.ts'
 
-let authority: Authority
+let stores: TestStores
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 
 async function addAgent(): Promise<AgentId> {
-  const record = exampleAgent()
-  await authority.agents.add(record)
+  const record = createExampleAgent()
+  await stores.agents.add(record)
   return record.agent.id
 }
 
@@ -29,7 +29,7 @@ function createRecordingDeps(options: { failAt?: 'revoke' | 'publish' } = {}) {
     steps.push(step)
   }
   const deps = {
-    contactBindings: createContactBindingStore(authority.db, authority.events),
+    contactBindings: createContactBindingStore(stores.db, stores.events),
     tokens: {
       revokeTokensOf: (subject: object) =>
         record('revoke', `revoke ${(subject as { credentialVersion: number }).credentialVersion}`),
@@ -42,7 +42,7 @@ function createRecordingDeps(options: { failAt?: 'revoke' | 'publish' } = {}) {
 
 /** Reads the agent's credential version, and the version since which it is bound. */
 const readBinding = async (id: AgentId) => {
-  const agent = (await authority.agents.find(id))?.agent
+  const agent = (await stores.agents.find(id))?.agent
   return [agent?.credentialVersion, agent?.contactBoundSince]
 }
 
@@ -74,7 +74,7 @@ test('raises the credential version once for many simultaneous calls', async () 
 test('returns the outdated credential version of a request that was authenticated before a removal', async () => {
   const id = await addAgent()
   const removeCredential = () =>
-    authority.db.query('update agents set generation = generation + 1 where id = $1', [id])
+    stores.db.query('update agents set generation = generation + 1 where id = $1', [id])
   await removeCredential()
   const { deps, steps } = createRecordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(1)
@@ -89,7 +89,7 @@ test('returns the outdated credential version of a request that was authenticate
 
 test('does not bind a disabled agent', async () => {
   const id = await addAgent()
-  await authority.agents.deactivate(id, 'disabled', async () => {})
+  await stores.agents.deactivate(id, 'disabled', async () => {})
   const { deps, steps } = createRecordingDeps()
   expect(await bindContact(deps, id, 2)).toBe(2)
   expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])

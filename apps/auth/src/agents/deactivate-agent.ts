@@ -18,8 +18,8 @@ export interface RevocationDeps {
  * 1. Before the commit, raise the credential version in the token store. If the commit then fails, the agent stays
  *    active but its tokens are invalid until the raised version expires there. This is safe, and rare.
  * 2. Commit.
- * 3. Raise the credential version again, since the token store may have lost it in between and reloaded the old one. If
- *    this fails, the agent is disabled or deleted although the caller gets an error.
+ * 3. Raise the credential version again, because Redis may have lost it in between and loaded the old one from PostgreSQL
+ *    again. If this fails, the agent is disabled or deleted although the caller gets an error.
  * 4. Publish to the APIs, even if the agent was deleted before: an earlier call may have failed at this step.
  *
  * @returns false if there is no such agent, or it was already deleted

@@ -1,66 +1,66 @@
 import { listen } from '@plainpath/postgres'
-import { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError } from '@plainpath/sealing'
+import { generateKeyEncryptionKey, parseKeyEncryptionKeys, SealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { type Authority, countRows, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { countRows, dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createAgentStore } from './postgres-agent-store.ts'
 
-let authority: Authority
+let stores: TestStores
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 
 const doNothing = async () => {}
-async function addAgent(members: Parameters<typeof exampleAgent>[0] = {}) {
-  const record = exampleAgent(members)
-  await authority.agents.add(record)
+async function addAgent(members: Parameters<typeof createExampleAgent>[0] = {}) {
+  const record = createExampleAgent(members)
+  await stores.agents.add(record)
   return record
 }
 
 test('finds an agent that was added', async () => {
   const named = await addAgent({ name: 'Atlas ✨' })
   const unnamed = await addAgent()
-  expect(await authority.agents.find(named.agent.id)).toEqual(named)
-  expect(await authority.agents.find(unnamed.agent.id)).toEqual(unnamed)
+  expect(await stores.agents.find(named.agent.id)).toEqual(named)
+  expect(await stores.agents.find(unnamed.agent.id)).toEqual(unnamed)
 })
 
 test('does not find an agent that was not added', async () => {
-  expect(await authority.agents.find(exampleAgent().agent.id)).toBeUndefined()
+  expect(await stores.agents.find(createExampleAgent().agent.id)).toBeUndefined()
 })
 
 test('does not store an agent whose secret cannot be stored', async () => {
   const existingRecord = await addAgent()
-  const newRecord = exampleAgent()
-  const rowCounts = await countRows(authority.db)
-  await expect(authority.agents.add({ ...newRecord, secrets: existingRecord.secrets })).rejects.toThrow(
+  const newRecord = createExampleAgent()
+  const rowCounts = await countRows(stores.db)
+  await expect(stores.agents.add({ ...newRecord, secrets: existingRecord.secrets })).rejects.toThrow(
     'agent_secrets_pkey',
   )
-  expect(await authority.agents.find(newRecord.agent.id)).toBeUndefined()
-  expect(await countRows(authority.db)).toEqual(rowCounts)
+  expect(await stores.agents.find(newRecord.agent.id)).toBeUndefined()
+  expect(await countRows(stores.db)).toEqual(rowCounts)
 })
 
 test('stores names only encrypted', async () => {
-  const name = `Canary ${exampleAgent().agent.id}`
+  const name = `Canary ${createExampleAgent().agent.id}`
   await addAgent({ name })
-  expect(await dumpTables(authority.db)).not.toContain(name)
+  expect(await dumpTables(stores.db)).not.toContain(name)
 })
 
 test('decrypts a name only in the row of its own agent', async () => {
   const [one, other] = [await addAgent({ name: 'One' }), await addAgent({ name: 'Other' })]
-  await authority.db.query(
+  await stores.db.query(
     'update agents set name_sealed = (select name_sealed from agents where id = $2) where id = $1',
     [one.agent.id, other.agent.id],
   )
-  await expect(authority.agents.find(one.agent.id)).rejects.toThrow(SealError)
-  await authority.db.query('delete from agent_secrets where agent_id = $1', [one.agent.id])
-  await authority.db.query('delete from agents where id = $1', [one.agent.id])
+  await expect(stores.agents.find(one.agent.id)).rejects.toThrow(SealError)
+  await stores.db.query('delete from agent_secrets where agent_id = $1', [one.agent.id])
+  await stores.db.query('delete from agents where id = $1', [one.agent.id])
 })
 
 test('raises the credential version of a disabled agent, and keeps its name and secrets', async () => {
   const { agent, secrets } = await addAgent({ name: 'Atlas' })
-  expect(await authority.agents.deactivate(agent.id, 'disabled', doNothing)).toBe(2)
-  expect(await authority.agents.find(agent.id)).toEqual({
+  expect(await stores.agents.deactivate(agent.id, 'disabled', doNothing)).toBe(2)
+  expect(await stores.agents.find(agent.id)).toEqual({
     agent: { ...agent, status: 'disabled', credentialVersion: 2 },
     secrets,
   })
@@ -68,31 +68,31 @@ test('raises the credential version of a disabled agent, and keeps its name and 
 
 test('erases the name and secrets of a deleted agent, and refuses its id for another agent', async () => {
   const { agent, secrets } = await addAgent({ name: 'Atlas' })
-  expect(await authority.agents.deactivate(agent.id, 'deleted', doNothing)).toBe(2)
+  expect(await stores.agents.deactivate(agent.id, 'deleted', doNothing)).toBe(2)
   const { name: _erased, ...remaining } = agent
-  expect(await authority.agents.find(agent.id)).toEqual({
+  expect(await stores.agents.find(agent.id)).toEqual({
     agent: { ...remaining, status: 'deleted', credentialVersion: 2 },
     secrets: [],
   })
-  await expect(authority.agents.add({ agent, secrets })).rejects.toThrow('agents_pkey')
+  await expect(stores.agents.add({ agent, secrets })).rejects.toThrow('agents_pkey')
 })
 
 test('does not disable, delete or enable a deleted or unknown agent', async () => {
   const { agent } = await addAgent()
-  await authority.agents.deactivate(agent.id, 'deleted', doNothing)
-  for (const id of [agent.id, exampleAgent().agent.id]) {
-    expect(await authority.agents.deactivate(id, 'disabled', doNothing)).toBeUndefined()
-    expect(await authority.agents.deactivate(id, 'deleted', doNothing)).toBeUndefined()
-    expect(await authority.agents.enable(id, new Date())).toBe(false)
+  await stores.agents.deactivate(agent.id, 'deleted', doNothing)
+  for (const id of [agent.id, createExampleAgent().agent.id]) {
+    expect(await stores.agents.deactivate(id, 'disabled', doNothing)).toBeUndefined()
+    expect(await stores.agents.deactivate(id, 'deleted', doNothing)).toBeUndefined()
+    expect(await stores.agents.enable(id, new Date())).toBe(false)
   }
 })
 
 test('enables only a disabled agent, and keeps its credential version', async () => {
   const { agent } = await addAgent()
-  expect(await authority.agents.enable(agent.id, new Date())).toBe(false)
-  await authority.agents.deactivate(agent.id, 'disabled', doNothing)
-  expect(await authority.agents.enable(agent.id, new Date())).toBe(true)
-  expect((await authority.agents.find(agent.id))?.agent).toMatchObject({
+  expect(await stores.agents.enable(agent.id, new Date())).toBe(false)
+  await stores.agents.deactivate(agent.id, 'disabled', doNothing)
+  expect(await stores.agents.enable(agent.id, new Date())).toBe(true)
+  expect((await stores.agents.find(agent.id))?.agent).toMatchObject({
     status: 'active',
     credentialVersion: 2,
   })
@@ -101,8 +101,8 @@ test('enables only a disabled agent, and keeps its credential version', async ()
 test('passes the new credential version to beforeCommit before the change is visible', async () => {
   const { agent } = await addAgent()
   const observations: unknown[] = []
-  await authority.agents.deactivate(agent.id, 'deleted', async (credentialVersion) => {
-    const visible = await authority.agents.find(agent.id)
+  await stores.agents.deactivate(agent.id, 'deleted', async (credentialVersion) => {
+    const visible = await stores.agents.find(agent.id)
     observations.push(credentialVersion, visible?.agent.credentialVersion, visible?.agent.status)
   })
   expect(observations).toEqual([2, 1, 'active'])
@@ -110,32 +110,32 @@ test('passes the new credential version to beforeCommit before the change is vis
 
 test('changes nothing if beforeCommit fails', async () => {
   const record = await addAgent({ name: 'Atlas' })
-  const deletion = authority.agents.deactivate(record.agent.id, 'deleted', () =>
+  const deletion = stores.agents.deactivate(record.agent.id, 'deleted', () =>
     Promise.reject(new Error('no Redis')),
   )
   await expect(deletion).rejects.toThrow('no Redis')
-  expect(await authority.agents.find(record.agent.id)).toEqual(record)
+  expect(await stores.agents.find(record.agent.id)).toEqual(record)
 })
 
 test('lists the newest agents first, up to the limit', async () => {
   const days = ['2030-01-01', '2030-01-03', '2030-01-02']
   const agents = await Promise.all(days.map((day) => addAgent({ registeredAt: new Date(day) })))
   const [oldest, newest, middle] = agents.map(({ agent }) => agent.id)
-  expect((await authority.agents.list(2)).map(({ id }) => id)).toEqual([newest, middle])
-  expect((await authority.agents.list(3)).map(({ id }) => id)).toEqual([newest, middle, oldest])
+  expect((await stores.agents.list(2)).map(({ id }) => id)).toEqual([newest, middle])
+  expect((await stores.agents.list(3)).map(({ id }) => id)).toEqual([newest, middle, oldest])
 })
 
 test('rejects a row that is not a valid agent', async () => {
   const { agent } = await addAgent()
-  await authority.db.query(`update agents set scopes = '{everything}' where id = $1`, [agent.id])
-  await expect(authority.agents.find(agent.id)).rejects.toThrow('scopes')
-  await authority.db.query(`update agents set scopes = '{guides:read}' where id = $1`, [agent.id])
+  await stores.db.query(`update agents set scopes = '{everything}' where id = $1`, [agent.id])
+  await expect(stores.agents.find(agent.id)).rejects.toThrow('scopes')
+  await stores.db.query(`update agents set scopes = '{guides:read}' where id = $1`, [agent.id])
 })
 
 test('notifies processes when an agent or its secrets are updated or deleted', async () => {
   const received: string[] = []
   await using _subscription = await listen(
-    authority.database.appUrl,
+    stores.database.appUrl,
     { agents_changed: (id) => void received.push(id) },
     { onConnected: () => undefined, log: console },
   )
@@ -147,15 +147,15 @@ test('notifies processes when an agent or its secrets are updated or deleted', a
     `delete from agents where id = $1`,
   ]
   for (const [index, change] of changes.entries()) {
-    await authority.db.query(change, [agent.id])
+    await stores.db.query(change, [agent.id])
     await expect.poll(() => received).toEqual(Array.from({ length: index + 1 }, () => agent.id))
   }
 })
 
 test('re-encrypts names under the newest key-encryption key, so the old one is no longer needed', async () => {
-  await using other = await openAuthority()
-  const [oldKey, newKey] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
-  const namedRecords = Array.from({ length: 3 }, (_, index) => exampleAgent({ name: `Agent ${index}` }))
+  await using other = await openTestStores()
+  const [oldKey, newKey] = [generateKeyEncryptionKey(), generateKeyEncryptionKey()]
+  const namedRecords = Array.from({ length: 3 }, (_, index) => createExampleAgent({ name: `Agent ${index}` }))
   const createStoreWithKeys = (text: string) =>
     createAgentStore(other.db, {
       addMail: async () => undefined,
@@ -164,7 +164,7 @@ test('re-encrypts names under the newest key-encryption key, so the old one is n
       now: () => new Date(),
     })
   const oldStore = createStoreWithKeys(oldKey)
-  for (const record of [...namedRecords, exampleAgent()]) await oldStore.add(record)
+  for (const record of [...namedRecords, createExampleAgent()]) await oldStore.add(record)
   const store = createStoreWithKeys(`${newKey}\n${oldKey}`)
   expect(await store.reencryptNames({ dryRun: true })).toBe(3)
   expect(await store.reencryptNames({ dryRun: false })).toBe(3)
@@ -177,13 +177,13 @@ test('re-encrypts names under the newest key-encryption key, so the old one is n
 test('emits an event after a deletion is committed, and none if beforeCommit fails', async () => {
   const emitted: unknown[] = []
   const record = (ids: unknown) => void emitted.push(ids)
-  authority.events.on('client-ended', record)
+  stores.events.on('client-ended', record)
   const { agent } = await addAgent()
-  await authority.agents
+  await stores.agents
     .deactivate(agent.id, 'deleted', () => Promise.reject(new Error('no Redis')))
     .catch(doNothing)
   expect(emitted).toEqual([])
-  await authority.agents.deactivate(agent.id, 'deleted', doNothing)
+  await stores.agents.deactivate(agent.id, 'deleted', doNothing)
   expect(emitted).toEqual([{ client_id: agent.id, how: 'deleted' }])
-  authority.events.off('client-ended', record)
+  stores.events.off('client-ended', record)
 })

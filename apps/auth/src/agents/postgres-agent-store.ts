@@ -2,7 +2,7 @@ import { Agent, type AgentId, err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool, rewriteColumn } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
+import { computeKeyThumbprints } from '../clients/key-thumbprint.ts'
 import { markKeyProofsUsed } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
 import { decryptAgentName, toNameEncryptionContext } from '../verifications/agent-name.ts'
@@ -31,7 +31,7 @@ const AgentRow = createRowReader(
   }),
 )
 
-/** Creates the store in PostgreSQL. Triggers on the tables notify every instance of changes. */
+/** Creates an agent store that is backed by PostgreSQL. Triggers on its tables notify every instance of changes. */
 export function createAgentStore(
   db: Pool,
   deps: { sealingKeys: SealingKeys; addMail: AddMail; events: AuthEvents; now: () => Date },
@@ -43,7 +43,7 @@ export function createAgentStore(
     return nameSealed ? { ...agent, name: decryptAgentName(sealingKeys, agent.id, nameSealed) } : agent
   }
 
-  /** Changes secrets or keys while the row of the agent is locked. */
+  /** Runs `change` in a transaction that has locked the agent's row. `agent` is undefined unless the agent is active. */
   const changeCredentials = <T>(
     id: AgentId,
     change: (tx: Database, agent: LockedAgent | undefined) => Promise<T>,
@@ -98,7 +98,7 @@ export function createAgentStore(
     async deactivate(id, status, beforeCommit, reason) {
       const credentialVersion = await db.transaction(async (tx) => {
         await tx.query('set local synchronous_commit = on')
-        // `before` holds the encrypted name for the mails about a deletion, which `returning` alone would give as null.
+        // `before` reads the encrypted name, which the mails about a deletion need. `returning` alone would return its new value, null.
         const { rows } = await tx.query<DescribedAgent & { credentialVersion: number }>(
           `with before as (select id, name_sealed from agents where id = $1 and status <> 'deleted' for no key update)
            update agents set status = $2, generation = generation + 1, status_reason = coalesce($3, case when $2 = 'disabled' then status_reason end),
@@ -134,7 +134,7 @@ export function createAgentStore(
     },
 
     async markUsed(id, now) {
-      // `set_config` makes the commit of this one statement synchronous, without a transaction of several statements.
+      // `set_config` makes the commit of this statement synchronous. `set local` would need a transaction of several statements.
       const { rowCount } = await db.query(
         `update agents set last_used_at = greatest(last_used_at, $2) where id = $1 and status = 'active'
            and set_config('synchronous_commit', 'on', true) = 'on'`,
@@ -148,10 +148,10 @@ export function createAgentStore(
         id,
         async (tx, agent) => {
           if (!agent) return err('inactive')
-          const { unproven, removes } = compareKeys(agent.keys, keys, proofs)
+          const { unproven, isCredentialRemoved } = compareKeys(agent.keys, keys, proofs)
           if (proofs.length > 0 && unproven.length > 0) return err('proof-missing')
           if (!(await markKeyProofsUsed(tx, id, proofs))) return err('proof-used')
-          const credentialVersion = agent.credentialVersion + (removes ? 1 : 0)
+          const credentialVersion = agent.credentialVersion + (isCredentialRemoved ? 1 : 0)
           const { rows } = await tx.query(
             `update agents set jwks = $2::jsonb, generation = $3 where id = $1 returning ${AgentRow.columns}`,
             [id, JSON.stringify(keys), credentialVersion],
@@ -162,23 +162,24 @@ export function createAgentStore(
         },
       )
       if (result.ok) {
-        const thumbprints = await Promise.all(result.value.agent.keys.map(computeKeyThumbprint))
+        const thumbprints = await computeKeyThumbprints(result.value.agent.keys)
         events.emit('keys-changed', { client_id: id, key_thumbprints: thumbprints })
       }
       return result
     },
 
-    async addSecret(id, secret, olderEndsAt) {
+    async addSecret(id, secret, olderSecretEndsAt) {
       const result = await changeCredentials<Result<readonly AgentSecret[], AddSecretRefusal>>(
         id,
         async (tx, agent) => {
           if (!agent) return err('inactive')
           if (agent.keys.length > 0) return err('has-keys')
+          // The secret was created just now, so its creation time is the current time.
           if ((await findAcceptedSecrets(tx, id, secret.createdAt)).length >= MAX_SECRETS)
             return err('too-many')
           await tx.query('update agent_secrets set ends_at = $2 where agent_id = $1 and ends_at is null', [
             id,
-            olderEndsAt,
+            olderSecretEndsAt,
           ])
           await tx.query(
             'insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at, ends_at) values ($1, $2, $3, $4, $5, $6)',
@@ -218,7 +219,7 @@ export function createAgentStore(
         {
           table: 'agents',
           column: 'name_sealed',
-          key: 'id',
+          keyColumn: 'id',
           rewrite: (sealed, id) => sealingKeys.reseal(sealed, toNameEncryptionContext(id)),
         },
         options,

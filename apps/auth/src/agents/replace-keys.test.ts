@@ -1,13 +1,13 @@
 import { ok } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { exampleKey } from '../../test/example-key.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { createExampleKey } from '../../test/example-key.ts'
 import type { RevokedSubject } from '../tokens/token-store.ts'
 import type { AgentStore } from './agent-store.ts'
 import { replaceKeys } from './replace-keys.ts'
 
-const keys = [exampleKey('one')]
-const { agent } = exampleAgent({ keys, credentialVersion: 2 })
+const keys = [createExampleKey('one')]
+const { agent } = createExampleAgent({ keys, credentialVersion: 2 })
 
 /**
  * Replaces keys with dependencies that record their steps.

@@ -1,11 +1,11 @@
 import type { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
 import type { RevokedSubject } from '../tokens/token-store.ts'
 import type { SecretRemoval } from './agent-store.ts'
 import { removeSecret } from './rotate-secret.ts'
 
-const { id } = exampleAgent().agent
+const { id } = createExampleAgent().agent
 
 /**
  * Removes a secret with dependencies that record their steps.

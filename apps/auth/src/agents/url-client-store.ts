@@ -113,7 +113,7 @@ export interface UrlClientStore {
   setBlocked(
     step: BlockEntry['step'],
     domain: string,
-    audit: { by: Actor; reason: string },
+    audit: { actor: Actor; reason: string },
     now: Date,
   ): Promise<string | undefined>
   isDomainBlocked(domain: string): Promise<boolean>
@@ -203,7 +203,7 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
 
     isBlocked: (id) => isBlocked(db, id),
 
-    async setBlocked(step, domain, { by, reason }, now) {
+    async setBlocked(step, domain, { actor, reason }, now) {
       const head = await db.transaction(async (tx) => {
         await tx.query('set local synchronous_commit = on')
         await tx.query(`select pg_advisory_xact_lock(${BLOCK_LOCK})`)
@@ -215,7 +215,7 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
               ])
             : await tx.query('delete from blocked_domains where domain = $1', [domain])
         if (rowCount === 0) return undefined
-        const entry: BlockEntry = { at: now.toISOString(), by, step, domain, reason }
+        const entry: BlockEntry = { at: now.toISOString(), by: actor, step, domain, reason }
         return await AUDIT.append(tx, entry)
       })
       if (head !== undefined)
@@ -250,7 +250,7 @@ function findRevocationReason(
   lockedClient: StoredDocument,
   document: StoredDocument,
 ): RefreshedClient['revocationReason'] {
-  if (compareKeys(lockedClient.keys, document.keys, []).removes) return 'key-gone'
+  if (compareKeys(lockedClient.keys, document.keys, []).isCredentialRemoved) return 'key-gone'
   return document.dpopBound && !lockedClient.dpopBound ? 'must-be-bound' : undefined
 }
 

@@ -3,9 +3,10 @@
  * when the copy in the list of hosts is used instead.
  */
 import { AgentId } from '@plainpath/domain'
-import { type Limiter, Problem, spendLimits } from '@plainpath/http'
+import { enforceLimits, type Limiter, Problem } from '@plainpath/http'
 import type { Context } from 'koa'
 import type { UrlClientStore } from '../agents/url-client-store.ts'
+import { createBusyProblem } from '../client-documents/busy-problem.ts'
 import type { FetchMetadataDocument } from '../client-documents/client-document.ts'
 import { DOCUMENT_FETCHES, LIMITS } from '../limits.ts'
 import type { AppClient, FindAppClient } from './app-client.ts'
@@ -24,9 +25,6 @@ export interface AppClientFinderDeps {
 }
 
 const REGISTERED_ID = /^app_[A-Za-z0-9_-]{22}$/
-
-/** The `Retry-After` while too many documents are being fetched. A request to the host of a document takes at most this long. */
-const BUSY_RETRY_SECONDS = 2
 
 /**
  * Creates the function that finds an app.
@@ -65,17 +63,14 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
    */
   async function fetchDocument(ctx: Context, id: AgentId, isNew: boolean) {
     const address = String(ctx.state['address'])
-    spendLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCHES, address))
+    enforceLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCHES, address))
     const fetched = await deps.fetchDocument(id, address, { isNew })
-    if (!fetched.ok && fetched.error.kind === 'busy')
-      throw new Problem('rate-limited', {
-        detail: `Too many documents are being fetched. Try again in ${BUSY_RETRY_SECONDS} seconds.`,
-        headers: { 'retry-after': String(BUSY_RETRY_SECONDS) },
-      })
+    if (!fetched.ok && fetched.error.kind === 'busy') throw createBusyProblem()
     if (!fetched.ok) return fetched
     // A new app counts against the limits of registrations.
     if (isNew)
-      for (const policy of LIMITS.registerApp) spendLimits(ctx, await limiter.takeForAddress(policy, address))
+      for (const policy of LIMITS.registerApp)
+        enforceLimits(ctx, await limiter.takeForAddress(policy, address))
     const { metadata, ...times } = fetched.value
     await appClients.saveDocument(id, metadata, times)
     return fetched

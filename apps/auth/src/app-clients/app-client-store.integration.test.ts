@@ -1,10 +1,10 @@
 import { DAY_MS, HOUR_MS, RULES } from '@plainpath/domain'
-import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { type AppClientStore, createAppClientStore, sweepAppClients } from './app-client-store.ts'
 
-let authority: Authority
+let stores: TestStores
 let store: AppClientStore
 const NOW = new Date('2026-11-23T12:00:00Z')
 const afterNow = (ms: number) => new Date(NOW.getTime() + ms)
@@ -15,20 +15,20 @@ const APP = {
   keys: [],
 } as const
 beforeAll(async () => {
-  authority = await openAuthority()
-  store = createAppClientStore(authority.db, authority.sealingKeys)
+  stores = await openTestStores()
+  store = createAppClientStore(stores.db, stores.sealingKeys)
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 beforeEach(async () => {
-  await authority.db.query('delete from app_clients')
+  await stores.db.query('delete from app_clients')
 })
 /** Deletes batches until none is left, and returns the number of deleted apps. */
 async function sweepAll(now: Date, maxUnused = 1_000): Promise<number> {
   let deletedCount = 0
-  let batchCount = await sweepAppClients(authority.db, now, maxUnused)
+  let batchCount = await sweepAppClients(stores.db, now, maxUnused)
   while (batchCount > 0) {
     deletedCount += batchCount
-    batchCount = await sweepAppClients(authority.db, now, maxUnused)
+    batchCount = await sweepAppClients(stores.db, now, maxUnused)
   }
   return deletedCount
 }
@@ -47,7 +47,7 @@ test('deletes an unused app after a day, and a used one 91 days after its record
   expect(await sweepAll(afterNow(RULES.idleMs + RULES.useRecordedMs - 1))).toBe(0)
   expect(await sweepAll(afterNow(RULES.idleMs + RULES.useRecordedMs))).toBe(1)
   // An idle app is stored for longer than any verification lasts, so every connection still has its app.
-  expect(RULES.idleMs).toBeGreaterThan(RULES.claimMs)
+  expect(RULES.idleMs).toBeGreaterThan(RULES.verificationMs)
 })
 
 test('deletes the oldest of too many unused apps, but none from the last hour and no used app', async () => {
@@ -89,22 +89,21 @@ test('keeps the last use and the registration time when a document is stored aga
 test('encrypts a name, which can be decrypted only in the row of its own app', async () => {
   const name = 'Canary of an app'
   const id = await store.add({ ...APP, name }, NOW)
-  expect(await dumpTables(authority.db)).not.toContain(name)
+  expect(await dumpTables(stores.db)).not.toContain(name)
   expect(await store.find(id)).toMatchObject({ name })
   const other = await store.add({ ...APP, name: 'Other' }, NOW)
-  await authority.db.query(
+  await stores.db.query(
     'update app_clients set name_sealed = (select name_sealed from app_clients where id = $1) where id = $2',
     [id, other],
   )
   await expect(store.find(other)).rejects.toThrow(/./)
-  await authority.db.query('delete from app_clients where id = $1', [other])
+  await stores.db.query('delete from app_clients where id = $1', [other])
   expect(await store.reencryptNames({ dryRun: false })).toBe(0)
 })
 
 test('re-encrypts names under the newest key-encryption key', async () => {
-  const [oldKey, newKey] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
-  const createStoreWithKeys = (keys: string) =>
-    createAppClientStore(authority.db, parseKeyEncryptionKeys(keys))
+  const [oldKey, newKey] = [generateKeyEncryptionKey(), generateKeyEncryptionKey()]
+  const createStoreWithKeys = (keys: string) => createAppClientStore(stores.db, parseKeyEncryptionKeys(keys))
   const id = await createStoreWithKeys(oldKey).add({ ...APP, name: 'Example' }, NOW)
   await createStoreWithKeys(oldKey).add(APP, NOW)
   const storeWithBothKeys = createStoreWithKeys(`${newKey}\n${oldKey}`)

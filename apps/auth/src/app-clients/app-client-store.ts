@@ -118,7 +118,7 @@ export function createAppClientStore(db: Pool, sealingKeys: SealingKeys): AppCli
         {
           table: 'app_clients',
           column: 'name_sealed',
-          key: 'id',
+          keyColumn: 'id',
           rewrite: (sealed, id) => sealingKeys.reseal(sealed, toNameEncryptionContext(id)),
         },
         options,
@@ -151,7 +151,7 @@ export function sweepAppClients(db: Database, now: Date, maxUnused: number): Pro
     db,
     {
       table: 'app_clients',
-      key: 'id',
+      keyColumn: 'id',
       where: `(${UNUSED} and registered_at <= $1) or used_at <= $2
         or (${UNUSED} and registered_at <= $3 and (registered_at, id) <=
           (select registered_at, id from app_clients where ${UNUSED} order by registered_at desc, id desc offset $4 limit 1))

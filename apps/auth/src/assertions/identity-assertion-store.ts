@@ -64,4 +64,4 @@ async function deleteAllButNewest(tx: Database, verificationId: string): Promise
  * @returns the number of deleted assertions
  */
 export const sweepIdentityAssertions = (db: Database, now: Date): Promise<number> =>
-  deleteBatch(db, { table: 'identity_assertions', key: 'jti', where: 'expires_at <= $1' }, [now])
+  deleteBatch(db, { table: 'identity_assertions', keyColumn: 'jti', where: 'expires_at <= $1' }, [now])

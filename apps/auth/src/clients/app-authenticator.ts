@@ -1,5 +1,5 @@
 import { AgentId } from '@plainpath/domain'
-import { findHeaders, type Limiter, listNetworks, spendLimits } from '@plainpath/http'
+import { enforceLimits, findHeaders, type Limiter, listNetworks } from '@plainpath/http'
 import { CLIENT_ASSERTION_TYPE, type ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import type { AppClient, FindAppClient } from '../app-clients/app-client.ts'
@@ -53,7 +53,7 @@ export function createAppAuthenticator(deps: {
     if (!client) throw invalidClient(UNKNOWN_APP_DETAIL)
     if (client.authMethod === 'private_key_jwt' && !(await consumeAssertion(client, form))) {
       const [callerNetwork] = listNetworks(String(ctx.state['address']))
-      spendLimits(ctx, await limiter.take(FAILED_AUTHENTICATION, `${callerNetwork?.network}\n${id}`))
+      enforceLimits(ctx, await limiter.take(FAILED_AUTHENTICATION, `${callerNetwork?.network}\n${id}`))
       throw invalidClient(INVALID_ASSERTION_DETAIL)
     }
     return client

@@ -4,14 +4,14 @@ import { createLimiter, createMemoryLimitStore, Problem } from '@plainpath/http'
 import type { HashKey } from '@plainpath/sealing'
 import Koa, { type Context } from 'koa'
 import { expect, test } from 'vitest'
-import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { exampleKey } from '../../test/example-key.ts'
+import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
+import { createExampleKey } from '../../test/example-key.ts'
 import type { ExpiredAgent } from '../agents/agent-expiry.ts'
 import type { AgentRecord } from '../agents/agent-store.ts'
 import { createClientAuthenticator } from './client-authenticator.ts'
 
 const NOW = new Date('2026-11-20T09:00:00Z')
-const realHashKey = exampleHashKey()
+const realHashKey = createExampleHashKey()
 const SECRET = 'pps_secret'
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -65,7 +65,7 @@ const createRecord = (
   status: 'active' | 'disabled' | 'deleted',
   secrets: Partial<AgentRecord['secrets'][number]>[] = [{}],
 ) => ({
-  agent: { ...exampleAgent().agent, status },
+  agent: { ...createExampleAgent().agent, status },
   secrets: secrets.map((members) => ({
     id: 'secret-1',
     createdAt: NOW,
@@ -88,13 +88,13 @@ test('finds the client once and hashes once for an unknown, disabled or deleted 
 })
 
 test('reveals that a client expired only to a caller that presents its secret, and never if it had keys', async () => {
-  const { id } = exampleAgent().agent
+  const { id } = createExampleAgent().agent
   const secrets = [{ digest: realHashKey.hash('client-secret', SECRET), keyId: realHashKey.id }]
   const expired = { id, keys: [], secrets, cause: 'idle' as const, expiredAt: NOW }
   expect((await authenticate(undefined, SECRET, expired)).outcome).toBe('client-expired')
   for (const otherExpired of [
     { ...expired, secrets: [] },
-    { ...expired, keys: [exampleKey('one')] },
+    { ...expired, keys: [createExampleKey('one')] },
   ])
     expect((await authenticate(undefined, SECRET, otherExpired)).outcome).toBe('invalid-client')
   expect((await authenticate(undefined, 'pps_wrong', expired)).outcome).toBe('invalid-client')

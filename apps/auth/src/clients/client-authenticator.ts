@@ -4,7 +4,7 @@
  * authenticates apps.
  */
 import { AgentId, err, ok, type Result } from '@plainpath/domain'
-import { type Caller, findHeaders, type Limiter, listNetworks, Problem, spendLimits } from '@plainpath/http'
+import { type Caller, enforceLimits, findHeaders, type Limiter, listNetworks, Problem } from '@plainpath/http'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { Context } from 'koa'
@@ -188,7 +188,10 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
    */
   async function countFailure(ctx: Context, clientId: string): Promise<void> {
     const [callerNetwork] = listNetworks(String(ctx.state['address']))
-    spendLimits(ctx, await deps.limiter.take(FAILED_AUTHENTICATION, `${callerNetwork?.network}\n${clientId}`))
+    enforceLimits(
+      ctx,
+      await deps.limiter.take(FAILED_AUTHENTICATION, `${callerNetwork?.network}\n${clientId}`),
+    )
   }
 
   function describeFault(authentication: ClientAuthentication, fault: CredentialFault) {

@@ -1,11 +1,11 @@
 import { ok } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { exampleKey } from '../../test/example-key.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { createExampleKey } from '../../test/example-key.ts'
 import { selectKey, validateKeyProof } from './key-proof.ts'
 
 const NOW = 1_795_183_200
-const { id: clientId } = exampleAgent().agent
+const { id: clientId } = createExampleAgent().agent
 const endpoint = 'https://plainpath.example/api/agent/jwks'
 const claims = { iss: clientId as string, aud: endpoint, iat: NOW, exp: NOW + 60, jkts: ['a', 'b'] }
 const validate = (overrides: Partial<typeof claims>) =>
@@ -38,7 +38,7 @@ test('requires the expected issuer, audience and set of thumbprints', () => {
 })
 
 test('selects the named key, or the only one, if it fits the algorithm', () => {
-  const [one, two] = [exampleKey('one'), exampleKey('two')]
+  const [one, two] = [createExampleKey('one'), createExampleKey('two')]
   expect(selectKey([one, two], { alg: 'ES256', kid: 'two' })).toBe(two)
   expect(selectKey([one], { alg: 'ES256' })).toBe(one)
   expect(selectKey([one, two], { alg: 'ES256' })).toBeUndefined()

@@ -9,7 +9,7 @@ import {
 } from '@plainpath/domain'
 import { z } from 'zod'
 import { MAX_KID_LENGTH } from './client-assertion.ts'
-import { areSameKeys, computeKeyThumbprint } from './key-thumbprint.ts'
+import { areSameKeys, computeKeyThumbprints } from './key-thumbprint.ts'
 import {
   CLOCK_TOLERANCE_SECONDS,
   decodeUnverifiedJwt,
@@ -134,7 +134,7 @@ export async function verifyKeyProofs(
   keys: readonly AgentKey[],
   options: Omit<ProofExpectations, 'thumbprints'>,
 ): Promise<Result<readonly VerifiedKeyProof[], { readonly fault: KeyProofFault; readonly index: number }>> {
-  const expected = { ...options, thumbprints: await Promise.all(keys.map(computeKeyThumbprint)) }
+  const expected = { ...options, thumbprints: await computeKeyThumbprints(keys) }
   const verifiedProofs: VerifiedKeyProof[] = []
   for (const [index, text] of proofs.entries()) {
     const proof = await verifyKeyProof(text, keys, expected)

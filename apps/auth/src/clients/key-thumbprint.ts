@@ -11,6 +11,10 @@ interface PublicKey {
 export const computeKeyThumbprint = ({ kty, crv, x, y }: PublicKey): Promise<string> =>
   calculateJwkThumbprint({ kty, crv, x, ...(y && { y }) })
 
+/** Computes the thumbprint of each key. */
+export const computeKeyThumbprints = (keys: readonly PublicKey[]): Promise<string[]> =>
+  Promise.all(keys.map(computeKeyThumbprint))
+
 /** Returns whether two lists of thumbprints are of the same keys, in any order. */
 export const areSameKeys = (thumbprints: readonly string[], otherThumbprints: readonly string[]): boolean =>
   thumbprints.toSorted().join() === otherThumbprints.toSorted().join()

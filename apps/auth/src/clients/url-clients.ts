@@ -3,11 +3,12 @@
  * fetched again. `client-authenticator.ts` verifies the assertion with these keys.
  */
 import { type AgentId, ANONYMOUS_SCOPES, RULES, type Scope } from '@plainpath/domain'
-import { type Limiter, Problem, spendLimits } from '@plainpath/http'
+import { enforceLimits, type Limiter, Problem } from '@plainpath/http'
 import type { Context } from 'koa'
 import type { AgentRecord } from '../agents/agent-store.ts'
 import { type FetchDocument, type RefreshDocumentDeps, refreshDocument } from '../agents/refresh-document.ts'
 import type { StoredDocument, UrlClientStore } from '../agents/url-client-store.ts'
+import { createBusyProblem } from '../client-documents/busy-problem.ts'
 import type { DocumentFault } from '../client-documents/client-document.ts'
 import { DOCUMENT_FETCHES, LIMITS } from '../limits.ts'
 import type { ClientWithCredentials, MarkAssertionUsed } from './client-with-credentials.ts'
@@ -103,7 +104,7 @@ export function createUrlClientFinder(
    * @throws {Problem} `rate-limited` over the limit
    */
   async function spendFetchLimit(ctx: Context): Promise<void> {
-    spendLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCHES, readCallerAddress(ctx)))
+    enforceLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCHES, readCallerAddress(ctx)))
   }
 
   const toClient = (id: AgentId, stored: StoredClient): UrlClient => ({
@@ -155,7 +156,7 @@ export function createUrlClientFinder(
       async markAssertionUsed(assertion) {
         // A new client counts against the limits of registrations.
         for (const policy of LIMITS.register)
-          spendLimits(ctx, await limiter.takeForAddress(policy, readCallerAddress(ctx)))
+          enforceLimits(ctx, await limiter.takeForAddress(policy, readCallerAddress(ctx)))
         const activation = await urlClients.activate(id, document, assertion, (credentialVersion) =>
           deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion }),
         )
@@ -205,19 +206,12 @@ function toStoredClient(record: AgentRecord | undefined): StoredClient | undefin
 
 const readCallerAddress = (ctx: Context) => String(ctx.state['address'])
 
-/** The `Retry-After` while too many documents are being fetched. A request to the host of a document takes at most this long. */
-const BUSY_RETRY_SECONDS = 2
-
 /**
  * Creates the problem for a document that cannot be used. It reveals only the name of an invalid member, and only if
  * the document has its own URL as `client_id`. Otherwise, callers could probe arbitrary URLs through this server.
  */
 function createDocumentProblem(fault: DocumentFault): Problem {
-  if (fault.kind === 'busy')
-    return new Problem('rate-limited', {
-      detail: `Too many documents are being fetched. Try again in ${BUSY_RETRY_SECONDS} seconds.`,
-      headers: { 'retry-after': String(BUSY_RETRY_SECONDS) },
-    })
+  if (fault.kind === 'busy') return createBusyProblem()
   if (fault.kind === 'unusable') return invalidClient(UNUSABLE_DOCUMENT_DETAIL)
   return invalidClient(`In the document at your client_id, ${fault.member} ${fault.detail}.`)
 }

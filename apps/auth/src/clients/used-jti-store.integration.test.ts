@@ -1,28 +1,28 @@
 import type { AgentId } from '@plainpath/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { exampleKey } from '../../test/example-key.ts'
-import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { createExampleKey } from '../../test/example-key.ts'
+import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import type { VerifiedAssertion } from './client-assertion.ts'
 import { createUsedJtiStore, sweepUsedJtis } from './used-jti-store.ts'
 
 const now = new Date('2026-11-20T09:00:00Z')
 const secondsLater = (seconds: number) => new Date(now.getTime() + seconds * 1_000)
-const key = exampleKey('one')
+const key = createExampleKey('one')
 
-let authority: Authority
+let stores: TestStores
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 
 async function addAgent(keys = [key]) {
-  const { agent } = exampleAgent({ keys })
-  await authority.agents.add({ agent, secrets: [] })
+  const { agent } = createExampleAgent({ keys })
+  await stores.agents.add({ agent, secrets: [] })
   return agent.id
 }
 const markUsed = (clientId: AgentId, jti: string, overrides: Partial<VerifiedAssertion> = {}) =>
-  createUsedJtiStore(authority.db).markUsed({
+  createUsedJtiStore(stores.db).markUsed({
     clientId,
     jti,
     key,
@@ -41,36 +41,36 @@ test('accepts exactly one of several simultaneous uses', async () => {
 
 test('marks nothing as used for a key that is not current, or for a client that is not active', async () => {
   const id = await addAgent()
-  for (const otherKey of [exampleKey('two'), { ...key, x: exampleKey('two').x }])
+  for (const otherKey of [createExampleKey('two'), { ...key, x: createExampleKey('two').x }])
     expect(await markUsed(id, 'jti-key', { key: otherKey })).toBe('not-current')
-  expect(await markUsed(exampleAgent().agent.id, 'jti-key')).toBe('not-current')
-  await authority.agents.deactivate(id, 'disabled', async () => {})
+  expect(await markUsed(createExampleAgent().agent.id, 'jti-key')).toBe('not-current')
+  await stores.agents.deactivate(id, 'disabled', async () => {})
   expect(await markUsed(id, 'jti-key')).toBe('not-current')
-  await authority.agents.enable(id, new Date())
+  await stores.agents.enable(id, new Date())
   expect(await markUsed(id, 'jti-key')).toBe('accepted')
-  await authority.agents.deactivate(id, 'disabled', async () => {})
+  await stores.agents.deactivate(id, 'disabled', async () => {})
   expect(await markUsed(id, 'jti-key')).toBe('not-current')
 })
 
 test('stores a jti only as a hash', async () => {
   await markUsed(await addAgent(), 'Canary-jti-58b1')
-  expect(await dumpTables(authority.db)).not.toContain('Canary-jti')
+  expect(await dumpTables(stores.db)).not.toContain('Canary-jti')
 })
 
 test('deletes entries in batches, a minute or more after their assertions expired', async () => {
-  await authority.db.query('delete from client_assertions')
+  await stores.db.query('delete from client_assertions')
   const id = await addAgent()
   for (const seconds of [-3_600, -60, -59, 0, 60])
     await markUsed(id, `jti ${seconds}`, { expiresAt: secondsLater(seconds) })
-  expect(await sweepUsedJtis(authority.db, now)).toBe(2)
-  expect(await sweepUsedJtis(authority.db, now)).toBe(0)
-  await authority.db.query(
+  expect(await sweepUsedJtis(stores.db, now)).toBe(2)
+  expect(await sweepUsedJtis(stores.db, now)).toBe(0)
+  await stores.db.query(
     `insert into client_assertions select sha256(number::text::bytea), $1 from generate_series(1, 1500) number`,
     [secondsLater(-3_600)],
   )
-  const counts = await Promise.all([sweepUsedJtis(authority.db, now), sweepUsedJtis(authority.db, now)])
+  const counts = await Promise.all([sweepUsedJtis(stores.db, now), sweepUsedJtis(stores.db, now)])
   expect(Math.max(...counts)).toBeLessThanOrEqual(1_000)
-  while ((await sweepUsedJtis(authority.db, now)) > 0);
-  const { rows } = await authority.db.query('select 1 from client_assertions')
+  while ((await sweepUsedJtis(stores.db, now)) > 0);
+  const { rows } = await stores.db.query('select 1 from client_assertions')
   expect(rows).toHaveLength(3)
 })

@@ -92,6 +92,10 @@ const CLOCK_SKEW_MS = 60_000
 export const sweepUsedJtis = (db: Database, now: Date): Promise<number> =>
   deleteBatch(
     db,
-    { table: 'client_assertions', key: 'assertion_hash', where: 'expires_at <= $1 order by expires_at' },
+    {
+      table: 'client_assertions',
+      keyColumn: 'assertion_hash',
+      where: 'expires_at <= $1 order by expires_at',
+    },
     [new Date(now.getTime() - CLOCK_SKEW_MS)],
   )

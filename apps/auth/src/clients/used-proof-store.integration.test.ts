@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
-import { dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { dumpTables, openTestStores } from '../../test/open-test-stores.ts'
 import { sweepUsedJtis } from './used-jti-store.ts'
 import { describeUsedProofStore } from './used-proof-store.contract.ts'
 import { createPostgresUsedProofStore } from './used-proof-store.ts'
 
 async function open() {
-  const authority = await openAuthority()
+  const stores = await openTestStores()
   return {
-    db: authority.db,
-    proofs: createPostgresUsedProofStore(authority.db),
-    secondInstance: createPostgresUsedProofStore(authority.db),
-    dump: () => dumpTables(authority.db),
-    [Symbol.asyncDispose]: () => authority[Symbol.asyncDispose](),
+    db: stores.db,
+    proofs: createPostgresUsedProofStore(stores.db),
+    secondInstance: createPostgresUsedProofStore(stores.db),
+    dump: () => dumpTables(stores.db),
+    [Symbol.asyncDispose]: () => stores[Symbol.asyncDispose](),
   }
 }
 

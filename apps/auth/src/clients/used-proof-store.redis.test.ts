@@ -21,6 +21,6 @@ test('sets the expiry of a proof in Redis', async () => {
   await using store = await open()
   const expiresAt = new Date(Date.now() + 300_000)
   await store.proofs.markUsed({ clientId: 'agt_1', jti: 'one', expiresAt })
-  const [key] = await store.scratch.keys('proof:*')
+  const [key] = await store.scratch.listKeys('proof:*')
   expect(await store.scratch.redis.pexpiretime(key!)).toBe(expiresAt.getTime())
 })

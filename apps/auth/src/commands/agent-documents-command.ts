@@ -88,7 +88,7 @@ export const agentDocumentCommands = [
           text: `Would block ${args.domain}, and disable ${formatCount(agentCount, 'agent')}.`,
         }
       }
-      const audit = { by: actor, reason: args.reason }
+      const audit = { actor, reason: args.reason }
       const { auditHead, disabledCount } = await blockDomain(stores, args.domain, audit, now())
       return {
         json: {
@@ -110,7 +110,7 @@ export const agentDocumentCommands = [
     getLockedResource: (args) => args.domain,
     async run({ stores, args, actor, now }) {
       const { urlClients } = stores
-      const audit = { by: actor, reason: args.reason }
+      const audit = { actor, reason: args.reason }
       const head = args.dryRun ? undefined : await urlClients.setBlocked('unblock', args.domain, audit, now())
       const isDone = args.dryRun ? await urlClients.isDomainBlocked(args.domain) : head !== undefined
       if (!isDone) throw new Refusal(`${args.domain} is not blocked.`)

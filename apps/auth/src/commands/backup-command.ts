@@ -90,7 +90,7 @@ export const backupCommands = [
         redisTimeoutMs: REDIS_TIMEOUT_MS,
       })
       const securedRestore = await secureRestore(stores, loggedRevocations, {
-        by: actor,
+        actor,
         now,
         keys: config.keys,
       })

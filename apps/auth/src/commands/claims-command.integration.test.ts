@@ -1,20 +1,20 @@
 import { DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { at, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
-import { type AuthStores, openAuthStores } from '../../test/open-auth-stores.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
+import { type AuthTestbed, openAuthTestbed } from '../../test/open-auth-testbed.ts'
 import { runAuth } from '../../test/run-auth.ts'
 import { loadConfig } from '../config.ts'
 import { openStores } from '../stores.ts'
 
-let stores: AuthStores
+let testbed: AuthTestbed
 let env: Record<string, string>
 let currentTime = START
 beforeAll(async () => {
-  stores = await openAuthStores()
-  env = await stores.settingsFor('https://plainpath.example')
+  testbed = await openAuthTestbed()
+  env = await testbed.createSettings('https://plainpath.example')
 })
-afterAll(() => stores[Symbol.asyncDispose]())
+afterAll(() => testbed[Symbol.asyncDispose]())
 
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 const run = (words: string) => runAuth(words.split(' '), env, () => currentTime)
@@ -26,12 +26,12 @@ test('claims list and claims show print no address, and claims revoke revokes a 
   expect(await readOutput('claims list')).toBe('There are no e-mail verifications.')
   const ids: string[] = []
   for (const createdAt of [at(0), at(1)]) {
-    const record = exampleAgent()
+    const record = createExampleAgent()
     await agents.add(record)
-    const attempt = exampleAttempt(record.agent.id, { createdAt })
-    await attempts.begin(attempt, linkMail(attempt))
+    const attempt = createAttempt(record.agent.id, { createdAt })
+    await attempts.begin(attempt, createLinkMail(attempt))
     await attempts.showCode(attempt.id, Buffer.alloc(32), createdAt)
-    await verifications.redeem(exampleRedemption(attempt.id, Buffer.alloc(32), createdAt))
+    await verifications.redeem(createRedemption(attempt.id, Buffer.alloc(32), createdAt))
     ids.push(attempt.registrationId)
   }
   const [olderId = '', newerId = ''] = ids

@@ -1,21 +1,21 @@
 import { DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { at, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
-import { type AuthStores, openAuthStores } from '../../test/open-auth-stores.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
+import { type AuthTestbed, openAuthTestbed } from '../../test/open-auth-testbed.ts'
 import { parseSecurityEvents } from '../../test/parse-security-events.ts'
 import { runAuth } from '../../test/run-auth.ts'
 import { loadConfig } from '../config.ts'
 import { openStores, type Stores } from '../stores.ts'
 
-let stores: AuthStores
+let testbed: AuthTestbed
 let env: Record<string, string>
 let currentTime = START
 beforeAll(async () => {
-  stores = await openAuthStores()
-  env = await stores.settingsFor('https://plainpath.example')
+  testbed = await openAuthTestbed()
+  env = await testbed.createSettings('https://plainpath.example')
 })
-afterAll(() => stores[Symbol.asyncDispose]())
+afterAll(() => testbed[Symbol.asyncDispose]())
 
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 const run = (words: string) => runAuth(words.split(' '), env, () => currentTime)
@@ -34,10 +34,10 @@ async function createVerification(
   agentId: string,
   createdAtMs: number,
 ): Promise<string> {
-  const attempt = exampleAttempt(agentId, { createdAt: at(createdAtMs) })
-  await attempts.begin(attempt, linkMail(attempt))
+  const attempt = createAttempt(agentId, { createdAt: at(createdAtMs) })
+  await attempts.begin(attempt, createLinkMail(attempt))
   await attempts.showCode(attempt.id, Buffer.alloc(32), at(createdAtMs))
-  const redemption = exampleRedemption(attempt.id, Buffer.alloc(32), at(createdAtMs))
+  const redemption = createRedemption(attempt.id, Buffer.alloc(32), at(createdAtMs))
   expect((await verifications.redeem(redemption)).ok).toBe(true)
   return attempt.registrationId
 }
@@ -51,7 +51,7 @@ test('grants list prints no address, grants revoke revokes one grant, and grants
     const agentId = await openedStores.connections.begin(app, START)
     ids.push(await createVerification(openedStores, agentId, index))
   }
-  const record = exampleAgent()
+  const record = createExampleAgent()
   await openedStores.agents.add(record)
   const agentVerificationId = await createVerification(openedStores, record.agent.id, 9)
   const [firstId = '', secondId = '', thirdId = '', fourthId = ''] = ids

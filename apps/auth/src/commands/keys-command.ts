@@ -129,7 +129,7 @@ export const keysCommands = [
       const revoked = await operations.revoke(leakedKid, { reason: revocationReason, dryRun })
       if (!revoked.ok) throw toRefusal(revoked.error)
       const appliedChange = 'unchangedRing' in revoked.value ? undefined : revoked.value
-      if (appliedChange && appliedChange.head === undefined)
+      if (appliedChange && appliedChange.auditHead === undefined)
         return await buildChangeOutput(operations, appliedChange)
       const startedAt = performance.now()
       const { version } = 'unchangedRing' in revoked.value ? revoked.value.unchangedRing : revoked.value.ring
@@ -192,12 +192,12 @@ export const keysCommands = [
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(context) {
-      const { keys, instances, head, findings } = await verifyKeys(createOperations(context))
-      const json = { ok: findings.length === 0, keys, instances, audit_head: head, findings }
+      const { keys, instances, auditHead, findings } = await verifyKeys(createOperations(context))
+      const json = { ok: findings.length === 0, keys, instances, audit_head: auditHead, findings }
       return findings.length === 0
         ? {
             json,
-            text: `All checks passed: ${formatCount(keys, 'key')}, ${formatCount(instances, 'running instance')}, audit up to ${head}.`,
+            text: `All checks passed: ${formatCount(keys, 'key')}, ${formatCount(instances, 'running instance')}, audit up to ${auditHead}.`,
           }
         : { json, text: findings.join('\n'), refusal: 'Some checks failed.' }
     },
@@ -238,7 +238,7 @@ interface KeyCommandContext {
 }
 
 const createOperations = ({ config, stores, actor }: KeyCommandContext): KeyOperations =>
-  createKeyOperations({ keys: stores.keys, settings: config.keys, by: actor })
+  createKeyOperations({ keys: stores.keys, settings: config.keys, actor })
 
 const toRefusal = (refusal: KeyRefusal) =>
   new Refusal(report.formatRefusal(refusal), { json: report.toRefusalJson(refusal) })
@@ -256,17 +256,17 @@ async function takeStep(name: StepName, context: KeyCommandContext, options: Ste
  */
 async function buildChangeOutput(
   operations: KeyOperations,
-  { change, ring, head }: AppliedChange,
+  { change, ring, auditHead }: AppliedChange,
   extraLines: readonly string[] = [],
 ): Promise<CommandOutput> {
   // In a dry run, the kid is not stored, so the output describes the key instead.
-  const plannedKey = head === undefined ? change.added : undefined
+  const plannedKey = auditHead === undefined ? change.added : undefined
   const transitions = change.transitions.map((transition) =>
     transition.kid === plannedKey?.kid
       ? { ...transition, kid: `a new ${plannedKey.algorithm} key` }
       : transition,
   )
-  if (head === undefined)
+  if (auditHead === undefined)
     return {
       json: { ok: true, done: false, step: change.step, transitions },
       text: `Would ${change.step}:\n${report.formatTransitions(transitions)}`.trimEnd(),
@@ -280,7 +280,7 @@ async function buildChangeOutput(
       step: change.step,
       transitions,
       ring_version: ring.version,
-      audit_head: head,
+      audit_head: auditHead,
       instances: live.map(({ host, signingKid }) => ({ host, signing_kid: signingKid })),
     },
     text: [
@@ -288,7 +288,7 @@ async function buildChangeOutput(
       report.formatTransitions(transitions),
       report.formatInstances(live),
       ...extraLines,
-      `Audit head: ${head}`,
+      `Audit head: ${auditHead}`,
     ]
       .filter(Boolean)
       .join('\n'),

@@ -38,7 +38,7 @@ export const replayCommand = defineCommand({
         json: { ok: true, done: false, told: revocationsInLog },
         text: `The log records ${formatCounts(revocationsInLog)}, and new credentials of ${formatCount(revocationsInLog.changed, 'client')}. Nothing was changed.`,
       }
-    const replayed = await replayRevocations(loggedRevocations, stores, { now, by: actor })
+    const replayed = await replayRevocations(loggedRevocations, stores, { now, actor })
     return {
       json: { ok: true, done: true, told: revocationsInLog, ended: replayed },
       text: [

@@ -4,7 +4,7 @@
  */
 import { flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
 import type { AgentId } from '@plainpath/domain'
-import { type InstanceProof, isProven, storeCanary } from '../instances/prove-revocation.ts'
+import { type InstanceProof, isProven, storeCanaryToken } from '../instances/prove-revocation.ts'
 import {
   type RevocationEvidence,
   type RevocationProgress,
@@ -17,10 +17,18 @@ import { defineCommand, parseAgentId, reason } from './define-command.ts'
 
 /** The error message for a failed store, by the progress of the revocation. */
 const UNCONFIRMED_TEXTS: Record<RevocationProgress, string> = {
-  unchanged: 'A store failed. The revocation was not stored, but some of the tokens may already be rejected.',
+  'not-committed':
+    'A store failed. The revocation was not stored, but some of the tokens may already be rejected.',
   unknown: 'PostgreSQL did not confirm the change, so it is unknown whether the tokens are revoked.',
-  written:
+  committed:
     'PostgreSQL has stored the revocation, but the token store or the APIs did not confirm it, so some tokens may still be accepted.',
+}
+
+/** The value of `progress` in the JSON output, by the progress of the revocation. */
+const JSON_PROGRESS: Record<RevocationProgress, string> = {
+  'not-committed': 'unchanged',
+  unknown: 'unknown',
+  committed: 'written',
 }
 
 const UNPROVEN_TEXT =
@@ -67,9 +75,9 @@ export const stopCommands = [
       const leaseMs = config.keys.leaseMs
       await using canary = args.dryRun
         ? undefined
-        : await storeCanary({ db: stores.db, tokens, keys: stores.keys, leaseMs }, scope)
+        : await storeCanaryToken({ db: stores.db, tokens, keys: stores.keys, leaseMs }, scope)
       const revocation = await revokeInEmergency(
-        { emergencyRevocations, tokens, revocationPublisher, by: actor },
+        { emergencyRevocations, tokens, revocationPublisher, actor },
         scope,
         {
           reason: args.reason,
@@ -128,7 +136,7 @@ function refuseUnconfirmed(error: unknown): never {
   if (!(error instanceof UnconfirmedRevocation)) throw error
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
   const text = `${UNCONFIRMED_TEXTS[error.progress]}${cause} Run the same command again.`
-  throw new Refusal(text, { json: { progress: error.progress, reason: text } })
+  throw new Refusal(text, { json: { progress: JSON_PROGRESS[error.progress], reason: text } })
 }
 
 interface Evidence extends RevocationEvidence {
@@ -142,18 +150,18 @@ const toEvidenceJson = ({
   scope,
   revoked,
   elapsedMs,
-  head,
+  auditHead,
   confirmedCutoff,
   tokenStore,
   instances,
 }: Evidence) => ({
   ok: isProven(instances ?? []),
-  done: head !== undefined,
+  done: auditHead !== undefined,
   scope: scope.kind,
   ...(scope.kind === 'client' && { client_id: scope.clientId }),
   ...(scope.kind === 'issued-before' && { issued_before: scope.at.toISOString() }),
   tokens_ended: revoked.tokens,
-  counted_all: revoked.complete,
+  counted_all: revoked.countedAll,
   took_ms: elapsedMs,
   ...(confirmedCutoff && {
     confirmed: {
@@ -162,14 +170,14 @@ const toEvidenceJson = ({
       issued_before: confirmedCutoff.issuedBefore?.toISOString() ?? null,
     },
   }),
-  ...(head !== undefined && { audit_head: head }),
+  ...(auditHead !== undefined && { audit_head: auditHead }),
   ...(instances && { instances }),
 })
 
 function formatEvidence(evidence: Evidence): string {
-  const { scope, revoked, head, elapsedMs, tokenStore, instances } = evidence
-  const count = `${revoked.complete ? '' : 'at least '}${revoked.tokens} ${revoked.tokens === 1 ? 'token' : 'tokens'}`
-  if (head === undefined) return `Would revoke ${describeScope(scope)}: ${count} in ${tokenStore}.`
+  const { scope, revoked, auditHead, elapsedMs, tokenStore, instances } = evidence
+  const count = `${revoked.countedAll ? '' : 'at least '}${revoked.tokens} ${revoked.tokens === 1 ? 'token' : 'tokens'}`
+  if (auditHead === undefined) return `Would revoke ${describeScope(scope)}: ${count} in ${tokenStore}.`
   return [
     `Revoked ${describeScope(scope)}: ${count}, after ${elapsedMs} ms.`,
     `PostgreSQL has stored the revocation${tokenStore === 'Redis' ? ', and Redis confirmed it' : ''}: ${describeCondition(evidence)}.`,
@@ -177,7 +185,7 @@ function formatEvidence(evidence: Evidence): string {
     scope.kind === 'client'
       ? `${scope.clientId} can get new tokens. To prevent that, run: auth agents disable ${scope.clientId}`
       : 'Clients can get new tokens.',
-    `Audit head: ${head}`,
+    `Audit head: ${auditHead}`,
   ].join('\n')
 }
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { type Log, type Metrics, Problem, runRepeatedly } from '@plainpath/http'
+import { createRepeatedWork, type Log, type Metrics, Problem } from '@plainpath/http'
 import { signProof } from './jws-signer.ts'
 import {
   advanceKeyFollower,
@@ -98,7 +98,7 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
 
   const poll = () => handle({ kind: 'poll-started', now: performance.now() })
 
-  const polling = runRepeatedly(async () => {
+  const polling = createRepeatedWork(async () => {
     await poll().catch((error: unknown) => handle({ kind: 'poll-failed', error }))
     deps.onStatus?.(toStatus(state))
   })

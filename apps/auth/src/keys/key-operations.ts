@@ -60,7 +60,7 @@ export async function initKeys(deps: { keys: KeyStore }): Promise<string | undef
 interface KeyOperationsDeps {
   readonly keys: KeyStore
   readonly settings: KeySettings
-  readonly by: Actor
+  readonly actor: Actor
 }
 
 export interface StepOptions {
@@ -110,7 +110,7 @@ export interface KeyOperations {
   waitForInstances(version: number): Promise<AdoptionStatus>
 }
 
-export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): KeyOperations {
+export function createKeyOperations({ keys, settings, actor }: KeyOperationsDeps): KeyOperations {
   const toCircumstances = ({ now, followers }: RingView): Circumstances => ({
     now,
     followers,
@@ -135,7 +135,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
   return {
     keys,
     toCircumstances,
-    step: (name, options = {}) => keys.update(by, createDecider(name, options), options),
+    step: (name, options = {}) => keys.update(actor, createDecider(name, options), options),
     async rotate(options = {}) {
       const view = await keys.view()
       const next = findDueStep(view.ring, toCircumstances(view))
@@ -144,7 +144,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
       const beginsRotation = next.safeFrom > view.now && options.early === true && !hasSuccessor
       if (next.safeFrom > view.now && !beginsRotation) return ok({ next })
       const { step, kid } = beginsRotation ? { step: 'generate' as const, kid: undefined } : next
-      return keys.update(by, createDecider(step, { ...options, kid }), options)
+      return keys.update(actor, createDecider(step, { ...options, kid }), options)
     },
     async revoke(kid, options) {
       const { ring } = await keys.view()
@@ -152,7 +152,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
       if (key?.state === 'revoked') return ok({ unchangedRing: ring })
       const successor = generateKeyPair(key?.algorithm ?? 'ES256')
       return keys.update(
-        by,
+        actor,
         (view) => {
           const change = toRingChange('revoke', revoke(view.ring, kid, successor.kid), successor)
           return change.ok ? ok({ ...change.value, reason: options.reason }) : change
@@ -203,8 +203,8 @@ interface KeyVerification {
   readonly keys: number
   /** The number of live instances. */
   readonly instances: number
-  /** The head of the audit. */
-  readonly head: string | undefined
+  /** The hash of the newest audit row, base64url; undefined if the audit is empty or invalid. */
+  readonly auditHead: string | undefined
   /** The faults, each as a sentence. */
   readonly findings: readonly string[]
 }
@@ -260,7 +260,7 @@ export async function verifyKeys(operations: KeyOperations): Promise<KeyVerifica
   return {
     keys: inspectedKeys.length,
     instances: liveFollowers.length,
-    head: chain.ok ? chain.value.head : undefined,
+    auditHead: chain.ok ? chain.value.head : undefined,
     findings,
   }
 }

@@ -1,30 +1,30 @@
 import { err, ok } from '@plainpath/domain'
 import { openPool } from '@plainpath/postgres'
-import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { exampleSealingKeys } from '../../test/example-agent.ts'
-import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { createExampleSealingKeys } from '../../test/example-agent.ts'
+import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { verifyKeyAudit } from './key-audit.ts'
 import { initKeys } from './key-operations.ts'
 import { type Circumstances, generate, publish, retire, revoke } from './key-ring.ts'
 import { createKeyStore, type KeyStore, UnreadableKey } from './key-store.ts'
 import { generateKeyPair, type KeyPair } from './signing-key.ts'
 
-let authority: Authority
+let stores: TestStores
 let keys: KeyStore
 beforeEach(async () => {
-  authority = await openAuthority()
-  keys = createKeyStore(authority.db, authority.sealingKeys)
+  stores = await openTestStores()
+  keys = createKeyStore(stores.db, stores.sealingKeys)
 })
-afterEach(() => authority[Symbol.asyncDispose]())
+afterEach(() => stores[Symbol.asyncDispose]())
 
-const by = { user: 'rosa', host: 'desk' }
+const actor = { user: 'rosa', host: 'desk' }
 const POLICY = { verifierCacheMs: 0, pollMs: 0, overlapMs: 0, signingPeriodMs: 0, leaseMs: 1_000 }
 const createCircumstances = (now: Date): Circumstances => ({ now, policy: POLICY, followers: [] })
 
 /** Adds a successor of the signing key. */
 async function addSuccessor(added: KeyPair = generateKeyPair('EdDSA')): Promise<KeyPair> {
-  const result = await keys.update(by, ({ ring }) => {
+  const result = await keys.update(actor, ({ ring }) => {
     const step = generate(ring, added.kid)
     return step.ok ? ok({ step: 'generate', transitions: step.value, added }) : err(step.error)
   })
@@ -32,12 +32,12 @@ async function addSuccessor(added: KeyPair = generateKeyPair('EdDSA')): Promise<
   return added
 }
 const publishKey = (kid: string) =>
-  keys.update(by, ({ ring }) => {
+  keys.update(actor, ({ ring }) => {
     const step = publish(ring, kid)
     return step.ok ? ok({ step: 'publish', transitions: step.value }) : err(step.error)
   })
 const revokeKey = (kid: string, successor = generateKeyPair('ES256')) =>
-  keys.update(by, ({ ring }) => {
+  keys.update(actor, ({ ring }) => {
     const step = revoke(ring, kid, successor.kid)
     return step.ok
       ? ok({ step: 'revoke', transitions: step.value, added: successor, reason: 'a test' })
@@ -59,7 +59,7 @@ test('stores and reads keys of both algorithms', async () => {
 test('stores private keys only encrypted', async () => {
   const added = await addSuccessor()
   expect(added.privateJwk.d).toHaveLength(43)
-  expect(await dumpTables(authority.db)).not.toContain(added.privateJwk.d)
+  expect(await dumpTables(stores.db)).not.toContain(added.privateJwk.d)
 })
 
 test('initKeys creates exactly one first key for several simultaneous callers', async () => {
@@ -72,7 +72,7 @@ test('initKeys creates exactly one first key for several simultaneous callers', 
 
 test('initKeys adds keys that are older than the audit to the audit', async () => {
   await initKeys({ keys })
-  await using owner = openPool(authority.database.ownerUrl)
+  await using owner = openPool(stores.database.ownerUrl)
   await owner.query('truncate key_audit')
   await owner.query('update key_ring set version = 1')
   expect(await initKeys({ keys })).toBeUndefined()
@@ -83,7 +83,7 @@ test('initKeys adds keys that are older than the audit to the audit', async () =
 test('erases the private part of a revoked key, and lets another key sign', async () => {
   const kid = (await initKeys({ keys })) ?? ''
   await revokeKey(kid)
-  const { rows } = await authority.db.query('select kid, private_sealed from signing_keys where state = $1', [
+  const { rows } = await stores.db.query('select kid, private_sealed from signing_keys where state = $1', [
     'revoked',
   ])
   expect(rows).toEqual([{ kid, private_sealed: null }])
@@ -104,16 +104,16 @@ test('publishes a key for one of three simultaneous operators, and refuses the o
 test('refuses a direct write to the table that makes a second key sign', async () => {
   await initKeys({ keys })
   await addSuccessor()
-  await expect(authority.db.query(`update signing_keys set state = 'signing'`)).rejects.toThrow(
+  await expect(stores.db.query(`update signing_keys set state = 'signing'`)).rejects.toThrow(
     'signing_keys_one_signs',
   )
 })
 
 test('changes nothing in a dry run or after a refusal', async () => {
   const kid = (await initKeys({ keys })) ?? ''
-  const before = await dumpTables(authority.db)
+  const before = await dumpTables(stores.db)
   const dryRun = await keys.update(
-    by,
+    actor,
     ({ ring }) => {
       const step = revoke(ring, kid, 'none')
       return step.ok
@@ -122,40 +122,40 @@ test('changes nothing in a dry run or after a refusal', async () => {
     },
     { dryRun: true },
   )
-  expect(dryRun).toMatchObject({ ok: true, value: { head: undefined, ring: { version: 3 } } })
-  await keys.update(by, ({ ring, now }) => {
+  expect(dryRun).toMatchObject({ ok: true, value: { auditHead: undefined, ring: { version: 3 } } })
+  await keys.update(actor, ({ ring, now }) => {
     const step = retire(ring, kid, createCircumstances(now))
     return step.ok ? ok({ step: 'retire', transitions: step.value }) : err(step.error)
   })
-  expect(await dumpTables(authority.db)).toBe(before)
+  expect(await dumpTables(stores.db)).toBe(before)
 })
 
 describe('the audit', () => {
   test('refuses updates, deletions and truncation by the role of the app', async () => {
     await initKeys({ keys })
     for (const change of ['update key_audit set number = 2', 'delete from key_audit', 'truncate key_audit'])
-      await expect(authority.db.query(change)).rejects.toMatchObject({ code: '42501' })
+      await expect(stores.db.query(change)).rejects.toMatchObject({ code: '42501' })
   })
 
   test('prevents a change of the keys if its row cannot be inserted', async () => {
     const kid = (await initKeys({ keys })) ?? ''
-    await using owner = openPool(authority.database.ownerUrl)
+    await using owner = openPool(stores.database.ownerUrl)
     await owner.query('revoke insert on key_audit from public')
     const { rows } = await owner.query<{ role: string }>(
       `select grantee as role from information_schema.role_table_grants
        where table_name = 'key_audit' and privilege_type = 'INSERT' and grantee <> current_user`,
     )
     for (const { role } of rows) await owner.query(`revoke insert on key_audit from "${role}"`)
-    const before = await dumpTables(authority.db)
+    const before = await dumpTables(stores.db)
     await expect(revokeKey(kid)).rejects.toMatchObject({ code: '42501' })
-    expect(await dumpTables(authority.db)).toBe(before)
+    expect(await dumpTables(stores.db)).toBe(before)
   })
 
   test('shows an edit by the owner, and with an earlier head also the removal of the last row', async () => {
     await initKeys({ keys })
     await addSuccessor()
     const verified = verifyKeyAudit(await keys.readAudit())
-    await using owner = openPool(authority.database.ownerUrl)
+    await using owner = openPool(stores.database.ownerUrl)
     await owner.query(`update key_audit set entry = replace(entry, 'rosa', 'carl') where number = 2`)
     expect(verifyKeyAudit(await keys.readAudit())).toMatchObject({
       ok: false,
@@ -184,13 +184,13 @@ describe('a row that was changed or cannot be decrypted', () => {
     ['a member that does not belong in a public key', `public_jwk = public_jwk || '{"d":"AAAA"}'`],
   ])('is rejected: %s', async ([, change]) => {
     await initKeys({ keys })
-    await authority.db.query(`update signing_keys set ${change}`)
+    await stores.db.query(`update signing_keys set ${change}`)
     await expect(keys.read()).rejects.toThrow(UnreadableKey)
   })
 
   test('is rejected whichever bit of the encrypted key is flipped', async () => {
     const kid = await initKeys({ keys })
-    const { rows } = await authority.db.query<{ sealed: Buffer }>(
+    const { rows } = await stores.db.query<{ sealed: Buffer }>(
       'select private_sealed as sealed from signing_keys',
     )
     const sealed = rows[0]?.sealed ?? Buffer.alloc(0)
@@ -198,14 +198,14 @@ describe('a row that was changed or cannot be decrypted', () => {
     for (let bit = 0; bit < sealed.length * 8; bit += 1) {
       const flipped = Buffer.from(sealed)
       flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
-      expect(() => authority.sealingKeys.open(flipped, `signing_keys/${kid}`), `bit ${bit}`).toThrow(/./)
+      expect(() => stores.sealingKeys.open(flipped, `signing_keys/${kid}`), `bit ${bit}`).toThrow(/./)
     }
   })
 
   test('is rejected if the private parts of two rows were swapped', async () => {
     await initKeys({ keys })
     await addSuccessor(generateKeyPair('ES256'))
-    await authority.db.query(
+    await stores.db.query(
       `update signing_keys k set private_sealed = (select private_sealed from signing_keys o where o.kid <> k.kid)`,
     )
     await expect(keys.read()).rejects.toThrow(UnreadableKey)
@@ -213,7 +213,7 @@ describe('a row that was changed or cannot be decrypted', () => {
 
   test('is rejected without its key-encryption key, and initKeys then creates no new key', async () => {
     await initKeys({ keys })
-    const storeWithOtherKek = createKeyStore(authority.db, exampleSealingKeys())
+    const storeWithOtherKek = createKeyStore(stores.db, createExampleSealingKeys())
     await expect(storeWithOtherKek.read()).rejects.toThrow(UnreadableKey)
     expect(await initKeys({ keys: storeWithOtherKek })).toBeUndefined()
     expect((await keys.read()).keys).toHaveLength(1)
@@ -221,23 +221,23 @@ describe('a row that was changed or cannot be decrypted', () => {
 
   test('can be revoked, and its successor is stored under another key-encryption key', async () => {
     const kid = (await initKeys({ keys })) ?? ''
-    keys = createKeyStore(authority.db, exampleSealingKeys())
+    keys = createKeyStore(stores.db, createExampleSealingKeys())
     expect(await revokeKey(kid)).toMatchObject({ ok: true })
     expect((await keys.read()).keys.map(({ state }) => state)).toEqual(['revoked', 'signing'])
   })
 })
 
 test('re-encrypts every private key under the newest key-encryption key, once', async () => {
-  const [oldKek, newKek] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
-  const openStore = (text: string) => createKeyStore(authority.db, parseKeyEncryptionKeys(text))
+  const [oldKek, newKek] = [generateKeyEncryptionKey(), generateKeyEncryptionKey()]
+  const openStore = (text: string) => createKeyStore(stores.db, parseKeyEncryptionKeys(text))
   keys = openStore(oldKek)
   await initKeys({ keys })
   await addSuccessor()
   const before = await keys.read()
   const storeWithBoth = openStore(`${newKek}\n${oldKek}`)
-  expect(await storeWithBoth.reencrypt(by, { dryRun: true })).toHaveLength(2)
-  expect(await storeWithBoth.reencrypt(by)).toHaveLength(2)
-  expect(await storeWithBoth.reencrypt(by)).toEqual([])
+  expect(await storeWithBoth.reencrypt(actor, { dryRun: true })).toHaveLength(2)
+  expect(await storeWithBoth.reencrypt(actor)).toHaveLength(2)
+  expect(await storeWithBoth.reencrypt(actor)).toEqual([])
   expect((await openStore(newKek).read()).keys).toEqual(before.keys)
   await expect(keys.read()).rejects.toThrow(UnreadableKey)
 })

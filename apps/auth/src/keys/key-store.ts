@@ -55,7 +55,7 @@ export interface AppliedChange {
   /** The ring after the change. */
   readonly ring: KeyRing
   /** The audit head after the change; undefined for a dry run. */
-  readonly head: string | undefined
+  readonly auditHead: string | undefined
 }
 
 const RingRow = z.object({ version: z.int(), now: z.date() })
@@ -146,12 +146,12 @@ export function createKeyStore(
         if (!decision.ok) return err(decision.error)
         const change = decision.value
         const ring = applyChange(view.ring, change.transitions, view.now, change.added)
-        if (options?.dryRun) return ok({ change, ring, head: undefined })
+        if (options?.dryRun) return ok({ change, ring, auditHead: undefined })
         await applyTransitions(tx, change, view.now)
         await insertKey(tx, change, view.now)
-        return ok({ change, ring, head: await writeAudit(tx, actor, change, { ring, now: view.now }) })
+        return ok({ change, ring, auditHead: await writeAudit(tx, actor, change, { ring, now: view.now }) })
       })
-      if (result.ok && result.value.head !== undefined) {
+      if (result.ok && result.value.auditHead !== undefined) {
         const { step, transitions } = result.value.change
         events.emit('signing-keys-changed', { step, kids: transitions.map(({ kid }) => kid) })
       }

@@ -1,6 +1,6 @@
 import type { Database, Pool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
-import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createKeyOperations, initKeys, verifyKeys } from './key-operations.ts'
 import { toKeySettings } from './key-settings.ts'
 import { createKeyStore } from './key-store.ts'
@@ -13,7 +13,7 @@ const settings = toKeySettings({
   AUTH_KEYS_OVERLAP_SECONDS: 0,
   AUTH_KEYS_PERIOD_SECONDS: 0,
 })
-const by = { user: 'rosa', host: 'desk' }
+const actor = { user: 'rosa', host: 'desk' }
 
 /**
  * Creates a pool that ends the connection of each transaction before one of its statements. To the database, this is as if the
@@ -48,13 +48,13 @@ function createFailingPool(db: Pool, failingStatement: number): Pool & { readonl
  * @returns how often the step failed
  */
 async function failAtEachStatement(
-  authority: Authority,
+  stores: TestStores,
   step: (db: Pool) => Promise<unknown>,
 ): Promise<number> {
-  const keys = createKeyStore(authority.db, authority.sealingKeys)
+  const keys = createKeyStore(stores.db, stores.sealingKeys)
   for (let failingStatement = 1; ; failingStatement += 1) {
     const before = await keys.read()
-    const failingPool = createFailingPool(authority.db, failingStatement)
+    const failingPool = createFailingPool(stores.db, failingStatement)
     const outcome = await step(failingPool).then(
       () => 'done',
       () => 'failed',
@@ -62,7 +62,7 @@ async function failAtEachStatement(
     if (!failingPool.hasFailed) return failingStatement - 1
     expect(outcome).toBe('failed')
     expect(await keys.read()).toEqual(before)
-    const { findings } = await verifyKeys(createKeyOperations({ keys, settings, by }))
+    const { findings } = await verifyKeys(createKeyOperations({ keys, settings, actor }))
     expect(findings).toEqual([])
   }
 }
@@ -70,13 +70,13 @@ async function failAtEachStatement(
 test('rotate can be repeated after its connection ended before any one of its statements', {
   timeout: 60_000,
 }, async () => {
-  await using authority = await openAuthority()
-  const openStore = (db: Pool) => createKeyStore(db, authority.sealingKeys)
-  await initKeys({ keys: openStore(authority.db) })
+  await using stores = await openTestStores()
+  const openStore = (db: Pool) => createKeyStore(db, stores.sealingKeys)
+  await initKeys({ keys: openStore(stores.db) })
   const steps: string[] = []
   for (let rotation = 0; rotation < 8; rotation += 1) {
-    const failureCount = await failAtEachStatement(authority, async (db) => {
-      const rotated = await createKeyOperations({ keys: openStore(db), settings, by }).rotate()
+    const failureCount = await failAtEachStatement(stores, async (db) => {
+      const rotated = await createKeyOperations({ keys: openStore(db), settings, actor }).rotate()
       if (rotated.ok && 'change' in rotated.value) steps.push(rotated.value.change.step)
     })
     expect(failureCount).toBeGreaterThanOrEqual(6)
@@ -89,14 +89,14 @@ test('rotate can be repeated after its connection ended before any one of its st
 test('revoke can be repeated after its connection ended before any one of its statements', {
   timeout: 60_000,
 }, async () => {
-  await using authority = await openAuthority()
-  const openStore = (db: Pool) => createKeyStore(db, authority.sealingKeys)
-  const kid = (await initKeys({ keys: openStore(authority.db) })) ?? ''
+  await using stores = await openTestStores()
+  const openStore = (db: Pool) => createKeyStore(db, stores.sealingKeys)
+  const kid = (await initKeys({ keys: openStore(stores.db) })) ?? ''
   expect(
-    await failAtEachStatement(authority, (db) =>
-      createKeyOperations({ keys: openStore(db), settings, by }).revoke(kid, { reason: 'a test' }),
+    await failAtEachStatement(stores, (db) =>
+      createKeyOperations({ keys: openStore(db), settings, actor }).revoke(kid, { reason: 'a test' }),
     ),
   ).toBeGreaterThanOrEqual(6)
-  const { keys } = await openStore(authority.db).read()
+  const { keys } = await openStore(stores.db).read()
   expect(keys.map(({ state }) => state)).toEqual(['revoked', 'signing'])
 })

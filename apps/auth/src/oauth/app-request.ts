@@ -14,18 +14,17 @@ export interface AppRequest {
 type WithState = { readonly state: { [APP_REQUEST]?: AppRequest } }
 const APP_REQUEST = Symbol('appRequest')
 
-/** Records that a request comes from an app, before the request is passed to the library. */
-export function recordAppRequest(ctx: object, client: AppClient): AppRequest {
-  const request = { client }
-  ;(ctx as WithState).state[APP_REQUEST] = request
-  return request
+/** Records that a request comes from an app, before the request is passed to oidc-provider. */
+export function recordAppRequest(ctx: object, client: AppClient): void {
+  ;(ctx as WithState).state[APP_REQUEST] = { client }
 }
 
 /** Returns the state of an app request; undefined if the request was not recorded as one. */
 export const findAppRequest = (ctx: object): AppRequest | undefined => (ctx as WithState).state[APP_REQUEST]
 
 /**
- * Returns the request that the library is handling. Adapters need this, because the library does not pass them the request.
- * `Provider.ctx` is public API: the types of the library declare it.
+ * Returns the state of the app request that oidc-provider is handling; undefined outside a request, or if the request was not
+ * recorded as one of an app. Adapters need this, because oidc-provider does not pass them the request. `Provider.ctx` counts as
+ * public API, because `@types/oidc-provider` declares it (see `override-provider.ts`).
  */
 export const getCurrentAppRequest = (): AppRequest | undefined => Provider.ctx && findAppRequest(Provider.ctx)

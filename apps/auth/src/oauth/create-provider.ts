@@ -4,7 +4,7 @@
  * `app-routes.ts` the routes that call it. For agents, the library only checks DPoP proofs. Resource servers do not use it.
  */
 import { ASSERTION_ALGORITHMS, RULES, Scope } from '@plainpath/domain'
-import { type Limiter, spendLimits } from '@plainpath/http'
+import { enforceLimits, type Limiter } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import Provider, {
   type Account,
@@ -92,7 +92,7 @@ function buildConfiguration(deps: ProviderDeps): Configuration {
       AccessToken: (ctx) => Math.min(RULES.appTokenMs / 1000, computeRemainingConnectionSeconds(ctx, now())),
       RefreshToken: (ctx) => computeRemainingConnectionSeconds(ctx, now()),
       AuthorizationCode: AUTHORIZATION_CODE_SECONDS,
-      Grant: RULES.claimMs / 1000,
+      Grant: RULES.verificationMs / 1000,
       Interaction: RULES.signInMs / 1000,
       Session: RULES.signInMs / 1000,
     },
@@ -138,7 +138,7 @@ async function findAccount(
   if (connection?.appClientId !== request.client.id) return undefined
   request.connection = connection
   if (computeRemainingConnectionSeconds(ctx, now()) < 1) return undefined
-  for (const policy of LIMITS.client) spendLimits(ctx, await limiter.take(policy, connection.agentId))
+  for (const policy of LIMITS.client) enforceLimits(ctx, await limiter.take(policy, connection.agentId))
   return { accountId: connection.agentId, claims: async () => ({ sub: connection.agentId }) }
 }
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
 import type { TokenRecord } from '../tokens/token-store.ts'
 import { findActiveToken } from './find-active-token.ts'
 
-const { agent } = exampleAgent()
+const { agent } = createExampleAgent()
 const token: TokenRecord = {
   clientId: agent.id,
   credentialVersion: 2,

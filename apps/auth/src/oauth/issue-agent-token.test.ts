@@ -1,8 +1,13 @@
 import { serviceUrls } from '@plainpath/metadata'
 import type Provider from 'oidc-provider'
 import { expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { createContext, createProofRequest, fetchNonce, openProvider } from '../../test/open-provider.ts'
+import {
+  createContext,
+  createProofRequest,
+  createTestProvider,
+  fetchNonce,
+} from '../../test/create-test-provider.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
 import type { AgentRecord } from '../agents/agent-store.ts'
 import { CREDENTIAL_VERSION, DOCUMENT_EXPIRES_AT } from '../clients/client-authenticator.ts'
 import { createEvents } from '../events.ts'
@@ -10,7 +15,7 @@ import type { NewToken } from '../tokens/token-store.ts'
 import { OAUTH_PATHS } from './create-provider.ts'
 import { type AgentTokenDeps, createAgentTokenIssuer } from './issue-agent-token.ts'
 
-const { agent } = exampleAgent()
+const { agent } = createExampleAgent()
 
 /** Issues tokens to `agent`, under the credential version of the request. */
 function openIssuer(
@@ -18,7 +23,7 @@ function openIssuer(
 ) {
   const savedTokens: NewToken[] = []
   const issueToken = createAgentTokenIssuer({
-    provider: overrides.provider ?? openProvider().provider,
+    provider: overrides.provider ?? createTestProvider().provider,
     urls: serviceUrls('https://plainpath.example'),
     tokens: { save: async (_hash, token) => void savedTokens.push(token) },
     findAgent: async () => overrides.findAgent?.() ?? { agent, secrets: [] },
@@ -59,16 +64,16 @@ test('saves no token for an agent that is deactivated while its token is issued'
 
 test('a bound token never expires after the document of its client, even if marking the proof as used takes long', async () => {
   const clock = { now: new Date('2026-11-20T09:00:00Z') }
-  const openedProvider = openProvider({}, async () => {
+  const testProvider = createTestProvider({}, async () => {
     clock.now = new Date('2026-11-20T09:01:00Z')
     return true
   })
   const { savedTokens, requestToken } = openIssuer({
-    provider: openedProvider.provider,
+    provider: testProvider.provider,
     now: () => clock.now,
   })
   const documentExpiresAt = new Date('2026-11-20T09:10:00Z')
-  const { ctx, jkt } = await createProofRequest({ nonce: await fetchNonce(openedProvider) })
+  const { ctx, jkt } = await createProofRequest({ nonce: await fetchNonce(testProvider) })
   await requestToken({ [CREDENTIAL_VERSION]: 1, [DOCUMENT_EXPIRES_AT]: documentExpiresAt }, ctx)
   expect(clock.now).toEqual(new Date('2026-11-20T09:01:00Z'))
   expect(savedTokens).toMatchObject([{ jkt, expiresAt: documentExpiresAt }])

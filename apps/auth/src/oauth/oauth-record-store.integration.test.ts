@@ -1,34 +1,34 @@
 import { randomBytes } from 'node:crypto'
-import { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError } from '@plainpath/sealing'
+import { generateKeyEncryptionKey, parseKeyEncryptionKeys, SealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createOAuthRecordStore, reencryptOAuthRecords, sweepOAuthRecords } from './oauth-record-store.ts'
 
 const START = new Date('2026-11-24T09:00:00Z')
-let authority: Authority
+let stores: TestStores
 let now = START
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 beforeEach(async () => {
   now = START
-  await authority.db.query('delete from oauth_records')
+  await stores.db.query('delete from oauth_records')
 })
 
 const advanceTime = (ms: number) => {
   now = new Date(now.getTime() + ms)
 }
-const kek = newKeyEncryptionKey()
+const kek = generateKeyEncryptionKey()
 /** Opens the store with these key-encryption keys, the newest first. */
 const openStoreWith = (...keks: string[]) =>
-  createOAuthRecordStore(authority.db, {
+  createOAuthRecordStore(stores.db, {
     sealingKeys: parseKeyEncryptionKeys(keks.join('\n')),
     now: () => now,
   })
 const openStore = () => openStoreWith(kek)
 const createId = () => randomBytes(32).toString('base64url')
-const countRecords = async () => (await authority.db.query('select from oauth_records')).rowCount
+const countRecords = async () => (await stores.db.query('select from oauth_records')).rowCount
 
 test('stores ids only as hashes and contents only encrypted, and finds a record only by its model and id', async () => {
   const records = openStore()
@@ -42,7 +42,7 @@ test('stores ids only as hashes and contents only encrypted, and finds a record 
   })
   for (const model of ['RefreshToken', 'Grant', 'Interaction'] as const)
     expect(await records.find(model, id)).toBeUndefined()
-  const dumped = await dumpTables(authority.db)
+  const dumped = await dumpTables(stores.db)
   for (const secret of [id, grantId, 'canary-account', 'canary-state']) expect(dumped).not.toContain(secret)
 })
 
@@ -50,7 +50,7 @@ test('does not find a record whose content was copied from another row', async (
   const records = openStore()
   const [firstId, secondId] = [createId(), createId()]
   for (const id of [firstId, secondId]) await records.save('Grant', id, { accountId: id }, 60)
-  await authority.db.query(
+  await stores.db.query(
     'update oauth_records set payload_sealed = (select payload_sealed from oauth_records limit 1)',
   )
   const found = [await records.find('Grant', firstId), await records.find('Grant', secondId)]
@@ -67,7 +67,7 @@ test('sweeps expired records, and extends an interaction that is saved again', a
   advanceTime(30_000)
   expect(await records.find('Interaction', otherId)).toBeUndefined()
   expect(await records.find('Interaction', id)).toMatchObject({ payload: { cid: 'c' } })
-  expect(await sweepOAuthRecords(authority.db, now)).toBe(1)
+  expect(await sweepOAuthRecords(stores.db, now)).toBe(1)
   expect(await countRecords()).toBe(1)
 })
 
@@ -113,32 +113,32 @@ test('does not find a record that an emergency revocation covers, even if it was
   const records = openStore()
   const [firstId, secondId, thirdId] = [createId(), createId(), createId()]
   await records.save('Grant', firstId, {}, 600)
-  await authority.db.query('update token_stop set epoch = epoch + 1, claimed = claimed + 1')
+  await stores.db.query('update token_stop set epoch = epoch + 1, claimed = claimed + 1')
   await records.save('Grant', firstId, {}, 600)
   await records.save('Grant', secondId, {}, 600)
   expect(await records.find('Grant', firstId)).toBeUndefined()
-  const { rows } = await authority.db.query<{ epoch: number }>('select epoch from token_stop')
+  const { rows } = await stores.db.query<{ epoch: number }>('select epoch from token_stop')
   expect(await records.find('Grant', secondId)).toMatchObject({ epoch: rows[0]?.epoch })
   advanceTime(10_000)
-  await authority.db.query('update token_stop set issued_before = $1', [now])
+  await stores.db.query('update token_stop set issued_before = $1', [now])
   await records.save('Grant', secondId, {}, 600)
   await records.save('Grant', thirdId, {}, 600)
   expect(await records.find('Grant', secondId)).toBeUndefined()
   expect(await records.find('Grant', thirdId)).toBeDefined()
-  await authority.db.query('update token_stop set issued_before = null')
+  await stores.db.query('update token_stop set issued_before = null')
 })
 
 test('re-encrypts records under the newest key, and does not find a record without its key', async () => {
   const id = createId()
   await openStore().save('Grant', id, { accountId: 'a' }, 600)
-  const newKek = newKeyEncryptionKey()
+  const newKek = generateKeyEncryptionKey()
   expect(await openStoreWith(newKek).find('Grant', id)).toBeUndefined()
   const keys = parseKeyEncryptionKeys(`${newKek}\n${kek}`)
-  expect(await reencryptOAuthRecords(authority.db, keys, { dryRun: true })).toBe(1)
-  expect(await reencryptOAuthRecords(authority.db, keys, { dryRun: false })).toBe(1)
-  expect(await reencryptOAuthRecords(authority.db, keys, { dryRun: false })).toBe(0)
+  expect(await reencryptOAuthRecords(stores.db, keys, { dryRun: true })).toBe(1)
+  expect(await reencryptOAuthRecords(stores.db, keys, { dryRun: false })).toBe(1)
+  expect(await reencryptOAuthRecords(stores.db, keys, { dryRun: false })).toBe(0)
   expect(await openStoreWith(newKek).find('Grant', id)).toMatchObject({ payload: { accountId: 'a' } })
   await expect(
-    reencryptOAuthRecords(authority.db, parseKeyEncryptionKeys(newKeyEncryptionKey()), { dryRun: false }),
+    reencryptOAuthRecords(stores.db, parseKeyEncryptionKeys(generateKeyEncryptionKey()), { dryRun: false }),
   ).rejects.toThrow(SealError)
 })

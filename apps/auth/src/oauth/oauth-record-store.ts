@@ -124,7 +124,7 @@ const DELETE_OLDEST_REFRESH_TOKENS = `
  * @returns the number of deleted records
  */
 export const sweepOAuthRecords = (db: Database, now: Date): Promise<number> =>
-  deleteBatch(db, { table: 'oauth_records', key: 'id', where: 'expires_at <= $1' }, [now])
+  deleteBatch(db, { table: 'oauth_records', keyColumn: 'id', where: 'expires_at <= $1' }, [now])
 
 /**
  * Re-encrypts records under the newest key-encryption key.
@@ -142,7 +142,7 @@ export const reencryptOAuthRecords = (
     {
       table: 'oauth_records',
       column: 'payload_sealed',
-      key: 'id',
+      keyColumn: 'id',
       rewrite: (sealed, id) => sealingKeys.reseal(sealed, toEncryptionContext(id)),
     },
     options,

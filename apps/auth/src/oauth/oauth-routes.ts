@@ -6,12 +6,12 @@
 import { AgentId } from '@plainpath/domain'
 import {
   allowPublicCaching,
+  enforceLimits,
   findHeaders,
   listClientLimits,
   Problem,
   type RawRoute,
   readForm,
-  spendLimits,
 } from '@plainpath/http'
 import { APP_GRANT_TYPES, listResourceNames, type ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
@@ -210,7 +210,7 @@ async function authenticateForm(
 ): Promise<AgentId> {
   const client = await deps.authenticate(ctx, form, options)
   for (const { policy, subject } of listClientLimits(CLIENT_LIMITS, client))
-    spendLimits(ctx, await deps.limiter.take(policy, subject))
+    enforceLimits(ctx, await deps.limiter.take(policy, subject))
   return AgentId.parse(client.clientId)
 }
 

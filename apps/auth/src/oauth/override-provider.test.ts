@@ -9,11 +9,11 @@ import {
   APP,
   createContext,
   createProofRequest,
+  createTestProvider,
   fetchNonce,
-  type OpenedProvider,
   ORIGIN,
-  openProvider,
-} from '../../test/open-provider.ts'
+  type TestProvider,
+} from '../../test/create-test-provider.ts'
 import { recordAppRequest } from './app-request.ts'
 import { APP_SCOPE, OAUTH_PATHS } from './create-provider.ts'
 import { consumeProof, validateProof } from './override-proofs.ts'
@@ -22,17 +22,17 @@ import { throwProviderFailure } from './provider-failure.ts'
 
 /** Passes a form of the app to the library as the routes do. */
 async function passForm(
-  openedProvider: OpenedProvider,
+  testProvider: TestProvider,
   ctx: Context,
   form: Record<string, string>,
 ): Promise<Context> {
   recordAppRequest(ctx, APP)
-  await passToProvider(ctx, openedProvider, new URLSearchParams(form), APP.id)
+  await passToProvider(ctx, testProvider, new URLSearchParams(form), APP.id)
   return ctx
 }
 
 /** Saves a new code of the connection, and returns the form that redeems it. */
-async function createCodeForm({ provider }: OpenedProvider): Promise<Record<string, string>> {
+async function createCodeForm({ provider }: TestProvider): Promise<Record<string, string>> {
   const client = await provider.Client.find(APP.id)
   if (!client) throw new Error('the app was not found')
   const grant = new provider.Grant({ accountId: AGENT, clientId: APP.id })
@@ -51,11 +51,11 @@ async function createCodeForm({ provider }: OpenedProvider): Promise<Record<stri
   })
   return { grant_type: 'authorization_code', code: await code.save(), redirect_uri: redirectUri }
 }
-const fetchToken = async (openedProvider: OpenedProvider, ctx = createContext(OAUTH_PATHS.token)) =>
-  (await passForm(openedProvider, ctx, await createCodeForm(openedProvider))).body as Record<string, unknown>
+const fetchToken = async (testProvider: TestProvider, ctx = createContext(OAUTH_PATHS.token)) =>
+  (await passForm(testProvider, ctx, await createCodeForm(testProvider))).body as Record<string, unknown>
 
 test('builds URLs from the configured origin, whatever the Host header says', () => {
-  const { provider } = openProvider()
+  const { provider } = createTestProvider()
   const request = new IncomingMessage(new Socket())
   request.headers.host = 'evil.example'
   request.url = 'http://evil.example/oauth/token'
@@ -67,7 +67,7 @@ test('builds URLs from the configured origin, whatever the Host header says', ()
 })
 
 test('prefixes the tokens of apps', () => {
-  const { AccessToken, RefreshToken } = openProvider().provider
+  const { AccessToken, RefreshToken } = createTestProvider().provider
   const generate = ({ prototype }: { prototype: object }, kind: string) =>
     (prototype as { generateTokenId(): string }).generateTokenId.call({ kind })
   expect(generate(AccessToken, 'AccessToken')).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
@@ -75,30 +75,30 @@ test('prefixes the tokens of apps', () => {
 })
 
 test('accepts a client only with the internal secret for that client', async () => {
-  const openedProvider = openProvider()
-  const client = await openedProvider.provider.Client.find(APP.id)
-  expect(client?.compareClientSecret(openedProvider.internalClientSecret(APP.id))).toBe(true)
+  const testProvider = createTestProvider()
+  const client = await testProvider.provider.Client.find(APP.id)
+  expect(client?.compareClientSecret(testProvider.internalClientSecret(APP.id))).toBe(true)
   for (const presentedSecret of [
     '',
-    // The secret in the metadata of `openProvider`, which the library requires.
+    // The secret in the metadata of `createTestProvider`, which the library requires.
     'unused',
     APP.id,
-    openedProvider.internalClientSecret(`app_${'B'.repeat(22)}`),
+    testProvider.internalClientSecret(`app_${'B'.repeat(22)}`),
     createInternalClientSecret()(APP.id),
   ])
     expect(client?.compareClientSecret(presentedSecret), presentedSecret).toBe(false)
-  const withOtherSecret = { ...openProvider(), internalClientSecret: createInternalClientSecret() }
+  const withOtherSecret = { ...createTestProvider(), internalClientSecret: createInternalClientSecret() }
   await expect(fetchToken(withOtherSecret)).rejects.toMatchObject({ code: 'invalid-client' })
 })
 
 /** Opens a Provider that records each proof that it marks as used, and accepts a proof only while `isNew` is true. */
 function openProofProvider() {
   const markedProofs = { all: [] as unknown[], isNew: true }
-  const openedProvider = openProvider({}, async (proof) => {
+  const testProvider = createTestProvider({}, async (proof) => {
     markedProofs.all.push(proof)
     return markedProofs.isNew
   })
-  return { openedProvider, markedProofs }
+  return { testProvider, markedProofs }
 }
 
 const REPLAY_PROBLEM = {
@@ -107,25 +107,25 @@ const REPLAY_PROBLEM = {
 }
 
 test('marks each DPoP proof as used in one step', async () => {
-  const { openedProvider, markedProofs } = openProofProvider()
-  const nonce = await fetchNonce(openedProvider)
+  const { testProvider, markedProofs } = openProofProvider()
+  const nonce = await fetchNonce(testProvider)
   expect(markedProofs.all).toEqual([])
   const { ctx, jkt } = await createProofRequest({ nonce })
-  expect(await fetchToken(openedProvider, ctx)).toMatchObject({ token_type: 'DPoP' })
+  expect(await fetchToken(testProvider, ctx)).toMatchObject({ token_type: 'DPoP' })
   expect(markedProofs.all).toEqual([{ clientId: APP.id, jti: 'jti-1', expiresAt: expect.any(Date) }])
-  expect([...openedProvider.stored.values()]).toContainEqual(
+  expect([...testProvider.stored.values()]).toContainEqual(
     expect.objectContaining({ kind: 'AccessToken', jkt }),
   )
   markedProofs.isNew = false
   const secondRequest = await createProofRequest({ nonce, jti: 'jti-2' })
-  await expect(fetchToken(openedProvider, secondRequest.ctx)).rejects.toMatchObject(REPLAY_PROBLEM)
+  await expect(fetchToken(testProvider, secondRequest.ctx)).rejects.toMatchObject(REPLAY_PROBLEM)
 })
 
 test('validates proofs for the grants of agents, and marks them as used', async () => {
-  const { openedProvider, markedProofs } = openProofProvider()
-  const { provider } = openedProvider
+  const { testProvider, markedProofs } = openProofProvider()
+  const { provider } = testProvider
   expect(await validateProof(provider, createContext(OAUTH_PATHS.token))).toBeUndefined()
-  const nonce = await fetchNonce(openedProvider)
+  const nonce = await fetchNonce(testProvider)
   const { ctx, jkt } = await createProofRequest({ nonce })
   const proof = await validateProof(provider, ctx)
   expect(proof).toMatchObject({ thumbprint: jkt, jti: 'jti-1' })
@@ -156,23 +156,26 @@ test('rethrows errors from inside the library unchanged', async () => {
   const fail = async () => {
     throw thrownError
   }
-  await expect(fetchToken(openProvider({ AccessToken: { upsert: fail } }))).rejects.toBe(thrownError)
-  const openedProvider = openProvider()
-  const form = await createCodeForm(openedProvider)
-  const failingProvider = { ...openedProvider, provider: openProvider({ Client: { find: fail } }).provider }
+  await expect(fetchToken(createTestProvider({ AccessToken: { upsert: fail } }))).rejects.toBe(thrownError)
+  const testProvider = createTestProvider()
+  const form = await createCodeForm(testProvider)
+  const failingProvider = {
+    ...testProvider,
+    provider: createTestProvider({ Client: { find: fail } }).provider,
+  }
   await expect(passForm(failingProvider, createContext(OAUTH_PATHS.token), form)).rejects.toBe(thrownError)
 })
 
 test('the library adds no CORS headers of its own', async () => {
   const origin = 'https://app.example'
-  const openedProvider = openProvider()
+  const testProvider = createTestProvider()
   const withoutCors = createContext(OAUTH_PATHS.token, { origin })
-  await fetchToken(openedProvider, withoutCors)
+  await fetchToken(testProvider, withoutCors)
   const headerNames = Object.keys(withoutCors.response.headers)
   expect(headerNames.filter((name) => /^access-control-|^vary/.test(name))).toEqual([])
   const withCors = createContext(OAUTH_PATHS.token, { origin })
   withCors.set({ 'access-control-allow-origin': origin, 'access-control-expose-headers': 'X-Ours' })
-  await fetchToken(openedProvider, withCors)
+  await fetchToken(testProvider, withCors)
   expect(withCors.response.headers).toMatchObject({
     'access-control-allow-origin': origin,
     'access-control-expose-headers': 'X-Ours',
@@ -180,15 +183,15 @@ test('the library adds no CORS headers of its own', async () => {
 })
 
 test('the library reads the form that the route has read', async () => {
-  const openedProvider = openProvider()
+  const testProvider = createTestProvider()
   const ctx = createContext(OAUTH_PATHS.token, {
     authorization: `Basic ${btoa('somebody:else')}`,
     'content-type': 'text/plain',
     'content-length': '5',
     'transfer-encoding': 'chunked',
   })
-  const form = await createCodeForm(openedProvider)
-  const { body } = await passForm(openedProvider, ctx, {
+  const form = await createCodeForm(testProvider)
+  const { body } = await passForm(testProvider, ctx, {
     ...form,
     client_id: 'somebody',
     client_assertion: 'else',

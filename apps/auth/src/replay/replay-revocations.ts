@@ -10,7 +10,7 @@ import { deactivateAgent } from '../agents/deactivate-agent.ts'
 import { expireDocument } from '../agents/refresh-document.ts'
 import { removeSecret } from '../agents/rotate-secret.ts'
 import type { Actor } from '../audit/audit-chain.ts'
-import { areSameKeys, computeKeyThumbprint } from '../clients/key-thumbprint.ts'
+import { areSameKeys, computeKeyThumbprints } from '../clients/key-thumbprint.ts'
 import { SECURITY_EVENTS } from '../events.ts'
 import type { Stores } from '../stores.ts'
 
@@ -144,7 +144,7 @@ export interface ReplayedRevocations {
 export async function replayRevocations(
   logged: LoggedRevocations,
   stores: Stores,
-  { now, by }: { now: () => Date; by: Actor },
+  { now, actor }: { now: () => Date; actor: Actor },
 ): Promise<ReplayedRevocations> {
   const deactivatedClients = new Set<AgentId>()
   // People received mails about these revocations when they happened.
@@ -164,7 +164,12 @@ export async function replayRevocations(
   let documents = 0
   let domains = 0
   for (const domain of logged.domains) {
-    const { auditHead } = await blockDomain(stores, domain, { by, reason: 'replay after a restore' }, now())
+    const { auditHead } = await blockDomain(
+      stores,
+      domain,
+      { actor, reason: 'replay after a restore' },
+      now(),
+    )
     if (auditHead !== undefined) domains += 1
   }
   // Clients whose restored document has expired are included, because tokens from after the backup may still be valid.
@@ -199,6 +204,6 @@ export async function replayRevocations(
 /** Returns whether the stored keys of a client are those with these thumbprints. */
 async function hasKeys({ agents }: Stores, id: AgentId, thumbprints: readonly string[]): Promise<boolean> {
   const keys = (await agents.find(id))?.agent.keys ?? []
-  const storedThumbprints = await Promise.all(keys.map(computeKeyThumbprint))
+  const storedThumbprints = await computeKeyThumbprints(keys)
   return keys.length > 0 && areSameKeys(storedThumbprints, thumbprints)
 }

@@ -32,19 +32,19 @@ export interface SecuredRestore {
 export async function secureRestore(
   stores: Stores,
   logged: LoggedRevocations | undefined,
-  { by, now, keys }: { by: Actor; now: () => Date; keys: KeySettings },
+  { actor, now, keys }: { actor: Actor; now: () => Date; keys: KeySettings },
 ): Promise<SecuredRestore> {
   await emptyRedis(stores)
   const { emergencyRevocations, tokens, revocationPublisher } = stores
   const revokedTokens = await revokeInEmergency(
-    { emergencyRevocations, tokens, revocationPublisher, by },
+    { emergencyRevocations, tokens, revocationPublisher, actor },
     { kind: 'all-tokens' },
     { reason: REASON },
   )
   if (!revokedTokens.ok) throw new Error(`the tokens could not be revoked: ${revokedTokens.error}`)
-  const revokedKeys = await revokeSigningKeys(stores, { by, settings: keys })
+  const revokedKeys = await revokeSigningKeys(stores, { actor, settings: keys })
   const revocations = logged
-    ? { replayed: await replayRevocations(logged, stores, { now, by }) }
+    ? { replayed: await replayRevocations(logged, stores, { now, actor }) }
     : { everything: await revokeEverything(stores, now) }
   const { rows } = await stores.db.query<{ count: number }>(
     `select count(*)::int as count from mails where state = 'queued'`,
@@ -73,9 +73,9 @@ async function emptyRedis({ redis, redisPrefix }: Stores): Promise<void> {
  */
 async function revokeSigningKeys(
   { keys }: Stores,
-  { by, settings }: { by: Actor; settings: KeySettings },
+  { actor, settings }: { actor: Actor; settings: KeySettings },
 ): Promise<number> {
-  const operations = createKeyOperations({ keys, settings, by })
+  const operations = createKeyOperations({ keys, settings, actor })
   const { ring } = await keys.view()
   const unrevokedKeys = ring.keys.filter(({ state }) => state !== 'revoked')
   for (const { kid } of unrevokedKeys) {

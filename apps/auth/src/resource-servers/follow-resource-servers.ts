@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
-import { type Log, type Metrics, runRepeatedly } from '@plainpath/http'
+import { createRepeatedWork, type Log, type Metrics } from '@plainpath/http'
 import type { ResourceServerFollowerStore } from './resource-server-follower-store.ts'
 import { type ResourceServer, toFingerprint, type VerifiedServer } from './resource-servers.ts'
 import { readResourceServers } from './resource-servers-file.ts'
@@ -106,7 +106,7 @@ export async function followResourceServers({
 
   // Reports before the instance accepts requests: a command that changes a secret waits only for instances that have reported.
   await follow()
-  const polling = runRepeatedly(follow)
+  const polling = createRepeatedWork(follow)
   polling.start(Math.min(READ_INTERVAL_MS, reportIntervalMs))
   return {
     getServers: () => servers,

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runRepeatedly } from '@plainpath/http'
+import { createRepeatedWork } from '@plainpath/http'
 import {
   COUNT_PENDING,
   ENSURE_MARK,
@@ -109,7 +109,7 @@ export function createRedisRevocationPublisher(
     async trackStoreMark() {
       await readMark()
       // The connection logs outages. An outdated mark does no harm, since APIs cache only responses with their subscription's mark.
-      const polling = runRepeatedly(() => readMark().catch(() => undefined))
+      const polling = createRepeatedWork(() => readMark().catch(() => undefined))
       polling.start(intervals.leaseMs / 2)
       return polling
     },

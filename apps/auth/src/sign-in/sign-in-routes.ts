@@ -13,13 +13,13 @@ import {
   RULES,
 } from '@plainpath/domain'
 import {
+  enforceLimits,
   type Limiter,
   listNetworks,
   Problem,
   type RawRoute,
   readForm,
   requireSameOrigin,
-  spendLimits,
 } from '@plainpath/http'
 import { parseMailbox } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
@@ -149,7 +149,7 @@ async function mailCode(
       renderSignInPage({ ...pageProps, email, mistake: describeAddressMistake(email) }),
     )
   const ipAddress = String(ctx.state['address'])
-  spendLimits(ctx, await limiter.takeForAddress(SIGN_IN_ADDRESS, ipAddress))
+  enforceLimits(ctx, await limiter.takeForAddress(SIGN_IN_ADDRESS, ipAddress))
   const code = generateCode()
   const id = `cla_${generateRandomId()}`
   const createdAt = now()
@@ -163,7 +163,7 @@ async function mailCode(
     createdAt,
     code: {
       hash: hashCode(hashKey, 'sign-in', id, code),
-      expiresAt: new Date(createdAt.getTime() + RULES.claimCodeMs),
+      expiresAt: new Date(createdAt.getTime() + RULES.verificationCodeMs),
     },
   }
   // The widest network: `/48` for IPv6.

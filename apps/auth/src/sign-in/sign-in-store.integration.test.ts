@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { MINUTE_MS, RULES } from '@plainpath/domain'
 import type { Pool } from '@plainpath/postgres'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { exampleHashKey } from '../../test/example-agent.ts'
+import { createExampleHashKey } from '../../test/example-agent.ts'
 import { at, START } from '../../test/example-claim.ts'
-import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createVerificationAttemptStore } from '../verifications/postgres-verification-attempt-store.ts'
 import { sweepVerifications } from '../verifications/sweep-verifications.ts'
 import { composeSignInCodeMail } from './sign-in-code-mail.ts'
 import { createSignInStore, sweepSignIns } from './sign-in-store.ts'
 
-const hashKey = exampleHashKey()
+const hashKey = createExampleHashKey()
 const statements: string[] = []
-let authority: Authority
+let stores: TestStores
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 beforeEach(() => void statements.splice(0))
 
 /** Wraps the pool so that the text of each statement is added to `statements`. */
@@ -37,11 +37,11 @@ const recordStatements = (db: Pool): Pool => ({
     ),
 })
 const createDeps = () => ({
-  db: recordStatements(authority.db),
-  sealingKeys: authority.sealingKeys,
+  db: recordStatements(stores.db),
+  sealingKeys: stores.sealingKeys,
   hashKey,
   addMail: async () => undefined,
-  events: authority.events,
+  events: stores.events,
 })
 const createRandomId = () => randomBytes(16).toString('base64url')
 const APP = { clientId: 'https://claude.ai/client', host: 'claude.ai', name: 'Canary of the app' }
@@ -56,7 +56,7 @@ function mailCode(uid: string, email: string, now = START) {
     canonicalEmail: email,
     mailbox: email,
     createdAt: now,
-    code: { hash: randomBytes(32), expiresAt: new Date(now.getTime() + RULES.claimCodeMs) },
+    code: { hash: randomBytes(32), expiresAt: new Date(now.getTime() + RULES.verificationCodeMs) },
   }
   const mail = composeSignInCodeMail({
     id,
@@ -73,10 +73,10 @@ function mailCode(uid: string, email: string, now = START) {
 test('runs the same statements for a known, a blocked and a new address', async () => {
   const [known, blocked, fresh] = ['known@example.org', 'blocked@example.org', 'new@example.org'] as const
   await mailCode(createRandomId(), known)
-  await authority.db.query('insert into claim_blocks values ($1, $2, $3)', [
+  await stores.db.query('insert into claim_blocks values ($1, $2, $3)', [
     hashKey.hash('email-index/claim-mailboxes', blocked),
     hashKey.id,
-    at(RULES.claimBlockMs),
+    at(RULES.verificationBlockMs),
   ])
   const statementsByCase: string[][] = []
   for (const email of [known, blocked, fresh]) {
@@ -112,7 +112,7 @@ test('mails no further code once the connection was disabled', async () => {
   const uid = createRandomId()
   await mailCode(uid, 'ana@example.org')
   const { agentId } = await createSignInStore(createDeps()).find(uid, START)
-  await authority.db.query(`update agents set status = 'disabled' where id = $1`, [agentId])
+  await stores.db.query(`update agents set status = 'disabled' where id = $1`, [agentId])
   expect(await mailCode(uid, 'other@example.org')).toEqual({ ok: false, error: 'ended' })
   expect(await mailCode(createRandomId(), 'other@example.org')).toMatchObject({ ok: true })
 })
@@ -121,12 +121,12 @@ test('stores a sign-in only hashed or encrypted, and the sweep erases the addres
   const uid = createRandomId()
   const email = 'canary-of-the-address@example.org'
   await mailCode(uid, email)
-  const dumped = await dumpTables(authority.db)
+  const dumped = await dumpTables(stores.db)
   for (const canary of [uid, email, APP.name, 'canary-of-the-address']) expect(dumped).not.toContain(canary)
-  await sweepVerifications(authority.db, at(RULES.claimCodeMs))
-  const { rows } = await authority.db.query('select from claim_attempts where email_sealed is not null')
+  await sweepVerifications(stores.db, at(RULES.verificationCodeMs))
+  const { rows } = await stores.db.query('select from claim_attempts where email_sealed is not null')
   expect(rows).toHaveLength(0)
-  expect(await createSignInStore(createDeps()).find(uid, at(RULES.claimCodeMs))).toMatchObject({
+  expect(await createSignInStore(createDeps()).find(uid, at(RULES.verificationCodeMs))).toMatchObject({
     currentStep: { step: 'address', lastCodeState: 'expired' },
   })
 })
@@ -134,9 +134,9 @@ test('stores a sign-in only hashed or encrypted, and the sweep erases the addres
 test('the sweep deletes a sign-in once its interaction has expired', async () => {
   const uid = createRandomId()
   await mailCode(uid, 'ana@example.org', at(MINUTE_MS))
-  const countSignIns = async () => (await authority.db.query('select from sign_ins')).rowCount
-  await sweepSignIns(authority.db, at(RULES.signInMs - 1))
+  const countSignIns = async () => (await stores.db.query('select from sign_ins')).rowCount
+  await sweepSignIns(stores.db, at(RULES.signInMs - 1))
   expect(await countSignIns()).toBeGreaterThan(0)
-  await sweepSignIns(authority.db, at(RULES.signInMs))
+  await sweepSignIns(stores.db, at(RULES.signInMs))
   expect(await countSignIns()).toBe(0)
 })

@@ -135,4 +135,4 @@ const decryptAddress = (keys: SealingKeys, { registrationId, emailSealed }: Stor
  * @returns the number of deleted sign-ins
  */
 export const sweepSignIns = (db: Database, now: Date): Promise<number> =>
-  deleteBatch(db, { table: 'sign_ins', key: 'interaction_hash', where: 'expires_at <= $1' }, [now])
+  deleteBatch(db, { table: 'sign_ins', keyColumn: 'interaction_hash', where: 'expires_at <= $1' }, [now])

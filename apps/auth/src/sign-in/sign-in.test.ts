@@ -14,10 +14,10 @@ const createAttempt = (state: AttemptState = 'code_shown'): SignInAttempt => ({
   agentId: 'agt_x',
   purpose: 'sign-in',
   state,
-  linkExpiresAt: addMs(RULES.claimCodeMs),
+  linkExpiresAt: addMs(RULES.verificationCodeMs),
   presses: 1,
   tries: 0,
-  code: { hash: anaHash, expiresAt: addMs(RULES.claimCodeMs) },
+  code: { hash: anaHash, expiresAt: addMs(RULES.verificationCodeMs) },
   createdAt: START,
   emailHash: anaHash,
 })
@@ -45,7 +45,7 @@ test.for([
     3,
     createAttempt('expired'),
     anaHash,
-    RULES.claimCodeMs,
+    RULES.verificationCodeMs,
     refuse('no-codes-left'),
   ],
 ] as const)('decideCodeMail %s', ([, mailedCodes, newestAttempt, emailHash, ms, decision]) => {

@@ -1,9 +1,9 @@
 import { type AgentId, RULES } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
+import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { revokeInEmergency, type UnconfirmedRevocation } from './emergency-revocation.ts'
 import { createRedisTokenStore } from './redis-token-store.ts'
@@ -11,31 +11,31 @@ import { generateToken } from './token-store.contract.ts'
 import type { TokenStore } from './token-store.ts'
 
 const ALL_TOKENS = { kind: 'all-tokens' } as const
-const by = { user: 'rosa', host: 'desk' }
+const actor = { user: 'rosa', host: 'desk' }
 
-let authority: Authority
+let stores: TestStores
 let scratch: ScratchRedis
 let clientId: AgentId
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
   scratch = await openScratchRedis()
 })
 beforeEach(async () => {
-  await scratch.lose()
-  const record = exampleAgent()
-  await authority.agents.add(record)
+  await scratch.loseKeys()
+  const record = createExampleAgent()
+  await stores.agents.add(record)
   clientId = record.agent.id
 })
 afterAll(async () => {
   await scratch[Symbol.asyncDispose]()
-  await authority[Symbol.asyncDispose]()
+  await stores[Symbol.asyncDispose]()
 })
 
 const now = () => new Date()
-const openStore = (readCutoff = authority.createTokenAuthority(now).readCutoff) =>
+const openStore = (readCutoff = stores.createTokenAuthority(now).readCutoff) =>
   createRedisTokenStore(scratch.redis, {
     prefix: scratch.prefix,
-    authority: { ...authority.createTokenAuthority(now), readCutoff },
+    authority: { ...stores.createTokenAuthority(now), readCutoff },
     now,
   })
 async function issue(epoch?: number, store = openStore()) {
@@ -50,9 +50,9 @@ const revokeAllTokens = (tokens: Partial<TokenStore> = {}) =>
   revokeInEmergency(
     {
       revocationPublisher: noOpRevocationPublisher,
-      emergencyRevocations: authority.emergencyRevocations,
+      emergencyRevocations: stores.emergencyRevocations,
       tokens: { ...openStore(), ...tokens },
-      by,
+      actor,
     },
     ALL_TOKENS,
     {
@@ -62,58 +62,58 @@ const revokeAllTokens = (tokens: Partial<TokenStore> = {}) =>
 const readCachedCutoff = () => scratch.redis.get(`${scratch.prefix}stop`)
 const failWithTimeout = () => Promise.reject(new Error('Command timed out'))
 
-test('reads the cutoff from the authority once, then caches it', async () => {
+test('reads the cutoff from the token authority once, then caches it', async () => {
   let readCount = 0
   const countingStore = openStore(() => {
     readCount += 1
-    return authority.createTokenAuthority(now).readCutoff()
+    return stores.createTokenAuthority(now).readCutoff()
   })
   const hash = await issue(0)
-  await scratch.lose('stop')
+  await scratch.loseKeys('stop')
   await countingStore.find(hash)
   await countingStore.find(hash)
   await countingStore.readCutoff()
   expect(readCount).toBe(1)
 })
 
-test('reads a lost cutoff from the authority again, and finds no revoked token', async () => {
+test('reads a lost cutoff from the token authority again, and finds no revoked token', async () => {
   const hash = await issue()
   await revokeAllTokens()
-  await scratch.lose('stop')
+  await scratch.loseKeys('stop')
   expect([await isActive(hash), await isActive(await issue())]).toEqual([false, true])
 })
 
-test('throws from find and readCutoff when the authority is unavailable', async () => {
+test('throws from find and readCutoff when the token authority is unavailable', async () => {
   const hash = await issue()
-  await scratch.lose('stop')
+  await scratch.loseKeys('stop')
   const storeWithoutAuthority = openStore(() => Promise.reject(new Error('no database')))
   await expect(storeWithoutAuthority.find(hash)).rejects.toThrow('no database')
   await expect(storeWithoutAuthority.readCutoff()).rejects.toThrow('no database')
 })
 
-test('a slow read from the authority does not undo a revocation', async () => {
+test('a slow read from the token authority does not undo a revocation', async () => {
   const hash = await issue()
-  await scratch.lose('stop')
+  await scratch.loseKeys('stop')
   const authorityResponse = Promise.withResolvers<void>()
   const slowStore = openStore(async () => {
-    const cutoff = await authority.createTokenAuthority(now).readCutoff()
+    const cutoff = await stores.createTokenAuthority(now).readCutoff()
     await authorityResponse.promise
     return cutoff
   })
   const finding = slowStore.find(hash)
   await expect.poll(readCachedCutoff).toMatch(/^lease /)
   await revokeAllTokens()
-  const { epoch } = await authority.createTokenAuthority(now).readCutoff()
+  const { epoch } = await stores.createTokenAuthority(now).readCutoff()
   authorityResponse.resolve()
   await finding
   expect(await readCachedCutoff()).toBe(`${epoch} 0`)
   expect(await isActive(hash)).toBe(false)
 })
 
-test('revokes a token whose epoch was read from the authority before the revocation', async () => {
+test('revokes a token whose epoch was read from the token authority before the revocation', async () => {
   const authorityResponse = Promise.withResolvers<void>()
   const slowStore = openStore(async () => {
-    const cutoff = await authority.createTokenAuthority(now).readCutoff()
+    const cutoff = await stores.createTokenAuthority(now).readCutoff()
     await authorityResponse.promise
     return cutoff
   })
@@ -133,8 +133,8 @@ test('raises the cached cutoff again after the commit if Redis has lost it', asy
       await openStore().raiseCutoff(cutoff)
       raiseCount += 1
       if (raiseCount > 1) return
-      await scratch.lose('stop')
-      // The change is not committed yet, so the authority still returns the old cutoff.
+      await scratch.loseKeys('stop')
+      // The change is not committed yet, so the token authority still returns the old cutoff.
       expect(await isActive(hash)).toBe(true)
     },
   })
@@ -159,28 +159,28 @@ test('a repeated revocation also revokes a token that was issued after the first
     throw new Error('Command timed out')
   }
   await expect(revokeAllTokens({ raiseCutoff })).rejects.toMatchObject({
-    progress: 'unchanged',
+    progress: 'not-committed',
   } satisfies Partial<UnconfirmedRevocation>)
   expect(raiseCount).toBe(1)
   const laterToken = await issue()
   expect([await isActive(earlierToken), await isActive(laterToken)]).toEqual([false, true])
-  // The authority has not committed the revocation, so without the cached cutoff nothing is revoked.
-  await scratch.lose('stop')
+  // The token authority has not committed the revocation, so without the cached cutoff nothing is revoked.
+  await scratch.loseKeys('stop')
   expect([await isActive(earlierToken), await isActive(laterToken)]).toEqual([true, true])
   await revokeAllTokens()
   expect([await isActive(earlierToken), await isActive(laterToken)]).toEqual([false, false])
 })
 
-test('reports the progress "written" when Redis fails after the commit, and succeeds when repeated', async () => {
+test('reports the progress "committed" when Redis fails after the commit, and succeeds when repeated', async () => {
   const hash = await issue()
-  const rowCount = (await authority.emergencyRevocations.readAudit()).length
+  const rowCount = (await stores.emergencyRevocations.readAudit()).length
   let raiseCount = 0
   const raiseCutoff: TokenStore['raiseCutoff'] = (cutoff) => {
     raiseCount += 1
     return raiseCount === 1 ? openStore().raiseCutoff(cutoff) : failWithTimeout()
   }
-  await expect(revokeAllTokens({ raiseCutoff })).rejects.toMatchObject({ progress: 'written' })
-  expect(await authority.emergencyRevocations.readAudit()).toHaveLength(rowCount + 1)
+  await expect(revokeAllTokens({ raiseCutoff })).rejects.toMatchObject({ progress: 'committed' })
+  expect(await stores.emergencyRevocations.readAudit()).toHaveLength(rowCount + 1)
   await revokeAllTokens()
   expect(await isActive(hash)).toBe(false)
 })

@@ -38,8 +38,8 @@ interface AppliedRevocation {
   /** The cutoff before the revocation. */
   readonly previousCutoff: TokenCutoff
   readonly effect: RevocationEffect
-  /** The head of the audit after the revocation; undefined for a dry run. */
-  readonly head: string | undefined
+  /** The hash of the newest audit row after the revocation, base64url; undefined for a dry run. */
+  readonly auditHead: string | undefined
 }
 
 const AUDIT = openAuditTable('token_stop_audit')
@@ -66,7 +66,7 @@ export interface EmergencyRevocationStore {
    */
   revoke(
     scope: RevocationScope,
-    options: { by: Actor; reason: string; epoch?: number | undefined; dryRun?: boolean | undefined },
+    options: { actor: Actor; reason: string; epoch?: number | undefined; dryRun?: boolean | undefined },
     beforeCommit: (effect: RevocationEffect) => Promise<void>,
   ): Promise<Result<AppliedRevocation, string>>
   readAudit(): Promise<readonly AuditRow[]>
@@ -75,7 +75,7 @@ export interface EmergencyRevocationStore {
 export function createEmergencyRevocationStore(db: Pool, events: AuthEvents): EmergencyRevocationStore {
   return {
     reserveEpoch: () => reserveEpoch(db),
-    async revoke(scope, { by, reason, epoch, dryRun }, beforeCommit) {
+    async revoke(scope, { actor, reason, epoch, dryRun }, beforeCommit) {
       const result = await db.transaction<Result<AppliedRevocation, string>>(async (tx) => {
         await tx.query('set local synchronous_commit = on')
         const lockedRow = await tx.query(`select ${CUTOFF_COLUMNS} from token_stop for update`)
@@ -88,10 +88,10 @@ export function createEmergencyRevocationStore(db: Pool, events: AuthEvents): Em
         const effect = await applyRevocation(tx, scope, reservedEpoch ?? previousCutoff.epoch)
         if (dryRun) await tx.query('rollback to savepoint dry_run')
         if (!effect.ok) return effect
-        if (dryRun) return ok({ previousCutoff, effect: effect.value, head: undefined })
-        const head = await AUDIT.append(tx, toAuditEntry(scope, effect.value, { by, reason, now }))
+        if (dryRun) return ok({ previousCutoff, effect: effect.value, auditHead: undefined })
+        const auditHead = await AUDIT.append(tx, toAuditEntry(scope, effect.value, { actor, reason, now }))
         await beforeCommit(effect.value)
-        return ok({ previousCutoff, effect: effect.value, head })
+        return ok({ previousCutoff, effect: effect.value, auditHead })
       })
       if (result.ok && !dryRun) {
         const { effect } = result.value
@@ -159,11 +159,11 @@ async function raiseCredentialVersion(
 function toAuditEntry(
   scope: RevocationScope,
   effect: RevocationEffect,
-  { by, reason, now }: { by: Actor; reason: string; now: Date },
+  { actor, reason, now }: { actor: Actor; reason: string; now: Date },
 ): RevocationEntry {
   return {
     at: now.toISOString(),
-    by,
+    by: actor,
     scope: scope.kind,
     reason,
     ...(scope.kind === 'issued-before' && { issued_before: scope.at.toISOString() }),

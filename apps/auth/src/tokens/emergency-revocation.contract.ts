@@ -1,8 +1,8 @@
 import type { AgentId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import type { Authority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import type { TestStores } from '../../test/open-test-stores.ts'
 import {
   generateToken,
   JKT,
@@ -14,7 +14,7 @@ import {
 /** Defines the tests of emergency revocation that every TokenStore must pass. */
 export function describeEmergencyRevocation(
   kind: string,
-  open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
+  open: (stores: TestStores, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
   describe(`emergency revocation (${kind} token store)`, () => {
     let store: TokenStoreFixture & AsyncDisposable
@@ -26,8 +26,8 @@ export function describeEmergencyRevocation(
     const ALL_TOKENS = { kind: 'all-tokens' } as const
     const readWholeSecond = () => new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
     async function register() {
-      const record = exampleAgent()
-      await store.authority.agents.add(record)
+      const record = createExampleAgent()
+      await store.stores.agents.add(record)
       return record.agent.id
     }
     const readEpoch = async () => (await store.tokens.readCutoff()).epoch
@@ -61,9 +61,9 @@ export function describeEmergencyRevocation(
       const laterToken = await issue(client)
       expect(await Promise.all([...revokedTokens, laterToken].map(isActive))).toEqual([false, false, true])
       expect(evidence.confirmedCutoff).toEqual(
-        await store.authority.createTokenAuthority(() => store.clock.now).readCutoff(),
+        await store.stores.createTokenAuthority(() => store.clock.now).readCutoff(),
       )
-      expect(evidence.revoked).toEqual({ tokens: 2, complete: true })
+      expect(evidence.revoked).toEqual({ tokens: 2, countedAll: true })
     })
 
     test('of all tokens revokes a token that is saved later with the earlier epoch', async () => {
@@ -93,7 +93,7 @@ export function describeEmergencyRevocation(
         false,
         true,
       ])
-      expect((await store.authority.agents.find(stoppedClient))?.agent.status).toBe('active')
+      expect((await store.stores.agents.find(stoppedClient))?.agent.status).toBe('active')
     })
 
     test('of all tokens revokes a token that got its epoch from the store', async () => {
@@ -127,16 +127,16 @@ export function describeEmergencyRevocation(
 
     test.for([
       ['a time in the future', () => ({ kind: 'issued-before', at: new Date(Date.now() + 60_000) }) as const],
-      ['an unknown agent', () => ({ kind: 'client', clientId: exampleAgent().agent.id }) as const],
+      ['an unknown agent', () => ({ kind: 'client', clientId: createExampleAgent().agent.id }) as const],
     ] as const)('is refused for %s, and leaves another token active', async ([, buildScope]) => {
       const hash = await issue(await register())
-      const rowCount = (await store.authority.emergencyRevocations.readAudit()).length
+      const rowCount = (await store.stores.emergencyRevocations.readAudit()).length
       expect(await store.revokeInEmergency(buildScope())).toMatchObject({
         ok: false,
         error: expect.stringMatching(/\.$/),
       })
       expect(await isActive(hash)).toBe(true)
-      expect(await store.authority.emergencyRevocations.readAudit()).toHaveLength(rowCount)
+      expect(await store.stores.emergencyRevocations.readAudit()).toHaveLength(rowCount)
     })
 
     test('is refused for a deleted agent', async () => {
@@ -161,12 +161,12 @@ export function describeEmergencyRevocation(
 
     test('writes two audit rows when it runs twice simultaneously', async () => {
       const hash = await issue(await register())
-      const rowCount = (await store.authority.emergencyRevocations.readAudit()).length
+      const rowCount = (await store.stores.emergencyRevocations.readAudit()).length
       await Promise.all([
         expectEvidence(store.revokeInEmergency(ALL_TOKENS)),
         expectEvidence(store.revokeInEmergency(ALL_TOKENS)),
       ])
-      expect(await store.authority.emergencyRevocations.readAudit()).toHaveLength(rowCount + 2)
+      expect(await store.stores.emergencyRevocations.readAudit()).toHaveLength(rowCount + 2)
       expect(await isActive(hash)).toBe(false)
     })
   })

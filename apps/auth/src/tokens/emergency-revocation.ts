@@ -16,38 +16,39 @@ import {
 
 export interface RevocationEvidence {
   readonly effect: RevocationEffect
-  /** The head of the audit after the revocation; undefined for a dry run. */
-  readonly head: string | undefined
+  /** The hash of the newest audit row after the revocation, base64url; undefined for a dry run. */
+  readonly auditHead: string | undefined
   /** How long the revocation took. The time for counting the tokens is not included. */
   readonly elapsedMs: number
   /** The cutoff in the token store after the revocation; undefined for a dry run. */
   readonly confirmedCutoff: TokenCutoff | undefined
   /**
-   * The number of stored tokens that this revocation covers and no earlier revocation covered. It is approximate, because a store
-   * may yield a token twice, or may yield an expired token. `complete` is false if counting stopped after 10 s.
+   * The number of stored tokens that this revocation covers, without canaries and without tokens below the previous cutoff. It is
+   * approximate: a store may yield a token twice, an expired token, or a token that was revoked with its client or verification.
+   * `countedAll` is false if counting stopped after 10 s.
    */
-  readonly revoked: { readonly tokens: number; readonly complete: boolean }
+  readonly revoked: { readonly tokens: number; readonly countedAll: boolean }
 }
 
 /**
  * How far a revocation had got when it failed.
  *
- * - `unchanged`: PostgreSQL committed no revocation (at most, an epoch was reserved), but the token store may have changed.
+ * - `not-committed`: PostgreSQL committed no revocation (at most, an epoch was reserved), but the token store may have changed.
  * - `unknown`: PostgreSQL may have committed.
- * - `written`: PostgreSQL committed.
+ * - `committed`: PostgreSQL committed.
  */
-export type RevocationProgress = 'unchanged' | 'unknown' | 'written'
+export type RevocationProgress = 'not-committed' | 'unknown' | 'committed'
 
 /**
  * The error of a revocation that failed midway: some of the tokens may still be accepted. Repeating the revocation is safe. A failed
- * dry run throws it too, with `unchanged`.
+ * dry run throws it too, with `not-committed`.
  */
 export class UnconfirmedRevocation extends Error {
   override readonly name = 'UnconfirmedRevocation'
   readonly progress: RevocationProgress
 
   constructor(progress: RevocationProgress, options: ErrorOptions) {
-    super(`the revocation was not confirmed: ${progress}`, options)
+    super(`the revocation was not confirmed; its state in PostgreSQL: ${progress}`, options)
     this.progress = progress
   }
 }
@@ -55,7 +56,7 @@ export class UnconfirmedRevocation extends Error {
 interface EmergencyRevocationDeps {
   readonly emergencyRevocations: EmergencyRevocationStore
   readonly tokens: Pick<TokenStore, 'readCutoff' | 'raiseCutoff' | 'revokeTokensOf' | 'iterateAll'>
-  readonly by: Actor
+  readonly actor: Actor
   readonly revocationPublisher: Pick<RevocationPublisher, 'publish'>
 }
 
@@ -65,20 +66,21 @@ const MAX_COUNTING_MS = 10_000
  * Revokes the tokens in a scope. After it returns, no API accepts any of them in a new request, not even a token that a process
  * with a stale cache saves later (R-LIN).
  *
- * As in `deactivateAgent`, the token store is changed before the commit and again after it, since the store may have lost the
- * change in between and reloaded the old values. If the process is killed midway, the command can be repeated.
+ * As in `deactivateAgent`, the token store is changed before the commit and again after it, because Redis may have lost
+ * the change in between and loaded the old values from PostgreSQL again. If the process is killed midway, the revocation can be
+ * repeated.
  *
  * @param options.dryRun true to count the tokens and change nothing
  * @returns the evidence, or a sentence that says why the revocation was refused
  * @throws {UnconfirmedRevocation} if a store fails, or the revocation cannot be published to the APIs
  */
 export async function revokeInEmergency(
-  { emergencyRevocations, tokens, by, revocationPublisher }: EmergencyRevocationDeps,
+  { emergencyRevocations, tokens, actor, revocationPublisher }: EmergencyRevocationDeps,
   scope: RevocationScope,
   { reason, dryRun = false }: { reason: string; dryRun?: boolean | undefined },
 ): Promise<Result<RevocationEvidence, string>> {
   const startedAt = performance.now()
-  let progress: RevocationProgress = 'unchanged'
+  let progress: RevocationProgress = 'not-committed'
   const applyBeforeCommit = async (effect: RevocationEffect) => {
     await applyToTokenStore(tokens, effect)
     progress = 'unknown'
@@ -86,13 +88,18 @@ export async function revokeInEmergency(
   try {
     const epoch =
       scope.kind === 'all-tokens' && !dryRun ? await emergencyRevocations.reserveEpoch() : undefined
-    const applied = await emergencyRevocations.revoke(scope, { by, reason, epoch, dryRun }, applyBeforeCommit)
+    const applied = await emergencyRevocations.revoke(
+      scope,
+      { actor, reason, epoch, dryRun },
+      applyBeforeCommit,
+    )
     if (!applied.ok) return applied
-    const { previousCutoff, effect, head } = applied.value
+    const { previousCutoff, effect, auditHead } = applied.value
     if (!dryRun) {
-      progress = 'written'
+      progress = 'committed'
       await applyToTokenStore(tokens, effect)
-      // A notification names a client or everything, so a revocation of tokens issued before a time publishes `everything` too.
+      // A notification can only name one client or everything, so each cutoff publishes `everything`, even one that revokes only
+      // tokens issued before a time.
       await revocationPublisher.publish(
         effect.kind === 'cutoff' ? { kind: 'everything' } : { kind: 'client', id: effect.clientId },
       )
@@ -100,7 +107,7 @@ export async function revokeInEmergency(
     const confirmedCutoff = dryRun ? undefined : await tokens.readCutoff()
     const elapsedMs = Math.round(performance.now() - startedAt)
     const revoked = await countRevoked(tokens, { previousCutoff, effect })
-    return ok({ effect, head, elapsedMs, confirmedCutoff, revoked })
+    return ok({ effect, auditHead, elapsedMs, confirmedCutoff, revoked })
   } catch (cause) {
     throw new UnconfirmedRevocation(progress, { cause })
   }
@@ -127,14 +134,17 @@ async function countRevoked(
   const deadline = performance.now() + MAX_COUNTING_MS
   let count = 0
   for await (const batch of tokens.iterateAll()) {
-    count += batch.filter((token) => isRevokedBy(token, applied)).length
-    if (performance.now() > deadline) return { tokens: count, complete: false }
+    count += batch.filter((token) => isNewlyRevokedBy(token, applied)).length
+    if (performance.now() > deadline) return { tokens: count, countedAll: false }
   }
-  return { tokens: count, complete: true }
+  return { tokens: count, countedAll: true }
 }
 
-/** Returns true if this revocation covers the token and no earlier one did: tokens of earlier credential versions were revoked before. */
-const isRevokedBy = (token: TokenRecord, { previousCutoff, effect }: AppliedEffect): boolean =>
+/**
+ * Returns whether to count the token: it is not a canary, not below the previous cutoff, and covered by this revocation. For one
+ * client, only the last credential version counts, because tokens of older versions were revoked before.
+ */
+const isNewlyRevokedBy = (token: TokenRecord, { previousCutoff, effect }: AppliedEffect): boolean =>
   token.audience !== CANARY_AUDIENCE &&
   !isBelowCutoff(token, previousCutoff) &&
   (effect.kind === 'cutoff'

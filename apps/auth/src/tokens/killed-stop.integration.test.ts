@@ -1,8 +1,8 @@
 import type { Database, Pool } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { verifyRows } from '../audit/audit-chain.ts'
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { revokeInEmergency } from './emergency-revocation.ts'
@@ -33,8 +33,8 @@ function killAtStatement(db: Pool, killedStatement: number): Pool & { readonly w
   }) as never
 }
 
-async function issueToken({ db, agents }: Authority) {
-  const record = exampleAgent()
+async function issueToken({ db, agents }: TestStores) {
+  const record = createExampleAgent()
   await agents.add(record)
   const clientId = record.agent.id
   const tokens = createPostgresTokenStore(db, { now: () => new Date() })
@@ -56,29 +56,29 @@ async function issueToken({ db, agents }: Authority) {
 test.for(['all-tokens', 'issued-before', 'client'] as const)(
   'a revocation with the scope %s can be repeated after the process was killed at any statement',
   async (kind) => {
-    await using authority = await openAuthority()
-    const by = { user: 'rosa', host: 'desk' }
+    await using stores = await openTestStores()
+    const actor = { user: 'rosa', host: 'desk' }
     for (let killedStatement = 1, wasKilled = true; wasKilled; killedStatement += 1) {
-      const { clientId, isActive, tokens } = await issueToken(authority)
+      const { clientId, isActive, tokens } = await issueToken(stores)
       const at = new Date(Math.floor(Date.now() / 1000) * 1000 - 30_000)
       const scopes: Record<typeof kind, RevocationScope> = {
         'all-tokens': { kind: 'all-tokens' },
         'issued-before': { kind: 'issued-before', at },
         client: { kind: 'client', clientId },
       }
-      const killedPool = killAtStatement(authority.db, killedStatement)
+      const killedPool = killAtStatement(stores.db, killedStatement)
       const revoke = (db: Pool) =>
         revokeInEmergency(
           {
             revocationPublisher: noOpRevocationPublisher,
-            emergencyRevocations: createEmergencyRevocationStore(db, authority.events),
+            emergencyRevocations: createEmergencyRevocationStore(db, stores.events),
             tokens,
-            by,
+            actor,
           },
           scopes[kind],
           { reason: 'a test' },
         )
-      const rowCount = (await authority.emergencyRevocations.readAudit()).length
+      const rowCount = (await stores.emergencyRevocations.readAudit()).length
       const hasFailed = await revoke(killedPool).then(
         () => false,
         () => true,
@@ -88,14 +88,14 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
         expect(hasFailed).toBe(true)
         // An earlier round has already revoked every token that was issued before `at`.
         if (kind !== 'issued-before' || killedStatement === 1) expect(await isActive()).toBe(true)
-        expect(await authority.emergencyRevocations.readAudit()).toHaveLength(rowCount)
-        expect((await revoke(authority.db)).ok).toBe(true)
+        expect(await stores.emergencyRevocations.readAudit()).toHaveLength(rowCount)
+        expect((await revoke(stores.db)).ok).toBe(true)
       } else {
         // The last round: no statement was left to kill. Too few statements would mean that the wrapper misses some.
         expect(killedStatement).toBeGreaterThan(6)
       }
       expect(await isActive()).toBe(false)
-      expect(verifyRows(await authority.emergencyRevocations.readAudit()).ok).toBe(true)
+      expect(verifyRows(await stores.emergencyRevocations.readAudit()).ok).toBe(true)
     }
   },
 )

@@ -1,14 +1,14 @@
 import { sha256 } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { type Authority, dumpTables } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { dumpTables, type TestStores } from '../../test/open-test-stores.ts'
 import { describeEmergencyRevocation } from './emergency-revocation.contract.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { describeTokenStore, generateToken, openTokenStoreFixture } from './token-store.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 import { describeVerifiedTokens } from './token-store-verifications.contract.ts'
 
-const open = async ({ db }: Authority, now: () => Date) => ({
+const open = async ({ db }: TestStores, now: () => Date) => ({
   tokens: createPostgresTokenStore(db, { now }),
   dump: () => dumpTables(db),
   async [Symbol.asyncDispose]() {},
@@ -21,9 +21,9 @@ describeTokenStoreModel('Postgres', open)
 
 test('finds no token of a client that was disabled with SQL', async () => {
   await using store = await openTokenStoreFixture(open)
-  const record = exampleAgent()
+  const record = createExampleAgent()
   const clientId = record.agent.id
-  await store.authority.agents.add(record)
+  await store.stores.agents.add(record)
   const [hash, issuedAt] = [sha256(generateToken()), store.clock.now]
   const expiresAt = new Date(issuedAt.getTime() + 1_000)
   await store.tokens.save(hash, {
@@ -36,6 +36,6 @@ test('finds no token of a client that was disabled with SQL', async () => {
     expiresAt,
   })
   expect(await store.tokens.find(hash)).toBeDefined()
-  await store.authority.db.query(`update agents set status = 'disabled' where id = $1`, [clientId])
+  await store.stores.db.query(`update agents set status = 'disabled' where id = $1`, [clientId])
   expect(await store.tokens.find(hash)).toBeUndefined()
 })

@@ -11,7 +11,7 @@ const TOKEN_COLUMNS =
   'client_id, tokens.generation as credential_version, tokens.epoch, scope, audience, issued_at, tokens.expires_at, tokens.claim_id as verification_id, jkt'
 const BATCH_SIZE = 1_000
 
-/** Creates the token store in PostgreSQL. `revokeTokensOf` and `raiseCutoff` do nothing: the commit itself revokes. */
+/** Creates a token store that is backed by PostgreSQL. `revokeTokensOf` and `raiseCutoff` do nothing: the commit itself revokes. */
 export function createPostgresTokenStore(db: Database, deps: { now: () => Date }): TokenStore {
   return {
     async save(hash, token) {

@@ -3,9 +3,9 @@ import { startRedis } from '@plainpath/http/testing/start-redis'
 import { sha256 } from '@plainpath/sealing'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
+import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { deactivateAgent } from '../agents/deactivate-agent.ts'
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { describeEmergencyRevocation } from './emergency-revocation.contract.ts'
@@ -15,18 +15,18 @@ import type { RevokedSubject, TokenAuthority } from './token-store.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 import { describeVerifiedTokens } from './token-store-verifications.contract.ts'
 
-async function open(authority: Authority, now: () => Date) {
+async function open(stores: TestStores, now: () => Date) {
   const scratch = await openScratchRedis()
   return {
     tokens: createRedisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
-      authority: authority.createTokenAuthority(now),
+      authority: stores.createTokenAuthority(now),
       now,
     }),
     dump: scratch.dump,
     async lose(lostData: 'cached copies' | 'everything') {
-      await scratch.lose(lostData === 'cached copies' ? 'generation:*' : '*')
-      await scratch.lose('stop')
+      await scratch.loseKeys(lostData === 'cached copies' ? 'generation:*' : '*')
+      await scratch.loseKeys('stop')
     },
     [Symbol.asyncDispose]: () => scratch[Symbol.asyncDispose](),
   }
@@ -38,29 +38,29 @@ describeEmergencyRevocation('Redis', open)
 describeTokenStoreModel('Redis', open)
 
 describe('the credential versions that Redis caches', () => {
-  let authority: Authority
+  let stores: TestStores
   let scratch: ScratchRedis
   beforeAll(async () => {
-    authority = await openAuthority()
+    stores = await openTestStores()
     scratch = await openScratchRedis()
   })
   afterAll(async () => {
     await scratch[Symbol.asyncDispose]()
-    await authority[Symbol.asyncDispose]()
+    await stores[Symbol.asyncDispose]()
   })
 
   const now = () => new Date()
-  const findCredentialVersion = (id: AgentId) => authority.createTokenAuthority(now).findCredentialVersion(id)
+  const findCredentialVersion = (id: AgentId) => stores.createTokenAuthority(now).findCredentialVersion(id)
   const openStoreWithAuthority = (findVersion: TokenAuthority['findCredentialVersion']) =>
     createRedisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
-      authority: { ...authority.createTokenAuthority(now), findCredentialVersion: findVersion },
+      authority: { ...stores.createTokenAuthority(now), findCredentialVersion: findVersion },
       now,
     })
   const openStore = () => openStoreWithAuthority(findCredentialVersion)
   async function register() {
-    const record = exampleAgent()
-    await authority.agents.add(record)
+    const record = createExampleAgent()
+    await stores.agents.add(record)
     return record.agent.id
   }
   async function issue(clientId: AgentId, credentialVersion = 1, epoch = 0) {
@@ -85,7 +85,7 @@ describe('the credential versions that Redis caches', () => {
   ) =>
     deactivateAgent(
       {
-        agents: authority.agents,
+        agents: stores.agents,
         tokens: { revokeTokensOf },
         revocationPublisher: noOpRevocationPublisher,
         agentCache: { invalidate: () => undefined },
@@ -95,7 +95,7 @@ describe('the credential versions that Redis caches', () => {
     )
   const readCachedVersion = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)
 
-  test('are read from the authority once, then cached', async () => {
+  test('are read from the token authority once, then cached', async () => {
     const readIds: string[] = []
     const recordingStore = openStoreWithAuthority((id) => {
       readIds.push(id)
@@ -107,16 +107,16 @@ describe('the credential versions that Redis caches', () => {
     expect(readIds).toEqual([id])
   })
 
-  test('are read from the authority again after they were lost', async () => {
+  test('are read from the token authority again after they were lost', async () => {
     const [deletedClient, otherClient] = [await register(), await register()]
     const otherToken = await issue(otherClient)
     await deactivate(deletedClient, 'deleted')
-    await scratch.lose('generation:*')
+    await scratch.loseKeys('generation:*')
     expect([await isActive(await issue(deletedClient)), await isActive(otherToken)]).toEqual([false, true])
   })
 
-  test('are read from the authority again if a token has a higher one than the cache', async () => {
-    const { id } = exampleAgent().agent
+  test('are read from the token authority again if a token has a higher one than the cache', async () => {
+    const { id } = createExampleAgent().agent
     const storeWithVersion2 = openStoreWithAuthority(async () => 2)
     const [revokedToken, hash] = [await issue(id, 1), await issue(id, 2)]
     await scratch.redis.set(`${scratch.prefix}generation:${id}`, '1')
@@ -125,7 +125,7 @@ describe('the credential versions that Redis caches', () => {
     expect(await storeWithVersion2.find(revokedToken)).toBeUndefined()
   })
 
-  test('are required by find, which throws if the authority is unavailable', async () => {
+  test('are required by find, which throws if the token authority is unavailable', async () => {
     const storeWithoutAuthority = openStoreWithAuthority(() => Promise.reject(new Error('no database')))
     const hash = await issue(await register())
     await expect(storeWithoutAuthority.find(hash)).rejects.toThrow('no database')
@@ -139,7 +139,7 @@ describe('the credential versions that Redis caches', () => {
     expect(await readCachedVersion(id)).toBe('5')
   })
 
-  test('are not lowered by a slow read from the authority', async () => {
+  test('are not lowered by a slow read from the token authority', async () => {
     const id = await register()
     const hash = await issue(id)
     const authorityResponse = Promise.withResolvers<void>()
@@ -157,7 +157,7 @@ describe('the credential versions that Redis caches', () => {
     expect([await isActive(hash), await isActive(await issue(id))]).toEqual([false, false])
   })
 
-  test('are not cached by a slow read from the authority if Redis lost all data after the revocation', async () => {
+  test('are not cached by a slow read from the token authority if Redis lost all data after the revocation', async () => {
     const id = await register()
     const hash = await issue(id)
     const authorityResponse = Promise.withResolvers<void>()
@@ -169,7 +169,7 @@ describe('the credential versions that Redis caches', () => {
     const finding = slowStore.find(hash)
     await expect.poll(() => readCachedVersion(id)).toMatch(/^lease /)
     await deactivate(id, 'deleted')
-    await scratch.lose()
+    await scratch.loseKeys()
     authorityResponse.resolve()
     await finding
     expect(await readCachedVersion(id)).toBeNull()
@@ -183,8 +183,8 @@ describe('the credential versions that Redis caches', () => {
       await openStore().revokeTokensOf(subject)
       if (subject.kind === 'client') raisedVersions.push(subject.credentialVersion)
       if (raisedVersions.length > 1) return
-      await scratch.lose('generation:*')
-      // The change is not committed yet, so the authority still returns the old version.
+      await scratch.loseKeys('generation:*')
+      // The change is not committed yet, so the token authority still returns the old version.
       expect(await isActive(await issue(id))).toBe(true)
     })
     expect(raisedVersions).toEqual([2, 2])
@@ -204,8 +204,8 @@ describe('the credential versions that Redis caches', () => {
     const id = await register()
     const hash = await issue(id)
     await isActive(hash)
-    await openStoreWithAuthority(async () => undefined).find(await issue(exampleAgent().agent.id))
-    const keys = await scratch.keys()
+    await openStoreWithAuthority(async () => undefined).find(await issue(createExampleAgent().agent.id))
+    const keys = await scratch.listKeys()
     const seconds = await Promise.all(keys.map((key) => scratch.redis.ttl(key)))
     expect(keys.length).toBeGreaterThan(2)
     expect(Math.min(...seconds)).toBeGreaterThan(0)
@@ -228,7 +228,7 @@ test('finds no token that was saved under an earlier replication ID', async () =
   const hash = sha256(generateToken())
   const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
   const token = {
-    clientId: exampleAgent().agent.id,
+    clientId: createExampleAgent().agent.id,
     credentialVersion: 1,
     epoch: 0,
     scope: '',

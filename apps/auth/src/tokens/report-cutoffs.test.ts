@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
 import { createEvents } from '../events.ts'
 import { reportCutoffs } from './report-cutoffs.ts'
 import type { TokenCutoff } from './token-store.ts'
 
 const token = {
-  clientId: exampleAgent().agent.id,
+  clientId: createExampleAgent().agent.id,
   credentialVersion: 1,
   scope: 'guides:read',
   audience: 'https://plainpath.example/api',

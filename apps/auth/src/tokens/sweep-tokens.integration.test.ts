@@ -2,23 +2,23 @@ import type { AgentId } from '@plainpath/domain'
 import { createLog } from '@plainpath/http'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createEvents } from '../events.ts'
 import { startSweep } from '../upkeep.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { sweepTokens } from './sweep-tokens.ts'
 import { generateToken } from './token-store.contract.ts'
 
-let authority: Authority
+let stores: TestStores
 let clientId: AgentId
 beforeAll(async () => {
-  authority = await openAuthority()
-  const record = exampleAgent()
-  await authority.agents.add(record)
+  stores = await openTestStores()
+  const record = createExampleAgent()
+  await stores.agents.add(record)
   clientId = record.agent.id
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 
 const now = new Date('2026-11-20T09:00:00Z')
 async function saveToken(secondsLeft: number) {
@@ -33,31 +33,31 @@ async function saveToken(secondsLeft: number) {
     issuedAt: now,
     expiresAt,
   }
-  await createPostgresTokenStore(authority.db, { now: () => now }).save(hash, token)
+  await createPostgresTokenStore(stores.db, { now: () => now }).save(hash, token)
   return hash
 }
 const readStoredHashes = async () => {
-  const { rows } = await authority.db.query<{ token_hash: Buffer }>('select token_hash from tokens')
+  const { rows } = await stores.db.query<{ token_hash: Buffer }>('select token_hash from tokens')
   return rows.map((row) => row.token_hash)
 }
 
 test('deletes expired tokens and keeps the others', async () => {
   const validToken = await saveToken(1)
   await Promise.all([saveToken(0), saveToken(-1), saveToken(-3600)])
-  expect(await sweepTokens(authority.db, now)).toBe(3)
-  expect(await sweepTokens(authority.db, now)).toBe(0)
+  expect(await sweepTokens(stores.db, now)).toBe(3)
+  expect(await sweepTokens(stores.db, now)).toBe(0)
   expect(await readStoredHashes()).toEqual([validToken])
 })
 
 test('deletes at most 1,000 tokens per sweep, even in two concurrent sweeps', async () => {
-  await authority.db.query(
+  await stores.db.query(
     `insert into tokens (token_hash, client_id, generation, scope, audience, issued_at, expires_at)
      select sha256(number::text::bytea), $1, 1, '', '', $2, $2 from generate_series(1, 1500) number`,
     [clientId, now],
   )
-  const deletedCounts = await Promise.all([sweepTokens(authority.db, now), sweepTokens(authority.db, now)])
+  const deletedCounts = await Promise.all([sweepTokens(stores.db, now), sweepTokens(stores.db, now)])
   expect(Math.max(...deletedCounts)).toBeLessThanOrEqual(1_000)
-  while ((await sweepTokens(authority.db, now)) > 0);
+  while ((await sweepTokens(stores.db, now)) > 0);
   expect(await readStoredHashes()).toHaveLength(1)
 })
 
@@ -69,9 +69,9 @@ test('sweeps until it is disposed, and continues after the database was unavaila
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
   let isUnavailable = true
   const db = {
-    query: (...args: Parameters<typeof authority.db.query>) =>
-      isUnavailable ? Promise.reject(new Error('no database')) : authority.db.query(...args),
-  } as typeof authority.db
+    query: (...args: Parameters<typeof stores.db.query>) =>
+      isUnavailable ? Promise.reject(new Error('no database')) : stores.db.query(...args),
+  } as typeof stores.db
   {
     await using _sweeping = startSweep('expired tokens', sweepTokens, {
       db,
@@ -101,9 +101,9 @@ test('F-17 sweeps nothing while the clock is not synchronised', async () => {
   const db = {
     query: (text: string, values?: readonly unknown[]) =>
       text.includes('clock_timestamp')
-        ? authority.db.query(`select clock_timestamp() - $1 * interval '1 hour' as at`, [hoursAhead])
-        : authority.db.query(text, values),
-  } as typeof authority.db
+        ? stores.db.query(`select clock_timestamp() - $1 * interval '1 hour' as at`, [hoursAhead])
+        : stores.db.query(text, values),
+  } as typeof stores.db
   await using _sweeping = startSweep('expired tokens', sweepTokens, {
     db,
     now: () => now,

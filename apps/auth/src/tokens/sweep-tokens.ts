@@ -6,6 +6,8 @@ import { type Database, deleteBatch } from '@plainpath/postgres'
  * @returns the number of deleted tokens
  */
 export const sweepTokens = (db: Database, now: Date): Promise<number> =>
-  deleteBatch(db, { table: 'tokens', key: 'token_hash', where: 'expires_at <= $1 order by expires_at' }, [
-    now,
-  ])
+  deleteBatch(
+    db,
+    { table: 'tokens', keyColumn: 'token_hash', where: 'expires_at <= $1 order by expires_at' },
+    [now],
+  )

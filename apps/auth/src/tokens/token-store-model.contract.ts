@@ -2,8 +2,8 @@ import type { AgentId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import type { Authority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import type { TestStores } from '../../test/open-test-stores.ts'
 import type { RevocationScope } from './emergency-revocation-store.ts'
 import {
   generateToken,
@@ -59,8 +59,8 @@ const register = () =>
   createCommand('register', {
     check: (model) => model.clients.length < 3,
     async run(model, { store }) {
-      const { agent } = exampleAgent()
-      await store.authority.agents.add({ agent, secrets: [] })
+      const { agent } = createExampleAgent()
+      await store.stores.agents.add({ agent, secrets: [] })
       model.clients.push({ id: agent.id, status: 'active', credentialVersion: 1 })
     },
   })
@@ -97,7 +97,7 @@ const issue = (
         const issuedAt = toWholeSecond(model.now)
         const expiresAt = model.now + lifetimeSeconds * 1000
         const { epoch } = stopsBeforeSave
-          ? await store.authority.createTokenAuthority(() => store.clock.now).readCutoff()
+          ? await store.stores.createTokenAuthority(() => store.clock.now).readCutoff()
           : model
         expect(epoch).toBe(model.epoch)
         if (stopsBeforeSave) await stopAll(model, store)
@@ -148,7 +148,7 @@ const enable = (clientIndex: number) =>
   createCommand(`enable(${clientIndex})`, {
     check: (model) => model.clients[clientIndex]?.status === 'disabled',
     async run(model, { store }) {
-      expect(await store.authority.agents.enable(model.clients[clientIndex]!.id, new Date())).toBe(true)
+      expect(await store.stores.agents.enable(model.clients[clientIndex]!.id, new Date())).toBe(true)
       model.clients[clientIndex]!.status = 'active'
     },
   })
@@ -160,7 +160,7 @@ const tryStop = async (store: TokenStoreFixture, scope: RevocationScope) =>
 async function stopAll(model: Model, store: TokenStoreFixture): Promise<void> {
   expect(await tryStop(store, { kind: 'all-tokens' })).toBe(true)
   // A failed attempt also reserves an epoch, so the epoch may have risen by more than one.
-  const { epoch } = await store.authority.createTokenAuthority(() => store.clock.now).readCutoff()
+  const { epoch } = await store.stores.createTokenAuthority(() => store.clock.now).readCutoff()
   expect(epoch).toBeGreaterThan(model.epoch)
   model.epoch = epoch
 }
@@ -196,7 +196,7 @@ const crashBeforeStopping = () =>
   createCommand('crash before stopping everything', {
     check: () => true,
     async run(_model, { store }) {
-      await store.authority.emergencyRevocations.reserveEpoch()
+      await store.stores.emergencyRevocations.reserveEpoch()
     },
   })
 
@@ -260,7 +260,7 @@ const COMMANDS = [
 export function describeTokenStoreModel(
   kind: string,
   open: (
-    authority: Authority,
+    stores: TestStores,
     now: () => Date,
   ) => Promise<OpenedTokenStore & { lose?(lostData: 'cached copies' | 'everything'): Promise<void> }>,
 ): void {
@@ -268,8 +268,8 @@ export function describeTokenStoreModel(
     let store: TokenStoreFixture & AsyncDisposable
     let loseData: Real['lose']
     beforeAll(async () => {
-      store = await openTokenStoreFixture(async (authority, now) => {
-        const openedStore = await open(authority, now)
+      store = await openTokenStoreFixture(async (stores, now) => {
+        const openedStore = await open(stores, now)
         loseData = openedStore.lose
         return openedStore
       })
@@ -280,7 +280,7 @@ export function describeTokenStoreModel(
       const property = fc.asyncProperty(fc.commands(COMMANDS, { size: '+1' }), (commands) =>
         fc.asyncModelRun(async () => {
           const now = Date.now()
-          const { epoch, issuedBefore } = await store.authority
+          const { epoch, issuedBefore } = await store.stores
             .createTokenAuthority(() => store.clock.now)
             .readCutoff()
           store.clock.now = new Date(now)

@@ -1,9 +1,9 @@
 import type { AgentId, RegistrationId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { exampleAttempt, exampleRedemption, linkMail } from '../../test/example-claim.ts'
-import type { Authority } from '../../test/open-authority.ts'
+import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
+import { createAttempt, createLinkMail, createRedemption } from '../../test/example-claim.ts'
+import type { TestStores } from '../../test/open-test-stores.ts'
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { createVerificationAttemptStore } from '../verifications/postgres-verification-attempt-store.ts'
 import { createVerificationStore } from '../verifications/postgres-verification-store.ts'
@@ -17,7 +17,7 @@ import {
 /** Defines the tests of tokens that depend on a verification. Every TokenStore must pass them. */
 export function describeVerifiedTokens(
   kind: string,
-  open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
+  open: (stores: TestStores, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
   describe(`a token that depends on a verification, in the ${kind} token store,`, () => {
     let store: TokenStoreFixture & AsyncDisposable
@@ -27,11 +27,11 @@ export function describeVerifiedTokens(
     afterAll(() => store[Symbol.asyncDispose]())
 
     const deps = () => ({
-      db: store.authority.db,
-      sealingKeys: store.authority.sealingKeys,
-      hashKey: exampleHashKey(),
+      db: store.stores.db,
+      sealingKeys: store.stores.sealingKeys,
+      hashKey: createExampleHashKey(),
       addMail: async () => undefined,
-      events: store.authority.events,
+      events: store.stores.events,
     })
     const openVerifications = () =>
       createVerificationStore({
@@ -40,19 +40,19 @@ export function describeVerifiedTokens(
         revocationPublisher: noOpRevocationPublisher,
       })
     async function register() {
-      const record = exampleAgent()
-      await store.authority.agents.add(record)
+      const record = createExampleAgent()
+      await store.stores.agents.add(record)
       return record.agent.id
     }
     /** Adds a verification of the client, which replaces the earlier one. */
     async function verify(clientId: AgentId): Promise<RegistrationId> {
       const now = store.clock.now
-      const attempt = exampleAttempt(clientId, { createdAt: now })
+      const attempt = createAttempt(clientId, { createdAt: now })
       const attempts = createVerificationAttemptStore(deps())
-      await attempts.begin(attempt, linkMail(attempt))
+      await attempts.begin(attempt, createLinkMail(attempt))
       await attempts.showCode(attempt.id, sha256('code'), now)
       expect(
-        await openVerifications().redeem(exampleRedemption(attempt.id, sha256('code'), now)),
+        await openVerifications().redeem(createRedemption(attempt.id, sha256('code'), now)),
       ).toMatchObject({
         ok: true,
       })

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { AgentId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent } from '../../test/example-agent.ts'
+import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { deactivateAgent } from '../agents/deactivate-agent.ts'
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { revokeInEmergency } from './emergency-revocation.ts'
@@ -17,9 +17,9 @@ export interface OpenedTokenStore extends AsyncDisposable {
   dump(): Promise<string>
 }
 
-/** An opened store with its authority, its clock and the functions that the tests call. */
+/** An opened store with its stores, its clock and the functions that the tests call. */
 export interface TokenStoreFixture {
-  readonly authority: Authority
+  readonly stores: TestStores
   readonly tokens: TokenStore
   deactivateAgent(id: AgentId, status: 'disabled' | 'deleted'): Promise<boolean>
   revokeInEmergency(scope: RevocationScope): ReturnType<typeof revokeInEmergency>
@@ -27,32 +27,32 @@ export interface TokenStoreFixture {
   dump(): Promise<string>
 }
 
-/** Opens a store with an empty database as its authority. The test moves the clock. */
+/** Opens a store with an empty database as its stores. The test moves the clock. */
 export async function openTokenStoreFixture(
-  open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
+  open: (stores: TestStores, now: () => Date) => Promise<OpenedTokenStore>,
 ): Promise<TokenStoreFixture & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
-  const authority = stack.use(await openAuthority())
+  const stores = stack.use(await openTestStores())
   const clock = { now: new Date() }
-  const { tokens, dump } = stack.use(await open(authority, () => clock.now))
+  const { tokens, dump } = stack.use(await open(stores, () => clock.now))
   const revocationDeps = {
-    agents: authority.agents,
+    agents: stores.agents,
     tokens,
     revocationPublisher: noOpRevocationPublisher,
     agentCache: { invalidate: () => undefined },
   }
   const resources = stack.move()
   return {
-    authority,
+    stores,
     tokens,
     deactivateAgent: (id, status) => deactivateAgent(revocationDeps, id, status),
     revokeInEmergency: (scope) =>
       revokeInEmergency(
         {
           revocationPublisher: noOpRevocationPublisher,
-          emergencyRevocations: authority.emergencyRevocations,
+          emergencyRevocations: stores.emergencyRevocations,
           tokens,
-          by: { user: 'rosa', host: 'ops-laptop' },
+          actor: { user: 'rosa', host: 'ops-laptop' },
         },
         scope,
         {
@@ -73,7 +73,7 @@ const HOUR_MS = 3_600_000
 /** Defines the tests that every TokenStore must pass. */
 export function describeTokenStore(
   kind: string,
-  open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
+  open: (stores: TestStores, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
   describe(`${kind} token store`, () => {
     let store: TokenStoreFixture & AsyncDisposable
@@ -83,8 +83,8 @@ export function describeTokenStore(
     afterAll(() => store[Symbol.asyncDispose]())
 
     async function register() {
-      const record = exampleAgent()
-      await store.authority.agents.add(record)
+      const record = createExampleAgent()
+      await store.stores.agents.add(record)
       return record.agent.id
     }
     function buildToken(clientId: AgentId, credentialVersion = 1, epoch = 0): TokenRecord {
@@ -134,7 +134,7 @@ export function describeTokenStore(
 
     test('finds a token until it expires, and not at its time of expiry', async () => {
       const hash = await issue(await register())
-      const { expiresAt } = buildToken(exampleAgent().agent.id)
+      const { expiresAt } = buildToken(createExampleAgent().agent.id)
       const originalTime = store.clock.now
       store.clock.now = new Date(expiresAt.getTime() - 1)
       expect(await isActive(hash)).toBe(true)
@@ -192,7 +192,7 @@ export function describeTokenStore(
       const id = await register()
       const earlierToken = await issue(id)
       await store.deactivateAgent(id, 'disabled')
-      await store.authority.agents.enable(id, new Date())
+      await store.stores.agents.enable(id, new Date())
       const [staleToken, currentToken] = [await issue(id, 1), await issue(id, 2)]
       expect(await Promise.all([earlierToken, staleToken, currentToken].map(isActive))).toEqual([
         false,
@@ -205,10 +205,10 @@ export function describeTokenStore(
       expect(await isActive(await issue(await register(), 2))).toBe(false)
     })
 
-    test('finds no token of a client that the authority does not know', async () => {
+    test('finds no token of a client that the token authority does not know', async () => {
       const hash = sha256(generateToken())
       // A store may also refuse to save it.
-      await Promise.allSettled([store.tokens.save(hash, buildToken(exampleAgent().agent.id))])
+      await Promise.allSettled([store.tokens.save(hash, buildToken(createExampleAgent().agent.id))])
       expect(await isActive(hash)).toBe(false)
     })
 
@@ -243,8 +243,8 @@ export function describeTokenStore(
       const id = await register()
       const hash = await issue(id)
       await Promise.all([store.deactivateAgent(id, 'disabled'), store.deactivateAgent(id, 'disabled')])
-      await store.authority.agents.enable(id, new Date())
-      const credentialVersion = (await store.authority.agents.find(id))?.agent.credentialVersion
+      await store.stores.agents.enable(id, new Date())
+      const credentialVersion = (await store.stores.agents.find(id))?.agent.credentialVersion
       const hashes = [hash, await issue(id, 1), await issue(id, 2), await issue(id, credentialVersion)]
       expect(credentialVersion).toBe(3)
       expect(await Promise.all(hashes.map(isActive))).toEqual([false, false, false, true])

@@ -1,8 +1,8 @@
 import { createMailQueue } from '@plainpath/mail'
 import type { Database, Pool } from '@plainpath/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { type Authority, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
+import { NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { beginVerification } from './begin-verification.ts'
 import { completeVerification } from './complete-verification.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
@@ -10,11 +10,11 @@ import { createVerificationStore } from './postgres-verification-store.ts'
 import { declineVerification, showCode } from './verification-link.ts'
 
 const now = () => new Date('2026-11-20T09:00:00Z')
-let authority: Authority
+let stores: TestStores
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 
 /** Wraps a pool and records the text of every statement. */
 function recordStatements(db: Pool) {
@@ -35,22 +35,22 @@ function recordStatements(db: Pool) {
 }
 
 async function registerAgent() {
-  const record = exampleAgent()
-  await authority.agents.add(record)
+  const record = createExampleAgent()
+  await stores.agents.add(record)
   return { id: record.agent.id, registeredAt: record.agent.registeredAt }
 }
 
 test('begins a verification with the same statements and response members for every address', async () => {
-  const { pool, statements } = recordStatements(authority.db)
-  const hashKey = exampleHashKey()
+  const { pool, statements } = recordStatements(stores.db)
+  const hashKey = createExampleHashKey()
   const deps = {
     db: pool,
-    sealingKeys: authority.sealingKeys,
+    sealingKeys: stores.sealingKeys,
     hashKey,
-    addMail: createMailQueue({ sealingKeys: authority.sealingKeys, hashKey }).add,
-    events: authority.events,
+    addMail: createMailQueue({ sealingKeys: stores.sealingKeys, hashKey }).add,
+    events: stores.events,
   }
-  const stores = {
+  const verificationStores = {
     verificationAttempts: createVerificationAttemptStore(deps),
     verifications: createVerificationStore({ ...deps, ...NO_TOKENS }),
   }
@@ -59,7 +59,12 @@ test('begins a verification with the same statements and response members for ev
     secret = generatedSecret
     return `https://plainpath.example/claim?attempt=${generatedSecret}`
   }
-  const linkDeps = { stores, hashKey, urls: { claimAttempt: linkUrl, endClaim: linkUrl }, now }
+  const linkDeps = {
+    stores: verificationStores,
+    hashKey,
+    urls: { claimAttempt: linkUrl, endClaim: linkUrl },
+    now,
+  }
   const begin = (request: { agentId: string; email: string }) =>
     beginVerification(linkDeps, { ...request, network: '127.0.0.1' })
 
@@ -95,14 +100,14 @@ test('begins a verification with the same statements and response members for ev
 
 test('begins no verification for an unknown agent', async () => {
   const verificationAttempts = createVerificationAttemptStore({
-    db: authority.db,
-    sealingKeys: authority.sealingKeys,
-    hashKey: exampleHashKey(),
-    addMail: createMailQueue({ sealingKeys: authority.sealingKeys, hashKey: exampleHashKey() }).add,
-    events: authority.events,
+    db: stores.db,
+    sealingKeys: stores.sealingKeys,
+    hashKey: createExampleHashKey(),
+    addMail: createMailQueue({ sealingKeys: stores.sealingKeys, hashKey: createExampleHashKey() }).add,
+    events: stores.events,
   })
   const linkUrl = (secret: string) => `https://plainpath.example/claim?attempt=${secret}`
   const deps = { stores: { verificationAttempts }, urls: { claimAttempt: linkUrl }, now }
-  const request = { agentId: exampleAgent().agent.id, email: 'a@example.org', network: '127.0.0.1' }
+  const request = { agentId: createExampleAgent().agent.id, email: 'a@example.org', network: '127.0.0.1' }
   expect(await beginVerification(deps, request)).toBeUndefined()
 })

@@ -46,7 +46,7 @@ export async function beginVerification(
     mailbox: parseMailbox(email).mailbox,
     matchPhrase: generateMatchPhrase(),
     linkHash: sha256(secret),
-    linkExpiresAt: new Date(createdAt.getTime() + RULES.claimLinkMs),
+    linkExpiresAt: new Date(createdAt.getTime() + RULES.verificationLinkMs),
     createdAt,
   }
   const mail = composeLinkMail({ ...attempt, network, url: urls.claimAttempt(secret) })

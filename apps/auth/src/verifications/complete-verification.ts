@@ -51,7 +51,7 @@ export async function completeVerification(
   const { attempt, remaining, mayMatch } = countedTry.value
   const enteredHash = hashCode(hashKey, purpose, attempt.id, code)
   if (!mayMatch || !attempt.code || !equalBytes(attempt.code.hash, enteredHash)) {
-    if (attempt.tries >= RULES.claimTries) await verificationAttempts.lockIfSpent(attempt.id)
+    if (attempt.tries >= RULES.verificationTries) await verificationAttempts.lockIfSpent(attempt.id)
     return err({ reason: 'wrong', remaining })
   }
   const redeemedAt = now()
@@ -61,7 +61,7 @@ export async function completeVerification(
     codeHash: enteredHash,
     revocationLinkHash: sha256(secret),
     now: redeemedAt,
-    expiresAt: new Date(redeemedAt.getTime() + RULES.claimMs),
+    expiresAt: new Date(redeemedAt.getTime() + RULES.verificationMs),
     composeMail: (verification, to) =>
       composeConfirmedMail(verification, {
         to,

@@ -103,7 +103,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
     async lockIfSpent(id) {
       const { rowCount } = await db.query(
         `update claim_attempts set state = 'locked', ${ERASE_COLUMNS_SQL} where id = $1 and state in ${OPEN_STATES_SQL} and tries >= $2`,
-        [id, RULES.claimTries],
+        [id, RULES.verificationTries],
       )
       if (rowCount === 1) events.emit('attempt-locked', { claim_attempt_id: id })
     },
@@ -123,7 +123,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
       await db.query(
         `update claim_attempts set link_expires_at = least($2, created_at + make_interval(secs => $3))
          where id = $1 and state = 'initiated' and link_expires_at > $4`,
-        [id, new Date(now.getTime() + RULES.claimLinkMs), RULES.claimAttemptKeptMs / 1000, now],
+        [id, new Date(now.getTime() + RULES.verificationLinkMs), RULES.verificationAttemptKeptMs / 1000, now],
       )
     },
 

@@ -1,10 +1,11 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, RULES } from '@plainpath/domain'
 import { isUnavailable } from '@plainpath/postgres'
-import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { at, exampleAttempt, exampleRedemption, linkMail, mailbag, START } from '../../test/example-claim.ts'
-import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
+import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
+import { createMailRecorder } from '../../test/mail-recorder.ts'
+import { dumpTables, NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
 import { createVerificationStore } from './postgres-verification-store.ts'
 import { reencryptVerifications } from './reencrypt-verifications.ts'
@@ -12,19 +13,19 @@ import { revokeVerificationsOfAgent } from './revoke-verifications.ts'
 import { sweepVerifications } from './sweep-verifications.ts'
 import type { NewAttempt } from './verification-attempt-store.ts'
 
-let authority: Authority
+let stores: TestStores
 let attempts: ReturnType<typeof createVerificationAttemptStore>
 let verifications: ReturnType<typeof createVerificationStore>
-const addedMails = mailbag()
+const addedMails = createMailRecorder()
 /** The verifications whose tokens were revoked. */
 const revokedIds: string[] = []
 let publishRevocation: (agentId: string) => void = () => undefined
 /** The verifications of the `claim-ended` events. */
 const emittedIds: string[] = []
 beforeAll(async () => {
-  authority = await openAuthority()
-  const { db, sealingKeys, events } = authority
-  const deps = { db, sealingKeys, hashKey: exampleHashKey(), addMail: addedMails.add, events }
+  stores = await openTestStores()
+  const { db, sealingKeys, events } = stores
+  const deps = { db, sealingKeys, hashKey: createExampleHashKey(), addMail: addedMails.add, events }
   attempts = createVerificationAttemptStore(deps)
   verifications = createVerificationStore({
     ...deps,
@@ -35,7 +36,7 @@ beforeAll(async () => {
   })
   events.on('claim-ended', ({ registration_id: id }) => emittedIds.push(id))
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 
 const codeHash = Buffer.alloc(32, 7)
 const refusal = (reason: string) => ({ ok: false, error: reason })
@@ -43,13 +44,13 @@ let mailboxCount = 0
 const newMailbox = () => `ana${mailboxCount++}@example.org`
 
 async function registerAgent(): Promise<string> {
-  const record = exampleAgent()
-  await authority.agents.add(record)
+  const record = createExampleAgent()
+  await stores.agents.add(record)
   return record.agent.id
 }
 async function begin(agentId: string, change: Partial<NewAttempt> = {}): Promise<NewAttempt> {
-  const attempt = exampleAttempt(agentId, { email: newMailbox(), ...change })
-  expect(await attempts.begin(attempt, linkMail(attempt))).toBe(true)
+  const attempt = createAttempt(agentId, { email: newMailbox(), ...change })
+  expect(await attempts.begin(attempt, createLinkMail(attempt))).toBe(true)
   return attempt
 }
 /** Begins an attempt and shows its code. */
@@ -59,9 +60,9 @@ async function beginAndShowCode(agentId: string, change: Partial<NewAttempt> = {
   return attempt
 }
 const redeem = (attempt: NewAttempt, now = START) =>
-  verifications.redeem(exampleRedemption(attempt.id, codeHash, now))
+  verifications.redeem(createRedemption(attempt.id, codeHash, now))
 const readRow = async (attempt: NewAttempt) => {
-  const { rows } = await authority.db.query('select * from claim_attempts where id = $1', [attempt.id])
+  const { rows } = await stores.db.query('select * from claim_attempts where id = $1', [attempt.id])
   return rows[0]
 }
 
@@ -113,7 +114,7 @@ describe('an attempt', () => {
     expect(results.filter(({ ok }) => ok)).toHaveLength(5)
     expect(await readRow(attempt)).toMatchObject({ tries: 5, state: 'code_shown' })
     const lockedIds: string[] = []
-    authority.events.on('attempt-locked', ({ claim_attempt_id: id }) => lockedIds.push(id))
+    stores.events.on('attempt-locked', ({ claim_attempt_id: id }) => lockedIds.push(id))
     await attempts.lockIfSpent(attempt.id)
     await attempts.lockIfSpent(attempt.id)
     expect(lockedIds).toEqual([attempt.id])
@@ -128,7 +129,7 @@ describe('an attempt', () => {
       const agentId = await registerAgent()
       await beginAndShowCode(agentId, { email })
       for (let n = 0; n < 5; n++) if ((await attempts.countTry({ agentId }, START)).ok) countedTries++
-      await authority.agents.deactivate(agentId as never, 'deleted', async () => undefined)
+      await stores.agents.deactivate(agentId as never, 'deleted', async () => undefined)
     }
     expect(countedTries).toBe(10)
     const agentId = await registerAgent()
@@ -161,9 +162,9 @@ describe('an attempt', () => {
   test('is unknown once its agent is disabled, and cannot be begun by a disabled agent', async () => {
     const agentId = await registerAgent()
     const attempt = await beginAndShowCode(agentId)
-    await authority.agents.deactivate(agentId as never, 'disabled', async () => undefined)
+    await stores.agents.deactivate(agentId as never, 'disabled', async () => undefined)
     expect(await redeem(attempt)).toEqual(refusal('unknown'))
-    expect(await attempts.begin(exampleAttempt(agentId), linkMail(exampleAttempt(agentId)))).toBe(false)
+    expect(await attempts.begin(createAttempt(agentId), createLinkMail(createAttempt(agentId)))).toBe(false)
   })
 })
 
@@ -213,14 +214,14 @@ test('stores the outcome of the mail, and erases the personal data of an attempt
     [failed, 'dead'],
     [dropped, 'dropped'],
   ] as const) {
-    await authority.db.transaction((tx) => attempts.recordMailOutcome(tx, attempt.id, outcome))
+    await stores.db.transaction((tx) => attempts.recordMailOutcome(tx, attempt.id, outcome))
   }
   const states = (await Promise.all([sent, failed, dropped].map(readRow))).map((row) => row?.['state'])
   expect(states).toEqual(['sent', 'failed', 'initiated'])
   expect(await readRow(failed)).toMatchObject({ email_sealed: null, email_hash: null, mailbox_hash: null })
-  await sweepVerifications(authority.db, at(RULES.claimLinkMs - 1))
+  await sweepVerifications(stores.db, at(RULES.verificationLinkMs - 1))
   expect(await readRow(failed)).toMatchObject({ state: 'failed' })
-  await sweepVerifications(authority.db, at(RULES.claimLinkMs))
+  await sweepVerifications(stores.db, at(RULES.verificationLinkMs))
   expect(await readRow(failed)).toMatchObject({ state: 'expired' })
   expect(await attempts.wantsMail(sent.id, START)).toBe(false)
 })
@@ -269,9 +270,9 @@ describe('a verification', () => {
     const attempt = await beginAndShowCode(agentId)
     await redeem(attempt)
     const openAttempt = await begin(agentId)
-    const deps = { sealingKeys: authority.sealingKeys, addMail: addedMails.add }
+    const deps = { sealingKeys: stores.sealingKeys, addMail: addedMails.add }
     const agent = { id: agentId, nameSealed: null, registeredAt: START, appHost: null }
-    await authority.db.transaction((tx) => revokeVerificationsOfAgent(tx, deps, agent, START))
+    await stores.db.transaction((tx) => revokeVerificationsOfAgent(tx, deps, agent, START))
     expect(findRevocationMails(attempt.registrationId)).toHaveLength(1)
     expect((await readRevocation(attempt.registrationId))?.by).toBe('agent-deleted')
     expect(await readRow(openAttempt)).toBeUndefined()
@@ -281,11 +282,11 @@ describe('a verification', () => {
 describe('sweeping', () => {
   test('erases the data of an unfinished attempt after 24 hours, and deletes it a day later', async () => {
     const attempt = await beginAndShowCode(await registerAgent())
-    await sweepVerifications(authority.db, at(RULES.claimLinkMs - 1))
+    await sweepVerifications(stores.db, at(RULES.verificationLinkMs - 1))
     expect(await readRow(attempt)).toMatchObject({ state: 'code_shown' })
-    await sweepVerifications(authority.db, at(RULES.claimLinkMs))
+    await sweepVerifications(stores.db, at(RULES.verificationLinkMs))
     expect(await readRow(attempt)).toMatchObject({ state: 'expired', email_sealed: null, code_hash: null })
-    await sweepVerifications(authority.db, at(2 * DAY_MS))
+    await sweepVerifications(stores.db, at(2 * DAY_MS))
     expect(await readRow(attempt)).toBeUndefined()
   })
 
@@ -293,19 +294,19 @@ describe('sweeping', () => {
     const attempt = await beginAndShowCode(await registerAgent())
     await redeem(attempt)
     const readVerification = async () => {
-      const { rows } = await authority.db.query<{ sealed: boolean; ended_by: string }>(
+      const { rows } = await stores.db.query<{ sealed: boolean; ended_by: string }>(
         'select email_sealed is not null as sealed, ended_by from claims where id = $1',
         [attempt.registrationId],
       )
       return rows[0]
     }
-    await sweepVerifications(authority.db, at(30 * DAY_MS - 1))
+    await sweepVerifications(stores.db, at(30 * DAY_MS - 1))
     expect(await readVerification()).toEqual({ sealed: true, ended_by: null })
-    await sweepVerifications(authority.db, at(30 * DAY_MS))
+    await sweepVerifications(stores.db, at(30 * DAY_MS))
     expect(await readVerification()).toEqual({ sealed: false, ended_by: 'expired' })
-    await sweepVerifications(authority.db, at(60 * DAY_MS - 1))
+    await sweepVerifications(stores.db, at(60 * DAY_MS - 1))
     expect(await readVerification()).toBeDefined()
-    await sweepVerifications(authority.db, at(60 * DAY_MS))
+    await sweepVerifications(stores.db, at(60 * DAY_MS))
     expect(await readVerification()).toBeUndefined()
   })
 
@@ -315,16 +316,16 @@ describe('sweeping', () => {
     await attempts.countTry({ agentId }, START)
     await attempts.decline(attempt.id, START)
     const countTriesAndBlocks = async () => {
-      const { rows } = await authority.db.query<{ tries: number; blocks: number }>(
+      const { rows } = await stores.db.query<{ tries: number; blocks: number }>(
         'select (select count(*) from claim_tries) as tries, (select count(*) from claim_blocks) as blocks',
       )
       return rows[0]
     }
     expect((await countTriesAndBlocks())?.tries).toBeGreaterThan(0)
-    await sweepVerifications(authority.db, at(2 * DAY_MS + HOUR_MS))
+    await sweepVerifications(stores.db, at(2 * DAY_MS + HOUR_MS))
     expect((await countTriesAndBlocks())?.tries).toBe(0)
     expect((await countTriesAndBlocks())?.blocks).toBeGreaterThan(0)
-    await sweepVerifications(authority.db, at(61 * DAY_MS))
+    await sweepVerifications(stores.db, at(61 * DAY_MS))
     expect((await countTriesAndBlocks())?.blocks).toBe(0)
   })
 })
@@ -332,19 +333,19 @@ describe('sweeping', () => {
 test('stores no address and no match phrase in clear', async () => {
   const attempt = await beginAndShowCode(await registerAgent(), { email: 'canary@example.org' })
   await redeem(await beginAndShowCode(await registerAgent(), { email: 'canary@example.org' }))
-  const dump = await dumpTables(authority.db)
+  const dump = await dumpTables(stores.db)
   expect(dump).toContain(attempt.id)
   for (const word of ['canary', 'example.org', 'amber river']) expect(dump).not.toContain(word)
 })
 
 test('re-encrypts verifications and attempts, so that they can be read without the old key-encryption key', async () => {
-  await using otherAuthority = await openAuthority()
-  const [oldKey, newKey] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
+  await using otherAuthority = await openTestStores()
+  const [oldKey, newKey] = [generateKeyEncryptionKey(), generateKeyEncryptionKey()]
   const openStores = (keys: string) => {
     const deps = {
       db: otherAuthority.db,
       sealingKeys: parseKeyEncryptionKeys(keys),
-      hashKey: exampleHashKey(),
+      hashKey: createExampleHashKey(),
       addMail: addedMails.add,
       events: otherAuthority.events,
     }
@@ -354,14 +355,14 @@ test('re-encrypts verifications and attempts, so that they can be read without t
     }
   }
   const oldStores = openStores(oldKey)
-  const [verifiedAgent, otherAgent] = [exampleAgent(), exampleAgent()]
+  const [verifiedAgent, otherAgent] = [createExampleAgent(), createExampleAgent()]
   for (const agent of [verifiedAgent, otherAgent]) await otherAuthority.agents.add(agent)
-  const redeemedAttempt = exampleAttempt(verifiedAgent.agent.id)
-  const openAttempt = exampleAttempt(otherAgent.agent.id)
+  const redeemedAttempt = createAttempt(verifiedAgent.agent.id)
+  const openAttempt = createAttempt(otherAgent.agent.id)
   for (const attempt of [redeemedAttempt, openAttempt])
-    await oldStores.attempts.begin(attempt, linkMail(attempt))
+    await oldStores.attempts.begin(attempt, createLinkMail(attempt))
   await oldStores.attempts.showCode(redeemedAttempt.id, codeHash, START)
-  await oldStores.verifications.redeem(exampleRedemption(redeemedAttempt.id, codeHash, START))
+  await oldStores.verifications.redeem(createRedemption(redeemedAttempt.id, codeHash, START))
 
   const bothKeys = parseKeyEncryptionKeys(`${newKey}\n${oldKey}`)
   expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: true })).toBe(3)
@@ -372,7 +373,7 @@ test('re-encrypts verifications and attempts, so that they can be read without t
   expect(person?.email).toBe(redeemedAttempt.email)
   expect((await newStores.attempts.findByLink(openAttempt.linkHash, START))?.matchPhrase).toBe('amber river')
   await newStores.attempts.showCode(openAttempt.id, codeHash, START)
-  expect((await newStores.verifications.redeem(exampleRedemption(openAttempt.id, codeHash, START))).ok).toBe(
+  expect((await newStores.verifications.redeem(createRedemption(openAttempt.id, codeHash, START))).ok).toBe(
     true,
   )
 })

@@ -30,7 +30,7 @@ type RevokedVerification = Pick<Verification, 'id' | 'agentId'>
 /** The result of a change, and the verifications that it revoked. */
 type ChangeResult<T> = { readonly result: T; readonly revoked: readonly RevokedVerification[] }
 
-/** Creates the store of e-mail verifications in PostgreSQL. */
+/** Creates a store of e-mail verifications that is backed by PostgreSQL. */
 export function createVerificationStore(deps: VerificationStoreDeps): VerificationStore {
   const { db, tokens, revocationPublisher, events } = deps
   const revokeTokens = (id: string) => tokens.revokeTokensOf({ kind: 'verification', id })

@@ -6,25 +6,26 @@ const ENCRYPTED_COLUMNS = [
   {
     table: 'claim_attempts',
     column: 'email_sealed',
-    key: 'registration_id',
+    keyColumn: 'registration_id',
     context: toEmailEncryptionContext,
   },
   {
     table: 'claim_attempts',
     column: 'match_phrase_sealed',
-    key: 'id',
+    keyColumn: 'id',
     context: toMatchPhraseEncryptionContext,
   },
-  // This column is last, because an attempt may become a verification while the columns of attempts are re-encrypted.
-  { table: 'claims', column: 'email_sealed', key: 'id', context: toEmailEncryptionContext },
+  // Must be last: completing an attempt copies its encrypted address to this table, so an address that was copied before it was
+  // re-encrypted is still found here.
+  { table: 'claims', column: 'email_sealed', keyColumn: 'id', context: toEmailEncryptionContext },
 ]
 
 /**
- * Re-encrypts the values of verifications and attempts under the newest key-encryption key.
+ * Re-encrypts the addresses of verifications and attempts, and the match phrases of attempts, under the newest key-encryption key.
  *
  * @param options.dryRun true to count the values and change nothing
  * @returns the number of values that were under an older key
- * @throws {SealError} if a value cannot be decrypted
+ * @throws {SealError} if a value cannot be decrypted; earlier values remain re-encrypted
  */
 export async function reencryptVerifications(
   db: Database,

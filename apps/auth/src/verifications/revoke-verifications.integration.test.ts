@@ -1,41 +1,42 @@
 import { DAY_MS, MINUTE_MS } from '@plainpath/domain'
-import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { at, exampleAttempt, exampleRedemption, linkMail, mailbag, START } from '../../test/example-claim.ts'
-import { type Authority, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
+import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
+import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
+import { createMailRecorder } from '../../test/mail-recorder.ts'
+import { NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
 import { createVerificationStore } from './postgres-verification-store.ts'
 import { sweepVerifications } from './sweep-verifications.ts'
 import type { NewAttempt } from './verification-attempt-store.ts'
 
-const addedMails = mailbag()
+const addedMails = createMailRecorder()
 const codeHash = Buffer.alloc(32, 7)
-const hashKey = exampleHashKey()
-let authority: Authority
+const hashKey = createExampleHashKey()
+let stores: TestStores
 beforeAll(async () => {
-  authority = await openAuthority()
+  stores = await openTestStores()
 })
-afterAll(() => authority[Symbol.asyncDispose]())
+afterAll(() => stores[Symbol.asyncDispose]())
 
 const deps = () => {
-  const { db, sealingKeys, events } = authority
+  const { db, sealingKeys, events } = stores
   return { db, sealingKeys, hashKey, addMail: addedMails.add, events }
 }
 const openVerifications = (change = {}) => createVerificationStore({ ...deps(), ...NO_TOKENS, ...change })
 async function registerAgent(): Promise<string> {
-  const record = exampleAgent()
-  await authority.agents.add(record)
+  const record = createExampleAgent()
+  await stores.agents.add(record)
   return record.agent.id
 }
 let mailboxCount = 0
 /** Begins an attempt of the agent and redeems it, so that it becomes a verification. */
 async function verify(agentId: string, email = `ana${mailboxCount++}@example.org`): Promise<NewAttempt> {
   const attempts = createVerificationAttemptStore(deps())
-  const attempt = exampleAttempt(agentId, { email })
-  await attempts.begin(attempt, linkMail(attempt))
+  const attempt = createAttempt(agentId, { email })
+  await attempts.begin(attempt, createLinkMail(attempt))
   await attempts.showCode(attempt.id, codeHash, START)
-  expect((await openVerifications().redeem(exampleRedemption(attempt.id, codeHash, START))).ok).toBe(true)
+  expect((await openVerifications().redeem(createRedemption(attempt.id, codeHash, START))).ok).toBe(true)
   return attempt
 }
 const findRevocationMails = ({ registrationId: id }: NewAttempt) =>
@@ -52,7 +53,7 @@ test('queues no mail for an expiry, or for a revocation with mail: false', async
   expect(await openVerifications().revoke(silentlyRevoked.registrationId, 'operator', START, options)).toBe(
     true,
   )
-  await sweepVerifications(authority.db, at(30 * DAY_MS))
+  await sweepVerifications(stores.db, at(30 * DAY_MS))
   expect(await readEndedBy(expired)).toBe('expired')
   for (const attempt of [silentlyRevoked, expired]) expect(findRevocationMails(attempt)).toEqual([])
 })
@@ -81,7 +82,7 @@ test('queues one mail for three simultaneous revocations', async () => {
 test('revokes a verification without a mail if its address can no longer be decrypted', async () => {
   const attempt = await verify(await registerAgent())
   const storeWithOtherKeys = openVerifications({
-    sealingKeys: parseKeyEncryptionKeys(newKeyEncryptionKey()),
+    sealingKeys: parseKeyEncryptionKeys(generateKeyEncryptionKey()),
   })
   expect(await storeWithOtherKeys.revoke(attempt.registrationId, 'person', START)).toBe(true)
   expect(findRevocationMails(attempt)).toEqual([])

@@ -15,15 +15,15 @@ export async function sweepVerifications(db: Database, now: Date): Promise<numbe
     const expiredRows = `select id from ${table} where ${where} limit ${BATCH_SIZE} for update skip locked`
     return (await db.query(`update ${table} set ${assignments} where id in (${expiredRows})`, [now])).rowCount
   }
-  const deleteRows = (table: string, key: string, where: string, minAgeMs: number) =>
-    deleteBatch(db, { table, key, where }, [new Date(now.getTime() - minAgeMs)])
+  const deleteRows = (table: string, keyColumn: string, where: string, minAgeMs: number) =>
+    deleteBatch(db, { table, keyColumn, where }, [new Date(now.getTime() - minAgeMs)])
   const rowCounts = [
     await closeRows(
       'claim_attempts',
       `state = 'expired', ${ERASE_COLUMNS_SQL}`,
       `link_expires_at <= $1 and state in ${OPEN_TO_AGENTS_SQL}`,
     ),
-    await deleteRows('claim_attempts', 'id', 'created_at <= $1', RULES.claimAttemptKeptMs),
+    await deleteRows('claim_attempts', 'id', 'created_at <= $1', RULES.verificationAttemptKeptMs),
     await deleteRows('claim_tries', 'id', 'tried_at <= $1', RULES.mailboxTriesMs),
     await deleteRows('claim_blocks', 'mailbox_hash', 'until <= $1', 0),
     await closeRows(
@@ -31,7 +31,7 @@ export async function sweepVerifications(db: Database, now: Date): Promise<numbe
       `ended_at = expires_at, ended_by = 'expired', email_sealed = null, email_hash = null, email_hash_key = null`,
       'ended_at is null and expires_at <= $1',
     ),
-    await deleteRows('claims', 'id', 'ended_at <= $1', RULES.endedClaimKeptMs),
+    await deleteRows('claims', 'id', 'ended_at <= $1', RULES.endedVerificationKeptMs),
   ]
   return rowCounts.reduce((sum, count) => sum + count, 0)
 }

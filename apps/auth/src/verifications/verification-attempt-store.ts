@@ -19,7 +19,7 @@ export interface VerificationMail {
   readonly subject: string
   readonly text: string
   /** The network of the agent, or of the browser, that requested the mail. */
-  readonly sender?: string
+  readonly requesterNetwork?: string
   /** True if a person is known to have requested the mail, as in `Mail`. */
   readonly isRequestedByPerson?: boolean
 }

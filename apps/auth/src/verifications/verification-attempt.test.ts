@@ -26,17 +26,17 @@ const buildAttempt = (
   agentId: 'agt_x',
   purpose: 'agent',
   state,
-  linkExpiresAt: after(RULES.claimLinkMs),
+  linkExpiresAt: after(RULES.verificationLinkMs),
   presses: state === 'code_shown' ? 1 : 0,
   tries: 0,
-  code: state === 'code_shown' ? { hash, expiresAt: after(RULES.claimCodeMs) } : undefined,
+  code: state === 'code_shown' ? { hash, expiresAt: after(RULES.verificationCodeMs) } : undefined,
   ...change,
 })
 const UNBLOCKED = { isBlocked: false, tries: 0 }
 const refusal = (reason: string) => ({ ok: false, error: reason })
 
 describe.for(CLOSED_STATES.filter((state) => state !== 'failed'))('an attempt that is %s', (state) => {
-  const attempt = buildAttempt(state, { code: { hash, expiresAt: after(RULES.claimCodeMs) } })
+  const attempt = buildAttempt(state, { code: { hash, expiresAt: after(RULES.verificationCodeMs) } })
   test('refuses to show a code, to be declined, tried or redeemed, and ignores its mail', () => {
     expect(computeState(attempt, start)).toBe(state)
     expect(decideShowingCode(attempt, UNBLOCKED, start)).toEqual(refusal(state))
@@ -66,7 +66,7 @@ test('after ten wrong codes for a mailbox, every sign-in code is wrong, and the 
 
 test('an attempt whose mail failed is closed for the person, but looks sent to its agent until the link expires', () => {
   const attempt = buildAttempt('failed')
-  const beforeExpiry = after(RULES.claimLinkMs - 1)
+  const beforeExpiry = after(RULES.verificationLinkMs - 1)
   for (const now of [start, beforeExpiry]) {
     expect(computeState(attempt, now)).toBe('failed')
     expect(decideShowingCode(attempt, UNBLOCKED, now)).toEqual(refusal('failed'))
@@ -75,7 +75,7 @@ test('an attempt whose mail failed is closed for the person, but looks sent to i
     expect(decideTry(attempt, UNBLOCKED, now)).toEqual(refusal('code-not-shown'))
     expect(decideRedemption(attempt, { hash, isBlocked: false }, now)).toEqual(refusal('code-not-shown'))
   }
-  const expiresAt = after(RULES.claimLinkMs)
+  const expiresAt = after(RULES.verificationLinkMs)
   expect(decideTry(attempt, UNBLOCKED, expiresAt)).toEqual(refusal('expired'))
   expect(decideRedemption(attempt, { hash, isBlocked: false }, expiresAt)).toEqual(refusal('expired'))
   for (const outcome of ['sent', 'dropped', 'dead'] as const)
@@ -100,9 +100,9 @@ describe.for(OPEN_STATES)('an attempt that is %s', (state) => {
   })
 
   test.for([
-    [RULES.claimLinkMs - 1, state],
-    [RULES.claimLinkMs, 'expired'],
-    [RULES.claimLinkMs + 1, 'expired'],
+    [RULES.verificationLinkMs - 1, state],
+    [RULES.verificationLinkMs, 'expired'],
+    [RULES.verificationLinkMs + 1, 'expired'],
   ] as const)('has, %i ms after it began, the state %s', ([ms, expectedState]) => {
     expect(computeState(attempt, after(ms))).toBe(expectedState)
     expect(decideShowingCode(attempt, UNBLOCKED, after(ms)).ok).toBe(expectedState === state)
@@ -133,7 +133,7 @@ test('shows at most three codes, and none is valid for longer than the link', ()
   const attempt = buildAttempt('code_shown', { presses: 2 })
   expect(decideShowingCode(attempt, UNBLOCKED, start).ok).toBe(true)
   expect(decideShowingCode({ ...attempt, presses: 3 }, UNBLOCKED, start)).toEqual(refusal('no-codes-left'))
-  const nearExpiry = after(RULES.claimLinkMs - MINUTE_MS)
+  const nearExpiry = after(RULES.verificationLinkMs - MINUTE_MS)
   expect(decideShowingCode(attempt, UNBLOCKED, nearExpiry)).toMatchObject({
     value: { codeExpiresAt: attempt.linkExpiresAt },
   })

@@ -55,7 +55,7 @@ export function computeState<State extends AttemptState>(
   now: Date,
 ): State | 'locked' | 'expired' {
   if (!isOpen(attempt.state)) return attempt.state
-  if (attempt.tries >= RULES.claimTries) return 'locked'
+  if (attempt.tries >= RULES.verificationTries) return 'locked'
   return now >= attempt.linkExpiresAt ? 'expired' : attempt.state
 }
 
@@ -81,8 +81,8 @@ export function decideShowingCode(
 ): Result<{ presses: number; codeExpiresAt: Date }, ClosedState | 'no-codes-left'> {
   const closedState = findClosedState(attempt, mailbox, now)
   if (closedState) return err(closedState)
-  if (attempt.presses >= RULES.claimCodes) return err('no-codes-left')
-  const expiresAt = Math.min(now.getTime() + RULES.claimCodeMs, attempt.linkExpiresAt.getTime())
+  if (attempt.presses >= RULES.verificationCodes) return err('no-codes-left')
+  const expiresAt = Math.min(now.getTime() + RULES.verificationCodeMs, attempt.linkExpiresAt.getTime())
   return ok({ presses: attempt.presses + 1, codeExpiresAt: new Date(expiresAt) })
 }
 
@@ -97,7 +97,9 @@ export function decideDeclining(
   now: Date,
 ): Result<{ blockedUntil: Date }, ClosedState> {
   const state = computeState(attempt, now)
-  return isOpen(state) ? ok({ blockedUntil: new Date(now.getTime() + RULES.claimBlockMs) }) : err(state)
+  return isOpen(state)
+    ? ok({ blockedUntil: new Date(now.getTime() + RULES.verificationBlockMs) })
+    : err(state)
 }
 
 /** Why a try is refused. Agents never see that a mail failed, since that would reveal whether the mailbox exists. */
@@ -137,7 +139,7 @@ export function decideTry(
   if (now >= attempt.code.expiresAt) return err('code-expired')
   const mayMatch = mailbox.tries < MAX_MAILBOX_TRIES
   const tries = attempt.tries + 1
-  const remaining = RULES.claimTries - tries
+  const remaining = RULES.verificationTries - tries
   if (attempt.purpose === 'sign-in') return ok({ tries, remaining, mayMatch })
   if (!mayMatch) return err('locked')
   return ok({ tries, remaining: Math.min(remaining, MAX_MAILBOX_TRIES - mailbox.tries - 1), mayMatch })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { exampleHashKey } from '../../test/example-agent.ts'
+import { createExampleHashKey } from '../../test/example-agent.ts'
 import { generateMatchPhrase, MATCH_PHRASE_COUNT } from './match-phrase.ts'
 import { generateCode, hashCode, normaliseCode } from './verification-code.ts'
 
@@ -40,7 +40,7 @@ test.for([
 ] as const)('normalises %j to %s', ([entered, code]) => expect(normaliseCode(entered)).toBe(code))
 
 test('hashes a code together with its attempt and purpose, under the key', () => {
-  const key = exampleHashKey()
+  const key = createExampleHashKey()
   const codeHash = hashCode(key, 'agent', 'cla_a', '123456')
   expect(codeHash).toEqual(hashCode(key, 'agent', 'cla_a', '123456'))
   expect(codeHash).toHaveLength(32)
@@ -48,7 +48,7 @@ test('hashes a code together with its attempt and purpose, under the key', () =>
     hashCode(key, 'agent', 'cla_b', '123456'),
     hashCode(key, 'sign-in', 'cla_a', '123456'),
     hashCode(key, 'agent', 'cla_a', '123457'),
-    hashCode(exampleHashKey(), 'agent', 'cla_a', '123456'),
+    hashCode(createExampleHashKey(), 'agent', 'cla_a', '123456'),
   ])
     expect(otherHash.equals(codeHash)).toBe(false)
 })

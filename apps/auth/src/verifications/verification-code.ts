@@ -4,7 +4,7 @@ import type { HashKey } from '@plainpath/sealing'
 
 /** Generates a code of decimal digits. All codes are equally likely, since `randomInt` has no modulo bias. */
 export const generateCode = (): string =>
-  String(randomInt(10 ** RULES.claimCodeDigits)).padStart(RULES.claimCodeDigits, '0')
+  String(randomInt(10 ** RULES.verificationCodeDigits)).padStart(RULES.verificationCodeDigits, '0')
 
 /**
  * Normalises an entered code: converts full-width and other compatibility digits to ASCII, and removes white space and
@@ -14,7 +14,7 @@ export const generateCode = (): string =>
  */
 export function normaliseCode(entered: string): string | undefined {
   const digits = entered.normalize('NFKC').replaceAll(/[\s-]/g, '')
-  return digits.length === RULES.claimCodeDigits && /^[0-9]+$/.test(digits) ? digits : undefined
+  return digits.length === RULES.verificationCodeDigits && /^[0-9]+$/.test(digits) ? digits : undefined
 }
 
 /** The purpose of a code: a verification that an agent requested, or the sign-in of a person with an app. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { exampleHashKey } from '../../test/example-agent.ts'
+import { createExampleHashKey } from '../../test/example-agent.ts'
 import type { Verification } from './verification.ts'
 import { findLinkedVerifications, revokeLinkedVerifications } from './verification-link.ts'
 
@@ -29,7 +29,7 @@ test('repeats the revocation of a verification that has already ended, because p
         },
       },
     },
-    hashKey: exampleHashKey(),
+    hashKey: createExampleHashKey(),
     now: () => START,
   }
   expect(await findLinkedVerifications(deps, 'secret')).toEqual({ ok: false, error: 'already-ended' })

@@ -151,6 +151,6 @@ export async function revokeLinkedVerifications(
 const createConfirmationPage = (agentId: string, matchPhrase: string, presses: number): ConfirmationPage => ({
   agentId,
   matchPhrase,
-  codesLeft: RULES.claimCodes - presses,
+  codesLeft: RULES.verificationCodes - presses,
   wasCodeShown: presses > 0,
 })

@@ -9,9 +9,9 @@ const renderLinkText = readTemplate(
   new URL('./claim-link-mail.template.txt', import.meta.url),
   ['origin', 'matchPhrase', 'link'],
   {
-    claimLifetime: durationIn('day', RULES.claimMs),
-    linkLifetime: durationIn('hour', RULES.claimLinkMs),
-    blockDuration: durationIn('day', RULES.claimBlockMs),
+    verificationLifetime: durationIn('day', RULES.verificationMs),
+    linkLifetime: durationIn('hour', RULES.verificationLinkMs),
+    blockDuration: durationIn('day', RULES.verificationBlockMs),
   },
 )
 const renderConfirmedText = readTemplate(new URL('./claim-confirmed-mail.template.txt', import.meta.url), [
@@ -52,7 +52,7 @@ export const composeLinkMail = (facts: {
 }): VerificationMail => ({
   kind: 'claim-link',
   about: facts.id,
-  sender: facts.network,
+  requesterNetwork: facts.network,
   to: facts.email,
   subject: 'Did you ask an AI agent to use Plainpath for you?',
   text: renderLinkText({ origin: readOrigin(facts.url), matchPhrase: facts.matchPhrase, link: facts.url }),
@@ -176,7 +176,7 @@ export const createVerificationMailHandlers = (deps: {
   'sign-in-code': {
     isWanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
     // A code is not mailed after it has expired.
-    maxWaitMs: RULES.claimCodeMs,
+    maxWaitMs: RULES.verificationCodeMs,
   },
   // No cap applies to the mails about the beginning and the end of access: a person needs them to notice and end
   // unintended access. A verification causes at most one of each. Each follows a mail that did count against the caps.

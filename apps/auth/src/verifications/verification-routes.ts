@@ -51,8 +51,8 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
           match_phrase: begunAttempt.matchPhrase,
           expires_at: begunAttempt.linkExpiresAt.toISOString(),
           delivery: { method: 'email', to: maskAddress(email) },
-          otp_length: RULES.claimCodeDigits,
-          attempts_allowed: RULES.claimTries,
+          otp_length: RULES.verificationCodeDigits,
+          attempts_allowed: RULES.verificationTries,
           resend_after: VERIFICATION_RESEND.windowSeconds,
         },
       }
@@ -107,7 +107,7 @@ function maskAddress(address: string): string {
 function requireCode(enteredCode: string, pointer: string): string {
   const code = normaliseCode(enteredCode)
   if (code !== undefined) return code
-  const detail = `must be the ${numberInWords(RULES.claimCodeDigits)} digits that the person was shown, as a string`
+  const detail = `must be the ${numberInWords(RULES.verificationCodeDigits)} digits that the person was shown, as a string`
   throw new Problem('invalid-request', { detail: `${pointer}: ${detail}.`, errors: [{ pointer, detail }] })
 }
 

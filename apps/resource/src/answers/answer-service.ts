@@ -89,9 +89,16 @@ export function createAnswerService(deps: {
 const warmUp = (knowledge: Knowledge, today: Date) =>
   void answerQuestion({ question: 'When do I renew my green card?' }, knowledge, today)
 
+/** Staff resume paused answers by hand. A client that retries sooner would only add load. */
+const PAUSED_RETRY_SECONDS = 300
+/** Answers are unavailable until the guides have been read, which the instance retries within seconds. */
+const UNAVAILABLE_RETRY_SECONDS = 2
+
 const createUnavailableProblem = (status: AnswersState['status']) =>
   new Problem(status === 'paused' ? 'answers-paused' : 'answers-unavailable', {
-    headers: { 'retry-after': status === 'paused' ? '300' : '2' },
+    headers: {
+      'retry-after': String(status === 'paused' ? PAUSED_RETRY_SECONDS : UNAVAILABLE_RETRY_SECONDS),
+    },
     extensions: { findHelp: ALL_HELP },
   })
 

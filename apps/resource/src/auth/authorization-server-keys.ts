@@ -23,7 +23,7 @@ interface CachedKeySet {
   readonly kids: ReadonlySet<string>
   readonly find: JWTVerifyGetKey
   readonly requestedAt: number
-  /** From this time on, halfway through the trust, the set is fetched again in the background. */
+  /** From this time on, halfway through the trust period, the set is fetched again in the background. */
   readonly staleAt: number
   readonly trustedUntil: number
 }
@@ -65,12 +65,12 @@ export function createAuthorizationServerKeys(
     return pendingFetch
   }
 
-  /** Returns a trusted key set. Throws if the trust ended before the set arrived, as after a slow fetch. */
+  /** Returns a trusted key set. Throws if the trust period ended before the set arrived, as after a slow fetch. */
   async function requireTrustedKeySet(): Promise<CachedKeySet> {
     if (cachedSet && clock.now() < cachedSet.trustedUntil) return cachedSet
     const fetchedSet = await fetchKeys()
     if (clock.now() < fetchedSet.trustedUntil) return fetchedSet
-    throw new AuthorizationServerFailure('the key set arrived after its trust had ended')
+    throw new AuthorizationServerFailure('the key set arrived after its trust period had ended')
   }
 
   return async (header, input) => {

@@ -26,7 +26,7 @@ export class UsedProofsUnavailable extends Error {
 /** Hashes the key's thumbprint together with the `jti`, because clients with different keys may use the same `jti`. */
 const hashProof = ({ jkt, jti }: VerifiedProof) => sha256(`${jkt}\n${jti}`)
 
-/** Creates the store of used proofs in PostgreSQL. `sweepUsedProofs` deletes the expired proofs. */
+/** Creates a store of used proofs that is backed by PostgreSQL. `sweepUsedProofs` deletes the expired proofs. */
 export const createPostgresUsedProofs = (db: Database, now: () => Date): UsedProofs => ({
   async use(proof) {
     const expiresAt = new Date(now().getTime() + RULES.usedProofMs)
@@ -42,7 +42,7 @@ export const createPostgresUsedProofs = (db: Database, now: () => Date): UsedPro
 export const sweepUsedProofs = (db: Database, now: Date): Promise<number> =>
   deleteBatch(
     db,
-    { table: 'used_proofs', key: 'proof_hash', where: 'expires_at <= $1 order by expires_at' },
+    { table: 'used_proofs', keyColumn: 'proof_hash', where: 'expires_at <= $1 order by expires_at' },
     [now],
   )
 

@@ -6,8 +6,8 @@ const READ_INTERVAL_MS = 1_000
 export interface WatchedClientSecret extends AsyncDisposable {
   current(): string
   /**
-   * Returns a secret other than the rejected secret. If the current secret was rejected, reads the file immediately. If the file has
-   * not changed, returns the previous secret.
+   * Returns a secret other than the rejected secret. If the rejected secret is the current one, reads the file immediately, and returns
+   * the new secret if the file has changed, or else the previous secret.
    *
    * @returns undefined if there is no other secret
    */
@@ -16,7 +16,7 @@ export interface WatchedClientSecret extends AsyncDisposable {
 
 /**
  * Watches RESOURCE_CLIENT_SECRET_FILE: reads it every second, and immediately after auth has rejected the current secret.
- * Concurrent rejections share one read. If the file cannot be read, the secret does not change. The previous secret remains
+ * Concurrent rejections share one read. If no valid secret can be read, the secret does not change. The previous secret remains
  * available, because some instances of auth may not accept the new secret yet.
  */
 export function watchClientSecret(deps: {
@@ -31,24 +31,24 @@ export function watchClientSecret(deps: {
   const { log } = deps
   let currentSecret = deps.initial
   let previousSecret: string | undefined
-  let hasLastReadFailed = false
+  let lastReadFailed = false
   let pendingRead: Promise<void> | undefined
 
   async function readOnce(): Promise<void> {
     try {
       const content = await deps.read()
-      if (hasLastReadFailed) log.info('the client secret file can be read again')
-      hasLastReadFailed = false
+      if (lastReadFailed) log.info('a valid client secret can be read from the file again')
+      lastReadFailed = false
       if (content === currentSecret) return
       previousSecret = currentSecret
       currentSecret = content
       log.info('a new client secret is in use')
     } catch (error) {
-      if (!hasLastReadFailed)
-        log.error('the client secret file cannot be read; the current secret remains in use', {
+      if (!lastReadFailed)
+        log.error('no valid client secret could be read from the file; the current secret remains in use', {
           reason: (error as NodeJS.ErrnoException).code ?? 'the content is not a valid secret',
         })
-      hasLastReadFailed = true
+      lastReadFailed = true
     }
   }
   const read = () => {

@@ -13,7 +13,7 @@ import {
   CONTACT_TOPICS,
   describeAgentInMail,
   formatLongDate,
-  REPLY,
+  REPLY_GUIDANCE,
   referToAgentInMail,
 } from '@plainpath/pages'
 import type { ConfirmedAgent } from '../auth/introspection.ts'
@@ -31,7 +31,7 @@ const fillStaffTemplate = readTemplate(new URL('./staff-mail.template.txt', impo
 const fillReceiptTemplate = readTemplate(
   new URL('./receipt-mail.template.txt', import.meta.url),
   ['urls', 'introduction', 'topic', 'text', 'handOff', 'deliveryTime', 'secret', 'help', 'id', 'ifNotYou'],
-  { expected: wrapLines(REPLY.expected), ifYouCannotWait: wrapLines(REPLY.ifYouCannotWait) },
+  { expected: wrapLines(REPLY_GUIDANCE.expected), ifYouCannotWait: wrapLines(REPLY_GUIDANCE.ifYouCannotWait) },
 )
 const fillWithdrawnTemplate = readTemplate(new URL('./withdrawn-mail.template.txt', import.meta.url), [
   'day',
@@ -148,7 +148,7 @@ function describeDeliveryTime(heldUntil: Date, receivedAt: Date): string {
 
 /** Chooses the help to list. If the topic is `attorney`, the attorney lists come first. */
 const chooseHelp = (topic: NewMessage['topic']): readonly Help[] =>
-  topic === 'attorney' ? [...new Set([...ATTORNEY_HELP, ...REPLY.findHelp])] : REPLY.findHelp
+  topic === 'attorney' ? [...new Set([...ATTORNEY_HELP, ...REPLY_GUIDANCE.findHelp])] : REPLY_GUIDANCE.findHelp
 
 const formatHelp = ({ title, phone, url }: Help) =>
   [[title, phone].filter((part) => part !== undefined).join(': '), url]

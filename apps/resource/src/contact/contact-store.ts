@@ -63,7 +63,7 @@ export interface ContactStore {
   storeUnconfirmed(
     message: NewMessage,
     link: StoredLink,
-    mail: MailContent & { sender: string },
+    mail: MailContent & { requesterNetwork: string },
   ): Promise<void>
   /**
    * Restarts the lifetime of the confirmation link at `now`, because its mail is sent late. However, the lifetime starts at the latest

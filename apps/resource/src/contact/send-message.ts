@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { ATTORNEY_LISTS, type ContactReceived, type ContactRequest } from '@plainpath/domain'
 import { type Caller, Problem, type RequestFacts } from '@plainpath/http'
 import { parseMailbox } from '@plainpath/mail'
-import { PREPARE_FOR_ATTORNEY, REPLY } from '@plainpath/pages'
+import { PREPARE_FOR_ATTORNEY, REPLY_GUIDANCE } from '@plainpath/pages'
 import type { z } from 'zod'
 import type { FindVerifiedPerson } from '../auth/verified-person.ts'
 import { CONTACT_MAILBOX, CONTACT_REGISTRATION } from '../limits.ts'
@@ -59,7 +59,7 @@ export function createSendMessage(deps: {
   }
 }
 
-const REPLY_BODY = { ...REPLY, findHelp: [...REPLY.findHelp] }
+const REPLY_BODY = { ...REPLY_GUIDANCE, findHelp: [...REPLY_GUIDANCE.findHelp] }
 
 const PROBLEM_CODES = {
   'in-progress': 'idempotency-in-progress',

@@ -156,7 +156,10 @@ export function createContactPageRoutes(deps: {
         createdAt: now(),
       }
       const mail = composeConfirmMail(urls, { replyTo: email, secret: link.secret })
-      await contact.storeUnconfirmed(unconfirmed, link.stored, { ...mail, sender: request.network() })
+      await contact.storeUnconfirmed(unconfirmed, link.stored, {
+        ...mail,
+        requesterNetwork: request.network(),
+      })
       return respond(202, 'Open the e-mail that we send you', renderContactMailedPage())
     },
   })

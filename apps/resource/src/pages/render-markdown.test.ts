@@ -11,6 +11,10 @@ const renderMain = (text: string) => {
   })
   return page.slice(page.indexOf('<main'), page.indexOf('</main>'))
 }
+const renderMarkup = (text: string, options?: MarkdownOptions) => toMarkup(renderMarkdown(text, options))
+
+/** The character that prevents a line break before a source mark. */
+const WORD_JOINER = '\u2060'
 
 describe('renderMarkdown', () => {
   test.for([
@@ -19,6 +23,7 @@ describe('renderMarkdown', () => {
     ['[a](/\\x.org)', '<a href="/%5Cx.org">a</a>'],
     ['[\\[1\\]](#source-1)', '<a href="#source-1">[1]</a>'],
     ['Call 1-800-799-7233.', 'Call <a class="tel" href="tel:1-800-799-7233">1-800-799-7233</a>.'],
+    // `form-name` is the class of every word that must not be broken.
     ['[1-800-799-7233](/a)', '<a href="/a"><span class="form-name">1-800-799-7233</span></a>'],
     ['# A\n\n- b\n- **c**', '<ul>\n<li>b</li>\n<li><strong>c</strong></li>\n</ul>'],
   ] as const)('renders %j as %s', ([text, markup]) => expect(renderMain(text)).toContain(markup))
@@ -48,23 +53,31 @@ describe('renderMarkdown', () => {
     'a <img src=x> b',
     '![a](https://x.org/a.png)',
     '<!-- x -->',
-  ])('renders no HTML from %j', (text) => expect(renderMain(text)).not.toMatch(/<(script|b|img|!--)/))
+  ])('renders no raw HTML tag, comment or image from %j', (text) => expect(renderMain(text)).not.toMatch(/<(script|b|img|!--)/))
+
+  test('prevents a line break within a form name, except in code', () => {
+    expect(renderMarkup('[Form I-90](/x) `I-90`')).toBe(
+      '<p><a href="/x"><span class="form-name">Form I-90</span></a> <code>I-90</code></p>\n',
+    )
+  })
 })
 
 describe('the options of renderMarkdown', () => {
-  const renderMarkup = (text: string, options: MarkdownOptions) => toMarkup(renderMarkdown(text, options))
   const renderSourceMark = (number: number) => html`<details>${number}</details>`
 
   test.for([
     [
       'A. [\\[1\\]](#source-1) [\\[2\\]](#source-2)',
-      '<div class="cited"><p>A.</p>\u2060<details>1</details> <details>2</details></div>\n',
+      `<div class="cited"><p>A.</p>${WORD_JOINER}<details>1</details> <details>2</details></div>\n`,
     ],
     [
       'A. [\\[1\\]](#source-1) _Old._',
-      '<div class="cited"><p>A.  <em>Old.</em></p>\u2060<details>1</details></div>\n',
+      `<div class="cited"><p>A.  <em>Old.</em></p>${WORD_JOINER}<details>1</details></div>\n`,
     ],
-    ['- A. [\\[3\\]](#source-3)\n- B.', '<ul>\n<li>A.\u2060<details>3</details></li>\n<li>B.</li>\n</ul>\n'],
+    [
+      '- A. [\\[3\\]](#source-3)\n- B.',
+      `<ul>\n<li>A.${WORD_JOINER}<details>3</details></li>\n<li>B.</li>\n</ul>\n`,
+    ],
     ['A [link](#other).', '<p>A <a href="#other">link</a>.</p>\n'],
   ] as const)(
     'puts source marks after the text of a paragraph or list item, and keeps other links: %j',
@@ -77,14 +90,10 @@ describe('the options of renderMarkdown', () => {
     )
     expect(renderMarkup('### If you moved', {})).toBe('<h3>If you moved</h3>\n')
   })
+})
 
-  test('keeps form names together, except in code', () => {
-    expect(renderMarkup('[Form I-90](/x) `I-90`', {})).toBe(
-      '<p><a href="/x"><span class="form-name">Form I-90</span></a> <code>I-90</code></p>\n',
-    )
-  })
-
-  test('renders inline Markdown without a block, and escapes HTML', () => {
+describe('renderInline', () => {
+  test('renders inline Markdown without a block element, and escapes HTML', () => {
     expect(toMarkup(renderInline('`a` <b>'))).toBe('<code>a</code> &lt;b&gt;')
   })
 })

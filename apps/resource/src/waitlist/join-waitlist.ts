@@ -50,7 +50,7 @@ export const createJoinWaitlist =
       removeLink: removeLink.stored,
       mail: {
         ...composeJoinedMail(deps.urls, { email, referralSlug: slug, ...secrets }),
-        sender: request.network(),
+        requesterNetwork: request.network(),
       },
     })
     const addition = await deps.waitlist.add({

@@ -40,7 +40,7 @@ export function createWaitlistRoutes(deps: {
         link: link.stored,
         mail: {
           ...composeForgetMail(deps.urls, { email, removeSecret: link.secret }),
-          sender: request.network(),
+          requesterNetwork: request.network(),
         },
         requestedAt: deps.now(),
       })

@@ -5,7 +5,7 @@ import { openPool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import {
   generateHashKey,
-  newKeyEncryptionKey,
+  generateKeyEncryptionKey,
   parseHashKey,
   parseKeyEncryptionKeys,
   SealError,
@@ -16,7 +16,7 @@ import { MIGRATIONS } from '../migrations.ts'
 import { countEntries } from './manage-waitlist.ts'
 import { createWaitlistStore, type NewWaitlistEntry } from './waitlist-store.ts'
 
-const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
+const sealingKeys = parseKeyEncryptionKeys(generateKeyEncryptionKey())
 const hashKey = parseHashKey(generateHashKey())
 
 async function openStore() {
@@ -53,7 +53,7 @@ const newEntry = (email: string, change: Partial<NewWaitlistEntry> = {}): NewWai
   joinedAt: new Date('2026-11-20T12:00:00Z'),
   confirmLink: createLink().stored,
   removeLink: createLink().stored,
-  mail: { to: email, subject: 'Joined', text: 'Text.', sender: '127.0.0.1' },
+  mail: { to: email, subject: 'Joined', text: 'Text.', requesterNetwork: '127.0.0.1' },
   ...change,
 })
 
@@ -131,7 +131,7 @@ test('keeps a removal link for 7 days, and removes only a mailbox on the list', 
   const requestedAt = new Date('2026-11-20T12:00:00Z')
   const requestRemoval = async (canonicalEmail: string) => {
     const link = createLink().stored
-    const mail = { to: canonicalEmail, subject: 'Leave', text: 'Text.', sender: '127.0.0.1' }
+    const mail = { to: canonicalEmail, subject: 'Leave', text: 'Text.', requesterNetwork: '127.0.0.1' }
     await store.requestRemoval({ canonicalEmail, link, mail, requestedAt })
     return link
   }

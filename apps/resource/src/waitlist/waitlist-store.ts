@@ -32,7 +32,7 @@ export interface NewWaitlistEntry {
 }
 
 /** A mail and the network that requested it. */
-type RequestedMail = MailContent & { readonly sender: string }
+type RequestedMail = MailContent & { readonly requesterNetwork: string }
 type JoinedMail = Pick<NewWaitlistEntry, 'canonicalEmail' | 'confirmLink' | 'removeLink' | 'mail'>
 
 /** A request to remove a mailbox, from its owner or from somebody else. */

@@ -19,7 +19,7 @@ const createUrlClient = (host: string, path = '/agent'): Caller => ({
 })
 const createRegisteredClient = (clientId: string): Caller => ({ clientId, scopes: new Set() })
 
-/** Counts a request. Returns each policy's name and remaining quota, or a single string that says that the request was refused. */
+/** Counts a request. Returns each policy's name and remaining quota, or a single string that says why nothing was counted. */
 type Take = (caller: Caller) => Promise<string[]>
 const now = () => new Date(Date.UTC(2026, 10, 22, 12))
 

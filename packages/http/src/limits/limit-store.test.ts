@@ -13,12 +13,12 @@ describeLimitStore('memory', async () => {
   }
 })
 
-const policy = (name: string) => ({ name, quota: 1, windowSeconds: 60 })
+const createPolicy = (name: string) => ({ name, quota: 1, windowSeconds: 60 })
 const MAX_KEYS = 50_000
 
 test('evicts the least recently used key of a policy beyond 50,000', async () => {
   const store = createMemoryLimitStore(() => new Date(0))
-  const singleUse = policy('once')
+  const singleUse = createPolicy('once')
   await store.take('first', singleUse)
   await store.take('second', singleUse)
   for (let index = 0; index < MAX_KEYS - 2; index += 1) await store.take(`key ${index}`, singleUse)
@@ -29,8 +29,9 @@ test('evicts the least recently used key of a policy beyond 50,000', async () =>
 
 test('retains the counts of one policy during a flood of keys under another', async () => {
   const store = createMemoryLimitStore(() => new Date(0))
-  const credentials = policy('client-authentication')
+  const credentials = createPolicy('client-authentication')
   await store.take('a refused credential', credentials)
-  for (let index = 0; index < 2 * MAX_KEYS; index += 1) await store.take(`address ${index}`, policy('reads'))
+  for (let index = 0; index < 2 * MAX_KEYS; index += 1)
+    await store.take(`address ${index}`, createPolicy('reads'))
   expect((await store.take('a refused credential', credentials)).allowed).toBe(false)
 })

@@ -19,7 +19,7 @@ export interface LimitPolicy {
 export interface LimitCount {
   readonly allowed: boolean
   readonly remaining: number
-  /** Seconds until the oldest counted requests expire, which frees some quota. From 1 to the window. */
+  /** Seconds until the oldest counted requests expire, which frees some quota. At least 1, at most the window. */
   readonly resetSeconds: number
 }
 
@@ -46,7 +46,7 @@ export interface LimitStore {
 
 /** Counts requests in this process alone, synchronously. */
 interface LocalLimits {
-  /** Returns the daily key if it is in memory. */
+  /** Returns the daily key if it is in memory. The memory store creates a missing key. */
   getCachedDailyKey(day: string): Buffer | undefined
   /**
    * Returns a function that counts a request whose window began today. Call it in the same tick.

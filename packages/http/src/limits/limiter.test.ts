@@ -12,9 +12,9 @@ function setUp(options: { factor?: number } = {}) {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
   const memory = createMemoryLimitStore(now)
-  const state = { isBroken: false, calls: 0, keys: [] as string[] }
+  const state = { isBroken: false, callCount: 0, keys: [] as string[] }
   const replyOrFail = <T>(reply: Promise<T>) => {
-    state.calls += 1
+    state.callCount += 1
     return state.isBroken ? Promise.reject(STORE_ERROR) : reply
   }
   const store: LimitStore = {
@@ -99,7 +99,7 @@ describe('takeForAddress', () => {
 })
 
 describe('a limiter', () => {
-  test('hashes policy and subject apart, even if they read the same when joined', async () => {
+  test('counts each pair of policy and subject under its own hash, even if the joined texts are equal', async () => {
     const { limiter, state } = setUp()
     await limiter.take({ ...policy, name: 'a' }, 'b c')
     await limiter.take({ ...policy, name: 'a b' }, 'c')
@@ -160,26 +160,26 @@ describe('while the store fails', () => {
   test('throws unavailable for policies that fail closed, and tries the store each time', async () => {
     const { limiter, state } = setUp()
     state.isBroken = true
-    for (const calls of [1, 2, 3]) {
+    for (const callCount of [1, 2, 3]) {
       await expect(limiter.take(closedPolicy, 's')).rejects.toMatchObject({
         code: 'unavailable',
         cause: STORE_ERROR,
       })
-      expect(state.calls).toBe(calls)
+      expect(state.callCount).toBe(callCount)
     }
     state.isBroken = false
     expect((await limiter.take(closedPolicy, 's')).allowed).toBe(true)
-    expect(state.calls).toBeGreaterThan(3)
+    expect(state.callCount).toBeGreaterThan(3)
   })
 
-  test('calls the store at most once a second', async () => {
+  test('calls the store at most once a second for policies that do not fail closed', async () => {
     const { limiter, state, clock } = setUp()
     state.isBroken = true
     for (const subject of ['a', 'b', 'c']) await limiter.take(policy, subject)
-    expect(state.calls).toBe(1)
+    expect(state.callCount).toBe(1)
     clock.at += 1_000
     await limiter.take(policy, 'd')
-    expect(state.calls).toBe(2)
+    expect(state.callCount).toBe(2)
   })
 
   test('returns to the counts of the store a second after a failure', async () => {
@@ -192,7 +192,7 @@ describe('while the store fails', () => {
     expect((await limiter.take(policy, 's')).remaining).toBe(0)
   })
 
-  test('logs the failure once in ten seconds, and reports each uncounted request', async () => {
+  test('logs a failure at most once in ten seconds, and reports each uncounted request', async () => {
     const { limiter, state, clock, logLines, decisions } = setUp()
     state.isBroken = true
     for (const seconds of [0, 2, 4, 6, 8, 9]) {

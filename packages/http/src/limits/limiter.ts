@@ -16,7 +16,7 @@ import {
 
 /*
  * Rate limiting for both apps. The limiter turns a policy and a subject into a keyed hash, and counts it in a store
- * (`limit-store.ts`, `redis-limit-store.ts`). The apps choose each route's policies, and `spend-limits.ts` reports the
+ * (`limit-store.ts`, `redis-limit-store.ts`). The apps choose each route's policies, and `enforce-limits.ts` reports the
  * result to the caller.
  */
 
@@ -136,7 +136,7 @@ type TakeLocally = (limits: RouteLimits, address: string, caller?: LimitedCaller
 /** The properties of a caller on which its limits depend. */
 type LimitedCaller = Pick<Caller, 'clientId' | 'verifiedDomain'>
 
-/** The keys under which a policy counts a caller: one for each network of its address, or one for its client or domain. */
+/** The keys under which a policy counts a caller: one for each network of an address, or one for a client id or domain. */
 type PolicyKeys = readonly { readonly policy: LimitPolicy; readonly key: string }[]
 
 /** The cached keys of a day's recent callers. Parsing and hashing an address takes longer than counting. */
@@ -274,9 +274,9 @@ function listWindowDays({ windowSeconds }: LimitPolicy, at: Date): [string, stri
 
 /** Returns today if the current windows of all policies began today; otherwise undefined. */
 function findOnlyWindowDay(at: Date, limits: RouteLimits): string | undefined {
-  const now = at.getTime()
-  const midnight = Math.floor(now / DAY_MS) * DAY_MS
-  return now - findLongestWindowMs(limits) >= midnight ? formatDay(now) : undefined
+  const nowMs = at.getTime()
+  const midnightMs = Math.floor(nowMs / DAY_MS) * DAY_MS
+  return nowMs - findLongestWindowMs(limits) >= midnightMs ? formatDay(nowMs) : undefined
 }
 
 const LONGEST_WINDOWS_MS = new WeakMap<RouteLimits, number>()

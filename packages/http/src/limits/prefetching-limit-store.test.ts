@@ -7,16 +7,16 @@ import { createPrefetchingLimitStore } from './prefetching-limit-store.ts'
 const reads: LimitPolicy = { name: 'reads', quota: 200, windowSeconds: 60, batch: 10 }
 const STORE_ERROR = new Error('the store is unavailable')
 
-/** Creates a shared store with a clock and failures. `openProcess` creates the store of a process that counts in it. */
+/** Creates a shared store that can fail, and its clock. `createProcessStore` creates a process's store, which counts in it. */
 function setUp() {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
-  const state = { calls: 0, isBroken: false }
+  const state = { callCount: 0, isBroken: false }
   const shared = createSharedLimitStore(now, () => {
-    state.calls += 1
+    state.callCount += 1
     if (state.isBroken) throw STORE_ERROR
   })
-  return { clock, state, openProcess: () => createPrefetchingLimitStore(shared, now), shared }
+  return { clock, state, createProcessStore: () => createPrefetchingLimitStore(shared, now), shared }
 }
 
 const times = (count: number) => Array.from({ length: count })
@@ -27,10 +27,10 @@ async function countAllowed(count: number, store: LimitStore, policy = reads): P
 }
 
 describeLimitStore('a prefetching process, for policies without a batch,', async () => {
-  const { clock, openProcess } = setUp()
+  const { clock, createProcessStore } = setUp()
   return {
-    store: openProcess(),
-    sameStore: openProcess(),
+    store: createProcessStore(),
+    sameStore: createProcessStore(),
     async advance(seconds) {
       clock.at += seconds * 1000
     },
@@ -45,16 +45,16 @@ describeSharedLimitStore('the shared store of these tests', async () => ({
 
 describe('a policy with a batch', () => {
   test('allows one process exactly the quota, with far fewer calls to the store', async () => {
-    const { state, openProcess } = setUp()
-    expect(await countAllowed(210, openProcess())).toBe(200)
+    const { state, createProcessStore } = setUp()
+    expect(await countAllowed(210, createProcessStore())).toBe(200)
     // Calls for 1, 2, 4 and 7 requests, then for 8 whenever two are left. The last 64 are fetched in ever smaller batches. Ten calls are refused.
-    expect(state.calls).toBeLessThan(70)
+    expect(state.callCount).toBeLessThan(70)
   })
 
   test('allows two processes at most one batch each above the quota in any window', async () => {
-    const { clock, openProcess } = setUp()
+    const { clock, createProcessStore } = setUp()
     const allowedAtMs: number[] = []
-    const stores = [openProcess(), openProcess()]
+    const stores = [createProcessStore(), createProcessStore()]
     for (let step = 0; step < 1_500; step += 1) {
       // 173 and 397 are prime, so bursts and pauses do not align with the window.
       clock.at += (step * 173) % 397
@@ -69,8 +69,8 @@ describe('a policy with a batch', () => {
   })
 
   test('allows four processes together the quota, less at most a batch for each', async () => {
-    const { openProcess } = setUp()
-    const stores = times(4).map(() => openProcess())
+    const { createProcessStore } = setUp()
+    const stores = times(4).map(() => createProcessStore())
     let allowed = 0
     for (const _ of times(200)) for (const store of stores) allowed += await countAllowed(1, store)
     expect(allowed).toBeLessThanOrEqual(200)
@@ -78,8 +78,8 @@ describe('a policy with a batch', () => {
   })
 
   test('allows eight processes together all requests of a caller that uses three quarters of its quota', async () => {
-    const { clock, openProcess } = setUp()
-    const stores = times(8).map(() => openProcess())
+    const { clock, createProcessStore } = setUp()
+    const stores = times(8).map(() => createProcessStore())
     const policy = { ...reads, quota: 120 }
     const requestCount = 5 * 90
     let allowed = 0
@@ -93,8 +93,8 @@ describe('a policy with a batch', () => {
   })
 
   test('fetches the next batch before the current one is used up', async () => {
-    const { state, openProcess } = setUp()
-    const store = openProcess()
+    const { state, createProcessStore } = setUp()
+    const store = createProcessStore()
     await countAllowed(30, store)
     for (let count = 0; count < 100; count += 1) {
       const take = store.local?.offer('key', reads)
@@ -102,63 +102,64 @@ describe('a policy with a batch', () => {
       // Waits for the store's reply, if a prefetch is in flight and nothing else is left.
       await expect.poll(() => store.local?.offer('key', reads)).toBeDefined()
     }
-    expect(state.calls).toBeLessThan(30)
+    expect(state.callCount).toBeLessThan(30)
   })
 
   test('counts a single request for the first request of a caller', async () => {
-    const { openProcess, shared } = setUp()
-    const store = openProcess()
+    const { createProcessStore, shared } = setUp()
+    const store = createProcessStore()
     await store.take('key', reads)
     expect(await shared.take('key', reads)).toMatchObject({ remaining: 198 })
   })
 
   test('evicts the least recently used batches when all batches take too much memory', async () => {
-    const { openProcess, state } = setUp()
-    const store = openProcess()
+    const { createProcessStore, state } = setUp()
+    const store = createProcessStore()
     const takeTwice = async (key: string) => {
-      const callsBefore = state.calls
+      const callsBefore = state.callCount
       for (const _ of times(2)) await store.take(key, reads)
-      return state.calls - callsBefore
+      return state.callCount - callsBefore
     }
-    for (const key of ['first', 'last']) await takeTwice(key)
-    const callsForLast = await takeTwice('last')
+    for (const key of ['first', 'second']) await takeTwice(key)
+    const callsWithCachedBatch = await takeTwice('second')
     for (let index = 0; index < 20_000; index += 1) await store.take(`${'x'.repeat(1_000)}${index}`, reads)
-    expect([callsForLast, await takeTwice('first')]).toEqual([1, 2])
+    const callsAfterEviction = await takeTwice('first')
+    expect([callsWithCachedBatch, callsAfterEviction]).toEqual([1, 2])
   })
 
   test('decreases the remaining quota by one with each request', async () => {
-    const { openProcess } = setUp()
-    const store = openProcess()
+    const { createProcessStore } = setUp()
+    const store = createProcessStore()
     const remaining = []
     for (const _ of times(40)) remaining.push((await store.take('key', reads)).remaining)
     expect(remaining).toEqual(times(40).map((_, index) => 199 - index))
   })
 
   test('allows 250 concurrent requests exactly the quota, with few calls to the store', async () => {
-    const { state, openProcess } = setUp()
-    const store = openProcess()
+    const { state, createProcessStore } = setUp()
+    const store = createProcessStore()
     const counts = await Promise.all(times(250).map(() => store.take('key', reads)))
     expect(counts.filter(({ allowed }) => allowed)).toHaveLength(200)
-    expect(state.calls).toBeLessThan(60)
+    expect(state.callCount).toBeLessThan(60)
   })
 
-  test('prefetches nothing if the quota is less than ten', async () => {
-    const { state, openProcess } = setUp()
-    expect(await countAllowed(12, openProcess(), { ...reads, quota: 9 })).toBe(9)
-    expect(state.calls).toBe(12)
+  test('calls the store for each request if the quota is as small as 9', async () => {
+    const { state, createProcessStore } = setUp()
+    expect(await countAllowed(12, createProcessStore(), { ...reads, quota: 9 })).toBe(9)
+    expect(state.callCount).toBe(12)
   })
 
   test('drops a batch when the store stops counting it', async () => {
-    const { clock, openProcess } = setUp()
-    const store = openProcess()
+    const { clock, createProcessStore } = setUp()
+    const store = createProcessStore()
     await countAllowed(20, store)
     clock.at += 60_000
     expect(await store.take('key', reads)).toMatchObject({ allowed: true, remaining: 199 })
   })
 
   test('uses up its batch while the store fails, then rejects until the store works again', async () => {
-    const { state, openProcess } = setUp()
-    const store = openProcess()
+    const { state, createProcessStore } = setUp()
+    const store = createProcessStore()
     await countAllowed(20, store)
     state.isBroken = true
     let takenCount = 0

@@ -24,11 +24,13 @@ export interface SharedLimitStore extends LimitStore {
 /** Requests that the shared store has counted and that this process has not used yet. */
 interface Batch {
   unusedCount: number
+  /** The intended size. The store may have counted fewer requests. */
   readonly size: number
   /** The remaining quota in the store after the batch was fetched. */
   readonly remaining: number
+  /** When the store frees some quota, in ms. */
   readonly resetAt: number
-  /** The earliest time at which the batch may stop counting in the store. It must not be used after that. */
+  /** The earliest time, in ms, at which the batch may stop counting in the store. It must not be used after that. */
   readonly expiresAt: number
 }
 

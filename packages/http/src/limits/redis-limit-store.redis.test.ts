@@ -16,7 +16,7 @@ import { createLimiter } from './limiter.ts'
 import type { SharedLimitStore } from './prefetching-limit-store.ts'
 import { createRedisLimitStore, type LimitRedisClient } from './redis-limit-store.ts'
 
-const url = inject('redisUrl') ?? ''
+const redisUrl = inject('redisUrl') ?? ''
 
 interface OpenedClient extends AsyncDisposable {
   readonly redis: LimitRedisClient
@@ -66,10 +66,10 @@ const CLIENTS: Record<string, (serverUrl: string, timeoutMs?: number) => Promise
 }
 
 /** Creates a random key prefix, with an admin client that lists its keys, and deletes them when it is disposed. */
-function openKeySpace() {
-  const admin = new Redis(url)
+function createKeySpace() {
+  const admin = new Redis(redisUrl)
   const prefix = `plainpath_test_${randomBytes(8).toString('hex')}:`
-  const list = async (): Promise<string[]> => {
+  const listKeys = async (): Promise<string[]> => {
     const keys: string[] = []
     for await (const batch of admin.scanStream({ match: `${prefix}*` })) keys.push(...(batch as string[]))
     return keys
@@ -77,9 +77,9 @@ function openKeySpace() {
   return {
     admin,
     prefix,
-    list,
+    listKeys,
     async [Symbol.asyncDispose]() {
-      const keys = await list()
+      const keys = await listKeys()
       if (keys.length > 0) await admin.del(keys)
       admin.disconnect()
     },
@@ -100,32 +100,32 @@ const StoredParts = z
   .transform((text) => JSON.parse(text) as unknown)
   .pipe(z.array(z.tuple([z.number(), z.number(), z.number()])))
 
-async function openStore(
+async function createStore(
   openClient: (serverUrl: string) => Promise<OpenedClient>,
 ): Promise<LimitStoreUnderTest & { readonly store: SharedLimitStore }> {
   await using opening = new AsyncDisposableStack()
-  const keySpace = opening.use(openKeySpace())
-  const oneClient = opening.use(await openClient(url))
-  const otherClient = opening.use(await openClient(url))
+  const keySpace = opening.use(createKeySpace())
+  const oneClient = opening.use(await openClient(redisUrl))
+  const otherClient = opening.use(await openClient(redisUrl))
   const resources = opening.move()
   return {
     store: createRedisLimitStore(oneClient.redis, keySpace.prefix),
     sameStore: createRedisLimitStore(otherClient.redis, keySpace.prefix),
     async advance(seconds) {
-      for (const key of await keySpace.list()) await makeOlder(keySpace.admin, key, seconds * 1000)
+      for (const key of await keySpace.listKeys()) await makeOlder(keySpace.admin, key, seconds * 1000)
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
 for (const [name, openClient] of Object.entries(CLIENTS)) {
-  describeLimitStore(name, () => openStore(openClient))
-  describeSharedLimitStore(name, () => openStore(openClient))
+  describeLimitStore(name, () => createStore(openClient))
+  describeSharedLimitStore(name, () => createStore(openClient))
 }
 
 test('counts with ioredis auto-pipelining, in the same tick as another command', async () => {
-  await using keySpace = openKeySpace()
-  await using client = Object.assign(new Redis(url, { enableAutoPipelining: true }), {
+  await using keySpace = createKeySpace()
+  await using client = Object.assign(new Redis(redisUrl, { enableAutoPipelining: true }), {
     [Symbol.asyncDispose]: async () => client.disconnect(),
   })
   await once(client, 'ready')
@@ -145,9 +145,9 @@ const createLimiterFor = (store: LimitStore, now = () => new Date()) =>
 describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   const policy = { name: 'writes', quota: 2, windowSeconds: 60 }
 
-  test('stores no address, e-mail or client id in any key or value, and lets every key expire', async () => {
-    await using keySpace = openKeySpace()
-    await using openedClient = await openClient(url)
+  test('stores no IP address, e-mail address or client id in any key or value, and lets every key expire', async () => {
+    await using keySpace = createKeySpace()
+    await using openedClient = await openClient(redisUrl)
     // At noon, no window reaches back to the day before, so nothing is counted under yesterday's key.
     const limiter = createLimiterFor(
       createRedisLimitStore(openedClient.redis, keySpace.prefix),
@@ -157,7 +157,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     await limiter.takeForAddress(policy, '2001:db8:aa:bb::77')
     await limiter.take(policy, 'canary@example.org')
     await limiter.take(policy, 'agt_canary')
-    const keys = await keySpace.list()
+    const keys = await keySpace.listKeys()
     const values = await Promise.all(keys.map((key) => keySpace.admin.get(key)))
     // Five counts, two of them for the IPv6 address, and the daily key.
     expect(keys).toHaveLength(6)
@@ -167,8 +167,8 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   })
 
   test('counts 20 policies that are first used at the same moment', async () => {
-    await using keySpace = openKeySpace()
-    await using openedClient = await openClient(url)
+    await using keySpace = createKeySpace()
+    await using openedClient = await openClient(redisUrl)
     const limiter = createLimiterFor(createRedisLimitStore(openedClient.redis, keySpace.prefix))
     const states = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
@@ -186,8 +186,8 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     ['a NUL and characters beyond ASCII', '\u0000\u00ff\u{1f600}'],
     ['64 KiB of text', 'x'.repeat(65_536)],
   ] satisfies [string, string][])('counts a key that contains %s', async ([_description, key]) => {
-    await using keySpace = openKeySpace()
-    await using openedClient = await openClient(url)
+    await using keySpace = createKeySpace()
+    await using openedClient = await openClient(redisUrl)
     const store = createRedisLimitStore(openedClient.redis, keySpace.prefix)
     const otherKey = `${key}x`
     const counts = [
@@ -197,23 +197,23 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     ]
     expect(counts.map(({ allowed }) => allowed)).toEqual([true, true, false])
     expect((await store.take(otherKey, policy)).allowed).toBe(true)
-    expect(await keySpace.list()).toHaveLength(2)
+    expect(await keySpace.listKeys()).toHaveLength(2)
   })
 
   test('restores the expiry of a count that lost it', async () => {
-    await using keySpace = openKeySpace()
-    await using openedClient = await openClient(url)
+    await using keySpace = createKeySpace()
+    await using openedClient = await openClient(redisUrl)
     const store = createRedisLimitStore(openedClient.redis, keySpace.prefix)
     await store.take('key', policy)
-    const keys = await keySpace.list()
+    const keys = await keySpace.listKeys()
     for (const key of keys) await keySpace.admin.persist(key)
     await store.take('key', policy)
     for (const key of keys) expect(await keySpace.admin.ttl(key)).toBeGreaterThan(0)
   })
 
   test('counts in memory while Redis is down, and in Redis again afterwards', async () => {
-    await using keySpace = openKeySpace()
-    await using proxy = await startTcpProxy(url)
+    await using keySpace = createKeySpace()
+    await using proxy = await startTcpProxy(redisUrl)
     await using openedClient = await openClient(proxy.url)
     let at = Date.now()
     const store = createRedisLimitStore(openedClient.redis, keySpace.prefix)
@@ -238,9 +238,9 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
 describe('a Redis that stops replying', () => {
   const policy = { name: 'reads', quota: 100, windowSeconds: 60 }
 
-  test('delays one request by 0.2 s with ioredis, and at most one of the next five', async () => {
-    await using keySpace = openKeySpace()
-    await using proxy = await startTcpProxy(url)
+  test('delays the first request by 0.2 s with ioredis, but not the next five', async () => {
+    await using keySpace = createKeySpace()
+    await using proxy = await startTcpProxy(redisUrl)
     await using openedClient = await CLIENTS['ioredis']?.(proxy.url, 200)
     if (!openedClient) throw new Error('no client')
     const limiter = createLimiterFor(createRedisLimitStore(openedClient.redis, keySpace.prefix))
@@ -258,8 +258,8 @@ describe('a Redis that stops replying', () => {
   })
 
   test('delays no request while ioredis is still connecting', async () => {
-    await using keySpace = openKeySpace()
-    await using proxy = await startTcpProxy(url)
+    await using keySpace = createKeySpace()
+    await using proxy = await startTcpProxy(redisUrl)
     proxy.silence()
     const client = new Redis(proxy.url, {
       enableOfflineQueue: false,

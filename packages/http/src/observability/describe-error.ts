@@ -28,7 +28,7 @@ const MAX_MESSAGE_LENGTH = 500
 const MAX_FRAMES = 6
 const MAX_CAUSES = 4
 
-/** Redacts quoted text, e-mail addresses, credentials, URLs and long opaque strings. Drivers quote their input. */
+/** Redacts quoted text, because drivers quote their input, and e-mail addresses, credentials, URLs and long opaque strings. */
 function redact(text: string): string {
   const redactMatches = (remainingText: string, pattern: RegExp) => remainingText.replaceAll(pattern, '[…]')
   const unquoted = QUOTED_TEXT.reduce(redactMatches, text).slice(0, MAX_SEARCHED_LENGTH)

@@ -26,16 +26,16 @@ export interface Metrics {
     labels?: readonly string[],
     initialLabels?: readonly Labels[],
   ): (labels?: Labels) => void
-  /** Creates a counter with one label. Its `values` are exported as 0 before they are first counted. */
+  /** Creates a counter with one label. Each of `labelValues` is exported as 0 before it is first counted. */
   createLabelledCounter(
     name: string,
     help: string,
     label: string,
-    values?: readonly string[],
-  ): (value: string) => void
+    labelValues?: readonly string[],
+  ): (labelValue: string) => void
   /** Creates a histogram. `buckets` are the upper bounds, in ascending order. */
   createHistogram(name: string, help: string, buckets: readonly number[]): (value: number) => void
-  /** Creates a gauge with one label. `read` is called at each scrape and returns the values by label. */
+  /** Creates a gauge with one label. `read` is called at each scrape. It returns the number for each value of the label. */
   createSampledGauge(
     name: string,
     help: string,
@@ -50,7 +50,7 @@ export function createMetrics(service: string): Metrics {
   const registry = new Registry()
   registry.setDefaultLabels({ service })
   collectDefaultMetrics({ register: registry })
-  const requests = new Histogram({
+  const requestDuration = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time until the response was sent, by method, route pattern and status',
     labelNames: ['method', 'route', 'status'],
@@ -58,12 +58,12 @@ export function createMetrics(service: string): Metrics {
     registers: [registry],
   })
   const countLimitDecision = createDecisionCounter(registry)
-  const skew = new Gauge({
+  const clockSkew = new Gauge({
     name: 'clock_skew_seconds',
     help: 'Seconds by which the clock of this machine is ahead of the clock of the database',
     registers: [registry],
   })
-  const retention = new Gauge({
+  const lastSweepTime = new Gauge({
     name: 'retention_last_success_timestamp_seconds',
     help: 'Time when each sweep last finished, or when the process started if it has not',
     labelNames: ['sweep'],
@@ -71,10 +71,10 @@ export function createMetrics(service: string): Metrics {
   })
   return {
     registry,
-    setSkew: (seconds) => skew.set(seconds),
-    recordSweep: (sweep) => retention.setToCurrentTime({ sweep }),
+    setSkew: (seconds) => clockSkew.set(seconds),
+    recordSweep: (sweep) => lastSweepTime.setToCurrentTime({ sweep }),
     countResponse: ({ method, route, status, seconds }) =>
-      requests.observe({ method, route, status: String(status) }, seconds),
+      requestDuration.observe({ method, route, status: String(status) }, seconds),
     countLimitDecision,
     createGauge(name, help, labelNames = []) {
       const gauge = new Gauge({ name, help, labelNames, registers: [registry] })
@@ -88,10 +88,10 @@ export function createMetrics(service: string): Metrics {
       for (const labels of initialLabels) counter.inc(labels, 0)
       return (labels = {}) => counter.inc(labels)
     },
-    createLabelledCounter(name, help, label, values = []) {
+    createLabelledCounter(name, help, label, labelValues = []) {
       const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
-      for (const value of values) counter.inc({ [label]: value }, 0)
-      return (value) => counter.inc({ [label]: value })
+      for (const labelValue of labelValues) counter.inc({ [label]: labelValue }, 0)
+      return (labelValue) => counter.inc({ [label]: labelValue })
     },
     createSampledGauge(name, help, label, read) {
       const gauge = new Gauge({
@@ -100,7 +100,7 @@ export function createMetrics(service: string): Metrics {
         labelNames: [label],
         registers: [],
         collect() {
-          for (const [value, number] of Object.entries(read())) this.set({ [label]: value }, number)
+          for (const [labelValue, number] of Object.entries(read())) this.set({ [label]: labelValue }, number)
         },
       })
       registry.registerMetric(gauge)
@@ -171,7 +171,7 @@ interface PoolUsage {
   readonly waiting: number
   /** Requests that were refused because the queue was full. */
   readonly shed: number
-  /** Requests that failed because the server did not respond. */
+  /** Requests that got no connection in time, or failed because the database was unavailable. */
   readonly failed: number
   readonly max: number
 }
@@ -179,7 +179,7 @@ interface PoolUsage {
 /**
  * Registers the metrics of a connection pool: `database_pool` (connections in use and idle, waiting requests, the
  * maximum), `database_shed_total` (requests refused because the queue was full) and `database_failures_total` (requests
- * that failed because the server did not respond).
+ * that got no connection in time, or failed because the database was unavailable).
  */
 export function registerPoolMetrics(
   metrics: Pick<Metrics, 'registry' | 'createSampledGauge'>,

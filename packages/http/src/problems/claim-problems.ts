@@ -1,6 +1,6 @@
 import { capitalise, durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
 
-const CODES = numberInWords(RULES.claimCodes)
+const CODES = numberInWords(RULES.verificationCodes)
 
 /** The problems of e-mail verification, by which a person confirms an agent. The public texts call it a claim. */
 export const CLAIM_PROBLEMS = {
@@ -47,21 +47,21 @@ export const CLAIM_PROBLEMS = {
   'otp-expired': {
     status: 410,
     title: 'The code has expired',
-    meaning: `A code is valid for ${durationInWords('minute', RULES.claimCodeMs)}, or until the page shows the next one. This does not count as a try.`,
+    meaning: `A code is valid for ${durationInWords('minute', RULES.verificationCodeMs)}, or until the page shows the next one. This does not count as a try.`,
     remedy: `Ask the person to open the link in the e-mail again and press the button for a new code. The page shows at most ${CODES} codes; after that, begin a new claim.`,
     oauth: 'otp_expired',
   },
   'otp-locked': {
     status: 410,
     title: 'Too many wrong codes',
-    meaning: `${capitalise(numberInWords(RULES.claimTries))} wrong codes were sent for this attempt, or too many for this mailbox within ${durationInWords('day', RULES.mailboxTriesMs)}.`,
+    meaning: `${capitalise(numberInWords(RULES.verificationTries))} wrong codes were sent for this attempt, or too many for this mailbox within ${durationInWords('day', RULES.mailboxTriesMs)}.`,
     remedy: `Begin a new claim, and have the person read the code to you. Never guess a code. If a new claim is locked too, wait ${durationIn('day', RULES.mailboxTriesMs)}.`,
     oauth: 'otp_locked',
   },
   'claim-expired': {
     status: 410,
     title: 'The claim attempt has expired',
-    meaning: `The link in the e-mail was not used within ${durationIn('hour', RULES.claimLinkMs)}.`,
+    meaning: `The link in the e-mail was not used within ${durationIn('hour', RULES.verificationLinkMs)}.`,
     remedy: 'Ask the person whether they still want this. If so, begin a new claim.',
     oauth: 'claim_expired',
   },

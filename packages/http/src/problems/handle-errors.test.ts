@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import { describe, expect, test } from 'vitest'
-import { converse, head } from '../../test/raw-http.ts'
+import { converse, formatHead } from '../../test/raw-http.ts'
 import { ORIGIN, startService } from '../../test/start-service.ts'
 import type { ErrorFormat } from './handle-errors.ts'
 import { Problem, type ProblemDocument } from './problem.ts'
@@ -50,7 +50,10 @@ describe('formats an error', () => {
 
   test('with the path percent-encoded where a URI requires it', async () => {
     await using service = await startFailingService(throwGuideRetired)
-    const bytes = Buffer.from(head('GET /a<b>"{c}%zz%2F HTTP/1.1', 'Host: h', 'Connection: close'), 'latin1')
+    const bytes = Buffer.from(
+      formatHead('GET /a<b>"{c}%zz%2F HTTP/1.1', 'Host: h', 'Connection: close'),
+      'latin1',
+    )
     const { responses } = await converse(service.port, bytes)
     expect(JSON.parse(responses[0]?.body ?? '')).toMatchObject({ instance: '/a%3Cb%3E%22%7Bc%7D%25zz%2F' })
   })
@@ -195,7 +198,7 @@ test('closes the connection when a response fails midway', async () => {
     ctx.res.write('half')
     throw new Error('late')
   })
-  const { responses, closed } = await converse(service.port, head('GET / HTTP/1.1', 'Host: h'))
+  const { responses, closed } = await converse(service.port, formatHead('GET / HTTP/1.1', 'Host: h'))
   expect(responses).toEqual([])
   expect(closed).toBe(true)
   expect(service.logLines.join('')).toContain('internal-error')
@@ -221,7 +224,7 @@ test('responds to an error of a library that set ctx.respond to false', async ()
 describe('responds with 404 to the unknown path', () => {
   test.for(['/', '//', '//x', '/%zz', '/%00', '/a%2fb', '/./a', '/a;x=1', '/?a=1'])('%s', async (path) => {
     await using service = await startService()
-    const bytes = Buffer.from(head(`GET ${path} HTTP/1.1`, 'Host: h'), 'utf8')
+    const bytes = Buffer.from(formatHead(`GET ${path} HTTP/1.1`, 'Host: h'), 'utf8')
     const { responses } = await converse(service.port, bytes, { responses: 1 })
     expect(responses[0]?.status).toBe(404)
     expect(JSON.parse(responses[0]?.body ?? '')).toMatchObject({ code: 'not-found' })
@@ -240,7 +243,7 @@ test.for([
   '*',
 ])('responds with a 4xx to the target %s, which Koa cannot parse', async (target) => {
   await using service = await startService()
-  const bytes = Buffer.from(head(`OPTIONS ${target} HTTP/1.1`, 'Host: h'), 'latin1')
+  const bytes = Buffer.from(formatHead(`OPTIONS ${target} HTTP/1.1`, 'Host: h'), 'latin1')
   const { responses } = await converse(service.port, bytes, { responses: 1 })
   expect(responses[0]?.status).toBeGreaterThanOrEqual(400)
   expect(responses[0]?.status).toBeLessThan(500)

@@ -26,7 +26,7 @@ export type ErrorFormat = 'problem' | 'agent' | 'oauth' | 'page'
 export interface HandleErrorsOptions {
   origin: string
   log: Log
-  /** Receives the path of the request. */
+  /** Chooses the format by the path of the request. */
   chooseErrorFormat(path: string): ErrorFormat
   /** Returns true for failures of a store or of the other app, which become 503 instead of 500. */
   isUnavailable?(thrown: unknown): boolean
@@ -34,7 +34,7 @@ export interface HandleErrorsOptions {
   renderPage?(problem: ProblemDocument): string
 }
 
-/** Headers that describe the response that the error replaces, and that are therefore removed. */
+/** Headers of the response that the error replaces. They are removed, because they do not describe the error. */
 const CONTENT_HEADERS = [
   'etag',
   'last-modified',

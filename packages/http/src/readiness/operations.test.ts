@@ -36,7 +36,7 @@ describe('/ready', () => {
         throw new Error('canary')
       },
     },
-  ])('is 503 when a check $outcome, and shows only its name', async ({ check }) => {
+  ])('is 503 when a check $outcome, and shows only the name of the check', async ({ check }) => {
     await using app = await startOperationsApp({ database: pass, redis: check })
     const { status, body } = await app.get('/ready')
     expect(status).toBe(503)

@@ -106,7 +106,7 @@ export function createOperationsApp(deps: {
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 1_000
 
-export interface OpenWhenReadyOptions<Opened> {
+export interface WaitingAppOptions<Opened> {
   /** Checks that must pass before the app is opened. */
   readonly startupDependencies: ReadinessChecks
   readonly open: () => Promise<Opened>
@@ -128,8 +128,8 @@ interface WaitingApp<Opened> {
   open(stop: AbortSignal): Promise<Opened | undefined>
 }
 
-/** Prepares an app that opens as soon as its startup dependencies are available. Logs which ones are missing. */
-export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): WaitingApp<Opened> {
+/** Creates an app that waits for its startup dependencies when it is opened, and logs which ones are missing. */
+export function createWaitingApp<Opened>(options: WaitingAppOptions<Opened>): WaitingApp<Opened> {
   const { log } = options
   const dependencies = createReadiness(options.startupDependencies)
   let latestFindings: Findings = { ready: false, checks: {} }
@@ -142,7 +142,7 @@ export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Wa
     loggedFindings = latestFindings
   }
 
-  async function openOnce(stop: AbortSignal): Promise<Opened | undefined> {
+  async function tryToOpen(stop: AbortSignal): Promise<Opened | undefined> {
     const { ready, ...findings } = await dependencies.check()
     latestFindings = { ready: false, ...findings }
     if (ready && !stop.aborted) {
@@ -162,7 +162,7 @@ export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Wa
 
   async function open(stop: AbortSignal): Promise<Opened | undefined> {
     for (let pauseMs = FIRST_PAUSE_MS; !stop.aborted; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
-      const app = await openOnce(stop)
+      const app = await tryToOpen(stop)
       if (app !== undefined) return app
       await pause(pauseMs, stop)
     }

@@ -10,7 +10,7 @@ import { Problem } from '../problems/problem.ts'
 /** This machine's wall clock, compared with the database's clock. */
 export interface WatchedClock extends AsyncDisposable {
   /** Returns by how many milliseconds our clock is ahead. A step of the clock takes effect immediately. */
-  skewMs(): number
+  getSkewMs(): number
   /** Returns false while the skew exceeds 30 s, because decisions about expiry could then be wrong. */
   isSynchronised(): boolean
   /**
@@ -23,12 +23,12 @@ export interface WatchedClock extends AsyncDisposable {
 
 interface WatchClockDeps {
   /** Reads the database's clock. Failures are ignored. */
-  readonly readTime: () => Promise<Date>
+  readonly readDatabaseTime: () => Promise<Date>
   readonly log: Log
-  /** Called with the skew in seconds after each comparison. */
+  /** Called with the skew in seconds after each comparison, even a failed one. */
   readonly onSkew?: (seconds: number) => void
   readonly everyMs?: number
-  /** Reads the clock that is compared, in milliseconds. */
+  /** Reads this machine's wall clock, in milliseconds since 1970. */
   readonly readWallMs?: () => number
   /** Reads a clock that never goes back, in milliseconds. */
   readonly readMonotonicMs?: () => number
@@ -43,28 +43,34 @@ const MAX_SKEW_MS = 30_000
 const MAX_RESPONSE_MS = 1_000
 
 /**
- * Compares the clocks until it is disposed of, by default every two seconds. While the database does not respond, the
- * monotonic clock carries the last comparison forward.
+ * Compares the clocks, by default every two seconds, until the returned object is disposed of. While the database does
+ * not respond, the monotonic clock carries the last comparison forward.
  */
 export function watchClock(deps: WatchClockDeps): WatchedClock {
-  // oxlint-disable-next-line no-restricted-properties -- the clock that is compared
-  const { readTime, log, onSkew, readWallMs = Date.now, readMonotonicMs = () => performance.now() } = deps
+  const {
+    readDatabaseTime,
+    log,
+    onSkew,
+    // oxlint-disable-next-line no-restricted-properties -- the clock that is compared
+    readWallMs = Date.now,
+    readMonotonicMs = () => performance.now(),
+  } = deps
   /** The difference that the wall clock and the monotonic clock would have without skew. */
   let synchronisedOffsetMs = readWallMs() - readMonotonicMs()
   let isReported = false
   let currentRun: Promise<void> | undefined
 
-  const skewMs = () => readWallMs() - readMonotonicMs() - synchronisedOffsetMs
+  const getSkewMs = () => readWallMs() - readMonotonicMs() - synchronisedOffsetMs
 
   async function compare(): Promise<void> {
     const sentAt = readMonotonicMs()
-    const databaseMs = (await readTime()).getTime()
+    const databaseMs = (await readDatabaseTime()).getTime()
     const receivedAt = readMonotonicMs()
     if (receivedAt - sentAt <= MAX_RESPONSE_MS) synchronisedOffsetMs = databaseMs - (sentAt + receivedAt) / 2
   }
 
   function report(): void {
-    const seconds = skewMs() / 1_000
+    const seconds = getSkewMs() / 1_000
     onSkew?.(seconds)
     const isLarge = Math.abs(seconds * 1_000) > REPORTED_SKEW_MS
     if (isLarge === isReported) return
@@ -84,9 +90,9 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
 
   compareAndReport()
   const timer = setInterval(compareAndReport, deps.everyMs ?? INTERVAL_MS)
-  const isSynchronised = () => Math.abs(skewMs()) <= MAX_SKEW_MS
+  const isSynchronised = () => Math.abs(getSkewMs()) <= MAX_SKEW_MS
   return {
-    skewMs,
+    getSkewMs,
     isSynchronised,
     requireSynchronised() {
       if (!isSynchronised()) throw new Problem('unavailable')

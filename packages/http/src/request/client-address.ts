@@ -53,7 +53,7 @@ const MAX_CACHED_ADDRESSES = 1_000
 /**
  * Finds the client's address: the socket's or, behind trusted proxies, the right-most `X-Forwarded-For` hop that is not
  * a trusted proxy. Hops further left can be forged and are ignored, as are all but the last 64. A hop that is not an
- * address ends the search.
+ * address ends the search, and the trusted proxy that sent it is returned.
  */
 export function findClientAddress(request: IncomingMessage, trusted: TrustedProxies): string {
   let address = getSocketAddress(request.socket)

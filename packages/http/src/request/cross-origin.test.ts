@@ -3,7 +3,7 @@ import { startService } from '../../test/start-service.ts'
 import { Problem } from '../problems/problem.ts'
 import { handleCrossOrigin } from './cross-origin.ts'
 
-const GOOD = 'https://app.example'
+const ALLOWED = 'https://app.example'
 const EVIL = 'https://evil.example'
 
 const start = (allowedOrigins: string[] = []) =>
@@ -37,8 +37,8 @@ const listCorsHeaders = (response: Response) =>
   Object.fromEntries([...response.headers].filter(([name]) => name.startsWith('access-control-')))
 
 describe('a public GET', () => {
-  test.for([EVIL, 'null', GOOD, undefined])('may be read by a script of %s', async (origin) => {
-    const response = await send('/public', 'GET', origin ? { origin } : {}, [GOOD])
+  test.for([EVIL, 'null', ALLOWED, undefined])('may be read by a script of %s', async (origin) => {
+    const response = await send('/public', 'GET', origin ? { origin } : {}, [ALLOWED])
     expect(response.status).toBe(200)
     expect(listCorsHeaders(response)).toEqual({
       'access-control-allow-origin': '*',
@@ -73,24 +73,24 @@ describe('a public GET', () => {
   })
 })
 
-test('grants nothing for a GET that is not public', async () => {
+test('a GET that is not public grants no access', async () => {
   const response = await send('/private', 'GET', { origin: EVIL })
   expect(response.status).toBe(200)
   expect(listCorsHeaders(response)).toEqual({})
 })
 
-test('does not grant credentials', async () => {
+test('no response grants access with credentials', async () => {
   for (const method of ['GET', 'POST', 'OPTIONS']) {
-    const headers = { origin: GOOD, 'access-control-request-method': 'POST' }
-    const response = await send('/public', method, headers, [GOOD])
+    const headers = { origin: ALLOWED, 'access-control-request-method': 'POST' }
+    const response = await send('/public', method, headers, [ALLOWED])
     expect(response.headers.get('access-control-allow-credentials')).toBeNull()
   }
 })
 
 describe('a public POST', () => {
-  test.for([EVIL, 'null', GOOD])('may be sent and read by a script of %s', async (origin) => {
+  test.for([EVIL, 'null', ALLOWED])('may be sent and read by a script of %s', async (origin) => {
     const headers = { origin, 'sec-fetch-site': 'cross-site' }
-    const response = await send('/public/question', 'POST', headers, [GOOD])
+    const response = await send('/public/question', 'POST', headers, [ALLOWED])
     expect(response.status).toBe(200)
     expect(listCorsHeaders(response)).toMatchObject({ 'access-control-allow-origin': '*' })
     expect(response.headers.get('access-control-allow-credentials')).toBeNull()
@@ -113,17 +113,19 @@ describe('a public POST', () => {
 })
 
 describe('a POST', () => {
-  test('is granted to a configured origin and varies with it', async () => {
-    const response = await send('/write', 'POST', { origin: GOOD, 'sec-fetch-site': 'cross-site' }, [GOOD])
+  test('is granted to a configured origin, with Vary: Origin', async () => {
+    const response = await send('/write', 'POST', { origin: ALLOWED, 'sec-fetch-site': 'cross-site' }, [
+      ALLOWED,
+    ])
     expect(response.status).toBe(200)
-    expect(response.headers.get('access-control-allow-origin')).toBe(GOOD)
+    expect(response.headers.get('access-control-allow-origin')).toBe(ALLOWED)
     expect(response.headers.get('vary')).toBe('Origin')
   })
 
   test('that fails grants access too, so the origin can read why', async () => {
-    const response = await send('/write/fails', 'POST', { origin: GOOD }, [GOOD])
+    const response = await send('/write/fails', 'POST', { origin: ALLOWED }, [ALLOWED])
     expect(response.status).toBe(429)
-    expect(response.headers.get('access-control-allow-origin')).toBe(GOOD)
+    expect(response.headers.get('access-control-allow-origin')).toBe(ALLOWED)
     expect(response.headers.get('vary')).toContain('Origin')
   })
 
@@ -131,13 +133,13 @@ describe('a POST', () => {
     EVIL,
     'null',
     'https://good.example.evil',
-    `${GOOD}.evil.example`,
-    `${GOOD}:8443`,
+    `${ALLOWED}.evil.example`,
+    `${ALLOWED}:8443`,
     'http://app.example',
-    GOOD.toUpperCase(),
+    ALLOWED.toUpperCase(),
   ])('from a page of %s is refused, as are PUT and DELETE', async (origin) => {
     for (const method of ['POST', 'DELETE', 'PUT']) {
-      const response = await send('/write', method, { origin, 'sec-fetch-site': 'cross-site' }, [GOOD])
+      const response = await send('/write', method, { origin, 'sec-fetch-site': 'cross-site' }, [ALLOWED])
       expect(response.status).toBe(403)
       expect(listCorsHeaders(response)).toEqual({})
     }
@@ -173,15 +175,15 @@ describe('a preflight', () => {
       'access-control-request-method': method,
       'access-control-request-headers': 'x-a, x-b',
     }
-    const response = await send('/public', 'OPTIONS', headers, [GOOD])
+    const response = await send('/public', 'OPTIONS', headers, [ALLOWED])
     expect(response.status).toBe(204)
     expect(listCorsHeaders(response)).toEqual({})
   })
 
   test('of a configured origin lists what it may send', async () => {
-    const headers = { origin: GOOD, 'access-control-request-method': 'POST' }
-    expect(listCorsHeaders(await send('/write', 'OPTIONS', headers, [GOOD]))).toMatchObject({
-      'access-control-allow-origin': GOOD,
+    const headers = { origin: ALLOWED, 'access-control-request-method': 'POST' }
+    expect(listCorsHeaders(await send('/write', 'OPTIONS', headers, [ALLOWED]))).toMatchObject({
+      'access-control-allow-origin': ALLOWED,
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers': expect.stringContaining('Idempotency-Key'),
     })

@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { Problem } from '../problems/problem.ts'
 
 export interface CrossOriginOptions {
-  /** Origins whose scripts may write, with POST or any other method than GET and HEAD. */
+  /** Origins whose scripts may write, with POST or any other method except GET and HEAD. */
   allowedOrigins: readonly string[]
   /** Returns true for paths that any origin may GET. */
   isPublicGet(path: string): boolean

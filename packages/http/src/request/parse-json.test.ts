@@ -64,7 +64,7 @@ test.for([
   expect(parseJson(text)).toEqual(JSON.parse(text))
 })
 
-test('does not quote the text in an error', () => {
+test('an error of parseJson does not quote the text', () => {
   const texts = ['{"secret-canary"', '{"secret-canary":1,"secret-canary":2}', '["secret-canary\\u0000"]']
   for (const text of texts) {
     const thrown = (() => {
@@ -78,7 +78,7 @@ test('does not quote the text in an error', () => {
   }
 })
 
-test('changes no prototype', () => {
+test('parseJson changes no prototype', () => {
   expect(() => parseJson('{"__proto__":{"polluted":true}}')).toThrow(JsonError)
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
 })
@@ -103,7 +103,7 @@ function isStorable(value: unknown, depth: number): boolean {
   )
 }
 
-test('preserves random valid JSON values', () => {
+test('parseJson preserves random valid JSON values', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 6 }).filter(isAcceptable), (value) => {
       expect(parseJson(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)))
@@ -112,7 +112,7 @@ test('preserves random valid JSON values', () => {
   )
 })
 
-test('parses random text as JSON.parse does, or refuses it', () => {
+test('parseJson parses random text as JSON.parse does, or refuses it', () => {
   const jsonLikeText = fc.string({ unit: fc.constantFrom(...'{}[]:,"\\ae01.- \n\u0000é😀') })
   fc.assert(
     fc.property(jsonLikeText, (text) => {
@@ -129,7 +129,7 @@ test('parses random text as JSON.parse does, or refuses it', () => {
   )
 })
 
-describe('takes less than 150 ms of CPU time for 64 KiB:', () => {
+describe('parseJson takes less than 150 ms of CPU time for 64 KiB:', () => {
   const LENGTH = 64 * 1024
   const createMembers = (count: number) =>
     Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { measureCpuMs } from '../../test/cpu-time.ts'
-import { converse, head } from '../../test/raw-http.ts'
+import { converse, formatHead } from '../../test/raw-http.ts'
 import { type Service, startService } from '../../test/start-service.ts'
 import { defineRoute } from '../routing/route.ts'
 import { readForm } from './read-body.ts'
@@ -104,7 +104,7 @@ describe('refuses with 415 the media type', () => {
     await using service = await startEchoService()
     const { responses } = await converse(
       service.port,
-      `${head('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: application/json', 'Content-Type: text/plain', 'Content-Length: 2')}{}`,
+      `${formatHead('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: application/json', 'Content-Type: text/plain', 'Content-Length: 2')}{}`,
       { responses: 1 },
     )
     expect(responses[0]?.status).toBe(415)
@@ -137,14 +137,18 @@ describe('a body', () => {
     await using service = await startEchoService()
     const body = createObjectText(5_000_000)
     const socket = connect(service.port, '127.0.0.1')
-    const { promise: written, resolve } = Promise.withResolvers<unknown>()
+    const { promise: writeResult, resolve } = Promise.withResolvers<unknown>()
     socket.on('error', resolve).pause()
     socket.write(
-      head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, `Content-Length: ${body.length}`) +
-        body,
+      formatHead(
+        'POST /echo HTTP/1.1',
+        'Host: h',
+        `Content-Type: ${JSON_TYPE}`,
+        `Content-Length: ${body.length}`,
+      ) + body,
       (error) => resolve(error ?? 'all'),
     )
-    expect(await written).toBe('all')
+    expect(await writeResult).toBe('all')
     const response = await socket.setEncoding('utf8').toArray()
     expect(response.join('')).toMatch(/^HTTP\/1\.1 413 /)
   })
@@ -152,7 +156,7 @@ describe('a body', () => {
   test('in chunks is 413 as soon as it is too large', async () => {
     await using service = await startEchoService()
     const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
-    const requestHead = head(
+    const requestHead = formatHead(
       'POST /echo HTTP/1.1',
       'Host: h',
       `Content-Type: ${JSON_TYPE}`,
@@ -176,7 +180,12 @@ describe('a body', () => {
       const startedAt = performance.now()
       const { responses, closed } = await converse(
         service.port,
-        head('POST /optional HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, `Content-Length: ${length}`),
+        formatHead(
+          'POST /optional HTTP/1.1',
+          'Host: h',
+          `Content-Type: ${JSON_TYPE}`,
+          `Content-Length: ${length}`,
+        ),
       )
       expect(responses.map(({ status }) => status)).toEqual([413])
       expect(closed).toBe(true)
@@ -184,20 +193,20 @@ describe('a body', () => {
     },
   )
 
-  test.for(['by its length', 'in chunks'])(
-    'that is too large %s ends its connection before the next request',
+  test.for(['with Content-Length', 'in chunks'])(
+    'that is too large and sent %s is 413, and closes the connection before the next request',
     async (framing) => {
       await using service = await startEchoService()
-      const body = createObjectText(200_000) + head('GET /hidden HTTP/1.1', 'Host: h')
+      const body = createObjectText(200_000) + formatHead('GET /hidden HTTP/1.1', 'Host: h')
       const [framingHeader, framedBody] =
         framing === 'in chunks'
           ? ['Transfer-Encoding: chunked', `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`]
           : [`Content-Length: ${body.length}`, body]
       const firstRequest =
-        head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, framingHeader) + framedBody
+        formatHead('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, framingHeader) + framedBody
       const { responses, closed } = await converse(
         service.port,
-        firstRequest + head('PUT /echo HTTP/1.1', 'Host: h'),
+        firstRequest + formatHead('PUT /echo HTTP/1.1', 'Host: h'),
       )
       expect(responses.map(({ status }) => status)).toEqual([413])
       expect(closed).toBe(true)
@@ -206,7 +215,7 @@ describe('a body', () => {
 
   test('that becomes malformed only after it is too large is 413', async () => {
     await using service = await startEchoService()
-    const chunked = head(
+    const chunked = formatHead(
       'POST /echo HTTP/1.1',
       'Host: h',
       `Content-Type: ${JSON_TYPE}`,
@@ -222,8 +231,8 @@ describe('a body', () => {
     await using service = await startEchoService()
     const { responses } = await converse(
       service.port,
-      `${head('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: text/plain', 'Content-Length: 9')}GET / HT\n` +
-        `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, 'Content-Length: 7')}{"b":2}`,
+      `${formatHead('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: text/plain', 'Content-Length: 9')}GET / HT\n` +
+        `${formatHead('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, 'Content-Length: 7')}{"b":2}`,
       { responses: 2 },
     )
     expect(responses.map(({ status, body }) => [status, JSON.parse(body).b])).toEqual([
@@ -236,7 +245,7 @@ describe('a body', () => {
     await using service = await startEchoService()
     const { responses } = await converse(
       service.port,
-      `${head('GET /echo HTTP/1.1', 'Host: h', 'Content-Length: 9')}GET / HT\n${head('DELETE /echo HTTP/1.1', 'Host: h')}`,
+      `${formatHead('GET /echo HTTP/1.1', 'Host: h', 'Content-Length: 9')}GET / HT\n${formatHead('DELETE /echo HTTP/1.1', 'Host: h')}`,
       { responses: 2 },
     )
     expect(responses.map(({ status }) => status)).toEqual([405, 405])
@@ -246,14 +255,14 @@ describe('a body', () => {
     await using service = await startEchoService()
     const { responses } = await converse(
       service.port,
-      `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, 'Content-Length: 4')}{}${head('GET / HTTP/1.1', 'Host: h')}`,
+      `${formatHead('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${JSON_TYPE}`, 'Content-Length: 4')}{}${formatHead('GET / HTTP/1.1', 'Host: h')}`,
     )
     // The first four bytes are the body, `{}GE`; the rest is not a request.
     expect(responses.map(({ status }) => status)).toEqual([400, 400])
   })
 })
 
-describe('refuses with 400 bytes that are', () => {
+describe('a body is refused (400) if its bytes are', () => {
   /** Creates a JSON object with these bytes in a string. */
   const createObjectWith = (bytes: number[]) =>
     Buffer.from([...Buffer.from('{"a":"'), ...bytes, ...Buffer.from('"}')])
@@ -277,10 +286,10 @@ describe('no body', () => {
     await using service = await startEchoService()
     const response = await fetch(`${service.url}/optional`, { method: 'POST' })
     expect(await response.json()).toEqual({ given: {} })
-    const headWithoutType = head('POST /optional HTTP/1.1', 'Host: h', 'Transfer-Encoding: chunked')
+    const headWithoutType = formatHead('POST /optional HTTP/1.1', 'Host: h', 'Transfer-Encoding: chunked')
     const { responses } = await converse(service.port, `${headWithoutType}0\r\n\r\n`, { responses: 1 })
     expect(responses[0]?.status).toBe(415)
-    const headWithType = head(
+    const headWithType = formatHead(
       'POST /optional HTTP/1.1',
       'Host: h',
       `Content-Type: ${JSON_TYPE}`,
@@ -304,10 +313,10 @@ describe('no body', () => {
 })
 
 describe('a form', () => {
-  const form = 'application/x-www-form-urlencoded'
+  const formType = 'application/x-www-form-urlencoded'
   test('retains every field in order, with duplicates', async () => {
     await using service = await startEchoService()
-    const response = await post(service, '/form', form, 'a=1&b=%C3%A9+x&a=2&c')
+    const response = await post(service, '/form', formType, 'a=1&b=%C3%A9+x&a=2&c')
     expect(await response.json()).toEqual([
       ['a', '1'],
       ['b', 'é x'],
@@ -318,10 +327,10 @@ describe('a form', () => {
 
   test('is refused beyond 32 fields, within 0.5 s of CPU time', async () => {
     await using service = await startEchoService()
-    expect((await post(service, '/form', form, 'a=1&'.repeat(32))).status).toBe(200)
-    expect((await post(service, '/form', form, 'a=1&'.repeat(33))).status).toBe(400)
+    expect((await post(service, '/form', formType, 'a=1&'.repeat(32))).status).toBe(200)
+    expect((await post(service, '/form', formType, 'a=1&'.repeat(33))).status).toBe(400)
     const ms = await measureCpuMs(async () => {
-      expect((await post(service, '/form', form, 'a&'.repeat(8_000))).status).toBe(400)
+      expect((await post(service, '/form', formType, 'a&'.repeat(8_000))).status).toBe(400)
     })
     expect(ms).toBeLessThan(500)
   })
@@ -331,7 +340,7 @@ describe('a form', () => {
     const response = await post(service, '/form', JSON_TYPE, '{"grant_type":"client_credentials"}')
     expect(await response.json()).toMatchObject({
       status: 415,
-      detail: `Send Content-Type: ${form} in UTF-8. Like this: grant_type=client_credentials`,
+      detail: `Send Content-Type: ${formType} in UTF-8. Like this: grant_type=client_credentials`,
     })
   })
 })

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa'
 import { describe, expect, test } from 'vitest'
-import { converse, head } from '../../test/raw-http.ts'
+import { converse, formatHead } from '../../test/raw-http.ts'
 import { startService } from '../../test/start-service.ts'
 
 const fetchRequestId = async (sentId?: string) => {
@@ -31,7 +31,7 @@ test('replaces two request ids in one request', async () => {
   await using service = await startService()
   const { responses } = await converse(
     service.port,
-    head('GET / HTTP/1.1', 'Host: h', 'X-Request-Id: 12345678', 'X-Request-Id: 87654321'),
+    formatHead('GET / HTTP/1.1', 'Host: h', 'X-Request-Id: 12345678', 'X-Request-Id: 87654321'),
     { responses: 1 },
   )
   expect(responses[0]?.headers['x-request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
@@ -71,7 +71,7 @@ test('logs one line for a request, without its path, query, address, headers or 
 test('counts unknown methods as "other"', async () => {
   await using service = await startService()
   for (const method of ['PROPFIND', 'MKCOL', 'PATCH']) {
-    await converse(service.port, head(`${method} / HTTP/1.1`, 'Host: h'), { responses: 1 })
+    await converse(service.port, formatHead(`${method} / HTTP/1.1`, 'Host: h'), { responses: 1 })
   }
   expect(service.recordedResponses.map(({ method }) => method)).toEqual(['other', 'other', 'PATCH'])
 })
@@ -100,14 +100,21 @@ test('accepts headers that are named like members of Object', async () => {
   await using service = await startService()
   const { responses } = await converse(
     service.port,
-    head('GET / HTTP/1.1', 'Host: h', '__proto__: x', 'constructor: x', 'hasOwnProperty: y', 'toString: z'),
+    formatHead(
+      'GET / HTTP/1.1',
+      'Host: h',
+      '__proto__: x',
+      'constructor: x',
+      'hasOwnProperty: y',
+      'toString: z',
+    ),
     { responses: 1 },
   )
   expect(responses[0]?.status).toBe(404)
 })
 
 describe('the request log', () => {
-  const countLines = async (
+  const sendAndCount = async (
     count: number,
     send: (url: string) => Promise<unknown>,
     use: Middleware[] = [],
@@ -121,11 +128,11 @@ describe('the request log', () => {
   }
 
   test('has one in a hundred reads, beginning with the first, while every read is counted', async () => {
-    expect(await countLines(101, (url) => fetch(url), [respondFine])).toEqual({ lines: 2, responses: 101 })
+    expect(await sendAndCount(101, (url) => fetch(url), [respondFine])).toEqual({ lines: 2, responses: 101 })
   })
 
   test('has every read that failed', async () => {
-    expect(await countLines(10, (url) => fetch(url))).toEqual({ lines: 10, responses: 10 })
+    expect(await sendAndCount(10, (url) => fetch(url))).toEqual({ lines: 10, responses: 10 })
   })
 
   test('has every slow read', async () => {
@@ -133,7 +140,7 @@ describe('the request log', () => {
       for (const until = performance.now() + 510; performance.now() < until; );
       ctx.body = 'slow'
     }
-    expect(await countLines(3, (url) => fetch(url, { method: 'HEAD' }), [respondSlowly])).toEqual({
+    expect(await sendAndCount(3, (url) => fetch(url, { method: 'HEAD' }), [respondSlowly])).toEqual({
       lines: 3,
       responses: 3,
     })
@@ -141,6 +148,6 @@ describe('the request log', () => {
 
   test('has every write', async () => {
     const post = (url: string) => fetch(url, { method: 'POST' })
-    expect(await countLines(10, post, [respondFine])).toEqual({ lines: 10, responses: 10 })
+    expect(await sendAndCount(10, post, [respondFine])).toEqual({ lines: 10, responses: 10 })
   })
 })

@@ -172,7 +172,7 @@ export function findHeaders({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>,
   return values
 }
 
-/** A host and an optional port, without user information (RFC 9112 §3.2). */
+/** A host and an optional port, without userinfo (RFC 9112 §3.2). */
 const HOST_PATTERN = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._~%!$&'()*+,;=-]+)(?::\d*)?$/i
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { converse, head } from '../../test/raw-http.ts'
+import { converse, formatHead } from '../../test/raw-http.ts'
 import { startService } from '../../test/start-service.ts'
 import { requireHost } from './request-context.ts'
 
@@ -18,7 +18,7 @@ const HTTPS = 'https://plainpath.example'
 
 const send = async (origin: string, lines: string[], alsoAccept?: string[]) => {
   await using service = await start(origin, alsoAccept)
-  const { responses } = await converse(service.port, head(...lines), { responses: 1 })
+  const { responses } = await converse(service.port, formatHead(...lines), { responses: 1 })
   const { status = 0, body = '{}' } = responses[0] ?? {}
   return { status, body: JSON.parse(body) as { path?: string; code?: string; detail?: string } }
 }
@@ -48,7 +48,7 @@ test.for([
   { origin: HTTPS, host: '[::1]' },
   { origin: 'http://localhost:8080', host: 'localhost' },
   { origin: 'http://localhost:8080', host: 'localhost:80' },
-])('$origin refuses Host: $host with 421 and names itself', async ({ origin, host }) => {
+])('$origin refuses Host: $host (421) and names itself', async ({ origin, host }) => {
   const { status, body } = await send(origin, ['GET /a HTTP/1.1', `Host: ${host}`])
   expect(status).toBe(421)
   expect(body).toMatchObject({ code: 'misdirected-request', detail: expect.stringContaining(origin) })
@@ -65,9 +65,9 @@ test.for([
   { defect: 'an empty Host', lines: ['GET / HTTP/1.1', 'Host:'] },
   { defect: 'a blank in Host', lines: ['GET / HTTP/1.1', 'Host: a b'] },
   { defect: 'half an IPv6 address as Host', lines: ['GET / HTTP/1.1', 'Host: [::1'] },
-  { defect: 'user information in Host', lines: ['GET / HTTP/1.1', 'Host: user@plainpath.example'] },
+  { defect: 'userinfo in Host', lines: ['GET / HTTP/1.1', 'Host: user@plainpath.example'] },
   {
-    defect: 'user information in Host that hides the real host',
+    defect: 'userinfo in Host that hides the real host',
     lines: ['GET / HTTP/1.1', 'Host: plainpath.example@evil.example'],
   },
   {
@@ -76,7 +76,7 @@ test.for([
   },
   { defect: 'a path in Host', lines: ['GET / HTTP/1.1', 'Host: plainpath.example/'] },
   { defect: 'a scheme in Host', lines: ['GET / HTTP/1.1', 'Host: https://plainpath.example'] },
-])('refuses a request with $defect with 400', async ({ lines }) => {
+])('refuses a request with $defect (400)', async ({ lines }) => {
   const { status, body } = await send(HTTPS, lines)
   expect(status).toBe(400)
   expect(body.code).toBe('invalid-request')

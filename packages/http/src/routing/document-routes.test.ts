@@ -45,7 +45,7 @@ test.for([
   ['application/json', 'application/json'],
   ['application/linkset+json;q=0.5, application/json', 'application/json'],
   ['text/html', 'application/linkset+json; profile="https://profile.example"'],
-] as const)('responds to Accept: %s with the same bytes as %s', async ([accept, type]) => {
+] as const)('responds to Accept: %s with the same content, of the type %s', async ([accept, type]) => {
   const response = await get('/catalog', accept === undefined ? {} : { accept })
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toBe(type)

@@ -18,7 +18,7 @@ interface StaticDocument {
 
 /**
  * Creates routes that serve documents to anybody, cacheable for 300 s, with ETag, 304 and HEAD. If `Accept` excludes
- * every media type, the first one is sent: a client that requests a discovery document can read it.
+ * every media type, `contentType` is sent, because a client that requests a discovery document can read it.
  */
 export const createDocumentRoutes = (documents: readonly StaticDocument[], limits: RouteLimits): Route[] =>
   documents.map(({ path, contentType, otherTypes, content, headers, part = IGNORED_QUERY }) => {

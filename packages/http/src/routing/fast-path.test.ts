@@ -92,23 +92,23 @@ async function startBoth({ store, now = () => new Date() }: { store?: LimitStore
     })
     return (server.address() as AddressInfo).port
   }
-  const alone = buildApp()
-  const underFastPath = buildApp()
+  const appAlone = buildApp()
+  const appBehindFastPath = buildApp()
   const passedTargets: string[] = []
   const fastHandler = createFastPath(
     (...args) => {
       passedTargets.push(args[0].url ?? '')
-      return underFastPath.handler(...args)
+      return appBehindFastPath.handler(...args)
     },
     {
       ...context,
-      limiter: underFastPath.limiter,
+      limiter: appBehindFastPath.limiter,
       find: (target) =>
         target === '/guides' ? { route: '/guides', limits, response: GUIDES_RESPONSE } : undefined,
       findCachedCaller: ({ headers }) => CALLERS[headers.authorization ?? ''],
     },
   )
-  const ports = { slow: await listen(alone.handler), fast: await listen(fastHandler) }
+  const ports = { slow: await listen(appAlone.handler), fast: await listen(fastHandler) }
   const resources = opening.move()
   return { ports, passedTargets, recordedResponses, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
@@ -137,7 +137,7 @@ async function get(port: number, { method = 'GET', path = '/guides', headers = {
   return { status: response.statusCode, headers: fields, body: (await buffer(response)).toString('base64') }
 }
 
-describe('responds as the app does', () => {
+describe('the fast path responds as the app does', () => {
   test.for<[string, SentRequest]>([
     ['to a plain request', {}],
     ['compressed with Brotli', { headers: { 'accept-encoding': 'gzip, br' } }],
@@ -160,7 +160,7 @@ describe('responds as the app does', () => {
   })
 })
 
-describe('leaves to the app', () => {
+describe('the fast path leaves to the app', () => {
   test.for<[string, SentRequest]>([
     ['another method', { method: 'HEAD' }],
     ['a write', { method: 'POST' }],

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { formatLimitHeaders } from '../limits/enforce-limits.ts'
+import type { LimitState } from '../limits/limit-store.ts'
 import type { Limiter } from '../limits/limiter.ts'
-import { formatLimitHeaders } from '../limits/spend-limits.ts'
 import { type TraceRequestsOptions, traceResponse } from '../observability/trace-requests.ts'
 import { findClientAddress } from '../request/client-address.ts'
 import { PUBLIC_CORS_HEADERS } from '../request/cross-origin.ts'
@@ -50,6 +51,16 @@ export interface FastPathOptions extends RequestContextOptions {
   findCachedCaller(request: IncomingMessage): Caller | undefined
 }
 
+/** A response from memory to a request that its limits allow. */
+interface MemoryResponse {
+  readonly route: string
+  readonly limits: readonly LimitState[]
+  /** Names and values alternately. */
+  readonly headers: readonly string[]
+  /** The body, as one character per byte. */
+  readonly text: string
+}
+
 /** Headers that change the response, announce a body or need a store. Requests with one of them go to the app. */
 const UNSUPPORTED_HEADERS = [
   ...CONDITIONAL_HEADERS,
@@ -71,7 +82,8 @@ export function createFastPath(app: RequestHandler, options: FastPathOptions): R
   const listHeaders = createHeaderCache(options.origin)
   const decodeBody = createTextCache()
 
-  function respondFromMemory(request: IncomingMessage) {
+  /** Counts the request against its limits. Returns undefined, and counts nothing, if the app must respond. */
+  function prepareMemoryResponse(request: IncomingMessage): MemoryResponse | undefined {
     const { method, url = '', headers } = request
     if (method !== 'GET' || UNSUPPORTED_HEADERS.some((name) => headers[name] !== undefined)) return undefined
     const [host = '', otherHost] = findHeaders(request, 'host')
@@ -91,11 +103,7 @@ export function createFastPath(app: RequestHandler, options: FastPathOptions): R
     }
   }
 
-  function send(
-    response: ServerResponse,
-    requestId: string,
-    memoryResponse: NonNullable<ReturnType<typeof respondFromMemory>>,
-  ) {
+  function send(response: ServerResponse, requestId: string, memoryResponse: MemoryResponse): void {
     const { headers, text } = memoryResponse
     const limits = formatLimitHeaders(memoryResponse.limits)
     response.writeHead(200, [
@@ -113,7 +121,7 @@ export function createFastPath(app: RequestHandler, options: FastPathOptions): R
 
   return (request, response) => {
     const startedAt = performance.now()
-    const memoryResponse = respondFromMemory(request)
+    const memoryResponse = prepareMemoryResponse(request)
     if (!memoryResponse) return void app(request, response)
     const requestId = chooseRequestId(request.headers['x-request-id']?.toString() ?? '')
     const outcome = { method: 'GET', route: memoryResponse.route, status: 200 }

@@ -200,7 +200,7 @@ describe('a response', () => {
     expect([response.status, await response.text()]).toEqual([204, ''])
   })
 
-  test('of 202 without a schema has no body', async () => {
+  test('of 202 without a schema stays 202 and has no body', async () => {
     await using service = await startReplying(() => ({ status: 202 }), { 202: null })
     const response = await fetch(service.url)
     expect([response.status, response.headers.get('content-length'), await response.text()]).toEqual([
@@ -218,7 +218,7 @@ describe('a response', () => {
     expect(await response.text()).toBe('# <Título>')
   })
 
-  test('carries its headers', async () => {
+  test('has the headers of the reply', async () => {
     await using service = await startReplying(
       () => ({ status: 200, body: { name: 'a' }, headers: { link: '</x>' } }),
       { 200: Person },

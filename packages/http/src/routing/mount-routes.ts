@@ -3,9 +3,9 @@ import type { Context, Middleware } from 'koa'
 import compose from 'koa-compose'
 import type { z } from 'zod'
 import { listClientLimits } from '../limits/client-limits.ts'
+import { enforceLimits } from '../limits/enforce-limits.ts'
 import type { LimitPolicy, LimitState } from '../limits/limit-store.ts'
 import type { Limiter } from '../limits/limiter.ts'
-import { spendLimits } from '../limits/spend-limits.ts'
 import { type InputMistake, Problem } from '../problems/problem.ts'
 import type { ProblemCode } from '../problems/problems.ts'
 import { listNetworks } from '../request/client-address.ts'
@@ -51,7 +51,7 @@ interface MountDependencies {
  */
 export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDependencies): Middleware {
   const router = new Router({ sensitive: true, strict: true })
-  /** The routes without parameters that no earlier route matches. A lookup is faster than the router's scan. */
+  /** The routes without parameters whose path no earlier route matches. A lookup is faster than the router's scan. */
   const exactRoutes = new Map<string, Route | RawRoute>()
   for (const route of routes) {
     router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [...listMethods(route)], (ctx) =>
@@ -104,7 +104,7 @@ async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): 
     ...(hasCredentials ? [] : (route.limits.anonymous ?? [])),
   ])
   const take = async (policy: LimitPolicy, subject: string) =>
-    spendLimits(ctx, await deps.limiter.take(policy, subject))
+    enforceLimits(ctx, await deps.limiter.take(policy, subject))
   const request: RequestFacts = {
     id: String(ctx.state['requestId']),
     path: ctx.path,
@@ -144,7 +144,7 @@ async function applyAddressLimits(
     states.push(state)
     if (!state.allowed) break
   }
-  spendLimits(ctx, ...states)
+  enforceLimits(ctx, ...states)
 }
 
 async function authenticate(

@@ -55,7 +55,7 @@ test.for([
   ['gzip, deflate, br', 'br'],
   ['br;q=0, *', 'gzip'],
   ['*', 'br'],
-] as const)('responds to Accept-Encoding %j with %s', async ([acceptEncoding, coding]) => {
+] as const)('responds to Accept-Encoding %j with Content-Encoding %s', async ([acceptEncoding, coding]) => {
   const { status, headers, bytes } = await get(
     '/long',
     acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding },

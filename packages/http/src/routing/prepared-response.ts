@@ -102,7 +102,7 @@ const findAcceptedBody = (bodies: readonly EncodedBody[], acceptedCodings: Reado
 
 /**
  * Lets shared caches store the response for 300 s, sets a strong ETag, and responds with 304 if the client has that
- * version. No cache stores a response to a request with credentials. Call it after setting status, type and body.
+ * version. No cache stores a response to a request with credentials. Set status, type and body before.
  */
 export function allowPublicCaching(ctx: Context, content: string | Buffer): void {
   cachePublicly(ctx, createTag(content))

@@ -87,10 +87,10 @@ test('makes a public response cacheable for 300 s, with a strong entity tag of i
 
 describe('responds with 304 to If-None-Match', () => {
   test.for([
-    { match: 'by its tag', ifNoneMatch: (etag: string) => etag },
-    { match: 'by its tag made weak', ifNoneMatch: (etag: string) => `W/${etag}` },
-    { match: 'by one of several', ifNoneMatch: (etag: string) => `"other", ${etag}` },
-    { match: 'by the wildcard', ifNoneMatch: () => '*' },
+    { match: 'with its tag', ifNoneMatch: (etag: string) => etag },
+    { match: 'with its tag made weak', ifNoneMatch: (etag: string) => `W/${etag}` },
+    { match: 'with its tag among others', ifNoneMatch: (etag: string) => `"other", ${etag}` },
+    { match: 'with the wildcard', ifNoneMatch: () => '*' },
   ])('$match', async ({ ifNoneMatch }) => {
     const { headers } = await get('/guide')
     for (const method of ['GET', 'HEAD']) {
@@ -103,7 +103,7 @@ describe('responds with 304 to If-None-Match', () => {
     }
   })
 
-  test('but with 200 if no tag matches', async () => {
+  test('with another tag, but with 200', async () => {
     expect((await get('/guide', { 'if-none-match': '"other"' })).status).toBe(200)
   })
 })
@@ -145,7 +145,7 @@ test.for(['/guide?fail=gone', '/guide?fail=later', '/guide?fail=sensitive', '/un
   },
 )
 
-test('does not tag a prepared response with its own cache-control', async () => {
+test('gives no entity tag to a prepared response whose route sets Cache-Control', async () => {
   const pageHeaders = (await get('/page')).headers
   expect(pageHeaders).toMatchObject({
     'cache-control': 'public, max-age=300',
@@ -156,7 +156,7 @@ test('does not tag a prepared response with its own cache-control', async () => 
   expect(headers.etag).toBeUndefined()
 })
 
-test('sends the same response for other forwarded and language headers', async () => {
+test('sends the same response whatever the forwarding and language headers', async () => {
   const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', 'accept-language': 'es' }
   const plainResponse = await get('/guide')
   const forgedResponse = await get('/guide', forged)

@@ -41,7 +41,7 @@ const findPort = (server: Server) => (server.address() as AddressInfo).port
  * Reserves a port: writes this process's id to a file that is named after the port, unless the file contains the id of a
  * running process. The caller listens on the port, so no other process reserves it at the same time.
  *
- * @returns false if another process has reserved the port
+ * @returns false if this or another running process has already reserved the port
  */
 function tryReserve(port: number): boolean {
   const folder = path.join(tmpdir(), `plainpath-ports-${process.getuid?.() ?? 0}`)

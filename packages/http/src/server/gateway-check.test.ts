@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { converse, head } from '../../test/raw-http.ts'
+import { converse, formatHead } from '../../test/raw-http.ts'
 import { parseTrustedProxies } from '../request/client-address.ts'
 import type { RequestHandler } from '../request/request-context.ts'
 import { GATEWAY_CHECK_HOST, respondToGatewayCheck } from './run-app.ts'
@@ -9,7 +9,7 @@ const respondHandled: RequestHandler = (_request, response) => response.end('han
 
 async function sendRequest(handler: RequestHandler, line: string, host: string, ...headers: string[]) {
   await using server = await serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
-  const bytes = head(line, `Host: ${host}`, 'Connection: close', ...headers)
+  const bytes = formatHead(line, `Host: ${host}`, 'Connection: close', ...headers)
   const { responses } = await converse(server.port, bytes)
   return responses[0]
 }

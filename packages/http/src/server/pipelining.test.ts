@@ -2,15 +2,16 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { converse, head } from '../../test/raw-http.ts'
+import { converse, formatHead } from '../../test/raw-http.ts'
 import type { RequestHandler } from '../request/request-context.ts'
 import { serve } from './server.ts'
 
 const startServer = (handler: RequestHandler) =>
   serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
-const get = (path: string, ...lines: string[]) => head(`GET ${path} HTTP/1.1`, 'Host: h', ...lines)
-const post = (path: string, body: string) =>
-  head(`POST ${path} HTTP/1.1`, 'Host: h', `Content-Length: ${body.length}`) + body
+const formatGet = (path: string, ...lines: string[]) =>
+  formatHead(`GET ${path} HTTP/1.1`, 'Host: h', ...lines)
+const formatPost = (path: string, body: string) =>
+  formatHead(`POST ${path} HTTP/1.1`, 'Host: h', `Content-Length: ${body.length}`) + body
 
 test('starts a pipelined request after the response to the previous one', async () => {
   const order: string[] = []
@@ -21,18 +22,20 @@ test('starts a pipelined request after the response to the previous one', async 
       response.end()
     })
   })
-  await converse(server.port, ['/1', '/2', '/3'].map((path) => post(path, 'body')).join(''), { responses: 3 })
+  await converse(server.port, ['/1', '/2', '/3'].map((path) => formatPost(path, 'body')).join(''), {
+    responses: 3,
+  })
   expect(order).toEqual(['begin /1', 'end /1', 'begin /2', 'end /2', 'begin /3', 'end /3'])
 })
 
 test.for([
-  ['the client asks to close it', () => get('/last', 'Connection: close')],
-  ['the response closes it', () => get('/close')],
-  ['the expectation is unknown', () => get('/last', 'Expect: a miracle')],
+  ['the client asks to close it', () => formatGet('/last', 'Connection: close')],
+  ['the response closes it', () => formatGet('/close')],
+  ['the expectation is unknown', () => formatGet('/last', 'Expect: a miracle')],
   [
     'the transfer coding is unknown',
     () =>
-      `${head('POST /last HTTP/1.1', 'Host: h', 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+      `${formatHead('POST /last HTTP/1.1', 'Host: h', 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
   ],
 ] satisfies [string, () => string][])(
   'handles no request after the last response of a connection, when %s',
@@ -46,7 +49,7 @@ test.for([
     })
     const { responses, closed } = await converse(
       server.port,
-      get('/first') + createLastRequest() + post('/hidden', 'x') + get('/hidden'),
+      formatGet('/first') + createLastRequest() + formatPost('/hidden', 'x') + formatGet('/hidden'),
     )
     expect([responses.length, closed]).toEqual([2, true])
     expect(handledUrls).not.toContain('/hidden')
@@ -61,7 +64,7 @@ test('drops the waiting requests of a lost connection', async () => {
     firstArrival.resolve()
   })
   const socket = connect(server.port, '127.0.0.1')
-  socket.write(get('/first') + get('/second').repeat(20))
+  socket.write(formatGet('/first') + formatGet('/second').repeat(20))
   await firstArrival.promise
   const [firstRequest] = requests
   socket.destroy()
@@ -71,7 +74,7 @@ test('drops the waiting requests of a lost connection', async () => {
   requests = []
 })
 
-test('does not make connections wait for each other', async () => {
+test('does not make the requests of one connection wait for those of another', async () => {
   const secondArrival = Promise.withResolvers<void>()
   await using server = await startServer(async (request, response) => {
     if (request.url === '/1') await secondArrival.promise
@@ -79,7 +82,7 @@ test('does not make connections wait for each other', async () => {
     response.end()
   })
   const conversations = await Promise.all(
-    ['/1', '/2'].map((path) => converse(server.port, get(path), { responses: 1 })),
+    ['/1', '/2'].map((path) => converse(server.port, formatGet(path), { responses: 1 })),
   )
   expect(conversations.map(({ responses }) => responses[0]?.status)).toEqual([200, 200])
 })

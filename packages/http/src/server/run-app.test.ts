@@ -5,7 +5,7 @@ import { createReadiness } from '../readiness/readiness.ts'
 import { parseTrustedProxies } from '../request/client-address.ts'
 import { runApp } from './run-app.ts'
 
-test('collects the garbage of the start before it listens', async () => {
+test('runApp collects the garbage of the startup before the listeners of the app open', async () => {
   const steps: string[] = []
   vi.stubGlobal('gc', () => void steps.push('collected'))
   const onLine = (line: string) => {

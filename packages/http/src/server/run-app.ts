@@ -5,7 +5,7 @@ import { Gauge, Registry } from 'prom-client'
 import type { Log } from '../observability/log.ts'
 import {
   createOperationsApp,
-  openWhenReady,
+  createWaitingApp,
   type Readiness,
   type ReadinessChecks,
 } from '../readiness/readiness.ts'
@@ -73,7 +73,7 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   // The log is flushed last, because it has to contain the reason why the process ends.
   resources.defer(async () => log.flush?.())
   resources.use(exitOnUncaughtErrors(log))
-  const waitingApp = openWhenReady(options)
+  const waitingApp = createWaitingApp(options)
   let operationsHandler: RequestHandler = createOperationsApp({
     readiness: waitingApp.readiness,
     registry: createWaitingRegistry(),
@@ -154,8 +154,8 @@ export function respondToGatewayCheck(
 const ERROR_EVENTS = ['uncaughtException', 'unhandledRejection'] as const
 
 /**
- * Until it is disposed of, logs an uncaught error and exits with 1, because the process's state is then unknown. Node's
- * own handler would print the error unredacted.
+ * Logs an uncaught error and exits with 1, because the process's state is then unknown. Node's own handler would print
+ * the error unredacted. Disposing of the returned object restores Node's handlers.
  *
  * Also ignores SIGUSR1, which would open Node's debugger. A debugger can read every secret of the process.
  */

@@ -4,18 +4,18 @@ import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { converse, head } from '../../test/raw-http.ts'
+import { converse, formatHead } from '../../test/raw-http.ts'
 import { type ServeOptions, serve } from './server.ts'
 
 const OPTIONS: ServeOptions = { port: 0, host: '127.0.0.1', drainSeconds: 5 }
-const GET = head('GET / HTTP/1.1', 'Host: h')
+const GET = formatHead('GET / HTTP/1.1', 'Host: h')
 
 /** Creates a handler that responds to no request until the test calls `respond`. */
 function createHoldingHandler() {
   const heldResponses: ServerResponse[] = []
-  const { promise: arrived, resolve } = Promise.withResolvers<void>()
+  const { promise: arrival, resolve } = Promise.withResolvers<void>()
   return {
-    arrived,
+    arrival,
     handler(_request: IncomingMessage, response: ServerResponse) {
       heldResponses.push(response)
       resolve()
@@ -56,7 +56,7 @@ test('throws EADDRINUSE for a port in use', async () => {
 })
 
 test('closes every connection after its response once keep-alive is disabled', async () => {
-  const { handler, arrived, respond } = createHoldingHandler()
+  const { handler, arrival, respond } = createHoldingHandler()
   let isHolding = true
   await using server = await serve(
     (incoming, response) => (isHolding ? handler(incoming, response) : response.end('at once')),
@@ -64,7 +64,7 @@ test('closes every connection after its response once keep-alive is disabled', a
   )
   const agent = new Agent({ keepAlive: true })
   const heldResponse = get(server.url, agent)
-  await arrived
+  await arrival
   server.disableKeepAlive()
   isHolding = false
   respond()
@@ -75,11 +75,11 @@ test('closes every connection after its response once keep-alive is disabled', a
 
 describe('a disposed server', () => {
   test('completes the request in flight, and closes its connection', async () => {
-    const { handler, arrived, respond } = createHoldingHandler()
+    const { handler, arrival, respond } = createHoldingHandler()
     const server = await serve(handler, OPTIONS)
     const agent = new Agent({ keepAlive: true })
     const responsePromise = get(server.url, agent)
-    await arrived
+    await arrival
     const disposal = server[Symbol.asyncDispose]()
     respond()
     const { statusCode, headers } = await responsePromise
@@ -100,7 +100,7 @@ describe('a disposed server', () => {
   })
 
   test('does not wait 5 s for a connection that becomes idle during the drain', async () => {
-    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+    const { promise: arrival, resolve: arrive } = Promise.withResolvers<void>()
     let finish = () => {}
     const server = await serve((_request, response) => {
       // The head is sent already, so it cannot say that the connection will close.
@@ -110,7 +110,7 @@ describe('a disposed server', () => {
     }, OPTIONS)
     const socket = connect(server.port, '127.0.0.1').on('data', () => {})
     socket.write(GET)
-    await arrived
+    await arrival
     const startedAt = performance.now()
     const disposal = server[Symbol.asyncDispose]()
     finish()
@@ -120,11 +120,11 @@ describe('a disposed server', () => {
   })
 
   test('closes the connection of a request that takes too long', async () => {
-    const { handler, arrived } = createHoldingHandler()
+    const { handler, arrival } = createHoldingHandler()
     const server = await serve(handler, { ...OPTIONS, drainSeconds: 0.1 })
     const responsePromise = get(server.url)
     const outcome = responsePromise.catch((error: unknown) => error)
-    await arrived
+    await arrival
     const startedAt = performance.now()
     await server[Symbol.asyncDispose]()
     expect(performance.now() - startedAt).toBeGreaterThan(90)
@@ -138,7 +138,7 @@ describe('a disposed server', () => {
   })
 
   test('completes a held request while a handler responds synchronously during the drain', async () => {
-    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+    const { promise: arrival, resolve: arrive } = Promise.withResolvers<void>()
     const heldResponses: ServerResponse[] = []
     const server = await serve((incoming, response) => {
       if (incoming.url === '/held') {
@@ -151,8 +151,8 @@ describe('a disposed server', () => {
     socket.on('data', (chunk: string) => {
       receivedText += chunk
     })
-    socket.write(head('GET /held HTTP/1.1', 'Host: h'))
-    await arrived
+    socket.write(formatHead('GET /held HTTP/1.1', 'Host: h'))
+    await arrival
     const disposal = server[Symbol.asyncDispose]()
     socket.write(GET)
     heldResponses[0]?.end('held')
@@ -192,7 +192,7 @@ describe('a server closes', () => {
     await using server = await startServer()
     const { responses, closed } = await converse(
       server.port,
-      `${head('POST / HTTP/1.1', 'Host: h', 'Content-Length: 10')}12345`,
+      `${formatHead('POST / HTTP/1.1', 'Host: h', 'Content-Length: 10')}12345`,
     )
     expect(closed).toBe(true)
     expect(responses.map(({ status }) => status)).toEqual([408])
@@ -206,7 +206,7 @@ describe('a server closes', () => {
   })
 
   test('a connection whose response is not read', async () => {
-    const { promise: isCutOff, resolve } = Promise.withResolvers<boolean>()
+    const { promise: cutOffPromise, resolve } = Promise.withResolvers<boolean>()
     await using server = await serve(
       (_request, response) =>
         response.on('close', () => resolve(!response.writableFinished)).end(Buffer.alloc(50_000_000)),
@@ -214,7 +214,7 @@ describe('a server closes', () => {
     )
     const socket = connect(server.port, '127.0.0.1').pause()
     socket.write(GET)
-    expect(await isCutOff).toBe(true)
+    expect(await cutOffPromise).toBe(true)
     socket.destroy()
   })
 

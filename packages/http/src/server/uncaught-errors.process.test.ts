@@ -14,26 +14,26 @@ async function startFailingProcess() {
   const child = spawn(process.execPath, [PROGRAM], { env: { PATH, NODE_COMPILE_CACHE } })
   const [lines, errorLines]: [string[], string[]] = [[], []]
   createInterface({ input: child.stderr }).on('line', (line) => errorLines.push(line))
-  const { promise: listening, resolve, reject } = Promise.withResolvers<number>()
+  const { promise: portPromise, resolve, reject } = Promise.withResolvers<number>()
   createInterface({ input: child.stdout }).on('line', (line) => {
     lines.push(line)
     const { msg, port } = JSON.parse(line) as { msg: string; port?: number }
     if (msg === 'listening') resolve(port ?? 0)
   })
-  const exitCode = once(child, 'close').then(([code, signal]) => {
+  const exitCodeOrSignal = once(child, 'close').then(([code, signal]) => {
     reject(new Error(errorLines.join('\n')))
     return (code ?? signal) as number | string
   })
-  const url = `http://127.0.0.1:${await listening}`
+  const url = `http://127.0.0.1:${await portPromise}`
   return {
     child,
     lines,
     errorLines,
-    exitCode,
+    exitCodeOrSignal,
     get: (path: string) => fetch(url + path, { headers: { connection: 'close' } }),
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
-      await exitCode
+      await exitCodeOrSignal
     },
   }
 }
@@ -53,7 +53,7 @@ test.for(['/timer', '/promise', '/text'])('logs an uncaught error and exits with
   await using failingProcess = await startFailingProcess()
   // The exit may cut off the response.
   await failingProcess.get(path).catch(() => undefined)
-  expect(await failingProcess.exitCode).toBe(1)
+  expect(await failingProcess.exitCodeOrSignal).toBe(1)
   const errors = failingProcess.lines.filter((line) => line.includes('"level":"error"'))
   expect(errors).toHaveLength(1)
   expect(JSON.parse(errors[0] ?? '')).toMatchObject({ error: { name: expect.any(String) } })
@@ -66,6 +66,6 @@ test('opens no debugger on SIGUSR1, and keeps running', async () => {
   failingProcess.child.kill('SIGUSR1')
   for (let count = 0; count < 20; count += 1) expect((await failingProcess.get('/')).status).toBe(200)
   failingProcess.child.kill('SIGTERM')
-  expect(await failingProcess.exitCode).toBe('SIGTERM')
+  expect(await failingProcess.exitCodeOrSignal).toBe('SIGTERM')
   expect(failingProcess.errorLines).toEqual([])
 })

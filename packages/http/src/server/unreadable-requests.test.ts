@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { converse, head } from '../../test/raw-http.ts'
+import { converse, formatHead } from '../../test/raw-http.ts'
 import type { RequestHandler } from '../request/request-context.ts'
 import { serve } from './server.ts'
 
@@ -26,55 +26,58 @@ describe('refuses with 400 and closes the connection for', () => {
     { defect: 'TLS', bytes: Buffer.from('16030100d8010000d40303', 'hex') },
     { defect: 'lines that end in LF alone', bytes: 'GET / HTTP/1.1\nHost: h\n\n' },
     { defect: 'CR without LF', bytes: 'GET / HTTP/1.1\r\nHost: h\r\n\rX' },
-    { defect: 'a space before the colon', bytes: head('GET / HTTP/1.1', 'Host : h') },
+    { defect: 'a space before the colon', bytes: formatHead('GET / HTTP/1.1', 'Host : h') },
     {
       defect: 'a header folded over two lines',
       bytes: 'GET / HTTP/1.1\r\nA: b\r\nHost: h\r\nB: c\r\n folded: 1\r\n\r\n',
     },
-    { defect: 'NUL in a header', bytes: head('GET / HTTP/1.1', 'Host: h', 'A: \0') },
-    { defect: 'a header without a name', bytes: head('GET / HTTP/1.1', 'Host: h', ': a') },
+    { defect: 'NUL in a header', bytes: formatHead('GET / HTTP/1.1', 'Host: h', 'A: \0') },
+    { defect: 'a header without a name', bytes: formatHead('GET / HTTP/1.1', 'Host: h', ': a') },
     {
       defect: 'Content-Length and then chunks',
-      bytes: `${head(...POST, 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+      bytes: `${formatHead(...POST, 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     },
     {
       defect: 'chunks and then Content-Length',
-      bytes: `${head(...POST, 'Transfer-Encoding: chunked', 'Content-Length: 5')}0\r\n\r\n`,
+      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked', 'Content-Length: 5')}0\r\n\r\n`,
     },
     {
       defect: 'two different lengths',
-      bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab`,
+      bytes: `${formatHead(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab`,
     },
-    { defect: 'the same length twice', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 1')}a` },
-    { defect: 'a list of lengths', bytes: `${head(...POST, 'Content-Length: 1, 1')}a` },
-    { defect: 'a length with a sign', bytes: `${head(...POST, 'Content-Length: +5')}12345` },
-    { defect: 'a negative length', bytes: head(...POST, 'Content-Length: -5') },
-    { defect: 'a length in hex', bytes: `${head(...POST, 'Content-Length: 0x5')}12345` },
-    { defect: 'a length of 30 digits', bytes: head(...POST, `Content-Length: ${'9'.repeat(30)}`) },
-    { defect: 'an unknown transfer encoding', bytes: head(...POST, 'Transfer-Encoding: xchunked') },
+    {
+      defect: 'the same length twice',
+      bytes: `${formatHead(...POST, 'Content-Length: 1', 'Content-Length: 1')}a`,
+    },
+    { defect: 'a list of lengths', bytes: `${formatHead(...POST, 'Content-Length: 1, 1')}a` },
+    { defect: 'a length with a sign', bytes: `${formatHead(...POST, 'Content-Length: +5')}12345` },
+    { defect: 'a negative length', bytes: formatHead(...POST, 'Content-Length: -5') },
+    { defect: 'a length in hex', bytes: `${formatHead(...POST, 'Content-Length: 0x5')}12345` },
+    { defect: 'a length of 30 digits', bytes: formatHead(...POST, `Content-Length: ${'9'.repeat(30)}`) },
+    { defect: 'an unknown transfer encoding', bytes: formatHead(...POST, 'Transfer-Encoding: xchunked') },
     {
       defect: 'chunked after another coding',
-      bytes: `${head(...POST, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+      bytes: `${formatHead(...POST, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     },
     {
       defect: 'another coding after chunked',
-      bytes: `${head(...POST, 'Transfer-Encoding: chunked, identity')}0\r\n\r\n`,
+      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked, identity')}0\r\n\r\n`,
     },
     {
       defect: 'a chunk size that is not a number',
-      bytes: `${head(...POST, 'Transfer-Encoding: chunked')}zz\r\n`,
+      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked')}zz\r\n`,
     },
     {
       defect: 'a chunk size of 17 hex digits',
-      bytes: `${head(...POST, 'Transfer-Encoding: chunked')}${'f'.repeat(17)}\r\n`,
+      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked')}${'f'.repeat(17)}\r\n`,
     },
     {
       defect: 'a chunk longer than its size',
-      bytes: `${head(...POST, 'Transfer-Encoding: chunked')}1\r\nabc\r\n0\r\n\r\n`,
+      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked')}1\r\nabc\r\n0\r\n\r\n`,
     },
     {
       defect: 'a chunk size ended by LF alone',
-      bytes: `${head(...POST, 'Transfer-Encoding: chunked')}1\na\n0\n\n`,
+      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked')}1\na\n0\n\n`,
     },
   ])('$defect', async ({ bytes }) => {
     await using server = await startServer()
@@ -88,13 +91,17 @@ describe('refuses with 400 and closes the connection for', () => {
   })
 })
 
-test('refuses headers beyond 16 KiB with 431: many headers, a long one, or a long target', async () => {
+test('refuses more than 16 KiB of headers (431): many headers, a long one, or a long target', async () => {
   await using server = await startServer()
   for (const bytes of [
-    head('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(20_000)}`),
-    head('GET / HTTP/1.1', 'Host: h', ...Array.from({ length: 2_500 }, (_, index) => `A${index}: 12345`)),
-    head(`GET /${'a'.repeat(20_000)} HTTP/1.1`, 'Host: h'),
-    head('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(2_000_000)}`),
+    formatHead('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(20_000)}`),
+    formatHead(
+      'GET / HTTP/1.1',
+      'Host: h',
+      ...Array.from({ length: 2_500 }, (_, index) => `A${index}: 12345`),
+    ),
+    formatHead(`GET /${'a'.repeat(20_000)} HTTP/1.1`, 'Host: h'),
+    formatHead('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(2_000_000)}`),
   ]) {
     const { responses, closed } = await converse(server.port, bytes)
     expect(responses.map(({ status }) => status)).toEqual([431])
@@ -103,9 +110,9 @@ test('refuses headers beyond 16 KiB with 431: many headers, a long one, or a lon
   }
 })
 
-test('refuses chunk extensions beyond 16 KiB with 413', async () => {
+test('refuses more than 16 KiB of chunk extensions (413)', async () => {
   await using server = await startServer()
-  const bytes = `${head(...POST, 'Transfer-Encoding: chunked')}1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`
+  const bytes = `${formatHead(...POST, 'Transfer-Encoding: chunked')}1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`
   const { responses, closed } = await converse(server.port, bytes)
   expect(responses.map(({ status }) => status)).toEqual([413])
   expect(closed).toBe(true)
@@ -143,23 +150,25 @@ describe('a refusal', () => {
   })
 })
 
-test('refuses an unknown expectation with 417, and supports 100-continue', async () => {
+test('refuses an unknown expectation (417), and supports 100-continue', async () => {
   await using server = await startServer()
-  const refusal = await converse(server.port, head(...POST, 'Expect: nonsense', 'Content-Length: 2'))
+  const refusal = await converse(server.port, formatHead(...POST, 'Expect: nonsense', 'Content-Length: 2'))
   expect(refusal.responses.map(({ status }) => status)).toEqual([417])
   expect(refusal.closed).toBe(true)
   expect(JSON.parse(refusal.responses[0]?.body ?? '')).toMatchObject({
     code: 'expectation-failed',
     status: 417,
   })
-  const continued = await converse(server.port, head(...POST, 'Expect: 100-continue'), { responses: 1 })
+  const continued = await converse(server.port, formatHead(...POST, 'Expect: 100-continue'), { responses: 1 })
   expect(continued.responses[0]?.status).toBe(200)
 })
 
 describe('matches responses to requests for', () => {
   test('fifty pipelined requests', async () => {
     await using server = await startServer()
-    const bytes = Array.from({ length: 50 }, (_, index) => head(`GET /${index} HTTP/1.1`, 'Host: h')).join('')
+    const bytes = Array.from({ length: 50 }, (_, index) =>
+      formatHead(`GET /${index} HTTP/1.1`, 'Host: h'),
+    ).join('')
     const { responses } = await converse(server.port, bytes, { responses: 50 })
     expect(responses.map(({ body }) => body.trim())).toEqual(
       Array.from({ length: 50 }, (_, index) => `/${index}`),
@@ -172,7 +181,10 @@ describe('matches responses to requests for', () => {
       await delay
       response.end(request.url)
     })
-    const conversation = converse(server.port, `${head('GET /good HTTP/1.1', 'Host: h')}nonsense\r\n\r\n`)
+    const conversation = converse(
+      server.port,
+      `${formatHead('GET /good HTTP/1.1', 'Host: h')}nonsense\r\n\r\n`,
+    )
     setImmediate(resolve)
     const { responses, closed } = await conversation
     expect(responses.map(({ status, body }) => [status, body.slice(0, 5)])).toEqual([
@@ -188,7 +200,7 @@ describe('matches responses to requests for', () => {
       if (request.url === '/1') await delay
       response.end(request.url)
     })
-    const validRequests = head('GET /1 HTTP/1.1', 'Host: h') + head('GET /2 HTTP/1.1', 'Host: h')
+    const validRequests = formatHead('GET /1 HTTP/1.1', 'Host: h') + formatHead('GET /2 HTTP/1.1', 'Host: h')
     const conversation = converse(server.port, `${validRequests}nonsense\r\n\r\n`)
     setImmediate(resolve)
     const { responses } = await conversation
@@ -215,7 +227,7 @@ describe('matches responses to requests for', () => {
     })
     const { responses, closed } = await converse(
       server.port,
-      `${head(...POST, 'Transfer-Encoding: chunked')}2\r\nab\r\nzz\r\n${head('GET /smuggled HTTP/1.1', 'Host: h')}`,
+      `${formatHead(...POST, 'Transfer-Encoding: chunked')}2\r\nab\r\nzz\r\n${formatHead('GET /smuggled HTTP/1.1', 'Host: h')}`,
     )
     expect(responses.map(({ status }) => status)).toEqual([400])
     expect(closed).toBe(true)
@@ -229,7 +241,10 @@ describe('matches responses to requests for', () => {
       drainSeconds: 0,
       limits: { requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 30 },
     })
-    const { responses, closed } = await converse(server.port, `${head(...POST, 'Content-Length: 10')}12345`)
+    const { responses, closed } = await converse(
+      server.port,
+      `${formatHead(...POST, 'Content-Length: 10')}12345`,
+    )
     expect(responses.map(({ status, body }) => [status, body])).toEqual([[200, 'early']])
     expect(closed).toBe(true)
   })
@@ -238,7 +253,7 @@ describe('matches responses to requests for', () => {
     await using server = await startServer((request, response) => {
       request.resume().on('end', () => response.end(String(request.headers.authorization)))
     })
-    const bytes = `${head(...POST, 'Transfer-Encoding: chunked', 'Trailer: Authorization')}0\r\nAuthorization: Bearer x\r\n\r\n`
+    const bytes = `${formatHead(...POST, 'Transfer-Encoding: chunked', 'Trailer: Authorization')}0\r\nAuthorization: Bearer x\r\n\r\n`
     expect((await converse(server.port, bytes, { responses: 1 })).responses[0]?.body).toBe('undefined')
   })
 })
@@ -267,13 +282,13 @@ test.for([
   },
 ])('treats $request as an ordinary request', async ({ lines }) => {
   await using server = await startServer()
-  const { responses } = await converse(server.port, head(...lines), { responses: 1 })
+  const { responses } = await converse(server.port, formatHead(...lines), { responses: 1 })
   expect(responses).toMatchObject([{ status: 200, body: '/a ' }])
 })
 
 test('responds to HTTP/1.0 and closes the connection', async () => {
   await using server = await startServer()
-  const { responses, closed } = await converse(server.port, head('GET /a HTTP/1.0'))
+  const { responses, closed } = await converse(server.port, formatHead('GET /a HTTP/1.0'))
   expect(responses.map(({ status }) => status)).toEqual([200])
   expect(closed).toBe(true)
 })
@@ -282,7 +297,7 @@ test('opens no tunnel for CONNECT', async () => {
   await using server = await startServer()
   const { responses, closed } = await converse(
     server.port,
-    head('CONNECT evil.example:443 HTTP/1.1', 'Host: h'),
+    formatHead('CONNECT evil.example:443 HTTP/1.1', 'Host: h'),
   )
   expect(responses).toEqual([])
   expect(closed).toBe(true)

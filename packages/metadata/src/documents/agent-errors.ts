@@ -173,7 +173,7 @@ export const AGENT_ERRORS: readonly AgentError[] = [
     'claim-expired',
     410,
     'claim_expired',
-    `The link was not used for ${durationIn('hour', RULES.claimLinkMs)}. Ask the person, then begin again.`,
+    `The link was not used for ${durationIn('hour', RULES.verificationLinkMs)}. Ask the person, then begin again.`,
   ),
   defineError('claim-declined', 410, 'access_denied', 'The person said no. Do not ask them again.'),
   defineError(

@@ -13,7 +13,7 @@ import type { ServiceUrls } from '../service-urls.ts'
 import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_FIRST_USE_MS, formatExampleTime } from './operation.ts'
 
 /** Creates an example of the code that the page shows, in the configured length. */
-const createExampleCode = (): string => '4930275816'.slice(0, RULES.claimCodeDigits)
+const createExampleCode = (): string => '4930275816'.slice(0, RULES.verificationCodeDigits)
 
 const EXAMPLE_IDS = {
   registration_id: 'clm_3q2-7wEhtsm0aKX9dPz1Vg',
@@ -25,7 +25,7 @@ const createAssertionExample = (urls: ServiceUrls) => ({
   identity_type: 'verified_email',
   identity_assertion: EXAMPLE_ASSERTION,
   expires: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.identityAssertionMs),
-  claim_expires_at: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.claimMs),
+  claim_expires_at: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.verificationMs),
   grant_types: ['client_credentials', JWT_BEARER_GRANT],
   scopes: ['guides:read', 'waitlist:write', 'contact:write'],
   scope: 'guides:read waitlist:write contact:write',
@@ -55,11 +55,11 @@ export const beginClaim = defineOperation({
         ...EXAMPLE_IDS,
         status: 'initiated',
         match_phrase: 'amber river',
-        expires_at: formatExampleTime(RULES.claimLinkMs),
+        expires_at: formatExampleTime(RULES.verificationLinkMs),
         delivery: { method: 'email', to: 'a•••@example.org' },
-        otp_length: RULES.claimCodeDigits,
-        attempts_allowed: RULES.claimTries,
-        resend_after: RULES.claimResendMs / 1000,
+        otp_length: RULES.verificationCodeDigits,
+        attempts_allowed: RULES.verificationTries,
+        resend_after: RULES.verificationResendMs / 1000,
       }),
     },
   },
@@ -72,7 +72,7 @@ export const completeClaim = defineOperation({
   tag: 'Agents',
   summary: 'Send the code that the person read to you',
   description:
-    `An attempt takes ${numberInWords(RULES.claimTries)} codes in all; a wrong one is 400 \`otp-invalid\` with ` +
+    `An attempt takes ${numberInWords(RULES.verificationTries)} codes in all; a wrong one is 400 \`otp-invalid\` with ` +
     '`attempts_remaining`. Until the page has shown a code, and if the mail could not be delivered: 409 `code-not-shown`, ' +
     'which does not count. After the link has expired: 410 `claim-expired`.',
   access: 'client',
@@ -81,7 +81,7 @@ export const completeClaim = defineOperation({
   responses: { 200: CompletedClaim },
   responseDocs: {
     200: {
-      description: `The person has confirmed you, for ${durationIn('day', RULES.claimMs)}.`,
+      description: `The person has confirmed you, for ${durationIn('day', RULES.verificationMs)}.`,
       example: (urls) => ({ ...EXAMPLE_IDS, status: 'completed', ...createAssertionExample(urls) }),
     },
   },

@@ -110,6 +110,7 @@ export async function openBackupFile(
     for (;;) {
       const line = await readLine()
       if (line.startsWith(ROWS_BEGIN) && line.endsWith(ROWS_END)) {
+        // Keeps the brackets of the array.
         yield { rowsJson: line.slice(ROWS_BEGIN.length - 1, 1 - ROWS_END.length) }
         continue
       }
@@ -123,7 +124,8 @@ export async function openBackupFile(
   return { header, lines: readLines(), [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-const [ROWS_BEGIN, ROWS_END] = ['{"rows":[', ']}']
+const ROWS_BEGIN = '{"rows":['
+const ROWS_END = ']}'
 
 /**
  * Formats rows as a line of the backup.

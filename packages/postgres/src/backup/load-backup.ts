@@ -124,10 +124,8 @@ async function applyLines(client: pg.Client, lines: AsyncGenerator<BackupLine>):
   let count = 0
   for await (const line of lines) {
     if ('table' in line) {
-      const [table, columns] = [
-        escapeId(line.table),
-        line.columns.map((column) => escapeId(column)).join(', '),
-      ]
+      const table = escapeId(line.table)
+      const columns = line.columns.map((column) => escapeId(column)).join(', ')
       // A migration may have inserted rows.
       await client.query(`delete from public.${table}`)
       insertStatement = `insert into public.${table} (${columns}) overriding system value

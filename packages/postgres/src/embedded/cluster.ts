@@ -21,8 +21,13 @@ const INITDB_TIMEOUT_MS = 60_000
 /** No process still uses an unfinished directory of this age, because initdb takes at most a minute. */
 const ABANDONED_AFTER_MS = 600_000
 const INITDB_OPTIONS = [
-  ...['--username=postgres', '--auth=scram-sha-256', '--encoding=UTF8', '--no-instructions'],
-  ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+  '--username=postgres',
+  '--auth=scram-sha-256',
+  '--encoding=UTF8',
+  '--no-instructions',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
 ]
 
 /**

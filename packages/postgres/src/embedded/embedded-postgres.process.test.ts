@@ -49,11 +49,11 @@ async function startUserProcess(): Promise<{
   port: number
   wasStarted: boolean
 }> {
-  const child = run('use-server.ts', dir, JSON.stringify(FAST_SETTINGS))
+  const child = startProgram('use-server.ts', dir, JSON.stringify(FAST_SETTINGS))
   const [line] = await once(createInterface(child.stdout ?? process.stdin), 'line')
   return { child, ...JSON.parse(line) }
 }
-const run = (program: string, ...args: string[]) =>
+const startProgram = (program: string, ...args: string[]) =>
   spawn(process.execPath, [path.join(import.meta.dirname, '../../test', program), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -201,9 +201,9 @@ describe('a server that is killed', () => {
   })
 })
 
-test('gives three processes that repeatedly use and release the server a running one each time', async () => {
+test('three processes that repeatedly use and release the server always get a running one', async () => {
   copyUsedCluster()
-  const children = Array.from({ length: 3 }, () => run('use-server-often.ts', dir, '6'))
+  const children = Array.from({ length: 3 }, () => startProgram('use-server-often.ts', dir, '6'))
   const results = await Promise.all(
     children.map(async (child) => {
       const [errorOutput, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')])
@@ -289,7 +289,7 @@ describe('refuses in one line', () => {
 /** Returns the user that owns a server's password file. Only this user and root can read it. */
 const findOwner = (folder: string) => fs.statSync(path.join(folder, 'superuser.secret')).uid
 
-test('runs as the current user, or as a user of its own if that is root', async () => {
+test('the server runs as the current user, or, if that is root, as a separate user', async () => {
   await using server = await useServer()
   const { mode } = fs.statSync(path.join(server.dir, 'superuser.secret'))
   expect(mode & 0o777).toBe(0o600)

@@ -16,7 +16,7 @@ import {
   register,
 } from './agent-client.ts'
 import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { createAssertionFields, newKey, registerKeys, signAssertion } from './key-agent.ts'
+import { createAssertionFields, generateKey, registerKeys, signAssertion } from './key-agent.ts'
 import { formatRawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -87,7 +87,6 @@ const UNSERVED_PATHS = [
   '/.well-known/oauth-protected-resource',
   '/oauth',
   '/oauth/',
-  '/oauth/register',
   '/oauth/reg',
   '/oauth/auth',
   '/oauth/Token',
@@ -160,14 +159,15 @@ describe.for([
             formatRawRequest(`${method} ${path}`, ['Content-Length: 0']),
           )
           if (response?.status !== 404) unexpected.push(`${method} ${path} ${response?.status}`)
-          else expectProblem(response, { status: 404, code: 'not-found', form: chooseErrorForm(path) })
+          else
+            expectProblem(response, { status: 404, code: 'not-found', errorFormat: chooseErrorFormat(path) })
         }
       expect(unexpected).toEqual([])
     })
   },
 )
 
-function chooseErrorForm(path: string): NonNullable<Refusal['form']> {
+function chooseErrorFormat(path: string): NonNullable<Refusal['errorFormat']> {
   if (path.startsWith('/oauth/') && !path.startsWith('/oauth/authorize')) return 'oauth'
   return path.startsWith('/api/agent') ? 'agent' : 'problem'
 }
@@ -189,6 +189,7 @@ test('the operations listener serves /live, /ready and /metrics, without tokens,
 })
 
 describe('/.well-known/oauth-authorization-server', () => {
+  /** Checks that the served document is that of `@plainpath/metadata`. Returns the response and that document. */
   const readMetadata = async () => {
     const response = await send(auth.url, { path: '/.well-known/oauth-authorization-server' })
     const document = createAuthorizationServerMetadata(serviceUrls('https://plainpath.example'))
@@ -258,7 +259,9 @@ describe('/.well-known/oauth-authorization-server', () => {
     expect(document.token_endpoint_auth_methods_supported.toSorted()).toEqual(methods)
     const algorithms = document.token_endpoint_auth_signing_alg_values_supported
     expect(document.revocation_endpoint_auth_signing_alg_values_supported).toEqual(algorithms)
-    const signers = await Promise.all(algorithms.map(async (each) => registerKeys(auth, await newKey(each))))
+    const signers = await Promise.all(
+      algorithms.map(async (each) => registerKeys(auth, await generateKey(each))),
+    )
     await addVerification(auth, agent)
     const assertion = await getAssertion(auth, agent)
     const grants: Record<string, { scopes: readonly string[]; extraFields: Record<string, string> }> = {
@@ -366,7 +369,7 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
   },
 )
 
-test('sends no CORS headers to scripts of other sites that POST', async () => {
+test('responses to POST requests and preflights from other sites have no CORS headers', async () => {
   const token = await getToken(auth, agent)
   for (const origin of ['https://evil.example', 'null', 'https://plainpath.example.evil.example'])
     for (const path of ['/oauth/token', '/oauth/revoke', '/api/agent/register']) {

@@ -5,18 +5,18 @@ import { readMetric } from '../faults/read-operations.ts'
 const MAX_ROUNDS = 5
 
 /**
- * Runs `body`. If it fails while a process counts limits by itself, because Redis is too slow, the failure says nothing
- * about limits in Redis. Then deletes the counts in Redis and runs `body` again.
+ * Runs `body`. While Redis is too slow, a process counts limits by itself. A failure of `body` at such a time says nothing about
+ * limits in Redis, so this deletes the counts in Redis and runs `body` again.
  *
- * @throws the error of `body`, if Redis counted all limits meanwhile, or if the fifth round fails
+ * @throws the error of `body`, if Redis counted all limits during the round, or if the fifth round fails
  */
-export async function whenCounted(stack: Stack, body: () => Promise<void>): Promise<void> {
+export async function repeatIfUncounted(stack: Stack, body: () => Promise<void>): Promise<void> {
   for (let round = 1; ; round += 1) {
-    const uncountedBefore = await countUncounted(stack)
+    const uncountedBefore = await countLocalDecisions(stack)
     try {
       return await body()
     } catch (error) {
-      if (round === MAX_ROUNDS || (await countUncounted(stack)) === uncountedBefore) throw error
+      if (round === MAX_ROUNDS || (await countLocalDecisions(stack)) === uncountedBefore) throw error
       process.stdout.write(`\nRound ${round} is void: a process counted limits by itself.\n`)
       await deleteCounts(stack)
     }
@@ -24,7 +24,7 @@ export async function whenCounted(stack: Stack, body: () => Promise<void>): Prom
 }
 
 /** Counts the decisions about limits that processes made without Redis. */
-async function countUncounted({ auth, resource }: Stack): Promise<number> {
+async function countLocalDecisions({ auth, resource }: Stack): Promise<number> {
   const counts = await Promise.all(
     [...auth, ...resource].map((app) => readMetric(app, 'limit_decisions_total', 'decision="uncounted"')),
   )

@@ -35,7 +35,7 @@ export const APP: AppClient = {
 const CONNECTION = {
   agentId: AGENT,
   appClientId: APP.id,
-  expiresAt: new Date(Date.now() + RULES.claimMs),
+  expiresAt: new Date(Date.now() + RULES.verificationMs),
 } as Connection
 
 /** Creates an adapter that stores models in memory. All adapters of a Provider share `stored`. */
@@ -52,14 +52,14 @@ const createMemoryAdapter = (stored: Map<string, AdapterPayload>): Adapter => ({
  * @param models adapter methods by model name, which replace those of the in-memory adapter
  * @param markUsed records a DPoP proof as used; returns false if it was used before
  */
-export function openProvider(
+export function createTestProvider(
   models: Record<string, Partial<Adapter>> = {},
   markUsed: ProviderDeps['markProofUsed'] = async () => true,
 ) {
   const stored = new Map<string, AdapterPayload>()
   const metadata: AdapterPayload = {
     client_id: APP.id,
-    // The library requires a secret, but never compares this one.
+    // oidc-provider requires a secret, but never compares this one.
     client_secret: 'unused',
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
@@ -82,7 +82,7 @@ export function openProvider(
   }
   return { provider: createProvider(deps), internalClientSecret: deps.internalClientSecret, stored }
 }
-export type OpenedProvider = ReturnType<typeof openProvider>
+export type TestProvider = ReturnType<typeof createTestProvider>
 
 /** Creates the Koa context of a POST request, without a network connection. */
 export function createContext(path: string, headers: Record<string, string> = {}): Context {
@@ -104,7 +104,7 @@ export async function createProofRequest({ jti = 'jti-1', nonce }: { jti?: strin
 }
 
 /** Gets a nonce from the refusal of a proof that has none. */
-export async function fetchNonce({ provider }: OpenedProvider): Promise<string> {
+export async function fetchNonce({ provider }: TestProvider): Promise<string> {
   const { ctx } = await createProofRequest()
   await expect(validateProof(provider, ctx)).rejects.toMatchObject({ code: 'use-dpop-nonce' })
   return ctx.response.get('dpop-nonce')

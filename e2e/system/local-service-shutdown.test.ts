@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { startNpmStart } from './start-npm-start.ts'
+import { startLocalService } from './start-local-service.ts'
 
-test('npm start completes a request in flight before it stops', async () => {
+test('the local service completes an in-flight request before it stops', async () => {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stop-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // If root runs this, the database server runs as another user, who must be able to enter this folder.
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(folder, 0o755)
-  const { service, port } = await startNpmStart(folder)
+  const { service, port } = await startLocalService(folder)
   resources.use(service)
   const body = JSON.stringify({ email: 'in.flight@example.org' })
   const joinRequest = request({
@@ -24,16 +24,21 @@ test('npm start completes a request in flight before it stops', async () => {
     headers: {
       'content-type': 'application/json',
       'content-length': body.length,
+      // The server sends 100 Continue once it has accepted the request, so the request is in flight until the body is sent.
       expect: '100-continue',
     },
   })
-  const responseEvent = once(joinRequest, 'response')
+  const responsePromise = once(joinRequest, 'response')
   await once(joinRequest, 'continue')
   const stopPromise = service.stop('SIGTERM')
-  const tryRequest = () => fetch(`http://127.0.0.1:${port}/api/health`).then(String, () => 'refused')
-  await expect.poll(tryRequest).toBe('refused')
+  const probeHealth = () =>
+    fetch(`http://127.0.0.1:${port}/api/health`).then(
+      ({ status }) => String(status),
+      () => 'refused',
+    )
+  await expect.poll(probeHealth).toBe('refused')
   joinRequest.end(body)
-  const [response] = await responseEvent
+  const [response] = await responsePromise
   expect([response.statusCode, await json(response)]).toEqual([
     201,
     expect.objectContaining({ status: 'joined' }),

@@ -13,10 +13,10 @@ import {
 } from '../src/tokens/emergency-revocation-store.ts'
 import type { TokenAuthority } from '../src/tokens/token-store.ts'
 import { isStoredVerificationLive } from '../src/verifications/postgres-verification-store.ts'
-import { exampleSealingKeys } from './example-agent.ts'
+import { createExampleSealingKeys } from './example-agent.ts'
 
 /** A migrated database with the stores from which a token store learns which tokens are valid. */
-export interface Authority extends AsyncDisposable {
+export interface TestStores extends AsyncDisposable {
   readonly database: TestDatabase
   readonly db: Pool
   readonly sealingKeys: SealingKeys
@@ -37,11 +37,11 @@ export const NO_TOKENS = {
   revocationPublisher: noOpRevocationPublisher,
 }
 
-export async function openAuthority(): Promise<Authority> {
+export async function openTestStores(): Promise<TestStores> {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
   const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test', patience: 5 }))
-  const sealingKeys = exampleSealingKeys()
+  const sealingKeys = createExampleSealingKeys()
   const events = createEvents()
   const agents = createAgentStore(db, {
     sealingKeys,

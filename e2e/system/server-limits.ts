@@ -25,11 +25,11 @@ const HEADERS_MS = 10_000
 const REQUEST_MS = { gateway: 18_000, app: 15_000 }
 const IDLE_MS = { gateway: 30_000, app: 5_000 }
 const MAX_DELAY_MS = 4_000
-/** Longer than every time-out above, with its delay. */
+/** The time after which the client closes a connection. Longer than every time-out above, with its delay. */
 const GIVE_UP_MS = 40_000
 
 /** Tests the limits of the servers: for time, for the size of headers, and for the number of connections. */
-export function describeNodeLimits(getSystem: () => System): void {
+export function describeServerLimits(getSystem: () => System): void {
   const getHost = () => new URL(getSystem().origin).host
 
   describe.concurrent.for(SERVERS)('$name ends a connection', ({ url, name, bodyPath }) => {

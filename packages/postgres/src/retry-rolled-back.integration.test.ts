@@ -10,7 +10,7 @@ let admin: Pool
 beforeAll(async () => {
   database = await openTestDatabase({
     folder: path.join(import.meta.dirname, '../test/migrations'),
-    name: 'repeats',
+    name: 'retries',
   })
   admin = openPool(database.adminUrl)
   await admin.query(`insert into notes (slug, body) values ('left', ''), ('right', ''), ('count', '0')`)
@@ -34,20 +34,20 @@ const catchError = (promise: Promise<unknown>) =>
     (error: unknown) => error as Error,
   )
 
-test('F-12 repeats the transaction that a deadlock rolled back, and commits both transactions once', async () => {
-  let runs = 0
+test('F-12 retries the transaction that a deadlock rolled back, and commits both transactions once', async () => {
+  let runCount = 0
   const survivor = Promise.withResolvers<void>()
   const appendToBoth = async (
     slugs: readonly [string, string],
     reportLocked: () => void,
     otherIsLocked: Promise<void>,
   ) => {
-    let ownRuns = 0
+    let ownRunCount = 0
     await admin.transaction(async (tx) => {
-      runs += 1
-      ownRuns += 1
-      // Without this wait, the repeated run could lock its first row before the survivor does: another deadlock.
-      if (ownRuns > 1) await survivor.promise
+      runCount += 1
+      ownRunCount += 1
+      // Without this wait, the retry could lock its first row before the survivor does: another deadlock.
+      if (ownRunCount > 1) await survivor.promise
       await tx.query(`set local deadlock_timeout = '20ms'`)
       await append(tx, slugs[0])
       reportLocked()
@@ -56,12 +56,13 @@ test('F-12 repeats the transaction that a deadlock rolled back, and commits both
     })
     survivor.resolve()
   }
-  const [left, right] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const leftLock = Promise.withResolvers<void>()
+  const rightLock = Promise.withResolvers<void>()
   await Promise.all([
-    appendToBoth(['left', 'right'], left.resolve, right.promise),
-    appendToBoth(['right', 'left'], right.resolve, left.promise),
+    appendToBoth(['left', 'right'], leftLock.resolve, rightLock.promise),
+    appendToBoth(['right', 'left'], rightLock.resolve, leftLock.promise),
   ])
-  expect(runs).toBe(3)
+  expect(runCount).toBe(3)
   expect(await readBodies()).toEqual(['++', '++'])
 })
 
@@ -84,10 +85,10 @@ function incrementCount(conflictCount: number) {
 const readCount = async () =>
   Number((await admin.query<{ body: string }>(`select body from notes where slug = 'count'`)).rows[0]?.body)
 
-test('F-12 repeats a transaction at most twice after serialization failures', async () => {
-  const repeated = incrementCount(2)
-  await repeated.completion
-  expect(repeated.runs.count).toBe(3)
+test('F-12 retries a transaction at most twice after serialization failures', async () => {
+  const retried = incrementCount(2)
+  await retried.completion
+  expect(retried.runs.count).toBe(3)
   expect(await readCount()).toBe(201)
   const failing = incrementCount(Number.POSITIVE_INFINITY)
   const error = await catchError(failing.completion)
@@ -97,7 +98,7 @@ test('F-12 repeats a transaction at most twice after serialization failures', as
   expect(await readCount()).toBe(501)
 })
 
-test('F-12 repeats no transaction that fails on a lock, a unique constraint or a time-out', async () => {
+test('F-12 retries no transaction that fails on a lock, a unique constraint or a time-out', async () => {
   const failures = [
     { code: '55P03', work: (tx: Database) => append(tx, 'left') },
     { code: '23505', work: (tx: Database) => tx.query(`insert into notes (slug, body) values ('left', '')`) },
@@ -116,14 +117,14 @@ test('F-12 repeats no transaction that fails on a lock, a unique constraint or a
 
 /** Expects that a transaction that does `work` runs once and fails with `code`. */
 async function expectOneRun(code: string, work: (tx: Database) => Promise<unknown>): Promise<void> {
-  let runs = 0
+  let runCount = 0
   const error = await catchError(
     admin.transaction(async (tx) => {
-      runs += 1
+      runCount += 1
       await work(tx)
     }),
   )
   expect(error).toMatchObject({ code })
   expect(isUnavailable(error)).toBe(code !== '23505')
-  expect(runs, code).toBe(1)
+  expect(runCount, code).toBe(1)
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { runRepeatedly } from './run-repeatedly.ts'
+import { createRepeatedWork } from './repeated-work.ts'
 
 /** Creates repeated work. Each run lasts until the test calls `finish` with its index. */
 function createControlledWork() {
   const runs: PromiseWithResolvers<void>[] = []
-  const repeated = runRepeatedly(() => {
+  const repeated = createRepeatedWork(() => {
     const run = Promise.withResolvers<void>()
     runs.push(run)
     return run.promise

@@ -23,7 +23,7 @@ afterAll(() => system[Symbol.asyncDispose]())
 
 /** Paths that programs request without a link: crawlers (RFC 9309), browsers and phones. */
 const CONVENTIONAL_PATHS = new Set(['/robots.txt', '/favicon.ico', '/apple-touch-icon.png'])
-/** The paths of a sign-in. The metadata names the first, and its responses lead to the others. */
+/** The paths of a sign-in. The metadata of the authorization server names the first, whose responses lead to the others. */
 const SIGN_IN_PATHS = new Set(['/oauth/authorize', '/oauth/authorize/{uid}', '/oauth/sign-in/{uid}'])
 
 /** The paths of pages to which only links in mails lead. */
@@ -47,7 +47,7 @@ async function isNamed(method: string, path: string): Promise<boolean> {
   if (CONVENTIONAL_PATHS.has(path) || SIGN_IN_PATHS.has(path) || MAILED_PATHS.has(path)) return true
   if (documentedOperations.has(`${method} ${path}`)) return true
   // A crawl sends GET requests without a token, so it can visit neither a POST endpoint nor the signed-in MCP server (`/mcp`), which
-  // asks for a sign-in whatever the method is.
+  // responds to every method with 401. The documents that the crawl read must name these paths.
   if (method === 'POST' || path === '/mcp') return listPostTargets(visits).has(`${system.origin}${path}`)
   return isVisited(path) || isAlias(path)
 }

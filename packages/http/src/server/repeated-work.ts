@@ -7,11 +7,11 @@ interface RepeatedWork extends AsyncDisposable {
 }
 
 /**
- * Runs `work` one run at a time.
+ * Creates work that runs repeatedly, one run at a time. `start` or `runSoon` requests the first run.
  *
  * @param work handles its own failures, and ends early when `isStopped` returns true
  */
-export function runRepeatedly(work: (isStopped: () => boolean) => Promise<void>): RepeatedWork {
+export function createRepeatedWork(work: (isStopped: () => boolean) => Promise<void>): RepeatedWork {
   let timer: NodeJS.Timeout | undefined
   let currentRun: Promise<void> | undefined
   let isRequested = false

@@ -8,7 +8,7 @@ import type { LimitState } from './limit-store.ts'
  *
  * @throws {Problem} `rate-limited` if a limit is exceeded
  */
-export function spendLimits(ctx: Context, ...states: readonly LimitState[]): void {
+export function enforceLimits(ctx: Context, ...states: readonly LimitState[]): void {
   const allStates: LimitState[] = [...((ctx.state['limits'] as LimitState[] | undefined) ?? []), ...states]
   ctx.state['limits'] = allStates
   if (allStates.length === 0) return

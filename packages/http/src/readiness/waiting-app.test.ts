@@ -1,25 +1,25 @@
 import { expect, test, vi } from 'vitest'
 import { createLog } from '../observability/log.ts'
-import { type Finding, type OpenWhenReadyOptions, openWhenReady } from './readiness.ts'
+import { createWaitingApp, type Finding, type WaitingAppOptions } from './readiness.ts'
 
 class TransientError extends Error {}
 
-function startWaiting(options: Partial<OpenWhenReadyOptions<string>> = {}) {
+function startWaiting(options: Partial<WaitingAppOptions<string>> = {}) {
   const logLines: string[] = []
-  const stores: { database: Finding } = { database: { awaited: 'PostgreSQL' } }
+  const findings: { database: Finding } = { database: { awaited: 'PostgreSQL' } }
   const stop = new AbortController()
-  const app = openWhenReady({
-    startupDependencies: { database: async () => stores.database, redis: async () => true },
+  const app = createWaitingApp({
+    startupDependencies: { database: async () => findings.database, redis: async () => true },
     open: async () => 'opened',
     isTransient: (error) => error instanceof TransientError,
     log: createLog({ service: 'test', write: (line) => logLines.push(line) }),
     ...options,
   })
-  return { stores, stop, app, logLines, opened: app.open(stop.signal) }
+  return { findings, stop, app, logLines, result: app.open(stop.signal) }
 }
 
 test('logs each missing dependency once, and opens when all are available', async () => {
-  const { stores, app, logLines, opened } = startWaiting()
+  const { findings, app, logLines, result } = startWaiting()
   await expect
     .poll(() => app.readiness.check())
     .toEqual({
@@ -27,12 +27,12 @@ test('logs each missing dependency once, and opens when all are available', asyn
       checks: { database: 'failed', redis: 'ok' },
       awaited: { database: 'PostgreSQL' },
     })
-  stores.database = { awaited: 'migrations' }
+  findings.database = { awaited: 'migrations' }
   await expect
     .poll(() => app.readiness.check())
     .toMatchObject({ ready: false, awaited: { database: 'migrations' } })
-  stores.database = true
-  expect(await opened).toBe('opened')
+  findings.database = true
+  expect(await result).toBe('opened')
   expect(logLines.map((line) => (JSON.parse(line) as { awaited: unknown }).awaited)).toEqual([
     { database: 'PostgreSQL' },
     { database: 'migrations' },
@@ -40,18 +40,18 @@ test('logs each missing dependency once, and opens when all are available', asyn
 })
 
 test('opens and logs nothing when no dependency is missing', async () => {
-  const { logLines, opened } = startWaiting({ startupDependencies: {} })
-  expect(await opened).toBe('opened')
+  const { logLines, result } = startWaiting({ startupDependencies: {} })
+  expect(await result).toBe('opened')
   expect(logLines).toEqual([])
 })
 
 test('tries again after a transient error of `open`, and throws any other error', async () => {
   const open = vi.fn<() => Promise<string>>()
   open.mockRejectedValueOnce(new TransientError()).mockResolvedValueOnce('opened')
-  expect(await startWaiting({ startupDependencies: {}, open }).opened).toBe('opened')
+  expect(await startWaiting({ startupDependencies: {}, open }).result).toBe('opened')
   expect(open).toHaveBeenCalledTimes(2)
   open.mockRejectedValueOnce(new TypeError('ours'))
-  await expect(startWaiting({ startupDependencies: {}, open }).opened).rejects.toThrow('ours')
+  await expect(startWaiting({ startupDependencies: {}, open }).result).rejects.toThrow('ours')
 })
 
 test('checks several times in the first second, and then about once a second', async () => {
@@ -64,7 +64,7 @@ test('checks several times in the first second, and then about once a second', a
         return false
       },
     }
-    const { stop, opened } = startWaiting({ startupDependencies })
+    const { stop, result } = startWaiting({ startupDependencies })
     await vi.advanceTimersByTimeAsync(1_000)
     expect(checkCount).toBeGreaterThanOrEqual(4)
     await vi.advanceTimersByTimeAsync(60_000)
@@ -72,7 +72,7 @@ test('checks several times in the first second, and then about once a second', a
     expect(checkCount).toBeGreaterThanOrEqual(58)
     stop.abort()
     await vi.advanceTimersByTimeAsync(0)
-    expect(await opened).toBeUndefined()
+    expect(await result).toBeUndefined()
   } finally {
     vi.useRealTimers()
   }

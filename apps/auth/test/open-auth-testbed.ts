@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
-import { generateHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { generateHashKey, generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { inject } from 'vitest'
 import { initKeys } from '../src/keys/key-operations.ts'
 import { createKeyStore } from '../src/keys/key-store.ts'
@@ -12,15 +12,17 @@ import { createResourceServer } from '../src/resource-servers/resource-servers.t
 import { MIGRATIONS } from '../src/stores.ts'
 import { openScratchRedis, type ScratchRedis } from './open-scratch-redis.ts'
 
-export type TokenPlace = 'Postgres' | 'Redis'
+export type TokenStoreKind = 'Postgres' | 'Redis'
 
-/** Where instances can store tokens in this test run: in PostgreSQL, and in Redis if one is available. */
-export const TOKEN_PLACES: readonly TokenPlace[] = inject('redisUrl') ? ['Postgres', 'Redis'] : ['Postgres']
+/** The token stores of this test run: PostgreSQL, and Redis if one is available. */
+export const TOKEN_STORES: readonly TokenStoreKind[] = inject('redisUrl')
+  ? ['Postgres', 'Redis']
+  : ['Postgres']
 
-/** What the instances behind one gateway share: a database with a signing key, optionally Redis, and key files. */
-export interface AuthStores extends AsyncDisposable {
+/** The stores and files that several instances share: a database with a signing key, optionally Redis, and the key files. */
+export interface AuthTestbed extends AsyncDisposable {
   readonly database: TestDatabase
-  /** Connections with the app's role. */
+  /** A connection pool with the app's role. */
   readonly db: Pool
   readonly redis: ScratchRedis | undefined
   /** The secrets of two resource servers: our API (`rs_api`) and another API (`rs_other`). */
@@ -28,14 +30,14 @@ export interface AuthStores extends AsyncDisposable {
   /** See `RunningAuth.confidential`. */
   readonly confidential: Set<string>
   /** Runs SQL as the owner of the tables. */
-  asOwner(sql: string): Promise<void>
+  runAsOwner(sql: string): Promise<void>
   /** Runs SQL as the server's administrator, in the same database. */
-  asAdmin(sql: string): Promise<void>
-  /** Returns the settings of an instance at `origin`. */
-  settingsFor(origin: string): Promise<Record<string, string>>
+  runAsAdmin(sql: string): Promise<void>
+  /** Creates the settings of an instance at `origin`, and the file of resource servers that they name. */
+  createSettings(origin: string): Promise<Record<string, string>>
 }
 
-export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<AuthStores> {
+export async function openAuthTestbed(tokenStore: TokenStoreKind = 'Postgres'): Promise<AuthTestbed> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-test-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -45,15 +47,15 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
   }
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
   const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test', patience: 5 }))
-  const redis = tokens === 'Redis' ? opening.use(await openScratchRedis()) : undefined
-  const kek = newKeyEncryptionKey()
+  const redis = tokenStore === 'Redis' ? opening.use(await openScratchRedis()) : undefined
+  const kek = generateKeyEncryptionKey()
   await initKeys({ keys: createKeyStore(db, parseKeyEncryptionKeys(kek)) })
   const files = {
     AUTH_KEK_FILE: await createFile('kek', kek),
     AUTH_HASH_KEY_FILE: await createFile('hash-key', generateHashKey()),
   }
   const other = createResourceServer('rs_other', 'https://other.example/api')
-  // `settingsFor` replaces this audience, because the audience of our API depends on the origin.
+  // `createSettings` replaces this audience, because the audience of our API depends on the origin.
   const api = createResourceServer('rs_api', other.server.audience)
   const resources = opening.move()
   return {
@@ -62,9 +64,9 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
     redis,
     secrets: { rs_api: api.secret, rs_other: other.secret },
     confidential: new Set([api.secret, other.secret]),
-    asOwner: (sql) => runSql(database.ownerUrl, sql),
-    asAdmin: (sql) => runSql(database.adminUrl, sql),
-    async settingsFor(origin) {
+    runAsOwner: (sql) => runSql(database.ownerUrl, sql),
+    runAsAdmin: (sql) => runSql(database.adminUrl, sql),
+    async createSettings(origin) {
       const servers = [{ ...api.server, audience: `${origin}/api` }, other.server]
       return {
         AUTH_ORIGIN: origin,
@@ -77,6 +79,7 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
         ),
         AUTH_LIMITS_FACTOR: '10000',
         AUTH_OUTBOX_DIR: path.join(folder, 'outbox'),
+        // An https origin must have a mail server. At any other origin, mails are written to the outbox.
         ...(origin.startsWith('https:') && { AUTH_SMTP_URL: NO_MAIL_SERVER }),
       }
     },

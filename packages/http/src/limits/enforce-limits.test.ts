@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startService } from '../../test/start-service.ts'
+import { enforceLimits } from './enforce-limits.ts'
 import type { LimitState } from './limit-store.ts'
-import { spendLimits } from './spend-limits.ts'
 
 const createState = (name: string, changes: Partial<LimitState> = {}): LimitState => ({
   policy: { name, quota: 10, windowSeconds: 60 },
@@ -12,12 +12,12 @@ const createState = (name: string, changes: Partial<LimitState> = {}): LimitStat
 })
 const createRefusal = (name: string) => createState(name, { allowed: false, remaining: 0 })
 
-/** Returns the response to a request for which `spendLimits` is called once with each list of states. */
+/** Sends a request for which the server calls `enforceLimits` once with each list of states. Returns the response. */
 async function fetchWithLimits(...calls: LimitState[][]): Promise<Response> {
   await using service = await startService({
     use: [
       async (ctx) => {
-        for (const states of calls) spendLimits(ctx, ...states)
+        for (const states of calls) enforceLimits(ctx, ...states)
         ctx.body = 'done'
       },
     ],
@@ -82,7 +82,7 @@ describe('the headers RateLimit-Policy and RateLimit', () => {
     ])
   })
 
-  test('are absent if no state was spent', async () => {
+  test('are absent if no limit applies', async () => {
     const response = await fetchWithLimits([])
     expect(response.headers.get('ratelimit')).toBeNull()
     expect(response.headers.get('ratelimit-policy')).toBeNull()

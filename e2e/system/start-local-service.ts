@@ -7,8 +7,8 @@ import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/manag
 export const toLocalProgram = (name: string): string =>
   fileURLToPath(new URL(`../../apps/local/src/${name}.ts`, import.meta.url))
 
-/** Runs `npm start` at free ports, with its data and log in `folder`, and waits until the service is ready. */
-export async function startNpmStart(
+/** Runs the program of `npm start`, without npm, on free ports, with its data and log in `folder`. Waits until the service is ready. */
+export async function startLocalService(
   folder: string,
 ): Promise<{ service: ManagedProcess; port: number; dataDirectory: string }> {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env

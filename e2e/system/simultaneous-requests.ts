@@ -6,11 +6,11 @@ import type { System } from './open-system.ts'
 const JOINS = 40
 
 /** Tests simultaneous requests at two processes of each app. */
-export function describeRace(getSystem: () => System): void {
+export function describeSimultaneousRequests(getSystem: () => System): void {
   describe('simultaneous requests through the gateway:', () => {
     test(`exactly one of ${JOINS} joins with one address gets 201, and one row is stored`, async () => {
       const system = getSystem()
-      const email = system.newEmail()
+      const email = system.createEmail()
       await using db = openPool(system.adminUrls.resource, { max: 1 })
       const countEntries = async () =>
         Number((await db.query<{ count: string }>('select count(*) from waitlist_entries')).rows[0]?.count)
@@ -37,7 +37,7 @@ export function describeRace(getSystem: () => System): void {
     test('all tokens that one client requests simultaneously are different and active', async () => {
       const system = getSystem()
       const agent = await system.register()
-      const tokens = await Promise.all(Array.from({ length: 40 }, () => system.newToken(agent)))
+      const tokens = await Promise.all(Array.from({ length: 40 }, () => system.issueToken(agent)))
       expect(new Set(tokens).size).toBe(tokens.length)
       const sender = system.createSender({ from: '127.0.0.3' })
       const reads = tokens.map((token) =>

@@ -4,23 +4,23 @@ import { createCertificateAuthority, createJsonHandler, startDocumentHost } from
 import type { KeyPair } from './key-agent.ts'
 
 const CLIENT_DOMAIN = 'clients.test'
-const HOSTS = [
+const HOSTNAMES = [
   CLIENT_DOMAIN,
   ...['agents', 'other', 'third', 'deep.agents', 'notagents'].map((name) => `${name}.${CLIENT_DOMAIN}`),
 ]
 
 /** Serves the documents of URL clients, over HTTPS on loopback. */
-export interface DocumentServer extends AsyncDisposable {
+export interface AgentDocuments extends AsyncDisposable {
   /** The settings with which an instance can fetch from this server. */
   readonly settings: { readonly AUTH_CLIENT_DOCUMENT_TEST_HOSTS: string }
-  /** The runtime dependency `documents` of such an instance. With it, the instance trusts the server's certificate. */
-  readonly runtime: { readonly ca: string }
-  /** Serves the document of a new client, by default at a new URL. The returned client signs with the first key. */
+  /** The value of `StartOptions.documents` that makes an instance trust this server's certificate. */
+  readonly documentOverrides: { readonly ca: string }
+  /** Serves the document of a new agent, by default at a new URL. The returned `key` is the first of the keys. */
   publish<Key extends PublicPart = KeyPair>(keys: readonly Key[], options?: PublishOptions): UrlAgent<Key>
 }
 
 interface PublishOptions {
-  readonly host?: string
+  readonly hostname?: string
   readonly path?: string
   /** The `max-age` of the document, in seconds. By default, the response has no `cache-control`. */
   readonly maxAge?: number
@@ -29,23 +29,24 @@ interface PublishOptions {
 /** The part of a key pair that a document contains. */
 type PublicPart = Pick<KeyPair, 'jwk'>
 
+/** A URL client of the tests, and the control over its document. */
 export interface UrlAgent<Key = KeyPair> {
   readonly client_id: string
   readonly key: Key
-  readonly host: string
-  /** Returns the number of times that the document was fetched. */
+  readonly hostname: string
+  /** Returns the number of requests for the document so far, whatever their response. */
   countFetches(): number
-  /** Replaces the document. With undefined, the URL gets 404. */
-  change(document: object | undefined): void
+  /** Replaces the document. If `document` is undefined, the server responds with 404. */
+  setDocument(document: object | undefined): void
   /** Replaces the document with one that has these keys. */
-  changeKeys(...keys: readonly PublicPart[]): void
+  setKeys(...keys: readonly PublicPart[]): void
   /** Replaces the handler of the document's URL. */
-  respond(handler: RequestHandler): void
+  setHandler(handler: RequestHandler): void
   /** From now on, the server accepts requests for the document and does not respond. */
   hang(): void
 }
 
-/** Creates a valid document of an agent. Its name is a canary. */
+/** Creates a valid document of an agent. Its name is a canary: text that must not appear in a log, or in clear text in a store. */
 export const createDocument = (client_id: string, keys: readonly PublicPart[]) => ({
   client_id,
   client_name: 'Canary-document-name',
@@ -55,37 +56,38 @@ export const createDocument = (client_id: string, keys: readonly PublicPart[]) =
   jwks: { keys: keys.map(({ jwk }) => jwk) },
 })
 
-export async function startDocumentServer(): Promise<DocumentServer> {
+/** Starts a document host with a certificate for all `HOSTNAMES`. `publish` adds the documents of URL agents to it. */
+export async function startAgentDocuments(): Promise<AgentDocuments> {
   const authority = await createCertificateAuthority()
-  const host = await startDocumentHost(await authority.issue(HOSTS))
-  const testHosts = HOSTS.map((name) => `${name}:${host.port}`)
+  const documentHost = await startDocumentHost(await authority.issue(HOSTNAMES))
+  const testHosts = HOSTNAMES.map((name) => `${name}:${documentHost.port}`)
   return {
     settings: { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: testHosts.join(',') },
-    runtime: { ca: authority.pem },
-    publish(keys, { host: name = `agents.${CLIENT_DOMAIN}`, path = `/${randomUUID()}`, maxAge } = {}) {
+    documentOverrides: { ca: authority.pem },
+    publish(keys, { hostname = `agents.${CLIENT_DOMAIN}`, path = `/${randomUUID()}`, maxAge } = {}) {
       const [key] = keys
       if (!key) throw new Error('a document needs at least one key')
-      const client_id = `https://${name}:${host.port}${path}`
+      const client_id = `https://${hostname}:${documentHost.port}${path}`
       const headers = maxAge === undefined ? {} : { 'cache-control': `max-age=${maxAge}` }
-      const change = (document: object | undefined) =>
-        host.serve(
+      const setDocument = (document: object | undefined) =>
+        documentHost.serve(
           path,
           document
             ? createJsonHandler(document, headers)
             : (_request, response) => response.writeHead(404).end(),
         )
-      change(createDocument(client_id, keys))
+      setDocument(createDocument(client_id, keys))
       return {
         client_id,
-        host: name,
+        hostname,
         key,
-        countFetches: () => host.requests.filter((each) => `https://${each}` === client_id).length,
-        change,
-        changeKeys: (...newKeys) => change(createDocument(client_id, newKeys)),
-        respond: (handler) => host.serve(path, handler),
-        hang: () => host.serve(path, () => {}),
+        countFetches: () => documentHost.requests.filter((each) => `https://${each}` === client_id).length,
+        setDocument,
+        setKeys: (...newKeys) => setDocument(createDocument(client_id, newKeys)),
+        setHandler: (handler) => documentHost.serve(path, handler),
+        hang: () => documentHost.serve(path, () => {}),
       }
     },
-    [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => documentHost[Symbol.asyncDispose](),
   }
 }

@@ -3,8 +3,8 @@ import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import {
   generateHashKey,
+  generateKeyEncryptionKey,
   type HashKey,
-  newKeyEncryptionKey,
   parseHashKey,
   parseKeyEncryptionKeys,
   type SealingKeys,
@@ -19,7 +19,7 @@ import { type MailServer, startMailServer } from './mail-server.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 
-export interface Mailing extends AsyncDisposable {
+export interface MailTestbed extends AsyncDisposable {
   readonly database: TestDatabase
   readonly db: Pool
   readonly server: MailServer
@@ -29,7 +29,7 @@ export interface Mailing extends AsyncDisposable {
   readonly registry: Registry
   /** The time for mailers. A test may change it. */
   clock: { now: Date }
-  /** Adds a mail with the addressee ana@example.org, changed by `change`. Returns its id. */
+  /** Adds a mail with the recipient ana@example.org, changed by `change`. Returns its id. */
   addMail(change?: Partial<Mail>, dueAt?: Date): Promise<string>
   /** Starts a mailer. Only the first one of a test writes its metrics to `registry`. */
   startMailer(change?: Partial<MailerOptions>): Mailer
@@ -45,15 +45,15 @@ export interface Mailing extends AsyncDisposable {
 const SHORT_INTERVALS = { pollMs: 50, restartMs: 50 }
 
 /** Opens a mail queue in a new database, and starts an SMTP server. Mailers connect with the app's role. */
-export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
+export async function openMailTestbed(folder = MIGRATIONS): Promise<MailTestbed> {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder, name: 'mail' }))
   const db = opening.use(openPool(database.appUrl))
   const server = opening.use(await startMailServer())
-  const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
+  const sealingKeys = parseKeyEncryptionKeys(generateKeyEncryptionKey())
   const hashKey = parseHashKey(generateHashKey())
   // These bounds are low, so that a test reaches them with few mails.
-  const queue = createMailQueue({ sealingKeys, hashKey, waiting: { sender: 4, all: 10 } })
+  const queue = createMailQueue({ sealingKeys, hashKey, waiting: { network: 4, all: 10 } })
   const registry = new Registry()
   const logLines: string[] = []
   const addLogLine = (message: string, fields?: object) =>
@@ -61,7 +61,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   const clock = { now: new Date() }
   const resources = new AsyncDisposableStack()
   let mailerCount = 0
-  const mailing: Mailing = {
+  const testbed: MailTestbed = {
     database,
     db,
     server,
@@ -82,7 +82,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
             text: 'Canary text.\n',
             ...change,
           },
-          mailing.clock.now,
+          testbed.clock.now,
           dueAt,
         ),
       ),
@@ -97,7 +97,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
         from: 'no-reply@plainpath.example',
         log: { warn: addLogLine, error: addLogLine },
         metrics: { registry: mailerCount++ === 0 ? registry : new Registry(), recordSweep: () => undefined },
-        now: () => mailing.clock.now,
+        now: () => testbed.clock.now,
         intervals: SHORT_INTERVALS,
         ...change,
       })
@@ -110,7 +110,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
     async waitForState(id, state) {
       const deadline = performance.now() + 40_000
       for (;;) {
-        const row = await mailing.readRow(id)
+        const row = await testbed.readRow(id)
         if (row['state'] === state) return row
         if (performance.now() > deadline) throw new Error(`the mail is ${String(row['state'])}, not ${state}`)
         await db.query('select pg_sleep(0.02)')
@@ -123,7 +123,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
     },
   }
   const stores = opening.move()
-  return mailing
+  return testbed
 }
 
 /** Makes disposing idempotent: a test may dispose of a mailer, and the end of the test disposes of it again. */

@@ -3,7 +3,7 @@ import { json } from '../send.ts'
 import type { System } from './open-system.ts'
 
 /** Tests the gateway while one process of each app is down. Call this after other tests, because it leaves processes that have just started. */
-export function describeOneAway(getSystem: () => System): void {
+export function describeStoppedProcesses(getSystem: () => System): void {
   describe('the gateway', () => {
     test('sends every request, with its own body, to the other process while one process of each app is down', async () => {
       const { stack, ...system } = getSystem()
@@ -25,7 +25,7 @@ export function describeOneAway(getSystem: () => System): void {
       for (let round = 0; round < 8; round += 1)
         for (const request of [
           { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'Atlas' }) },
-          { method: 'POST', path: '/api/waitlist', ...json({ email: system.newEmail() }) },
+          { method: 'POST', path: '/api/waitlist', ...json({ email: system.createEmail() }) },
           { path: '/auth.md' },
           { path: '/api/guides' },
         ])
