@@ -21,16 +21,16 @@ export interface AgentKey {
 
 const ASSERTION_SECONDS = 60
 
-const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const encodeJson = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const nowSeconds = () => Math.floor(Date.now() / 1000)
 
 export function createAgentKey(): AgentKey {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const publicJwk = publicKey.export({ format: 'jwk' })
-  const proofHeader = encode({ typ: 'dpop+jwt', alg: 'EdDSA', jwk: publicJwk })
-  const assertionHeader = encode({ typ: 'JWT', alg: 'EdDSA' })
+  const proofHeader = encodeJson({ typ: 'dpop+jwt', alg: 'EdDSA', jwk: publicJwk })
+  const assertionHeader = encodeJson({ typ: 'JWT', alg: 'EdDSA' })
   const signJwt = (header: string, claims: object) => {
-    const input = `${header}.${encode({ jti: randomUUID(), iat: nowSeconds(), ...claims })}`
+    const input = `${header}.${encodeJson({ jti: randomUUID(), iat: nowSeconds(), ...claims })}`
     return `${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`
   }
   return {

@@ -9,7 +9,7 @@ export interface Conversation {
   readonly responses: readonly HttpResponse[]
   /** Statuses of interim responses. */
   readonly interim: readonly number[]
-  /** True if the server closed the connection. False if an option stopped the reading before. */
+  /** True if the server closed the connection. False if `responses` or `forMs` stopped the reading before. */
   readonly closed: boolean
   /** The milliseconds from connecting to the end of the reading. */
   readonly ms: number

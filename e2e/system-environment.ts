@@ -8,7 +8,7 @@ import { MIGRATIONS as AUTH_MIGRATIONS, openStores } from '@plainpath/auth/store
 import { createLog } from '@plainpath/http'
 import { openDataDirectory } from '@plainpath/local/data-directory'
 import { ensureLocalSecrets } from '@plainpath/local/secrets'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
 import { getRevocationKey, type RevocationOptions } from '@plainpath/revocation'
@@ -43,7 +43,7 @@ export async function openSystemEnvironment(
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-e2e-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  const secrets = await ensureLocalSecrets(await openDataDirectory(folder), serviceUrls(origin).base)
+  const secrets = await ensureLocalSecrets(await openDataDirectory(folder), createServiceUrls(origin).base)
   const auth = opening.use(await openTestDatabase({ folder: AUTH_MIGRATIONS, name: 'auth' }))
   const resource = opening.use(await openTestDatabase({ folder: RESOURCE_MIGRATIONS, name: 'resource' }))
   // Production limits (factor 1) are counted in memory, because a shared Redis would contain counts of other tests.

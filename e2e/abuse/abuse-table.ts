@@ -7,7 +7,7 @@ const MAX_LOG_LINES_PER_SECOND = 4 * 40
 
 /** Lists the bounds that the run broke: other clients were affected, the apps did too much work, or the run proves nothing. */
 export function findBrokenBounds(result: AbuseResult): string[] {
-  // A run of n minutes can touch n + 1 windows of a minute.
+  // With its last responses, a run of n minutes can touch n + 1 windows of a minute.
   const minutes = Math.ceil(result.seconds / 60) + 1
   const bounds: [boolean, string][] = [
     [hasOnlySucceeded(result.client), 'the client with a verified token was refused'],

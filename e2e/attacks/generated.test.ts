@@ -4,7 +4,7 @@ import { type System, startSystem } from '../in-process/start-system.ts'
 import { openStoredCounts } from '../stored-counts.ts'
 import { type AttackContext, attack } from './attack.ts'
 import { RUN_PARAMETERS, TIMEOUT_MS } from './attack-runs.ts'
-import { judgeForm, judgeJson } from './oracle.ts'
+import { judgeForm, judgeJson, type Verdict } from './oracle.ts'
 import { anyJsonDamage, anyRequestChange, createWrongCredentials } from './other-shapes.ts'
 import { openTargets, type Target } from './target.ts'
 import { anyText, anyValue } from './wrong-values.ts'
@@ -36,7 +36,7 @@ const checkEach = async <T>(
       { ...RUN_PARAMETERS, endOnFailure: RUN_PARAMETERS.numRuns < 100 },
     )
 }
-const getExpectedStatuses = (verdict: ReturnType<typeof judgeJson>, target: Target) =>
+const getExpectedStatuses = (verdict: Verdict, target: Target) =>
   verdict === 'accepted' ? target.acceptedStatuses : [verdict]
 
 test(

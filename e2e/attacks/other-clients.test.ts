@@ -27,7 +27,8 @@ const joinWaitlist = async () => {
 
 describe('a client learns nothing about others:', () => {
   test('requests for their resources get the same response as for unknown ones', async () => {
-    const [mine, theirs] = [await registerAgent(), await registerAgent('Their agent')]
+    const mine = await registerAgent()
+    const theirs = await registerAgent('Their agent')
     const { referralSlug } = await joinWaitlist()
     const headers = basic(mine.client_id, mine.client_secret)
     const toComparable = ({ status, text }: { status: number; text: string }) => {
@@ -45,10 +46,8 @@ describe('a client learns nothing about others:', () => {
     ] as const
     for (const [existingPath, unknownPath] of pairs)
       for (const method of ['GET', 'DELETE', 'PUT', 'PATCH']) {
-        const [forExisting, forUnknown] = [
-          await sender.send({ method, path: existingPath, headers }),
-          await sender.send({ method, path: unknownPath, headers }),
-        ]
+        const forExisting = await sender.send({ method, path: existingPath, headers })
+        const forUnknown = await sender.send({ method, path: unknownPath, headers })
         expect(forExisting.status, existingPath).toBe(404)
         expect(toComparable(forExisting)).toEqual(toComparable(forUnknown))
       }

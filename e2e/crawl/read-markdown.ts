@@ -32,8 +32,10 @@ export function readMarkdown(markdown: string): {
   let paragraphBefore = ''
   for (const part of splitMarkdown(markdown)) {
     if (part.startsWith('```')) requests.push(...findRequestsInBlock(part, `${heading}\n${paragraphBefore}`))
-    else if (part.startsWith('#')) [heading, paragraphBefore] = [part, '']
-    else {
+    else if (part.startsWith('#')) {
+      heading = part
+      paragraphBefore = ''
+    } else {
       paragraphBefore = part
       // A sentence ends with a full stop or a colon. The next one begins with a capital letter, code or a link.
       for (const sentence of part.split(/(?<=[.:]) (?=[A-Z`[])/)) {

@@ -55,7 +55,7 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     end: async ({ stack }) => void stack.auth[0]?.child.kill('SIGCONT'),
   },
   {
-    name: 'auth: both processes kill -9 and started',
+    name: 'auth: both processes killed (kill -9) and restarted',
     numbers: ['F-18', 'F-25'],
     components: ['auth'],
     refusedOperations: ['read with a token', 'token', 'register'],

@@ -25,7 +25,7 @@ export const FAULT_NUMBERS = {
     fault: 'the reply to a COMMIT is lost',
     tests: [
       ...listTests(
-        'apps/resource/test/contact-keeping.test.ts',
+        'apps/resource/test/contact-storage.test.ts',
         'returns the same message for a repeated request',
       ),
     ],
@@ -72,8 +72,8 @@ export const FAULT_NUMBERS = {
     ],
   },
   'F-14': { fault: 'Redis is frozen', tests: [] },
-  'F-15': { fault: 'Redis evicts, is full, loads, only reads', tests: [] },
-  'F-16': { fault: 'Redis comes back without, or with older, data', tests: [] },
+  'F-15': { fault: 'Redis evicts keys, is full, is loading, or is read-only', tests: [] },
+  'F-16': { fault: 'Redis restarts without data, or with older data', tests: [] },
   'F-17': {
     fault: 'the clock of an instance is wrong',
     tests: [
@@ -112,8 +112,8 @@ export const FAULT_NUMBERS = {
       ...listTests(
         'apps/resource/test/authorization-server-failures.test.ts',
         'a wrong introspection response causes a 503, never a 200 or a 401',
-        'does not follow a redirect',
-        'a response that would take six seconds is given up after about one',
+        'a redirect, which is not followed',
+        'a response that would take six seconds, for which the API waits only about one',
       ),
     ],
   },
@@ -131,14 +131,14 @@ export const FAULT_NUMBERS = {
     fault: 'a request is delivered twice',
     tests: [
       ...listTests(
-        'apps/resource/test/contact-keeping.test.ts',
+        'apps/resource/test/contact-storage.test.ts',
         'is refused with 409 while the first request with the key is in flight',
         'stores one message for many simultaneous requests',
       ),
     ],
   },
   'F-29': {
-    fault: 'the mail server is down, slow or refuses',
+    fault: 'the mail server is down, is slow, or refuses mail',
     tests: [
       ...listTests(
         'packages/mail/src/open-mailer.integration.test.ts',
@@ -171,7 +171,7 @@ export const FAULT_NUMBERS = {
       ),
     ],
   },
-  'F-36': { fault: 'a start with everything down', tests: [] },
+  'F-36': { fault: 'a start while everything is down', tests: [] },
   'F-37': { fault: 'many requests with one token when its introspection is not cached', tests: [] },
   'F-38': { fault: 'clients retry after an outage', tests: [] },
   'F-39': { fault: 'the document of a client cannot be fetched', tests: [] },

@@ -225,7 +225,8 @@ test('hang-new forwards nothing on new connections, and does not affect open one
 })
 
 test('lose-reply-to forwards all requests, and discards replies on a connection from that request on', async () => {
-  const [client, otherClient] = [await connectClient(), await connectClient()]
+  const client = await connectClient()
+  const otherClient = await connectClient()
   await proxy.setFault({ kind: 'lose-reply-to', request: 'commit' })
   await expectReply(client, 'begin')
   client.socket.write('commit')

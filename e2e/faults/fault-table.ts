@@ -77,15 +77,15 @@ export function renderResults(
 ): string {
   return `# What happens when something fails
 
-Written by \`npm run faults\` on commit ${commit}. Each fault lasted ${traffic.held} s, with ${traffic.steady} s before it and at least ${traffic.recovery} s after it.
+Written by \`npm run faults\` on commit ${commit}. Each fault lasted at least ${traffic.held} s, with at least ${traffic.steady} s before it and ${traffic.recovery} s after it.
 Meanwhile, ${traffic.rate} requests a second went through the gateway to two processes of each app: registrations, tokens, revocations,
 deletions, reads with live and with revoked tokens, the waitlist, guides and documents. A connection that lost bytes stays
 silent after the fault, until an app detects that and closes it. Nothing is restarted except what the fault itself stopped.
 
 - *refused*: 503 with \`Retry-After\`, in the error format of the endpoint, from an operation that needs what failed.
-- *wrong*: any other failure; a refusal before the fault, or later than 5 s after it; a response that took more than 5 s (7 s
-  where a process behind the gateway hangs); a token that was accepted by a request which began after the revocation of the
-  token was acknowledged (R-LIN); a process that exited.
+- *wrong*: any other failure; a refusal before the fault, or later than 5 s after it (15 s if clients retry); a response
+  that took more than 5 s (up to 9 s where the gateway waits for a process); a token that was accepted by a request which
+  began after the revocation of the token was acknowledged (R-LIN); a process that exited.
 - *lost*: acknowledged changes (agents, tokens, addresses, revocations) that are gone. Tokens issued before Redis lost its
   memory do not count, because a loss of Redis may log agents out.
 - *shed time*: how long refused requests waited for the refusal: half of them / all of them.

@@ -22,15 +22,15 @@ export interface Machine {
 }
 
 /**
- * Compiles the library that is preloaded into the processes. `get` returns the machine of the process with this name.
+ * Compiles the library that is preloaded into the processes. `getMachine` returns the machine of the process with this name.
  */
-export async function createFaultyMachines(folder: string): Promise<{ get(name: string): Machine }> {
+export async function createFaultyMachines(folder: string): Promise<{ getMachine(name: string): Machine }> {
   await mkdir(folder, { recursive: true })
   const library = path.join(folder, 'faulty-machine.so')
   await run('gcc', ['-shared', '-fPIC', '-O2', '-Wall', '-o', library, SOURCE, '-ldl'])
   const machines = new Map<string, Machine>()
   return {
-    get(name) {
+    getMachine(name) {
       const machine = machines.get(name) ?? createMachine(library, path.join(folder, `${name}.machine`))
       machines.set(name, machine)
       return machine
@@ -41,7 +41,7 @@ export async function createFaultyMachines(folder: string): Promise<{ get(name: 
 function createMachine(library: string, file: string): Machine {
   let hasStateFile = false
   const setFaults: Machine['setFaults'] = ({ clockOffsetMs = 0, isNameResolutionDown = false }) => {
-    // The layout that `faulty-machine.c` reads: two numbers of 64 bits.
+    // The layout that `faulty-machine.c` reads: two 64-bit integers, the offset in microseconds and whether names cannot be resolved.
     const state = Buffer.alloc(16)
     state.writeBigInt64LE(BigInt(Math.round(clockOffsetMs * 1_000)), 0)
     state.writeBigInt64LE(isNameResolutionDown ? 1n : 0n, 8)

@@ -100,7 +100,7 @@ export async function startFaultyStack(options: {
       }),
       redirectAuth: (url) => proxies.addProxy('introspection', url),
       processEnvFor: (name) => ({
-        ...machines.get(name).environment,
+        ...machines.getMachine(name).environment,
         NODE_OPTIONS: `--import=${import.meta.resolve('./faulty-process.ts')} --max-old-space-size=${HEAP_MB}`,
         FAULTY_PROCESS: toFaultFile(name),
         NODE_EXTRA_CA_CERTS: certificateFile,
@@ -134,7 +134,7 @@ export async function startFaultyStack(options: {
     documents,
     documentKey,
     postgres: createPostgresProcess(stack.postgres),
-    getMachine: (name) => machines.get(name),
+    getMachine: (name) => machines.getMachine(name),
     injectProcessFault({ name, child }, fault) {
       writeFileSync(toFaultFile(name), fault)
       child.kill('SIGUSR2')

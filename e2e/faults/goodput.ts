@@ -31,7 +31,8 @@ export function measureGoodput(
   const measureRate = (from: number, to: number) =>
     goodTimes.filter((endedAt) => endedAt >= from && endedAt < to).length / ((to - from) / 1_000)
   const starts = entries.map(({ startedAt }) => startedAt)
-  const [firstAt, lastAt] = [Math.min(...starts), Math.max(...starts)]
+  const firstAt = Math.min(...starts)
+  const lastAt = Math.max(...starts)
   const normalRate = measureRate(firstAt, faultedAt)
   const isEnough = (from: number, to: number) => measureRate(from, to) >= MIN_RECOVERED_SHARE * normalRate
   for (let windowStart = backAt; windowStart + WINDOW_MS <= lastAt; windowStart += WINDOW_MS / 2) {

@@ -119,7 +119,8 @@ function measureShedSeconds(entries: readonly Entry[]): Judgement['shedSeconds']
     .filter(({ outcome }) => outcome === 'refused')
     .map(measureDuration)
     .sort((a, b) => a - b)
-  const [half, all] = [sortedWaits[Math.floor(sortedWaits.length / 2)], sortedWaits.at(-1)]
+  const half = sortedWaits[Math.floor(sortedWaits.length / 2)]
+  const all = sortedWaits.at(-1)
   return half === undefined || all === undefined ? undefined : { half: half / 1000, all: all / 1000 }
 }
 

@@ -51,7 +51,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   ),
   {
     ...SERVER_FAULT,
-    name: 'Postgres: stopped and started',
+    name: 'Postgres: stopped and restarted',
     numbers: ['F-01'],
     refusedOperations: ['register', 'join'],
     failingCheck: 'database',
@@ -60,7 +60,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   },
   {
     ...SERVER_FAULT,
-    name: 'Postgres: kill -9 and started',
+    name: 'Postgres: killed (kill -9) and restarted',
     numbers: ['F-01'],
     refusedOperations: ['register', 'join'],
     failingCheck: 'database',
@@ -69,7 +69,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   },
   {
     ...SERVER_FAULT,
-    name: 'Postgres: stopped for 10 s and started, while clients send refused requests three times',
+    name: 'Postgres: stopped for 10 s and restarted, while clients send refused requests three times',
     numbers: ['F-38'],
     refusedOperations: ['register', 'join'],
     retries: 2,

@@ -56,7 +56,7 @@ const listFirstInstances = ({ auth, resource }: Stack) =>
 function createKillFault(): FaultCase {
   let turn = 0
   return createRepeatedFault({
-    name: 'each process of both apps in turn: kill -9 and started',
+    name: 'each process of both apps in turn: killed (kill -9) and restarted',
     numbers: ['F-18'],
     components: ['auth', 'api', 'introspection'],
     refusedOperations: [],

@@ -50,7 +50,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   },
   {
     ...REDIS_FAULT,
-    name: 'Redis: kill -9 and started empty',
+    name: 'Redis: killed (kill -9) and restarted empty',
     numbers: ['F-16'],
     refusedOperations: OPERATIONS_WITH_REDIS,
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
@@ -82,7 +82,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   },
   {
     ...REDIS_FAULT,
-    name: 'Redis: kill -9 and started with the data from before the last revocations',
+    name: 'Redis: killed (kill -9) and restarted with data from before the last revocations',
     numbers: ['F-16'],
     refusedOperations: OPERATIONS_WITH_REDIS,
     prepare: async ({ redis }) => void (await redis.save()),

@@ -24,7 +24,7 @@ const listFirstInstances = (stack: Stack) => listApps(stack).filter(({ name }) =
 function createStopFault(): FaultCase {
   let mistakes: string[] = []
   return {
-    name: 'one process of each app is stopped with SIGTERM, and started',
+    name: 'one process of each app is stopped with SIGTERM, and restarted',
     numbers: ['F-19'],
     components: [],
     refusedOperations: [],

@@ -23,7 +23,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     },
   }),
   createConnectionFault({
-    name: 'Postgres of auth: the replies to inserts of agents are lost, the rows stored',
+    name: 'Postgres of auth: the replies to inserts of agents are lost, but the rows are stored',
     numbers: ['F-05'],
     connections: ['auth database'],
     components: ['auth database'],
@@ -32,7 +32,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     fault: { kind: 'lose-reply-to', request: 'add-agent\0' },
   }),
   createConnectionFault({
-    name: 'Postgres of the API: the replies to inserts of the waitlist lost, the rows stored',
+    name: 'Postgres of the API: the replies to inserts into the waitlist are lost, but the rows are stored',
     numbers: ['F-05'],
     connections: ['api database'],
     components: ['api database'],
@@ -54,7 +54,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
   },
   {
     ...SERVER_FAULT,
-    name: 'Postgres: new connections hang, the open ones work',
+    name: 'Postgres: new connections hang, but open ones work',
     numbers: ['F-24'],
     refusedOperations: [],
     maxRefusedShare: 0.05,

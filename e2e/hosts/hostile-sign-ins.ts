@@ -85,6 +85,8 @@ const allowWithFields =
 
 /** The page for a sign-in that has ended or belongs to another browser. It does not say which. */
 const GONE_PAGE = { at: 'page', status: 410, heading: 'This page no longer works' } as const
+/** The page that asks for the e-mail address, as at the beginning of a sign-in. */
+const ADDRESS_PAGE = { at: 'page', status: 200, heading: 'Do you want to connect this app?' } as const
 /** The page that reports a wrong input and asks for it again. */
 const ASKED_AGAIN_PAGE = { at: 'page', status: 400 } as const
 const FORBIDDEN_PAGE = { at: 'page', status: 403 } as const
@@ -132,7 +134,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
   },
   {
     description: 'the right code after five guesses',
-    expectedOutcome: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
+    expectedOutcome: ADDRESS_PAGE,
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       await scene.startCountingGrants()
@@ -242,7 +244,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
   },
   {
     description: 'the code before the e-mail address',
-    expectedOutcome: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
+    expectedOutcome: ADDRESS_PAGE,
     async run(scene, isHostile) {
       // The harmless twin is an ordinary sign-in.
       if (!isHostile) return typeCodeFrom(async () => '')(scene, false)
@@ -354,7 +356,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
   },
   {
     description: 'an earlier sign-in in the same browser',
-    expectedOutcome: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
+    expectedOutcome: ADDRESS_PAGE,
     async run(scene, isHostile) {
       const { person } = await beginSignIn(scene)
       await person.signIn(scene.app.authorize({ redirectUri: CLAUDE_URI }).url)

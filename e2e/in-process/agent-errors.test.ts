@@ -299,7 +299,7 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'client-expired': 'apps/auth/test/expiry.test.ts',
   'otp-expired': 'apps/auth/test/claims.test.ts',
   'claim-expired': 'apps/auth/test/refused-mail.test.ts',
-  'idempotency-in-progress': 'apps/resource/test/contact-keeping.test.ts',
+  'idempotency-in-progress': 'apps/resource/test/contact-storage.test.ts',
   'message-being-delivered': 'apps/resource/test/contact-hold.test.ts',
   'already-delivered': 'apps/resource/test/contact-hold.test.ts',
   'rate-limited': 'apps/auth/test/claim-limits.test.ts',

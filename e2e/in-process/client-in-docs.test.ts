@@ -21,21 +21,22 @@ const compileLine = (line: string): RunLine => {
   return ({ plainpath, email, code, id }) => run(plainpath, email, code, id) as Promise<unknown>
 }
 
-test('each line for the client in /docs does what its operation does', async () => {
+test('each line of client code in /docs does what the documented operation does', async () => {
   const page = await (await fetch(`${system.origin}/docs`)).text()
-  const lines = new Map(
-    page.split('<h3 id="').flatMap((part): [string, RunLine][] => {
-      const line = /<code class="client">(await plainpath\..*)<\/code>/.exec(part)?.[1]
-      return line === undefined ? [] : [[/^\w+/.exec(part)?.[0] ?? '', compileLine(unescapeHtml(line))]]
+  const lineByOperation = new Map(
+    page.split('<h3 id="').flatMap((section): [string, RunLine][] => {
+      const line = /<code class="client">(await plainpath\..*)<\/code>/.exec(section)?.[1]
+      return line === undefined ? [] : [[/^\w+/.exec(section)?.[0] ?? '', compileLine(unescapeHtml(line))]]
     }),
   )
   const values: Record<string, unknown> = {
     plainpath: new Plainpath(system.origin),
     email: `${randomUUID()}@example.org`,
   }
+  /** Runs the line of an operation, and removes it from `lineByOperation`. */
   const call = (operationId: string) => {
-    const runLine = lines.get(operationId)
-    lines.delete(operationId)
+    const runLine = lineByOperation.get(operationId)
+    lineByOperation.delete(operationId)
     if (!runLine) throw new Error(`/docs has no line for ${operationId}`)
     return runLine(values)
   }
@@ -51,5 +52,5 @@ test('each line for the client in /docs does what its operation does', async () 
   expect(await call('getContactMessage')).toMatchObject({ status: 'received' })
   await call('deleteContactMessage')
   await call('deleteAgent')
-  expect([...lines.keys()]).toEqual([])
+  expect([...lineByOperation.keys()]).toEqual([])
 })

@@ -47,7 +47,7 @@ async function isNamed(method: string, path: string): Promise<boolean> {
   if (CONVENTIONAL_PATHS.has(path) || SIGN_IN_PATHS.has(path) || MAILED_PATHS.has(path)) return true
   if (documentedOperations.has(`${method} ${path}`)) return true
   // A crawl sends GET requests without a token, so it can visit neither a POST endpoint nor the signed-in MCP server (`/mcp`), which
-  // responds to every method with 401. The documents that the crawl read must name these paths.
+  // responds to them with 401. The documents that the crawl has read must name these paths.
   if (method === 'POST' || path === '/mcp') return listPostTargets(visits).has(`${system.origin}${path}`)
   return isVisited(path) || isAlias(path)
 }

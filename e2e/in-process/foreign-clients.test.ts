@@ -63,7 +63,7 @@ async function register(body: object = {}): Promise<AgentWithSecret> {
 }
 
 /** Registers a client that is changing its key: it has two, and signs with the second. */
-async function registerKeys(): Promise<AgentWithKey> {
+async function registerWithKeys(): Promise<AgentWithKey> {
   const [old, current] = await Promise.all([generateKey(), generateKey()])
   const keys = [
     { ...old.publicJwk, kid: 'old' },
@@ -73,8 +73,8 @@ async function registerKeys(): Promise<AgentWithKey> {
   return { client_id, kid: 'current', key: current.privateKey, jwk: current.privateJwk }
 }
 
-/** Publishes the document of a client with one key. Such a client does not register. */
-async function publishKey(): Promise<AgentWithKey> {
+/** Publishes the document of a client with one key, which does not register. */
+async function publishDocumentWithKey(): Promise<AgentWithKey> {
   const { publicJwk, privateJwk, privateKey } = await generateKey()
   const { client_id } = documents.publish([{ jwk: { ...publicJwk, kid: 'current' } as JWK }])
   return { client_id, kid: 'current', key: privateKey, jwk: privateJwk }
@@ -271,14 +271,14 @@ test.for(SECRET_CLIENTS)(
 test.for(KEY_CLIENTS)(
   '%s: an agent with two keys gets and renews a token, and revokes one if the library can',
   async ([_name, openSession]) => {
-    await expectJourney(await openSession(await registerKeys(), fetch))
+    await expectJourney(await openSession(await registerWithKeys(), fetch))
   },
 )
 
 test.for(KEY_CLIENTS)(
   '%s: an agent with a document gets and renews a token, and revokes one if the library can',
   async ([_name, openSession]) => {
-    await expectJourney(await openSession(await publishKey(), fetch))
+    await expectJourney(await openSession(await publishDocumentWithKey(), fetch))
   },
 )
 

@@ -143,6 +143,7 @@ async function publishKey(alg: string) {
   }
 }
 
+/** Functions that return the `scope` of the authorization request, by the value of `scope` in a fixture. */
 const SCOPES: Readonly<Record<HostFixture['scope'], (app: App) => string | undefined>> = {
   challenged: ({ resource }) => resource.scopes_supported.join(' '),
   'challenged, with a space before': ({ resource }) =>
@@ -263,17 +264,17 @@ const MCP_HOSTS = [
 
 describe('a host uses the public address without signing in, and is never asked to sign in:', () => {
   test.for(MCP_HOSTS.map((host) => [host.name, host] as const))('%s', async ([, host]) => {
-    const { userAgents, clientInfo, capabilities, discoversFirst, revision: version = '2025-11-25' } = host
+    const { userAgents, clientInfo, capabilities, discoversFirst, revision = '2025-11-25' } = host
     using sender = createSender(system.mcpPublicOrigin)
     const headers = { 'user-agent': userAgents.mcp }
     const send = (method: string, params: Record<string, unknown> = {}, token?: string) =>
-      sendMcp(sender, { method, params }, { headers, clientInfo, capabilities, token, revision: version })
+      sendMcp(sender, { method, params }, { headers, clientInfo, capabilities, token, revision })
     // An invalid token makes no difference.
     for (const token of [undefined, `ppt_${'A'.repeat(43)}`]) {
       const discover = { method: 'server/discover' }
       const modernOptions = { headers, clientInfo, capabilities, token, revision: '2026-07-28' } as const
       if (discoversFirst) expect((await sendMcp(sender, discover, modernOptions)).status).toBe(200)
-      const initializeParams = { protocolVersion: version, capabilities, clientInfo }
+      const initializeParams = { protocolVersion: revision, capabilities, clientInfo }
       expect((await send('initialize', initializeParams, token)).status).toBe(200)
       expect((await send('notifications/initialized', {}, token)).status).toBe(202)
       const toolList = await send('tools/list', {}, token)

@@ -3,7 +3,7 @@ import { loadConfig } from '@plainpath/auth/config'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import { describeIntrospection } from '@plainpath/resource/introspection-contract'
 import { openSystemEnvironment } from '../system-environment.ts'
 
@@ -15,7 +15,7 @@ describeIntrospection('the authorization server', async () => {
   const server = opening.use(
     await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
   )
-  const urls = serviceUrls(`http://localhost:${server.port}`)
+  const urls = createServiceUrls(`http://localhost:${server.port}`)
   const { env, dependencies } = opening.use(await openSystemEnvironment(urls.origin))
   const log = createLog({ service: 'auth', write: () => {} })
   const auth = opening.use(await openAuth(loadConfig(env), { log, now: () => new Date(), ...dependencies }))

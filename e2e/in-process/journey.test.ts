@@ -97,7 +97,7 @@ describe('with oauth4webapi, an agent', () => {
     await expect(issueToken(agent)).rejects.toMatchObject({ status: 401 })
   })
 
-  test('gets those of the requested scopes that it may have, and the response lists them', async () => {
+  test('gets only those requested scopes that it may have, and the response lists them', async () => {
     const agent = await register()
     expect((await issueToken(agent, { scope: 'guides:read contact:write' })).scope).toBe('guides:read')
     await expect(issueToken(agent, { scope: 'contact:write' })).rejects.toMatchObject({

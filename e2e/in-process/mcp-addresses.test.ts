@@ -51,7 +51,7 @@ describe.for(MCP_CLIENTS)('$name', ({ connect, version }) => {
   })
 })
 
-test('the origin of the public address does not serve the paths of auth', async () => {
+test('the origin of the public MCP address does not serve the token endpoint', async () => {
   const response = await fetch(`${system.mcpPublicOrigin}/oauth/token`, { method: 'POST', body: 'x' })
   expect([response.status, await response.text()]).toEqual([
     404,

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { type AgentDocuments, startAgentDocuments } from '@plainpath/auth/agent-documents'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Credentials, type KeyCredentials, MCP_CLIENTS } from './mcp-clients.ts'
 import { type System, startSystem } from './start-system.ts'
@@ -125,7 +125,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
     ] as const) {
       const result = await client.call(name, args)
       expect(result.isError).toBe(true)
-      expect(result.content[0]?.text).toContain(serviceUrls(system.origin).authVerifiedEmail)
+      expect(result.content[0]?.text).toContain(createServiceUrls(system.origin).authVerifiedEmail)
     }
     expect(posts.slice(countBefore).map((post) => post.url)).toEqual([mcpUrl, mcpUrl, mcpUrl])
   })

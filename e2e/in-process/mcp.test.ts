@@ -105,7 +105,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     expect(requests.filter(({ hasToken, status }) => !hasToken || status >= 300)).toEqual([])
   })
 
-  test('is challenged for an invalid token, gets another one and continues', async () => {
+  test('is challenged for an invalid token, gets another token and continues', async () => {
     const { requests, fetch } = recordRequests()
     const oldToken = `ppt_${'A'.repeat(43)}`
     await using client = await connect(mcpUrl, { credentials: await register(), oldToken, fetch })
@@ -297,7 +297,7 @@ describe('the endpoint', () => {
     expect(readErrorCode(await call('resources/list'))).toEqual({ status: 404, code: -32601 })
   })
 
-  test('opens no stream and no session', async () => {
+  test('opens neither a stream nor a session', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const refusal = await send(undefined, {}, method)
       expect(readProblemCode(refusal)).toEqual({ status: 405, code: 'method-not-allowed' })
@@ -326,7 +326,7 @@ describe('the endpoint', () => {
     expect((await call('tools/list', {}, { origin: system.origin })).status).toBe(200)
   })
 
-  test('reads one JSON message of at most 16 KiB', async () => {
+  test('accepts only a single JSON message, of at most 16 KiB', async () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
     expect((await send(ping)).status).toBe(200)
     expect(readProblemCode(await send([ping, ping]))).toEqual({ status: 400, code: 'invalid-request' })
@@ -383,7 +383,7 @@ test('a join through the tool counts against the limits of POST /api/waitlist', 
   expect(otherJoin.headers.get('ratelimit-policy')).toMatch(/"waitlist-address";q=120/)
 })
 
-test('no argument of a call is logged', async () => {
+test('neither the tool nor an argument of a call is logged', async () => {
   const email = createAddress()
   const query = `word-${crypto.randomUUID()}`
   await call('tools/call', { name: 'join_waitlist', arguments: { email } })

@@ -339,7 +339,7 @@ describe('an unusual situation is handled:', () => {
     },
   )
 
-  test('a stop of tokens that were issued before a time is proven, also when it is repeated', async () => {
+  test('"auth stop --issued-before" is proven, also when it is repeated', async () => {
     const issuedBefore = new Date(Math.floor(Date.now() / 1_000 - 60) * 1_000).toISOString()
     for (let times = 0; times < 2; times += 1)
       expect(await runCommand(`auth stop --issued-before ${issuedBefore} --reason drill`)).toMatchObject({
@@ -348,7 +348,7 @@ describe('an unusual situation is handled:', () => {
       })
   })
 
-  test('two rotations at the same moment never perform one step twice', async () => {
+  test('two simultaneous rotations never perform the same step twice', async () => {
     const readVersion = async () =>
       (await admin.auth.query<{ version: string }>('select version from key_ring')).rows[0]?.version
     await admin.auth.query(`delete from signing_keys where state in ('generated', 'published')`)
@@ -362,7 +362,7 @@ describe('an unusual situation is handled:', () => {
     expect(Number(await readVersion())).toBe(versionBefore + steps.length)
   })
 
-  test('of two deletions of one agent at the same moment, one wins and the other is refused', async () => {
+  test('of two simultaneous deletions of one agent, one succeeds and the other is refused', async () => {
     const registration = await fetch(`${env['AUTH_ORIGIN']}/api/agent/register`, { method: 'POST' })
     const { client_id: id } = (await registration.json()) as typeof agent
     const results = await Promise.all([1, 2].map(() => runCommand(`auth agents delete ${id}`)))
@@ -378,7 +378,7 @@ describe('an unusual situation is handled:', () => {
     await undo()
   })
 
-  test('migrate accepts an older schema', async () => {
+  test('"auth migrate" accepts an older schema', async () => {
     const database = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
     await using owner = openPool(database.ownerUrl, { max: 1, patience: 5 })
     await owner.query('drop table token_store_in_use')

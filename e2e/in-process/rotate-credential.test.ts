@@ -4,7 +4,7 @@ import { runAuth } from '@plainpath/auth/run-auth'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -57,7 +57,7 @@ beforeAll(async () => {
     api.respondWith(resources.use(await openResource(config, { ...deps, ...system.dependencies })).handler)
     apiUrls.push(api.url)
   }
-  const urls = serviceUrls(firstServer.url)
+  const urls = createServiceUrls(firstServer.url)
   const agent = (await (await fetch(urls.register, { method: 'POST' })).json()) as Record<string, string>
   const basic = Buffer.from(`${agent['client_id']}:${agent['client_secret']}`).toString('base64')
   issueToken = async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newPerson } from '../hosts/person.ts'
 import { SIGN_IN_CLIENTS } from '../hosts/sign-in-clients.ts'
@@ -21,7 +21,7 @@ test.for(SIGN_IN_CLIENTS)(
   '$name signs a person in, asks, sends a message, refreshes, withdraws the message, and loses access when the person revokes it',
   async ({ connect }) => {
     using person = newPerson(system)
-    await using client = await connect(serviceUrls(system.origin).signedInMcp, {
+    await using client = await connect(createServiceUrls(system.origin).signedInMcp, {
       redirectUri: 'http://localhost:8787/oauth/callback',
       signIn: (url) => person.signIn(url),
     })

@@ -55,7 +55,7 @@ test.for(Object.entries(LINKED_PAGES))('the linked page %s is valid HTML', async
   ).toEqual([])
 })
 
-test('the validator finds a mistake', async () => {
+test('the validator finds a violation in invalid HTML', async () => {
   const invalidPage = '<!doctype html><html lang="en"><body><p><div></p></body></html>'
   expect(await findViolations(invalidPage)).not.toEqual([])
 })

@@ -24,10 +24,10 @@ import {
 
 const FORM = { action: '/oauth/sign-in/uid', token: 'token' }
 const SITE = {
-  place: { kind: 'site', host: 'a-rather-long-name-of-a-host.chat.example.org' },
+  destination: { kind: 'site', host: 'a-rather-long-name-of-a-host.chat.example.org' },
   name: 'Atlas',
 } as const
-const COMPUTER = { place: { kind: 'computer' }, name: 'Atlas', clientHost: 'vscode.dev' } as const
+const COMPUTER = { destination: { kind: 'computer' }, name: 'Atlas', clientHost: 'vscode.dev' } as const
 const CODE = {
   ...FORM,
   email: 'somebody.with.a.long.address@mail.example.org',
@@ -39,26 +39,26 @@ const AGENT = { name: 'Atlas', registered: '2026-11-20' }
 
 const CLAIM = { secret: 'secret', matchPhrase: 'grand meadow', codesLeft: 2 }
 
-/** The pages to which a form, a sign-in or a mailed link leads. `SITE_PAGES` does not contain them. */
+/** The pages to which a form, a sign-in or a mailed link leads, by name. `SITE_PAGES` does not contain them. */
 export const LINKED_PAGES: Readonly<Record<string, Html>> = {
-  address: renderSignInPage({ ...FORM, app: COMPUTER, lastCodeState: 'locked' }),
-  mistake: renderSignInPage({
+  'sign-in-address': renderSignInPage({ ...FORM, app: COMPUTER, lastCodeState: 'locked' }),
+  'sign-in-mistake': renderSignInPage({
     ...FORM,
     app: SITE,
     email: 'nobody',
     mistake: 'This is not an e-mail address.',
   }),
-  code: renderSignInCodePage({ ...CODE, app: SITE }),
-  'wrong-code': renderSignInCodePage({
+  'sign-in-code': renderSignInCodePage({ ...CODE, app: SITE }),
+  'sign-in-wrong-code': renderSignInCodePage({
     ...CODE,
     app: COMPUTER,
     mistake: 'This is not the code.',
     isTooSoon: true,
   }),
-  'no-codes': renderNoCodesLeftPage({ ...FORM, canStillType: true }),
-  allowed: renderAllowedPage({ ...FORM, app: SITE }),
-  gone: renderNoSignInPage(),
-  list: renderGrantedAccessPage({
+  'sign-in-no-codes-left': renderNoCodesLeftPage({ ...FORM, canStillType: true }),
+  'sign-in-allowed': renderAllowedPage({ ...FORM, app: SITE }),
+  'no-sign-in': renderNoSignInPage(),
+  'granted-access': renderGrantedAccessPage({
     secret: 'secret',
     accesses: [AGENT, { ...AGENT, appHost: 'claude.ai' }].map((agent) => ({ ...ACCESS, agent })),
   }),
@@ -72,13 +72,13 @@ export const LINKED_PAGES: Readonly<Record<string, Html>> = {
   'end-claim': renderEndClaimPage({ ...ACCESS, agent: { ...AGENT, verifiedDomain: 'agent.example.org' } }),
   'ended-claim': renderEndedClaimPage({ remainingSecret: 'secret' }),
   'already-ended': renderAlreadyEndedPage(),
-  'broken-end': renderBrokenEndLinkPage(),
+  'broken-end-link': renderBrokenEndLinkPage(),
   'contact-mailed': renderContactMailedPage(),
   link: renderLinkPage({
     title: 'Send your message',
     text: 'Press the button to send the message that you wrote on our page.',
     action: '/contact/confirm',
-    link: 'secret',
+    secret: 'secret',
     button: 'Send my message',
   }),
   'link-done': renderLinkDonePage({

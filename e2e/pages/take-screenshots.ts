@@ -34,7 +34,7 @@ async function createClaimLink(email: string): Promise<string> {
     (await post('/api/agent/register', { client_name: 'Case helper of the library' })).text,
   )
   await post('/api/agent/claim', { email }, basic(agent.client_id, agent.client_secret))
-  const [firstMail] = await mail.waitForMails(1, email)
+  const [firstMail] = await mailServer.waitForMails(1, email)
   return firstMail?.text.match(/http\S+\/claim\?attempt=\S+/)?.[0] ?? ''
 }
 
@@ -56,10 +56,10 @@ async function createSignInAddress(): Promise<string> {
 await using resources = new AsyncDisposableStack()
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-screenshots-'))
 resources.defer(() => rm(folder, { recursive: true, force: true }))
-const mail = resources.use(await startMailServer())
+const mailServer = resources.use(await startMailServer())
 const settings = {
-  AUTH_SMTP_URL: mail.url,
-  RESOURCE_SMTP_URL: mail.url,
+  AUTH_SMTP_URL: mailServer.url,
+  RESOURCE_SMTP_URL: mailServer.url,
   AUTH_MAIL_FROM: 'no-reply@plainpath.example',
   RESOURCE_MAIL_FROM: 'no-reply@plainpath.example',
   RESOURCE_DESK_ADDRESS: 'desk@plainpath.example',

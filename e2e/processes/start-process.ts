@@ -7,7 +7,7 @@ import type { AppName } from '@plainpath/metadata'
 export interface AppProcess extends AsyncDisposable {
   readonly url: string
   readonly child: ChildProcess
-  /** The lines of its output. */
+  /** The lines that the process has written to stdout and stderr. */
   readonly printed: readonly string[]
 }
 

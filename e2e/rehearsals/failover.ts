@@ -27,13 +27,13 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(folder, 0o755)
-  const mail = resources.use(await startFaultyMailServer())
+  const mailServer = resources.use(await startFaultyMailServer())
   const proxies = resources.use(createFaultProxies())
   const stack = resources.use(
     await startStack({
       folder,
       limitsFactor: 1_000_000,
-      settings: createMailSettings(mail),
+      settings: createMailSettings(mailServer),
       redirectStores: async (stores) => ({
         ...stores,
         AUTH_REDIS_URL: await proxies.addProxy('auth redis', stores.AUTH_REDIS_URL),
@@ -44,7 +44,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
   const sentinels = resources.use(
     await startSentinels(stack.redis, { folder, onSwitch: proxies.redirectRedis }),
   )
-  const ledger = await prepareLedger(stack.origin, { mail, size: LEDGER_SIZE })
+  const ledger = await prepareLedger(stack.origin, { mail: mailServer, size: LEDGER_SIZE })
   print('the load begins')
   const notes: string[] = []
   const { phases, lost } = await rehearseUnderLoad(

@@ -24,7 +24,7 @@ the results to e2e/rehearsals/<REHEARSAL>.md.
   --seconds <number>  seconds of load in each phase (default 8)
   --rate <number>     requests a second (default 40)
   --seed <number>     seed that determines the requests (default: from the time of day)
-  --busy              for a machine that does other work: refusals and late answers are no mistakes
+  --busy              for a machine that does other work: refusals and late responses are no mistakes
   --dry-run           only prints the results`
 
 const { values: options, positionals } = parseArgs({
@@ -49,8 +49,8 @@ async function main(name: string, rehearsal: Rehearsal): Promise<boolean> {
   print(`Commit ${commit}, seed ${options.seed}, ${rate} requests a second`)
   const result = await rehearsal.run({ rate, seconds, print })
   print(`\n${renderRehearsalTable(result)}`)
-  const workload = `${options.busy ? ', which did other work: ' : ', with a '}load average ${loadavg()[0]?.toFixed(0) ?? ''}`
-  const machine = `${cpus().length} cores with the load on the same ones${workload}`
+  const workload = options.busy ? 'generated the load and did other work' : 'generated the load'
+  const machine = `${cpus().length} cores, which also ${workload} (load average ${loadavg()[0]?.toFixed(0) ?? ''})`
   const file = fileURLToPath(new URL(`${name.toUpperCase()}.md`, import.meta.url))
   if (!options['dry-run'])
     await writeFile(file, renderRehearsalDocument(name, rehearsal, result, { commit, rate, machine }))

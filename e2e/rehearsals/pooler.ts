@@ -34,7 +34,7 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(folder, 0o755)
-  const mail = resources.use(await startFaultyMailServer())
+  const mailServer = resources.use(await startFaultyMailServer())
   let startedPooler: Pooler | undefined
   // Registered before the stack, so it is disposed of after the stack, which needs the pooler until the stack has stopped.
   const poolerResources = resources.use(new AsyncDisposableStack())
@@ -42,7 +42,7 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
     await startStack({
       folder,
       limitsFactor: 1_000_000,
-      settings: createMailSettings(mail),
+      settings: createMailSettings(mailServer),
       async redirectStores(stores) {
         startedPooler = await startPooler(stores, folder)
         poolerResources.use(startedPooler.process)
@@ -52,7 +52,7 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
   )
   const pooler = startedPooler
   if (!pooler) throw new Error('the stack did not start the pooler')
-  const ledger = await prepareLedger(stack.origin, { mail, size: LEDGER_SIZE })
+  const ledger = await prepareLedger(stack.origin, { mail: mailServer, size: LEDGER_SIZE })
   print('the load begins')
   let connectionsNote = ''
   const { phases, lost } = await rehearseUnderLoad(

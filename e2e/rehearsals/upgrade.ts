@@ -20,10 +20,10 @@ import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.t
 const ROOT = path.resolve(import.meta.dirname, '../..')
 
 export const UPGRADE: Rehearsal = {
-  title: 'A rolling upgrade, and back',
+  title: 'A rolling upgrade and rollback',
   description: `Two processes of each app ran the newest release of \`docs/releases.json\`. The migrations of this commit were applied, then each process
-was replaced in turn by one of this commit, the API first: stopped with SIGTERM, and started at the same address. Then each went back to the
-release, on the new tables.`,
+was replaced in turn by one of this commit, the API first: stopped with SIGTERM, and started at the same address. Then each was replaced by one
+of the release again, on the new tables.`,
   run: rehearseUpgrade,
 }
 
@@ -44,7 +44,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   await chmod(folder, 0o755)
   const oldRoot = path.join(folder, 'release')
   checkOutCommit(ROOT, release.commit, oldRoot)
-  const mail = resources.use(await startFaultyMailServer())
+  const mailServer = resources.use(await startFaultyMailServer())
   // One port for the gateway, and three for each of the four processes.
   const [port = 0, ...ports] = await reserveFreePorts(13)
   const takePort = () => ports.pop() ?? 0
@@ -52,7 +52,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   const stores = resources.use(await openReleaseStores(folder, origin))
   const env: Record<string, string> = {
     ...stores.env,
-    ...createMailSettings(mail),
+    ...createMailSettings(mailServer),
     RESOURCE_MCP_PUBLIC_ORIGIN: toPublicMcpOrigin(port),
     AUTH_TRUSTED_PROXIES: '127.0.0.1',
     RESOURCE_TRUSTED_PROXIES: '127.0.0.1',
@@ -106,7 +106,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
     await instance.running.stop('SIGTERM')
     instance.running = await start(instance, root)
   }
-  const ledger = await prepareLedger(origin, { mail, size: LEDGER_SIZE })
+  const ledger = await prepareLedger(origin, { mail: mailServer, size: LEDGER_SIZE })
   const traffic = { origin, ledger, rate }
   const formatName = ({ app, number }: Instance) => `${app}-${number}`
   print(`${release.tag} (${release.commit.slice(0, 12)}) runs; the upgrade begins`)
@@ -122,7 +122,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
         await runLoad(seconds)
       })
   })
-  print('this commit runs; the way back begins')
+  print('this commit runs; the rollback begins')
   const rollback = await rehearseUnderLoad(traffic, async ({ runPhase, runLoad }) => {
     for (const instance of [...auth, ...resource].toReversed())
       await runPhase(`${formatName(instance)} is ${release.tag} again`, async () => {

@@ -4,7 +4,7 @@ import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { openDataDirectory } from '@plainpath/local/data-directory'
 import { ensureEmbeddedDatabases } from '@plainpath/local/databases'
 import { ensureLocalSecrets } from '@plainpath/local/secrets'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import { useEmbeddedPostgres } from '@plainpath/postgres'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startRedis } from '@plainpath/stack/start-redis'
@@ -19,7 +19,7 @@ export interface ReleaseStores extends AsyncDisposable {
 export async function openReleaseStores(folder: string, origin: string): Promise<ReleaseStores> {
   await using opening = new AsyncDisposableStack()
   const data = await openDataDirectory(path.join(folder, 'data'))
-  const secrets = await ensureLocalSecrets(data, serviceUrls(origin).base)
+  const secrets = await ensureLocalSecrets(data, createServiceUrls(origin).base)
   // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(path.join(folder, 'data'), 0o755)
   const postgres = opening.use(await useEmbeddedPostgres({ dir: data.path('postgres') }))

@@ -141,7 +141,7 @@ export function createApiProcess(
     request(token) {
       runAt(time.now(), () => {
         const startedAt = time.now()
-        /** Creates a function that counts the request if it is accepted, and records a violation of R-LIN. */
+        /** Creates a function that counts the request if it is accepted, and records a violation of R-LIN (docs/revocation/README.md). */
         const createRecorder = (sourceName: string) => (active: boolean) => {
           if (!active) return
           world.accepted += 1

@@ -26,7 +26,7 @@ export interface CachedSystem extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>
   readonly redis: RunningRedis
   /** A connection to Redis as its administrator. */
-  readonly admin: Redis
+  readonly redisAdmin: Redis
   /** The fault proxy between the first API and Redis. */
   readonly redisProxy: FaultProxy
   /** The fault proxy between the first API and the first auth instance. */
@@ -40,7 +40,7 @@ export interface CachedSystem extends AsyncDisposable {
   /** Deletes a client at an auth instance, and returns the status. */
   deleteClient(client: Client, instance?: number): Promise<number>
   /** Reads the guides with the token at an API instance, and returns the status. */
-  read(token: string, instance?: number): Promise<number>
+  readGuides(token: string, instance?: number): Promise<number>
   /** Reads the first series of a metric. Returns NaN if there is none. */
   readMetric(app: AppName, name: string, instance?: number): Promise<number>
 }
@@ -102,7 +102,7 @@ export async function startCachedSystem(): Promise<CachedSystem> {
   return {
     env,
     redis,
-    admin,
+    redisAdmin: admin,
     redisProxy,
     authProxy,
     logLines,
@@ -121,7 +121,7 @@ export async function startCachedSystem(): Promise<CachedSystem> {
       return (await send(authInstances[instance]!.sender, { method: 'DELETE', path: '/api/agent', headers }))
         .status
     },
-    async read(token, instance = 0) {
+    async readGuides(token, instance = 0) {
       const headers = { authorization: `Bearer ${token}` }
       return (await send(apiInstances[instance]!.sender, { path: '/api/guides', headers })).status
     },

@@ -49,8 +49,8 @@ type Step =
       readonly usesNewestMark: boolean
     }
 
-const subscriberId = fc.nat(3)
-const number = fc.nat(8)
+const arbitrarySubscriberId = fc.nat(3)
+const arbitraryNumber = fc.nat(8)
 const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     {
@@ -65,16 +65,16 @@ const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(
       weight: 4,
       arbitrary: fc.record({
         do: fc.constant('subscribe' as const),
-        subscriberId,
-        previousId: subscriberId,
+        subscriberId: arbitrarySubscriberId,
+        previousId: arbitrarySubscriberId,
       }),
     },
     {
       weight: 5,
       arbitrary: fc.record({
         do: fc.constant('acknowledge' as const),
-        subscriberId,
-        lastSeen: number,
+        subscriberId: arbitrarySubscriberId,
+        lastSeen: arbitraryNumber,
         usesNewestMark: fc.boolean(),
       }),
     },
@@ -82,7 +82,7 @@ const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(
       weight: 3,
       arbitrary: fc.record({
         do: fc.constantFrom('count pending' as const, 'remove pending' as const),
-        number,
+        number: arbitraryNumber,
         usesNewestMark: fc.boolean(),
       }),
     },

@@ -3,14 +3,14 @@ import { getProblemKind, PROBLEM_CODES } from '@plainpath/http'
 import {
   createAuthDocuments,
   createResourceDocuments,
+  createServiceUrls,
   listAgentCommands,
   RETENTION,
-  serviceUrls,
 } from '@plainpath/metadata'
 import * as pages from '@plainpath/pages'
 import { exampleMails as listResourceMails } from '@plainpath/resource/example-mails'
 
-const URLS = serviceUrls('https://plainpath.example')
+const URLS = createServiceUrls('https://plainpath.example')
 const CONFIG = {
   attorneyLists: ['https://lists.example'],
   startedAt: new Date('2026-11-20T12:00:00Z'),
@@ -22,7 +22,7 @@ const APP = { name: 'Claude', appHost: 'claude.ai', registered: '2026-11-20' }
 const SIGN_IN = {
   action: '/oauth/sign-in/uid',
   token: 'token',
-  app: { name: 'Claude', place: { kind: 'computer' }, clientHost: 'claude.ai' },
+  app: { name: 'Claude', destination: { kind: 'computer' }, clientHost: 'claude.ai' },
 } as const
 const QUESTION = { secret: 'secret', matchPhrase: 'amber river', agent: AGENT }
 const CLOSED_REASONS = [

@@ -11,7 +11,7 @@ const HELP = `npm run soak -- [options]
 Runs the whole topology under a steady load while keys rotate, tokens are revoked and processes are killed, and
 checks that memory stays flat and every guarantee holds. A run of at least an hour writes e2e/soak/RESULTS.md.
   --minutes <number>  minutes of load (default 60)
-  --rate <number>     requests a second (default 100, about half of what two cores serve while they generate the load)
+  --rate <number>     requests a second (default 100; two cores that also generate it serve about 200)
   --seed <number>     seed that determines the requests and the kills (default: from the time of day)`
 
 const { values: options } = parseArgs({

@@ -31,7 +31,7 @@ async function issueCachedToken(owner = client): Promise<string> {
       .poll(
         async () => {
           const hitsBefore = await countCacheHits(api)
-          expect(await system.read(token, api)).toBe(200)
+          expect(await system.readGuides(token, api)).toBe(200)
           return (await countCacheHits(api)) - hitsBefore
         },
         { timeout: 10_000, interval: 50 },
@@ -41,7 +41,7 @@ async function issueCachedToken(owner = client): Promise<string> {
   return token
 }
 /** Sends a request with the token to each API. Returns the statuses. */
-const readAtBoth = (token: string) => Promise.all(INSTANCES.map((api) => system.read(token, api)))
+const readAtBoth = (token: string) => Promise.all(INSTANCES.map((api) => system.readGuides(token, api)))
 
 const runAuthCommand = (...args: string[]) => runAuth(args, system.env)
 
@@ -85,7 +85,7 @@ describe('with a cached introspection, both APIs', () => {
     expect(await runAuthCommand('keys', 'revoke', kid, '--reason', 'a drill')).toMatchObject({ code: 0 })
     for (const api of INSTANCES) {
       const hitsBefore = await countCacheHits(api)
-      expect(await system.read(token, api)).toBe(200)
+      expect(await system.readGuides(token, api)).toBe(200)
       expect(await countCacheHits(api)).toBe(hitsBefore)
     }
   }, 30_000)
@@ -106,7 +106,7 @@ test('an API does not cache an introspection that is in flight during the revoca
   const token = await system.issueToken(client)
   await system.authProxy.setFault({ kind: 'latency', ms: 300, jitterMs: 0 })
   const missesBefore = await system.readMetric('resource', 'introspection_cache_misses_total')
-  const earlyRead = system.read(token)
+  const earlyRead = system.readGuides(token)
   await expect
     .poll(() => system.readMetric('resource', 'introspection_cache_misses_total'), { interval: 5 })
     .toBe(missesBefore + 1)
@@ -173,15 +173,15 @@ test('while neither Redis nor auth is reachable, an API responds with 503 to a t
   const token = await issueCachedToken()
   await system.redisProxy.setFault({ kind: 'refuse' })
   await system.authProxy.setFault({ kind: 'refuse' })
-  await expect.poll(() => system.read(token), { timeout: 5_000, interval: 50 }).toBe(503)
+  await expect.poll(() => system.readGuides(token), { timeout: 5_000, interval: 50 }).toBe(503)
   await system.redisProxy.setFault({ kind: 'pass' })
   await system.authProxy.setFault({ kind: 'pass' })
   await waitForLeases()
 })
 
 const STATE_LOSSES: [string, () => Promise<unknown>][] = [
-  ['is emptied (FLUSHALL)', () => system.admin.flushall()],
-  ['loses the shared hash alone', () => system.admin.del('revocation:state')],
+  ['is emptied (FLUSHALL)', () => system.redisAdmin.flushall()],
+  ['loses the shared hash alone', () => system.redisAdmin.del('revocation:state')],
   [
     'is killed and starts empty',
     async () => {
@@ -192,8 +192,8 @@ const STATE_LOSSES: [string, () => Promise<unknown>][] = [
   [
     'becomes a replica and then a primary again',
     async () => {
-      await system.admin.replicaof('127.0.0.1', 9)
-      await system.admin.replicaof('NO', 'ONE')
+      await system.redisAdmin.replicaof('127.0.0.1', 9)
+      await system.redisAdmin.replicaof('NO', 'ONE')
     },
   ],
 ]

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startCallbackServer } from '../hosts/callback-server.ts'
@@ -33,7 +33,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-const getMcpUrl = () => serviceUrls(system.origin).signedInMcp
+const getMcpUrl = () => createServiceUrls(system.origin).signedInMcp
 
 /** Sends `tools/list` with the token to each API process, and through the gateway. Returns the statuses. */
 async function listToolsEverywhere(token: string): Promise<number[]> {

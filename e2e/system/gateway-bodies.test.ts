@@ -8,6 +8,7 @@ import { SHIPPED, type ShippedGateway, startShippedGateway } from './shipped-gat
 
 const ROUNDS = 5
 const CONCURRENCY = 30
+/** More than the 16 KiB that the gateway and the apps accept. */
 const OVER_LIMIT_BYTES = 20_000
 
 /** A fake app instance that echoes request bodies, and can restart at the same port. */

@@ -14,8 +14,8 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { forgeIntrospection, type LeakedKey, parseKid } from './forge-introspection.ts'
 
-/** Before a release, run the rotation test with KEY_ROTATIONS=100 KEY_RATE=200. */
-const ROTATIONS = Number(process.env['KEY_ROTATIONS'] ?? 10)
+/** The number of rotations. Before a release, run the rotation test with KEY_ROTATIONS=100 KEY_RATE=200. */
+const ROTATION_COUNT = Number(process.env['KEY_ROTATIONS'] ?? 10)
 const REQUESTS_PER_SECOND = Number(process.env['KEY_RATE'] ?? 40)
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
@@ -206,11 +206,11 @@ async function rotateStep(
   const rotation = await operations.rotate({ algorithm })
   if (!rotation.ok) throw new Error(rotation.error.reason)
   if ('next' in rotation.value) return undefined
-  expect((await operations.waitForInstances(rotation.value.ring.version)).lagging).toEqual([])
+  expect((await operations.waitForInstances(rotation.value.ring.version)).laggingInstances).toEqual([])
   return rotation.value.change.step
 }
 
-test(`no request fails in ${ROTATIONS} rotations between ES256 and Ed25519 under ${REQUESTS_PER_SECOND} requests a second`, async () => {
+test(`no request fails in ${ROTATION_COUNT} rotations between ES256 and Ed25519 under ${REQUESTS_PER_SECOND} requests a second`, async () => {
   const config = loadConfig(stack.env)
   const stopLoad = startLoad(REQUESTS_PER_SECOND)
   const stopWatching = watchKeySets()
@@ -222,7 +222,7 @@ test(`no request fails in ${ROTATIONS} rotations between ES256 and Ed25519 under
     settings: config.keys,
     actor: { user: 'e2e', host: 'e2e' },
   })
-  while (activationCount < ROTATIONS) {
+  while (activationCount < ROTATION_COUNT) {
     const algorithm = activationCount % 2 ? 'ES256' : 'EdDSA'
     let step: string | undefined
     // `rotateStep` returns undefined until the next step is due.

@@ -212,7 +212,7 @@ describe('IPv6, at two processes:', () => {
       expect(neighbour.status).toBe(201)
     }))
 
-  test('a /48 has four times the limit over all its networks', () =>
+  test('a /48 has four times the limit of an address, over all its networks', () =>
     repeatIfUncounted(system.stack, async () => {
       const gateway = createDirectSender('auth')
       const responses = await repeat(120, (index) =>

@@ -20,7 +20,7 @@ const readHeading = (page: Page) => page.locator('h1').innerText()
 async function openWithKeyboard(address: string) {
   const page = await browser.newPage({ javaScriptEnabled: false })
   await page.goto(`${stack.origin}${address}`)
-  let activations = 0
+  let activationCount = 0
   async function tabTo(element: Locator): Promise<void> {
     const usableCount = await page.locator(FOCUSABLE_SELECTOR).count()
     for (let step = 0; step < usableCount; step++) {
@@ -30,7 +30,7 @@ async function openWithKeyboard(address: string) {
     throw new Error(`Tab does not reach ${element} on ${page.url()}`)
   }
   async function pressEnter(): Promise<void> {
-    activations += 1
+    activationCount += 1
     await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
   }
   const findControl = (name: string | RegExp) => {
@@ -50,7 +50,7 @@ async function openWithKeyboard(address: string) {
       await tabTo(findControl(name))
       await pressEnter()
     },
-    countActivations: () => activations,
+    countActivations: () => activationCount,
     [Symbol.asyncDispose]: () => page.close(),
   }
 }

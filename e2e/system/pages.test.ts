@@ -46,7 +46,7 @@ const openPath = (page: Page, address: string) => page.goto(`${stack.origin}${ad
 const readHeading = (page: Page) => page.locator('h1').innerText()
 
 describe('the form of the waitlist, without scripts', () => {
-  test('joins, passes on the referral of a link, and recognizes an address that has joined', async () => {
+  test('adds an address to the waitlist, passes on the referral of a link, and recognizes an address that has joined', async () => {
     await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
     await openPath(page, '/')
@@ -70,7 +70,7 @@ describe('the form of the waitlist, without scripts', () => {
     expect(visit.forbidden).toEqual([])
   })
 
-  test('focuses a mistake, links to the field, and keeps the input', async () => {
+  test('focuses the message about a mistake, which links to the field, and keeps the input', async () => {
     await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
     await openPath(page, '/?ref=k3v7q2mzt5ndw4ha')

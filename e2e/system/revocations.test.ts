@@ -133,10 +133,12 @@ async function refresh(client: Client, person: ConnectedPerson): Promise<IssuedT
 }
 
 const LIST_TOOLS = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
+/** Reads the guides with a token or, with a token of a person's connection, lists the tools of the MCP server. */
 function useToken(api: Sender, { value, kind }: IssuedToken): Promise<{ readonly status: number }> {
   if (kind !== 'person’s') {
     const path = '/api/guides?limit=1'
     const isBound = kind === 'bound'
+    // The headers do not contain the client id.
     return send(api, {
       path,
       headers: requests.createTokenHeaders(toKeyHolder({ client_id: '' }), value, '/api/guides', { isBound }),

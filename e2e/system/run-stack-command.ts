@@ -7,6 +7,7 @@ import type { AppName } from '@plainpath/metadata'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 
 const MAIN = fileURLToPath(new URL('../../infra/stack/src/main.ts', import.meta.url))
+/** Below the 300 s that the tests allow for a start, so that a start that takes too long fails with its output. */
 const START_TIMEOUT_MS = 290_000
 /** The command stops its processes, each within a time limit. If the command is killed earlier, its processes keep running. */
 const STOP_TIMEOUT_MS = 60_000

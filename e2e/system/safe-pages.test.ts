@@ -170,7 +170,7 @@ describe('by keyboard only and without scripts', () => {
     await page.locator('form[action="/contact"]').waitFor()
   })
 
-  test('a source opens and closes', async () => {
+  test('a person opens and closes a source of a guide', async () => {
     await using window = await openWindow({ javaScriptEnabled: false })
     const { page } = window
     await openPath(page, '/guides/renew-green-card')

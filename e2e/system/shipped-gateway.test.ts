@@ -31,7 +31,7 @@ const REQUEST_ID = 'an-id.of_the-client'
 
 const resources = new AsyncDisposableStack()
 let stack: Stack
-let gateway: ShippedGateway
+let kubernetesGateway: ShippedGateway
 let composeGateway: ShippedGateway
 let gatewayWithoutApps: ShippedGateway
 let apps: { readonly auth: Sender; readonly resource: Sender }
@@ -50,7 +50,7 @@ beforeAll(async () => {
   const [auth, resource] = [stack.auth, stack.resource].map((running) =>
     running.map(({ ports }) => `127.0.0.1:${ports.public}`),
   ) as [string[], string[]]
-  gateway = resources.use(await startShippedGateway(SHIPPED.kubernetes, { auth, resource }))
+  kubernetesGateway = resources.use(await startShippedGateway(SHIPPED.kubernetes, { auth, resource }))
   composeGateway = resources.use(await startShippedGateway(SHIPPED.compose, { auth, resource }))
   const [unusedPort = 0] = await reserveFreePorts(1)
   const noApps = { auth: [`127.0.0.1:${unusedPort}`], resource: [`127.0.0.1:${unusedPort}`] }
@@ -82,11 +82,11 @@ describe('the apps serve requests for their own host and reject those for anothe
 
   test('over TLS, with the gateway settings of Kubernetes', async () => {
     for (const [request, status] of requests) {
-      const acceptedResponse = await gateway.secure.send(addHost(request))
+      const acceptedResponse = await kubernetesGateway.secure.send(addHost(request))
       expect(acceptedResponse.status, request.path).toBe(status)
       expectSafeResponse(acceptedResponse, { origin })
       for (const otherHost of OTHER_HOSTS) {
-        const response = await gateway.secure.send(addHost(request, { host: otherHost }))
+        const response = await kubernetesGateway.secure.send(addHost(request, { host: otherHost }))
         expect(response.status, `${request.path} ${otherHost}`).toBe(421)
         if (!request.path.startsWith('/oauth/'))
           expect(response.text).toContain(`available at ${origin} only`)
@@ -96,7 +96,7 @@ describe('the apps serve requests for their own host and reject those for anothe
   })
 
   test('over HTTP/2', async () => {
-    const session = http2.connect(`https://127.0.0.1:${gateway.httpsPort}`, gateway.tls)
+    const session = http2.connect(`https://127.0.0.1:${kubernetesGateway.httpsPort}`, kubernetesGateway.tls)
     const requestStatus = async (authority: string) => {
       const stream = session.request({ ':authority': authority, ':path': '/api/guides' })
       const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
@@ -121,7 +121,7 @@ test.for([host, ...OTHER_HOSTS])(
   async (requestHost) => {
     for (const target of ['/', '/guides?q=a%22b', '//evil.example/guides', '/oauth/token'])
       for (const content of [{}, { method: 'POST', ...json({}) }]) {
-        const response = await gateway.plain.send(
+        const response = await kubernetesGateway.plain.send(
           addHost({ path: target, ...content }, { host: requestHost }),
         )
         expect([response.status, response.headers.get('location'), response.text]).toEqual([
@@ -140,7 +140,9 @@ test.for([host, ...OTHER_HOSTS])(
 
 test('the gateway redirects a plain HTTP request for the public MCP server to the origin of that server', async () => {
   for (const url of ['/mcp', '/.well-known/oauth-authorization-server', '/oauth/token?x=1']) {
-    const response = await gateway.plain.send(addHost({ path: url }, { host: new URL(mcpPublicOrigin).host }))
+    const response = await kubernetesGateway.plain.send(
+      addHost({ path: url }, { host: new URL(mcpPublicOrigin).host }),
+    )
     expect([response.status, response.headers.get('location')]).toEqual([308, mcpPublicOrigin + url])
   }
 })
@@ -154,7 +156,7 @@ test('over TLS, the gateway forwards the paths of the public MCP origin to the A
     '/claim',
     '/',
   ]) {
-    const response = await gateway.secure.send(addHost({ path: target }, mcpHost))
+    const response = await kubernetesGateway.secure.send(addHost({ path: target }, mcpHost))
     expect([response.status, response.headers.get('content-type')]).toEqual([
       404,
       'text/plain; charset=utf-8',
@@ -163,7 +165,7 @@ test('over TLS, the gateway forwards the paths of the public MCP origin to the A
   }
   const accept = 'application/json, text/event-stream'
   const list = { method: 'POST', path: '/mcp', ...json({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) }
-  const toolList = await gateway.secure.send(addHost(list, { ...mcpHost, accept }))
+  const toolList = await kubernetesGateway.secure.send(addHost(list, { ...mcpHost, accept }))
   expect([toolList.status, toolList.headers.get('www-authenticate')]).toEqual([200, null])
 })
 
@@ -178,14 +180,14 @@ test.for([
   ['resource', '/api/waitlist'],
   ['resource', '/api/waitlist?ref=%22'],
 ] as const)(
-  'the gateway refuses a body over 16 KB with the same response as %s: %s',
+  'the gateway refuses a body over 16 KiB with the same response as %s: %s',
   async ([app, target]) => {
     const createRequest = (bytes: number) => {
       const type = target === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
       const headers = { 'content-type': type, 'x-request-id': REQUEST_ID }
       return addHost({ method: 'POST', path: target, body: 'x'.repeat(bytes), headers })
     }
-    const gatewayResponse = await gateway.secure.send(createRequest(100_000))
+    const gatewayResponse = await kubernetesGateway.secure.send(createRequest(100_000))
     expect([gatewayResponse.status, gatewayResponse.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
     expectSafeResponse(gatewayResponse, { origin })
     const appResponse = await sendToApp(app, createRequest(20_000))
@@ -259,7 +261,7 @@ test.concurrent.for([
   },
 )
 
-test('errors are valid JSON despite a folded request id and special characters in the path', async () => {
+test('the errors of the gateway are valid JSON despite a folded request id and special characters in the path', async () => {
   const socket = connect({ host: '127.0.0.1', port: gatewayWithoutApps.httpsPort, ...gatewayWithoutApps.tls })
   // A header that continues on the next line (RFC 9112 section 5.2).
   const folded = 'X-Request-Id: abcdefgh\r\n ","code":"x\r\n'

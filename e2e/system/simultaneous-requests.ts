@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { basic, form, json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-const JOINS = 40
+const JOIN_COUNT = 40
 
 /** Tests simultaneous requests at two processes of each app. */
 export function describeSimultaneousRequests(getSystem: () => System): void {
   describe('simultaneous requests through the gateway:', () => {
-    test(`exactly one of ${JOINS} joins with one address gets 201, and one row is stored`, async () => {
+    test(`exactly one of ${JOIN_COUNT} joins with one address gets 201, and one row is stored`, async () => {
       const system = getSystem()
       const email = system.createEmail()
       await using db = openPool(system.adminUrls.resource, { max: 1 })
@@ -20,7 +20,7 @@ export function describeSimultaneousRequests(getSystem: () => System): void {
       )
       const spellings = [email, email.toUpperCase(), ` ${email}`]
       const responses = await Promise.all(
-        Array.from({ length: JOINS }, (_, index) =>
+        Array.from({ length: JOIN_COUNT }, (_, index) =>
           senders[index % senders.length]!.send({
             method: 'POST',
             path: '/api/waitlist',
@@ -30,7 +30,7 @@ export function describeSimultaneousRequests(getSystem: () => System): void {
       )
       const statuses = responses.map(({ status }) => status)
       expect(statuses.filter((status) => status === 201)).toHaveLength(1)
-      expect(statuses.filter((status) => status === 200)).toHaveLength(JOINS - 1)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(JOIN_COUNT - 1)
       expect(await countEntries()).toBe(countBefore + 1)
     })
 

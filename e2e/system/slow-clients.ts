@@ -4,14 +4,25 @@ import { promisify, stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { System } from './open-system.ts'
 
-const CONNECTIONS = 200
+const CONNECTION_COUNT = 200
 const SECONDS = 14
 /** The interval between the requests of another client to each server. */
 const PROBE_MS = 50
 const MAX_P99_MS = 1_000
 
 /** Options of `slowhttptest`: the connections, their rate, the duration, the time-out of its probe, and its log level. */
-const LOAD_OPTIONS = ['-c', String(CONNECTIONS), '-r', '200', '-l', String(SECONDS), '-p', '3', '-v', '1']
+const LOAD_OPTIONS = [
+  '-c',
+  String(CONNECTION_COUNT),
+  '-r',
+  '200',
+  '-l',
+  String(SECONDS),
+  '-p',
+  '3',
+  '-v',
+  '1',
+]
 
 /**
  * The attacks, each with its options of `slowhttptest`, and with its paths at the gateway, an auth process and an API
@@ -37,7 +48,7 @@ const ATTACKS = [
 
 /** Tests that other clients are served while `slowhttptest` attacks the gateway and one process of each app simultaneously. */
 export function describeSlowClients(getSystem: () => System): void {
-  describe(`while ${CONNECTIONS} connections to each server are slow for ${SECONDS} s, other clients are served:`, () => {
+  describe(`while ${CONNECTION_COUNT} connections to each server are slow for ${SECONDS} s, other clients are served:`, () => {
     test.for(ATTACKS)('slow $name', { timeout: 60_000 }, async ({ name, options, paths }) => {
       const system = getSystem()
       const ports = [system.stack.auth[0]?.ports.public, system.stack.resource[0]?.ports.public]
@@ -58,7 +69,7 @@ export function describeSlowClients(getSystem: () => System): void {
         `slow ${name}: ${JSON.stringify({ ...probeResult, failed: probeResult.failed.length, clientReports })}\n`,
       )
       for (const report of clientReports) {
-        expect(report).toMatchObject({ connected: CONNECTIONS, available: 'YES' })
+        expect(report).toMatchObject({ connected: CONNECTION_COUNT, available: 'YES' })
         // The attack takes longer than the time-out of 10 s, so every connection has ended.
         if (name === 'headers') expect(report.ended).toBe('No open connections left')
       }

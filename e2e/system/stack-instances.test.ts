@@ -58,7 +58,7 @@ test(
 )
 
 test(
-  'another stack on the same data is refused',
+  'another stack with the same data directory is refused',
   async () => {
     await expect(runStackCommand({ DATA_DIR: stack.dataDirectory })).rejects.toThrow(
       /ended \(1\):\n[^]*Another stack serves/,
@@ -68,7 +68,7 @@ test(
 )
 
 test(
-  '--add is refused where no stack runs',
+  '--add is refused for a data directory without a running stack',
   async () => {
     await expect(runStackCommand({}, '--add', 'auth')).rejects.toThrow(
       /ended \(1\):\nNo stack is running in .*\. Start one with npm run stack/,

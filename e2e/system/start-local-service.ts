@@ -26,6 +26,7 @@ export async function startLocalService(
     },
     logFile: path.join(folder, 'printed.log'),
     readyLine: 'Plainpath is ready',
+    // Below the 120 s that the tests allow for a start, so that a start that takes too long fails with its output.
     startMs: 110_000,
   })
   return { service, port, dataDirectory }

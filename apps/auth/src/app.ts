@@ -46,7 +46,7 @@ export interface AppDeps {
   /** Authenticates a client by its current row, so that a secret that was just removed is rejected. */
   authenticateUncached: AuthenticateClient
   routes: readonly Route[]
-  /** The routes on which apps that people connect register themselves. */
+  /** The routes for the registration of apps that people connect. */
   appRoutes: readonly RawRoute[]
   /** The paths of documents that scripts of any origin can read. */
   documentPaths: readonly string[]
@@ -59,14 +59,14 @@ export interface AppDeps {
 
 /** Builds the application for the public listener. */
 export function createPublicApp(deps: AppDeps): Koa {
-  const publicGets = new Set(['/oauth/jwks.json', ...deps.documentPaths])
+  const publicGetPaths = new Set(['/oauth/jwks.json', ...deps.documentPaths])
   const app = createApp({
     ...createAppOptions(deps),
     traces: deps.tracing && { tracing: deps.tracing, trustedSenders: deps.trustedProxies },
     browsers: {
       alsoAcceptHosts: deps.alsoAcceptHosts,
       allowedOrigins: deps.corsOrigins,
-      isPublicGet: (path) => publicGets.has(path),
+      isPublicGet: (path) => publicGetPaths.has(path),
     },
   })
   app.keys = [deps.cookieKey]
@@ -125,7 +125,7 @@ function chooseErrorFormatForPath(path: string): ErrorFormat {
 }
 
 /**
- * Lets requests that revoke tokens, clients, secrets or verifications use the reserved database connections. Other traffic
+ * Lets requests that can revoke tokens, clients, secrets or verifications use the reserved database connections. Other traffic
  * then cannot block a revocation by filling the pool.
  */
 const useReservedConnections =

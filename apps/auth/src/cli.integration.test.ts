@@ -253,7 +253,7 @@ describe('agents', () => {
     )
   })
 
-  test('delete works once, and erases the name of the agent and the reason why it was disabled', async () => {
+  test('delete succeeds only once, and erases the name of the agent and the reason why it was disabled', async () => {
     await run(`agents disable ${id} --reason abuse`)
     expect((await run(`agents delete ${id}`)).code).toBe(0)
     expect((await run(`agents show ${id}`)).printed).not.toContain('abuse')

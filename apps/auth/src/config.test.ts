@@ -92,6 +92,7 @@ test('parses ports, lists, networks, hosts, factors and URLs', () => {
     alsoAcceptHosts: ['127.0.0.1:8080', '[::1]:8080'],
     clientDocumentTestHosts: ['agent.example.org:8443', 'localhost:8444'],
     limitsFactor: 0.5,
+    redisUrl: 'redis://127.0.0.1:6379/1',
     otlpUrl: 'http://collector:4318',
   })
   expect(['10.1.2.3', '::1', '11.0.0.1'].map((address) => config.trustedProxies.has(address))).toEqual([
@@ -186,9 +187,9 @@ describe('refuses, without showing the value,', () => {
 })
 
 test('reports all mistakes in one error', () => {
-  const listSettings = (env: Environment) => listMistakes(env).map((mistake) => mistake.split(' ')[0])
+  const listInvalidSettings = (env: Environment) => listMistakes(env).map((mistake) => mistake.split(' ')[0])
   const badSettings = { AUTH_PORT: 'x', AUTH_ORIGIN: 'x', AUTH_LIMITS_FACTOR: 'x', AUTH_OTHER: 'x' }
-  expect(listSettings({ ...validSettings, ...badSettings })).toEqual([
+  expect(listInvalidSettings({ ...validSettings, ...badSettings })).toEqual([
     'AUTH_OTHER',
     'AUTH_ORIGIN',
     'AUTH_PORT',
@@ -196,7 +197,7 @@ test('reports all mistakes in one error', () => {
   ])
   const badCombination = { AUTH_PORT: 'x', AUTH_KEYS_POLL_SECONDS: '10', AUTH_KEYS_LEASE_SECONDS: '15' }
   const noMailServer = { AUTH_ORIGIN: 'https://plainpath.example', AUTH_SMTP_URL: undefined }
-  expect(listSettings({ ...validSettings, ...badCombination, ...noMailServer })).toEqual([
+  expect(listInvalidSettings({ ...validSettings, ...badCombination, ...noMailServer })).toEqual([
     'AUTH_PORT',
     'AUTH_KEYS_LEASE_SECONDS',
     'AUTH_SMTP_URL',

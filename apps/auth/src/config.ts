@@ -31,7 +31,7 @@ import { KEY_SETTINGS, type KeySettings, toKeySettings } from './keys/key-settin
 import type { ResourceServer } from './resource-servers/resource-servers.ts'
 import { parseResourceServers } from './resource-servers/resource-servers-file.ts'
 
-/** All variables of the authorization server. The table in README.md is generated from them. */
+/** All variables of the authorization server. A test compares them with the table in README.md. */
 export const SETTINGS = {
   AUTH_ORIGIN: {
     schema: Origin,
@@ -194,7 +194,7 @@ export interface Config {
   readonly limitsFactor: number
   readonly otlpUrl: string | undefined
   /** The maximum number of registered clients that never got a token. */
-  readonly neverUsedClients: number
+  readonly maxNeverUsedClients: number
   readonly drainDelaySeconds: number
   readonly drainSeconds: number
   readonly keys: KeySettings
@@ -245,7 +245,7 @@ export function loadConfig(env: Environment): Config {
     clientDocumentTestHosts: settings.AUTH_CLIENT_DOCUMENT_TEST_HOSTS,
     limitsFactor: settings.AUTH_LIMITS_FACTOR,
     otlpUrl: settings.AUTH_OTLP_URL,
-    neverUsedClients: settings.AUTH_NEVER_USED_CLIENTS,
+    maxNeverUsedClients: settings.AUTH_NEVER_USED_CLIENTS,
     drainDelaySeconds: settings.AUTH_DRAIN_DELAY_SECONDS,
     drainSeconds: settings.AUTH_DRAIN_SECONDS,
     keys: toKeySettings(settings),

@@ -36,8 +36,8 @@ export const SECURITY_EVENTS = {
   'contact-unbound': z.object({ client_id: AgentId }),
   'clients-expired': z.object({ count: z.int() }),
   /**
-   * The `stop` command emits this event with `scope`, the kind of emergency revocation. Each instance that has issued a
-   * token to an agent before emits it without `scope`, when it next issues one after the cutoff advanced.
+   * The `stop` command emits this event with `scope`, the kind of emergency revocation. An instance emits it without
+   * `scope` when it issues a token to an agent and the cutoff has advanced since its previous one (`reportCutoffs`).
    */
   'tokens-stopped': z.object({ scope: text, client_id: id, epoch: z.int() }).partial(),
   'signing-keys-changed': z.object({ step: text, kids: z.array(id).readonly() }),
@@ -51,8 +51,8 @@ type SecurityEventData = { [Name in SecurityEvent]: z.input<(typeof SECURITY_EVE
 /** Events that are counted or measured, but not logged as security events. */
 interface MetricEventData {
   'token-issued': { scopes: readonly string[] }
-  /** `removed`: the number of API processes that did not acknowledge before their lease expired. */
-  'revocation-published': { seconds: number; removed: number }
+  /** `removedCount`: the number of API processes that did not acknowledge before their lease expired. */
+  'revocation-published': { seconds: number; removedCount: number }
   /** `outcome` is a metric label from a fixed list. */
   'document-fetched': { outcome: string }
   /** `host`: a label from the list of hosts, or `loopback`. */

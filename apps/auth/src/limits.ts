@@ -33,6 +33,7 @@ export const LIMITS = {
   registerApp: [{ name: 'register-app-address', quota: 100, windowSeconds: ADDRESS_WINDOW_SECONDS }],
   /** Requests to the token and revocation endpoints, and other requests in which agents authenticate, counted together. */
   address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE_SECONDS }],
+  /** The same requests, counted for each client. */
   client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE_SECONDS }],
   /** Replaces `client` for a client with a verified domain. It is higher, since the client may act for a whole service. */
   verified: [{ name: 'token-verified', quota: 360, windowSeconds: MINUTE_SECONDS }],
@@ -43,6 +44,7 @@ export const LIMITS = {
   domain: [{ name: 'token-domain', quota: 600, windowSeconds: MINUTE_SECONDS }],
   /** Pages for people, who may share an address. Mailing a code and entering one are limited further. */
   pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE_SECONDS }],
+  /** Documents and key sets. Here, an error of one `batch` for each process is harmless. */
   documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE_SECONDS, batch: 100 }],
 } as const satisfies Record<string, readonly LimitPolicy[]>
 
@@ -58,7 +60,7 @@ export const CLIENT_LIMITS = {
  * Verification mails that a client may cause. If they cannot be counted, requests are refused, since each mail may reach a
  * person.
  */
-export const VERIFICATION_MAILS: LimitPolicy = {
+export const VERIFICATION_MAIL_LIMIT: LimitPolicy = {
   name: 'claim-client',
   quota: RULES.verificationMails,
   windowSeconds: 24 * HOUR_SECONDS,
@@ -66,21 +68,21 @@ export const VERIFICATION_MAILS: LimitPolicy = {
 }
 /**
  * Verification mails that clients at one address may cause. A client that a person has confirmed counts only in
- * `VERIFICATION_MAILS`, unless the person or an operator revoked its newest verification. The limit exists because clients cost
- * nothing, while the number of mails is capped.
+ * `VERIFICATION_MAIL_LIMIT`, unless the person or an operator revoked its newest verification. The limit exists because clients
+ * cost nothing, while the number of mails is capped.
  *
  * Ten in ten minutes are at most 1,440 a day from an IPv4 address or an IPv6 /64, and four times as many from a /48. The
  * caps allow 1,600 verification mails a day to one domain and 16,000 in all, so one address cannot block the mails to
  * the users of a mail provider. Sixty people an hour can be verified for the first time from one address.
  */
-export const VERIFICATION_ADDRESS: LimitPolicy = {
+export const VERIFICATION_ADDRESS_LIMIT: LimitPolicy = {
   name: 'claim-address',
   quota: 10,
   windowSeconds: ADDRESS_WINDOW_SECONDS,
   failsClosed: true,
 }
 /** Verification mails that a client may cause to one mailbox, however its address is spelled. */
-export const VERIFICATION_RESEND: LimitPolicy = {
+export const VERIFICATION_RESEND_LIMIT: LimitPolicy = {
   name: 'claim-resend',
   quota: 1,
   windowSeconds: RULES.verificationResendMs / 1000,
@@ -88,10 +90,10 @@ export const VERIFICATION_RESEND: LimitPolicy = {
 }
 
 /**
- * Sign-in codes that browsers at one address may request by mail. The quota equals the quota of `VERIFICATION_ADDRESS`, for
+ * Sign-in codes that browsers at one address may request by mail. The quota equals the quota of `VERIFICATION_ADDRESS_LIMIT`, for
  * the same reason. These mails count separately, so agents at the same address cannot keep people from signing in.
  */
-export const SIGN_IN_ADDRESS: LimitPolicy = {
+export const SIGN_IN_ADDRESS_LIMIT: LimitPolicy = {
   name: 'sign-in-address',
   quota: 10,
   windowSeconds: ADDRESS_WINDOW_SECONDS,
@@ -102,7 +104,7 @@ export const SIGN_IN_ADDRESS: LimitPolicy = {
  * Fetches of documents of URL clients that an address may cause. A stored document is fetched at most every two and a half
  * minutes while fetches of it succeed, so 30 a minute are enough for 75 agents at one address.
  */
-export const DOCUMENT_FETCHES: LimitPolicy = {
+export const DOCUMENT_FETCH_LIMIT: LimitPolicy = {
   name: 'document-address',
   quota: 30,
   windowSeconds: MINUTE_SECONDS,
@@ -112,7 +114,7 @@ export const DOCUMENT_FETCHES: LimitPolicy = {
  * Failed client authentications per network and client id. Above the limit, further failures get 429; correct credentials are
  * still accepted.
  */
-export const FAILED_AUTHENTICATION: LimitPolicy = {
+export const FAILED_AUTHENTICATION_LIMIT: LimitPolicy = {
   name: 'client-authentication',
   quota: 20,
   windowSeconds: 10 * MINUTE_SECONDS,

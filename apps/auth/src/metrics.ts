@@ -44,9 +44,9 @@ export function createAuthMetrics(events: AuthEvents, chatHosts: ChatHosts): Met
   events.on('token-issued', ({ scopes }) => {
     for (const scope of scopes) countIssued({ scope })
   })
-  events.on('revocation-published', ({ seconds, removed }) => {
+  events.on('revocation-published', ({ seconds, removedCount }) => {
     observePublication(seconds)
-    for (let count = 0; count < removed; count += 1) countRemoved()
+    for (let count = 0; count < removedCount; count += 1) countRemoved()
   })
   events.on('swept', ({ sweep }) => metrics.recordSweep(sweep))
   return metrics

@@ -16,7 +16,7 @@ import { openAuth } from './wire.ts'
  * listener is open.
  */
 export async function serveAuth(config: Config, deps: { log: Log; now: () => Date }): Promise<void> {
-  await using startup = openStartupChecks(config)
+  await using startup = createStartupChecks(config)
   await runApp({
     ...config,
     ...deps,
@@ -35,7 +35,7 @@ export async function serveAuth(config: Config, deps: { log: Log; now: () => Dat
  * decrypted and, if configured, a Redis with `noeviction`. The checks write nothing. Those of PostgreSQL share one
  * connection, which closes when it is idle.
  */
-function openStartupChecks(config: Config): AsyncDisposable & { readonly checks: ReadinessChecks } {
+function createStartupChecks(config: Config): AsyncDisposable & { readonly checks: ReadinessChecks } {
   const db = openPool(config.databaseUrl, { applicationName: 'plainpath auth start', max: 1 })
   const { redisUrl } = config
   return {

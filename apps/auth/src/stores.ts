@@ -58,6 +58,7 @@ import {
 import type { VerificationAttemptStore } from './verifications/verification-attempt-store.ts'
 import type { VerificationStore } from './verifications/verification-store.ts'
 
+/** The folder of this app's migrations. */
 export const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
 /** The prefix of this app's own Redis keys. Besides them, its Redis ACL permits only the keys that both apps share. */
 const REDIS_PREFIX = 'auth:'

@@ -32,8 +32,8 @@ function createEventsFor(metrics: Metrics) {
   return events
 }
 
-// An agent that never got a token expires after 7 days, another one 91 days after its last use. Its tombstone is deleted 90 days
-// after that. An agent counts as idle after 30 days without a token.
+// An agent that never got a token expires after 7 days, and any other agent at most 91 days after its last use. The tombstone of an
+// expired agent is deleted 90 days after the expiry. An agent counts as idle after 30 days without a token.
 test('expires unused agents, deletes their tombstones, and updates the counts', async () => {
   const metrics = createMetrics('test')
   const readGauge = async (name: string) =>
@@ -42,7 +42,7 @@ test('expires unused agents, deletes their tombstones, and updates the counts', 
   for (const lastUsedAt of [undefined, daysAfterStart(40), START])
     await stores.agents.add(createExampleAgent({ registeredAt: START, ...(lastUsedAt && { lastUsedAt }) }))
   await using _upkeep = startUpkeep(
-    { neverUsedClients: 10 },
+    { maxNeverUsedClients: 10 },
     { stores, metrics, events: createEventsFor(metrics), log, now: () => now, everyMs: 5 },
   )
   now = daysAfterStart(7)
@@ -69,7 +69,7 @@ test('exports when each sweep last succeeded, and leaves that time unchanged whi
   const startSeconds = Date.now() / 1_000
   await testbed.runAsOwner('alter table agent_secrets rename to secrets_away')
   await using _upkeep = startUpkeep(
-    { neverUsedClients: 10 },
+    { maxNeverUsedClients: 10 },
     { stores, metrics, events: createEventsFor(metrics), log, now: () => now, everyMs: 5 },
   )
   const initialTimes = await readLastSuccesses()

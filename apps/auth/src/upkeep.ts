@@ -44,36 +44,40 @@ interface UpkeepDeps extends Omit<SweepDeps, 'db'> {
 }
 
 /** Starts the jobs, which run every `everyMs` until the result is disposed. */
-export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: UpkeepDeps): AsyncDisposable {
+export function startUpkeep(config: Pick<Config, 'maxNeverUsedClients'>, deps: UpkeepDeps): AsyncDisposable {
   const { stores, metrics, events } = deps
-  const { neverUsedClients } = config
+  const { maxNeverUsedClients } = config
   const setNeverUsed = metrics.createGauge('agents_never_used', 'Registered agents that never got a token')
   const setIdle = metrics.createGauge(
     'agents_idle',
     `Registered agents that got no token for ${durationIn('day', IDLE_AFTER_MS)}`,
   )
   const jobs = new AsyncDisposableStack()
-  const start = (name: string, sweep: Sweep) => jobs.use(startSweep(name, sweep, { ...deps, db: stores.db }))
+  const startJob = (name: string, sweep: Sweep) =>
+    jobs.use(startSweep(name, sweep, { ...deps, db: stores.db }))
 
   // Redis expires its tokens itself.
-  if (!stores.redis) start('expired tokens', sweepTokens)
-  start('identity assertions', sweepIdentityAssertions)
-  start('spent assertions', sweepUsedJtis)
-  start('claims', sweepVerifications)
-  start('sign-ins', async (db, time) => (await sweepOAuthRecords(db, time)) + (await sweepSignIns(db, time)))
-  start('unused apps', (db, time) => sweepAppClients(db, time, neverUsedClients))
-  start('unused agents', async (db, time) => {
-    const expiredCount = await expireAgents({ ...stores, events }, time, neverUsedClients)
+  if (!stores.redis) startJob('expired tokens', sweepTokens)
+  startJob('identity assertions', sweepIdentityAssertions)
+  startJob('spent assertions', sweepUsedJtis)
+  startJob('claims', sweepVerifications)
+  startJob(
+    'sign-ins',
+    async (db, time) => (await sweepOAuthRecords(db, time)) + (await sweepSignIns(db, time)),
+  )
+  startJob('unused apps', (db, time) => sweepAppClients(db, time, maxNeverUsedClients))
+  startJob('unused agents', async (db, time) => {
+    const expiredCount = await expireAgents({ ...stores, events }, time, maxNeverUsedClients)
     if (expiredCount > 0) return expiredCount
     const unused = await countUnusedAgents(db, time)
     setNeverUsed(unused.neverUsed)
     setIdle(unused.idle)
     return 0
   })
-  start('expired agents', (db, time) =>
-    deleteTombstones(db, time, TOMBSTONES_PER_UNUSED_AGENT * neverUsedClients),
+  startJob('expired agents', (db, time) =>
+    deleteTombstones(db, time, TOMBSTONES_PER_UNUSED_AGENT * maxNeverUsedClients),
   )
-  start('ended secrets', sweepSecrets)
+  startJob('ended secrets', sweepSecrets)
   return jobs
 }
 

@@ -14,7 +14,7 @@ import {
   watchClock,
 } from '@plainpath/http'
 import { createMailTransport, openMailer, scaleMailCaps } from '@plainpath/mail'
-import { API_VERSION, createAuthDocuments, serviceUrls } from '@plainpath/metadata'
+import { API_VERSION, createAuthDocuments, createServiceUrls } from '@plainpath/metadata'
 import { isSchemaCurrent, listen, readDatabaseTime } from '@plainpath/postgres'
 import { openTracing } from '@plainpath/tracing'
 import type Koa from 'koa'
@@ -81,7 +81,7 @@ export interface AuthServer extends AsyncDisposable {
 export async function openAuth(config: Config, runtime: RuntimeDependencies): Promise<AuthServer> {
   const { log, now, announceMail = () => undefined } = runtime
   const { hashKey, sealingKeys, chatHosts, limitsFactor } = config
-  const urls = serviceUrls(config.origin)
+  const urls = createServiceUrls(config.origin)
   // Closes all open resources if a later step throws.
   await using stack = new AsyncDisposableStack()
   const events = createEvents()
@@ -95,9 +95,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   const { db, redis, agents, agentCache, connections, oauthRecords: records, tokens, verifications } = stores
   await db.openReserved()
   registerPoolMetrics(metrics, db)
-  const clock = stack.use(
-    watchClock({ readDatabaseTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }),
-  )
+  const clock = stack.use(watchClock({ readTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }))
   const limiter = createLimiter({
     store: redis ? createSharedLimitStore(redis, stores.redisPrefix, now) : createMemoryLimitStore(now),
     factor: config.limitsFactor,
@@ -258,7 +256,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
     limiter,
     now,
   }
-  const deps = {
+  const appDeps = {
     ...config,
     log,
     metrics,
@@ -282,9 +280,9 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   })
   const details = () => ({ keys: signing.status, resource_servers: resourceServers.getStatus() })
   const apps = {
-    publicApp: createPublicApp(deps),
-    publicEndpoints: listPublicEndpoints(deps),
-    internalApp: createInternalApp(deps),
+    publicApp: createPublicApp(appDeps),
+    publicEndpoints: listPublicEndpoints(appDeps),
+    internalApp: createInternalApp(appDeps),
     operationsApp: createOperationsApp({ readiness, registry: metrics.registry, details }),
   }
   // Until here, a failure disposes the open resources. From here on, the caller must dispose them.

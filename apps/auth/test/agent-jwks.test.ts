@@ -326,7 +326,7 @@ describe.for([
   })
 })
 
-test('rejects a deleted client and its token, and a disabled client until it is enabled', async () => {
+test('a deleted client and its token are rejected, and a disabled client is rejected until it is enabled', async () => {
   const [deleted, disabled] = [await registerKeys(auth), await registerKeys(auth)]
   const getTokenByKey = async (agent: KeyAgent) =>
     String(parseBody(await requestTokenByKey(auth, agent))['access_token'])
@@ -348,6 +348,6 @@ test('rejects a deleted client and its token, and a disabled client until it is 
     await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
   await auth.testbed.db.query(`update agents set status = 'active' where id = $1`, [disabled.client_id])
   await expect.poll(async () => (await requestTokenByKey(auth, disabled)).status).toBe(200)
-  const other = await register(auth)
-  expect((await deleteAgent(auth, other)).status).toBe(204)
+  const agentWithSecret = await register(auth)
+  expect((await deleteAgent(auth, agentWithSecret)).status).toBe(204)
 })

@@ -25,8 +25,10 @@ let agent: RegisteredAgent
 let otherAgent: RegisteredAgent
 beforeAll(async () => {
   auth = await startAuth()
-  ;[keyA, keyB] = [await generateKey(), await generateKey('EdDSA')]
-  ;[agent, otherAgent] = [await register(auth), await register(auth)]
+  keyA = await generateKey()
+  keyB = await generateKey('EdDSA')
+  agent = await register(auth)
+  otherAgent = await register(auth)
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
@@ -304,7 +306,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
   }
 })
 
-test('accepts a proof once, and does not mark a refused proof as used', async () => {
+test('a proof is accepted once, and a refused proof is not marked as used', async () => {
   const client = await register(auth)
   const proof = await createKeyProof(auth, client, { key: keyA })
   await expectRefusal(
@@ -324,7 +326,7 @@ test('accepts a proof once, and does not mark a refused proof as used', async ()
   expect((await putKeys(auth, await headers(), { keys: [keyA], proof: newProof })).status).toBe(200)
 })
 
-test('treats a null proof as absent', async () => {
+test('a null proof counts as absent', async () => {
   const response = await put(await register(auth), { keys: [keyA], proof: null })
   expect([response.status, parseBody(response)['warning']]).toEqual([
     200,
@@ -332,7 +334,7 @@ test('treats a null proof as absent', async () => {
   ])
 })
 
-test('rejects a proof as a client assertion', async () => {
+test('a proof is rejected as a client assertion', async () => {
   const keyAgent = await registerKeys(auth, keyA)
   const proof = await createKeyProof(auth, keyAgent, {
     key: keyA,

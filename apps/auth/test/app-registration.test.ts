@@ -194,7 +194,7 @@ describe('POST /oauth/register', () => {
   })
 })
 
-test('limits registrations of apps by address, but not the registration of an agent from that address', async () => {
+test('registrations of apps are limited by address, but an agent can still register from that address', async () => {
   // With this factor, an address may register three apps.
   await using limited = await startInstance(auth.testbed, { env: { AUTH_LIMITS_FACTOR: '0.03' } })
   const registerAtLimited = () =>
@@ -216,7 +216,7 @@ test('limits registrations of apps by address, but not the registration of an ag
   expect((await send(limited.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
 })
 
-test('accepts the hosts of AUTH_CHAT_HOSTS_FILE instead of the built-in ones', async () => {
+test('the hosts of AUTH_CHAT_HOSTS_FILE replace the built-in ones', async () => {
   const { mkdtemp, writeFile, rm } = await import('node:fs/promises')
   const folder = await mkdtemp('/tmp/plainpath-hosts-')
   try {

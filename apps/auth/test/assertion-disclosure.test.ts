@@ -171,7 +171,7 @@ test.for([
   ['at an endpoint with a form', '/oauth/token', 'oauth', /as form fields, or send a client_assertion/],
   ['at an endpoint without a form', '/api/agent', 'agent', /in the header Client-Assertion/],
 ] as const)(
-  'says how to send credentials if there are none, %s',
+  'the response to a request without credentials says how to send them, %s',
   async ([_title, path, errorFormat, says]) => {
     const request = path === '/api/agent' ? { path } : { method: 'POST', path, body: new URLSearchParams() }
     const refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', errorFormat, says }

@@ -32,7 +32,7 @@ const rateLimited = (says: RegExp): Refusal => ({
   errorFormat: 'agent',
 })
 
-test('limits a client to ten verification mails a day, and to one a minute for each mailbox', async () => {
+test('a client may send ten verification mails a day, and one a minute to each mailbox', async () => {
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = system
   const agent = await register(auth)
@@ -51,7 +51,7 @@ test('limits a client to ten verification mails a day, and to one a minute for e
   expect((await requestVerification(auth, await register(auth), { email: createAddress() })).status).toBe(202)
 })
 
-test('applies the pause between two mails to other spellings of the same mailbox, but not to other clients', async () => {
+test('the pause between two mails also applies to other spellings of the mailbox, but not to other clients', async () => {
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth, clock } = system
   const agent = await register(auth)
@@ -161,7 +161,7 @@ describe('a network address that several clients share', () => {
   })
 })
 
-test('sends at most five mails a day to a mailbox over all clients, and responds to the requests over this cap in the same form', async () => {
+test('a mailbox gets at most five mails a day over all clients, and requests over this cap get a response in the same form', async () => {
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = system
   const email = createAddress()
@@ -186,7 +186,7 @@ test('sends at most five mails a day to a mailbox over all clients, and responds
   expect(system.mailServer.received).toHaveLength(5)
 })
 
-test('sends the mails about a confirmation and its revocation even when the caps are reached', async () => {
+test('the mails about a confirmation and its revocation are sent even when the caps are reached', async () => {
   // With a fifth of the usual caps, a mailbox gets one verification mail a day.
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
   const email = createAddress()
@@ -202,7 +202,7 @@ test('sends the mails about a confirmation and its revocation even when the caps
   await expect.poll(listLinkKinds).toEqual(['attempt', 'end', undefined])
 })
 
-test('does not let an agent use up the tries of a mailbox of which it knows only the address', async () => {
+test('an agent cannot use up the tries of a mailbox of which it knows only the address', async () => {
   await using system = await startVerificationSystem()
   const email = createAddress()
   const attemptOfStranger = await beginVerification(system, { email })
@@ -215,7 +215,7 @@ test('does not let an agent use up the tries of a mailbox of which it knows only
   expect((await completeVerification(system.auth, attempt.agent, { otp })).status).toBe(200)
 })
 
-test('locks a mailbox for a day after ten wrong codes, and keeps its earlier verification live', async () => {
+test('ten wrong codes lock a mailbox for a day, and its earlier verification stays live', async () => {
   await using system = await startVerificationSystem()
   const { auth, clock } = system
   const email = createAddress()
@@ -240,7 +240,7 @@ test('locks a mailbox for a day after ten wrong codes, and keeps its earlier ver
   ).toBe(200)
 })
 
-test('sends mails again after a day to a mailbox whose cap was reached', async () => {
+test('a mailbox whose cap was reached gets mails again after a day', async () => {
   await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth, clock } = system
   const email = createAddress()
@@ -254,7 +254,7 @@ test('sends mails again after a day to a mailbox whose cap was reached', async (
   ).toBe(200)
 })
 
-test('responds 503 while the database is unavailable, and accepts the right code afterwards', async () => {
+test('requests get 503 while the database is unavailable, and the right code is accepted afterwards', async () => {
   await using system = await startVerificationSystem()
   await using proxy = await startStoreProxy(system.testbed.database.appUrl, 5432)
   await using behindProxy = await system.startAnother({ AUTH_DATABASE_URL: proxy.url })

@@ -7,6 +7,7 @@ import { expectProblem } from './expect-refusal.ts'
 import { runAuth } from './run-auth.ts'
 import { ORIGIN } from './start-auth.ts'
 import {
+  type Attempt,
   beginVerification,
   confirmAgent,
   createAddress,
@@ -156,17 +157,17 @@ describe('a person gets one mail when', () => {
   test.for([
     {
       cause: 'the agent revokes its verification',
-      endAccess: ({ agent }: ConfirmedAttempt) => revokeVerification(system.auth, agent),
+      endAccess: ({ agent }: Attempt) => revokeVerification(system.auth, agent),
       says: 'An AI agent gave up its access to Plainpath for you.',
     },
     {
       cause: 'the agent deletes its registration',
-      endAccess: ({ agent }: ConfirmedAttempt) => deleteAgent(system.auth, agent),
+      endAccess: ({ agent }: Attempt) => deleteAgent(system.auth, agent),
       says: 'The registration of an AI agent that had access to Plainpath for you was deleted.',
     },
     {
       cause: 'staff revoke the verification',
-      endAccess: async ({ registrationId }: ConfirmedAttempt) =>
+      endAccess: async ({ registrationId }: Attempt) =>
         runAuth(
           ['claims', 'revoke', registrationId],
           await system.testbed.createSettings(ORIGIN),
@@ -176,7 +177,7 @@ describe('a person gets one mail when', () => {
     },
     {
       cause: 'the person says no to another request of the agent',
-      endAccess: async ({ agent, email }: ConfirmedAttempt) =>
+      endAccess: async ({ agent, email }: Attempt) =>
         sayNo(system.auth, await beginVerification(system, { agent, email })),
       says: "You ended an AI agent's access to Plainpath.",
     },
@@ -210,7 +211,6 @@ describe('a person gets one mail when', () => {
     expect(mail?.subject).toBe('An AI agent can no longer send us messages for you')
   })
 })
-type ConfirmedAttempt = Awaited<ReturnType<typeof confirmAgent>>
 
 test('the link that ends a replaced verification says that it has ended, and does not end the new one', async () => {
   const email = createAddress()

@@ -4,7 +4,7 @@ import { requestAssertion } from './add-verification.ts'
 import { deleteAgent, getToken, isActive, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 import {
   beginVerification,
@@ -148,7 +148,7 @@ test('a person confirms an agent with the phrase, the page and the code, and the
 })
 
 /** Checks the headers and the markup of a page whose URL contains a secret, and that it does not show the address. */
-async function expectSafePage(page: Awaited<ReturnType<typeof openClaimPage>>) {
+async function expectSafePage(page: HttpResponse) {
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   expect(page.headers.get('cache-control')).toBe('no-store')
   expect(page.headers.get('referrer-policy')).toBe('no-referrer')
@@ -159,7 +159,7 @@ async function expectSafePage(page: Awaited<ReturnType<typeof openClaimPage>>) {
   expect(page.text).not.toContain('example.org')
 }
 
-test('changes nothing when a scanner opens the link of a mail', async () => {
+test('nothing changes when a scanner opens the link of a mail', async () => {
   const attempt = await beginVerification(system)
   await expect.poll(() => findAttempt(attempt.id)).toMatchObject({ state: 'sent' })
   const readAttempt = async () =>
@@ -174,7 +174,7 @@ test('changes nothing when a scanner opens the link of a mail', async () => {
   expectProblem(await completeVerification(auth, attempt.agent, { otp: '123456' }), codeNotShown)
 })
 
-test('accepts the right code from exactly one of twenty simultaneous requests at two instances', async () => {
+test('exactly one of twenty simultaneous requests with the right code at two instances is accepted', async () => {
   await using otherInstance = await system.startAnother()
   const attempt = await beginVerification(system)
   const otp = await showCode(otherInstance, attempt)
@@ -191,7 +191,7 @@ test('accepts the right code from exactly one of twenty simultaneous requests at
   expect((await system.mailServer.waitForMails(2, attempt.email)).length).toBe(2)
 })
 
-test('counts only five of twenty simultaneous wrong codes at two instances, and then rejects the right code', async () => {
+test('only five of twenty simultaneous wrong codes at two instances are counted, and then the right code is rejected', async () => {
   await using otherInstance = await system.startAnother()
   const attempt = await beginVerification(system)
   const otp = await showCode(auth, attempt)
@@ -209,7 +209,7 @@ test('counts only five of twenty simultaneous wrong codes at two instances, and 
   expect(await countLiveVerifications(attempt.agent.client_id)).toBe(0)
 })
 
-test('rejects the right code after five wrong codes, whose responses say how many tries are left', async () => {
+test('the right code is rejected after five wrong codes, whose responses say how many tries are left', async () => {
   const attempt = await beginVerification(system)
   const otp = await showCode(auth, attempt)
   for (const remaining of [4, 3, 2, 1, 0]) {
@@ -224,7 +224,7 @@ test('rejects the right code after five wrong codes, whose responses say how man
   expect((await sayYes(auth, attempt)).status).toBe(410)
 })
 
-test('allows ten wrong codes for a mailbox, over all attempts and agents', async () => {
+test('ten wrong codes are allowed for a mailbox, over all attempts and agents', async () => {
   const email = createAddress('canary+tag')
   const statuses: number[] = []
   for (let round = 0; round < 3; round++) {
@@ -238,7 +238,7 @@ test('allows ten wrong codes for a mailbox, over all attempts and agents', async
   expect(statuses.slice(10)).toEqual([410, 410, 410, 410, 410])
 })
 
-test('accepts a code for ten minutes, shows a new one at each press, and shows at most three', async () => {
+test('a code is accepted for ten minutes, each press shows a new code, and at most three codes are shown', async () => {
   const attempt = await beginVerification(system)
   const firstCode = await showCode(auth, attempt)
   system.clock.now = new Date(system.clock.now.getTime() + 10 * MINUTE_MS)
@@ -256,7 +256,7 @@ test('accepts a code for ten minutes, shows a new one at each press, and shows a
   expect((await completeVerification(auth, attempt.agent, { otp: thirdCode })).status).toBe(200)
 })
 
-test('rejects the code of another agent or of an earlier attempt', async () => {
+test('the code of another agent or of an earlier attempt is rejected', async () => {
   const [attempt, otherAttempt] = [await beginVerification(system), await beginVerification(system)]
   const otp = await showCode(auth, attempt)
   expectProblem(await completeVerification(auth, otherAttempt.agent, { otp }), codeNotShown)
@@ -273,7 +273,7 @@ test('rejects the code of another agent or of an earlier attempt', async () => {
   expect((await sayYes(auth, attempt)).status).toBe(410)
 })
 
-test('rejects steps that are out of order, and repeated steps after the attempt is completed', async () => {
+test('steps out of order are rejected, and so are repeated steps after the attempt is completed', async () => {
   const agent = await register(auth)
   const unknownAttempt = createRefusal(400, 'claim-unknown', 'invalid_claim_token')
   expectProblem(await completeVerification(auth, agent, { otp: '123456' }), unknownAttempt)
@@ -357,7 +357,7 @@ describe('accepts a code that is written', () => {
   })
 })
 
-test('lets an agent revoke its verification and its attempt, and keeps its client_credentials token valid', async () => {
+test('an agent can revoke its verification and its attempt, and its client_credentials token stays valid', async () => {
   const attempt = await confirmAgent(system)
   const token = await getToken(auth, attempt.agent)
   const openAttempt = await beginVerification(system, { agent: attempt.agent })

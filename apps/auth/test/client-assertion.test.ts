@@ -263,8 +263,7 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     ['of a client that has a secret', () => sendForSecretClient(), UNPROVEN],
     ['replaced by a secret, although the client has keys', () => sendSecretForKeyClient(), SECRET],
   ] satisfies [string, () => Promise<HttpResponse>, RegExp][])('%s', async ([_title, sendRequest, says]) => {
-    const { text } = await expectRefusal(auth, sendRequest, { ...invalidClient, says })
-    expect(text).not.toMatch(/recover/)
+    await expectRefusal(auth, sendRequest, { ...invalidClient, says })
     expect((await requestTokenByKey(auth, agent)).status).toBe(200)
   })
 
@@ -321,7 +320,7 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     })
 })
 
-test('refuses an assertion for the token endpoint of another host, even with that host in the Host header', async () => {
+test('an assertion for the token endpoint of another host is refused, even with that host in the Host header', async () => {
   const assertion = await signAssertion(auth, agent, { aud: 'http://evil.example/oauth/token' })
   const body = new URLSearchParams({
     ...CLIENT_CREDENTIALS_GRANT,

@@ -124,9 +124,10 @@ test('`keys rewrap` emits one event, and none in a dry run or when it is repeate
 })
 
 /**
- * The commands that emit an event. All `keys` commands emit it through the same methods of the key store, so the tests
+ * The commands that emit events. All `keys` commands emit them through the same methods of the key store, so the tests
  * above run only some of them. The tests of the other commands that are not above are in
- * grants-command.integration.test.ts, resource-servers.test.ts, replay.test.ts and url-client-commands.test.ts.
+ * grants-command.integration.test.ts, resource-servers.test.ts, replay.test.ts and url-client-commands.test.ts. No test
+ * checks the events of `restore`, which the same stores emit as for `stop`, `replay` and `keys` commands.
  */
 const EMITTING_COMMANDS = [
   ...['init', 'generate', 'publish', 'activate', 'retire', 'rotate', 'revoke', 'rewrap'].map(

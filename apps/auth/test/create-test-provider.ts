@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { type AgentId, RULES } from '@plainpath/domain'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import {
   calculateJwkThumbprint,
   exportJWK,
@@ -70,7 +70,7 @@ export function createTestProvider(
     ...models,
   }
   const deps: ProviderDeps = {
-    urls: serviceUrls(ORIGIN),
+    urls: createServiceUrls(ORIGIN),
     adapter: (model) => ({ ...createMemoryAdapter(stored), ...adapters[model] }),
     internalClientSecret: createInternalClientSecret(),
     dpopNonceSecret: Buffer.alloc(32, 7),

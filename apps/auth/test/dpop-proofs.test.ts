@@ -281,7 +281,8 @@ describe.for(TOKEN_STORES)('DPoP proofs at the token endpoint, tokens in %s:', (
     auth = await startAuth({ tokenStore, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
     otherInstance = await startInstance(auth.testbed)
     agent = await register(auth)
-    ;[key, otherKey] = [await generateKey(), await generateKey()]
+    key = await generateKey()
+    otherKey = await generateKey()
     // Shows that the agent can get tokens, and warms the instance up, because `expectRefusal` limits the response time.
     await getToken(auth, agent)
   })

@@ -46,7 +46,8 @@ describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenSt
     auth = await startAuth({ tokenStore, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
     otherInstance = await startInstance(auth.testbed)
     agent = await register(auth)
-    ;[key, otherKey] = [await generateKey(), await generateKey()]
+    key = await generateKey()
+    otherKey = await generateKey()
     // Warms the instance up, because `expectRefusal` limits the response time.
     await getToken(auth, agent)
   })

@@ -34,7 +34,7 @@ const listCommits = async () => {
   return rows
 }
 
-test('flushes a recorded use, a revocation, a deletion and a used assertion to disk before responding, whatever the server’s default', async () => {
+test('an instance flushes a recorded use, a revocation, a deletion and a used assertion to disk before responding, whatever the server’s default', async () => {
   const canRegister = () =>
     register(auth).then(
       () => true,

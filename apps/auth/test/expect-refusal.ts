@@ -5,7 +5,7 @@ import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /** The format of an error response: that of RFC 6749 (`oauth`), of RFC 9457 (`problem`), or of both (`agent`). */
-type ErrorFormat = 'oauth' | 'agent' | 'problem'
+export type ErrorFormat = 'oauth' | 'agent' | 'problem'
 
 export interface Refusal {
   readonly status: number
@@ -16,7 +16,7 @@ export interface Refusal {
   /** The format of the response, by default `oauth`. */
   readonly errorFormat?: ErrorFormat
   readonly headers?: Readonly<Record<string, string | RegExp>>
-  /** What `detail` or `error_description` must contain or match. */
+  /** The text that `detail` or `error_description` must contain, or the pattern that it must match. */
   readonly says?: string | RegExp
 }
 

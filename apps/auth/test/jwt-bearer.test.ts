@@ -23,6 +23,8 @@ import { send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 import { revokeVerification } from './verification-client.ts'
 
+// R-LIN in the titles is the guarantee of revocation. See docs/glossary.md.
+
 /** A client with a verification and an identity assertion. */
 interface AssertionHolder {
   readonly client: RegisteredAgent
@@ -51,7 +53,9 @@ describe.for(TOKEN_STORES)('the jwt-bearer grant, tokens in %s,', (tokenStore) =
     auth = await startAuth({ tokenStore })
     otherInstance = await startInstance(auth.testbed)
     agent = await register(auth, 'Atlas of assertions')
-    ;({ registrationId, email } = await addVerification(auth, agent))
+    const verification = await addVerification(auth, agent)
+    registrationId = verification.registrationId
+    email = verification.email
     assertion = await getAssertion(auth, agent)
   })
   afterAll(async () => {

@@ -11,7 +11,7 @@ import {
   revoke,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
+import { type ErrorFormat, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
@@ -54,11 +54,7 @@ describe.for([
   beforeAll(fail)
   afterAll(() => proxy.restore())
 
-  const REQUESTS_THAT_NEED_REDIS: [
-    string,
-    () => Promise<HttpResponse>,
-    NonNullable<Refusal['errorFormat']>,
-  ][] = [
+  const REQUESTS_THAT_NEED_REDIS: [string, () => Promise<HttpResponse>, ErrorFormat][] = [
     ['a token request', () => requestToken(auth, agent), 'oauth'],
     ['an introspection', () => requestIntrospection(auth, token), 'oauth'],
     ['a revocation', () => revoke(auth, agent, token), 'oauth'],

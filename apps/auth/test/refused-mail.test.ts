@@ -84,25 +84,25 @@ async function recordThreeAttempts(mailState: 'sent' | 'failed') {
     await recordResponse(send(auth.url, { path: '/api/agent', headers: agentAuthHeader(agent) }))
   }
 
-  const first = await beginSettledVerification(system, agent, mailState)
-  normalizedResponses.push(normalizeResponse(first.response))
+  const firstVerification = await beginSettledVerification(system, agent, mailState)
+  normalizedResponses.push(normalizeResponse(firstVerification.response))
   await recordResponses()
-  await recordResponses(first.attempt)
+  await recordResponses(firstVerification.attempt)
   setTime(HOUR_MS)
-  const second = await beginSettledVerification(system, agent, mailState)
-  normalizedResponses.push(normalizeResponse(second.response))
+  const secondVerification = await beginSettledVerification(system, agent, mailState)
+  normalizedResponses.push(normalizeResponse(secondVerification.response))
   await recordResponses()
-  await recordResponses(first.attempt)
+  await recordResponses(firstVerification.attempt)
   await recordResponse(revokeVerification(auth, agent))
   await recordResponses()
   setTime(2 * HOUR_MS)
-  const third = await beginSettledVerification(system, agent, mailState)
+  const thirdVerification = await beginSettledVerification(system, agent, mailState)
   setTime(2 * HOUR_MS + DAY_MS - 1_000)
   await recordResponses()
   setTime(2 * HOUR_MS + DAY_MS)
   await recordResponses()
   const showResult = await runAuth(
-    ['claims', 'show', third.attempt.registration_id, '--json'],
+    ['claims', 'show', thirdVerification.attempt.registration_id, '--json'],
     await system.testbed.createSettings(ORIGIN),
     () => new Date(startMs + 2 * HOUR_MS),
   )

@@ -2,8 +2,8 @@ import { ANONYMOUS_SCOPES, Scope } from '@plainpath/domain'
 import {
   APP_GRANT_TYPES,
   createAuthorizationServerMetadata,
+  createServiceUrls,
   JWT_BEARER_GRANT,
-  serviceUrls,
 } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ import {
   type RegisteredAgent,
   register,
 } from './agent-client.ts'
-import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
+import { CANARY, type ErrorFormat, expectProblem, expectSafe } from './expect-refusal.ts'
 import { createAssertionFields, generateKey, registerKeys, signAssertion } from './key-agent.ts'
 import { formatRawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
@@ -167,7 +167,7 @@ describe.for([
   },
 )
 
-function chooseErrorFormat(path: string): NonNullable<Refusal['errorFormat']> {
+function chooseErrorFormat(path: string): ErrorFormat {
   if (path.startsWith('/oauth/') && !path.startsWith('/oauth/authorize')) return 'oauth'
   return path.startsWith('/api/agent') ? 'agent' : 'problem'
 }
@@ -192,7 +192,7 @@ describe('/.well-known/oauth-authorization-server', () => {
   /** Checks that the served document is that of `@plainpath/metadata`. Returns the response and that document. */
   const readMetadata = async () => {
     const response = await send(auth.url, { path: '/.well-known/oauth-authorization-server' })
-    const document = createAuthorizationServerMetadata(serviceUrls('https://plainpath.example'))
+    const document = createAuthorizationServerMetadata(createServiceUrls('https://plainpath.example'))
     expect(JSON.parse(response.text)).toEqual(document)
     return { response, document }
   }

@@ -43,7 +43,7 @@ async function collectEvents(work: () => Promise<unknown>) {
   return parseSecurityEvents(system.auth.logged.slice(linesBefore))
 }
 
-test('logs a new verification, and its revocation by the agent', async () => {
+test('the instance logs a new verification, and its revocation by the agent', async () => {
   const attempt = await beginVerification(system)
   const otp = await showCode(system.auth, attempt)
   expect(
@@ -61,7 +61,7 @@ test('logs a new verification, and its revocation by the agent', async () => {
   expect(await collectEvents(() => revokeVerification(system.auth, attempt.agent))).toEqual([])
 })
 
-test('logs that five wrong codes lock an attempt, and that the agent sends another code after that', async () => {
+test('the instance logs that five wrong codes lock an attempt, and that the agent sends another code after that', async () => {
   const attempt = await beginVerification(system)
   const otp = await showCode(system.auth, attempt)
   const sendWrongCode = () => completeVerification(system.auth, attempt.agent, { otp: createWrongCode(otp) })
@@ -74,7 +74,7 @@ test('logs that five wrong codes lock an attempt, and that the agent sends anoth
   ])
 })
 
-test('logs once that a person declines', async () => {
+test('the instance logs once that a person declines', async () => {
   const attempt = await beginVerification(system)
   expect(await collectEvents(() => sayNo(system.auth, attempt))).toEqual([
     { event: 'claim-declined', claim_attempt_id: attempt.id },
@@ -82,7 +82,7 @@ test('logs once that a person declines', async () => {
   expect(await collectEvents(() => sayNo(system.auth, attempt))).toEqual([])
 })
 
-test('logs that keys were replaced and that a client was deleted', async () => {
+test('the instance logs that keys were replaced and that a client was deleted', async () => {
   const agent = await registerKeys(system.auth)
   expect(await collectEvents(() => requestTokenByKey(system.auth, agent))).toEqual([])
   const replaceKeys = async (keys: unknown) => {
@@ -108,7 +108,7 @@ test('logs that keys were replaced and that a client was deleted', async () => {
   expect(await collectEvents(() => deleteAgent(system.auth, deletedAttempt.agent))).toEqual([endEvent])
 })
 
-test('logs that a secret was added and removed, and how many clients expired', async () => {
+test('the instance logs that a secret was added and removed, and an expiry run logs how many clients expired', async () => {
   const agent = await register(system.auth)
   const addSecret = () =>
     send(system.auth.url, { method: 'POST', path: '/api/agent/secrets', headers: agentAuthHeader(agent) })
@@ -144,11 +144,11 @@ test('logs that a secret was added and removed, and how many clients expired', a
   await using openedStores = await openStores(config, { log, now: () => new Date(), events })
   const { neverUsed: count } = await countUnusedAgents(openedStores.db, new Date())
   const inEightDays = new Date(Date.now() + 8 * 24 * 3_600_000)
-  expect(await expireAgents({ ...openedStores, events }, inEightDays, config.neverUsedClients)).toBe(count)
+  expect(await expireAgents({ ...openedStores, events }, inEightDays, config.maxNeverUsedClients)).toBe(count)
   expect(loggedEvents).toEqual([{ event: 'clients-expired', count }])
 })
 
-test('logs an emergency revocation once, when the instance issues its next token', async () => {
+test('the instance logs an emergency revocation once, when it issues its next token', async () => {
   const agent = await register(system.auth)
   await getToken(system.auth, agent)
   const settings = await system.testbed.createSettings(ORIGIN)

@@ -13,7 +13,7 @@ import {
   revoke,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
+import { type ErrorFormat, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { createAssertionHeader, type KeyAgent, registerKeys, requestTokenByKey } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
@@ -52,7 +52,7 @@ afterAll(async () => {
   for (const each of [auth, proxy, testbed]) await each[Symbol.asyncDispose]()
 })
 
-const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, Refusal['errorFormat']][] = [
+const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, ErrorFormat][] = [
   [
     'a registration',
     () => send(auth.url, { method: 'POST', path: '/api/agent/register', ...json({}) }),
@@ -149,7 +149,7 @@ describe.for([
     )
     for (const { name, errorFormat, response } of responses) {
       expect(response.status, name).toBe(503)
-      expectProblem(response, { ...unavailable, errorFormat: errorFormat ?? 'oauth' })
+      expectProblem(response, { ...unavailable, errorFormat })
       await expectSafe(auth, response)
       expect(response.ms, name).toBeLessThan(MAX_RESPONSE_MS)
     }
@@ -210,7 +210,7 @@ describe('F-06 while the database is read-only', () => {
     for (const [name, request, errorFormat] of writes) {
       const response = await request()
       expect(response.status, name).toBe(503)
-      expectProblem(response, { ...unavailable, errorFormat: errorFormat ?? 'oauth' })
+      expectProblem(response, { ...unavailable, errorFormat })
     }
     expect(await isActive(auth, token)).toBe(true)
   })

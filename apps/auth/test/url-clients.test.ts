@@ -108,8 +108,8 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
     expect(agent.client_id).toHaveLength(255)
     const { token } = await getUrlToken(auth, agent, clock)
     expect(await checkActiveAtEach(token)).toEqual([true, true])
-    const revoked = await revokeAs(agent, token, otherInstance)
-    expect(revoked.status, revoked.text).toBe(200)
+    const revokeResponse = await revokeAs(agent, token, otherInstance)
+    expect(revokeResponse.status, revokeResponse.text).toBe(200)
     expect(await checkActiveAtEach(token)).toEqual([false, false])
     expect(agent.countFetches()).toBe(1)
   })
@@ -124,8 +124,8 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
 
   test('gets a token at an instance that has cached it as unknown', async () => {
     const agent = publish()
-    const refused = await revokeAs(agent, 'x')
-    expect(refused.status, refused.text).toBe(401)
+    const refusedResponse = await revokeAs(agent, 'x')
+    expect(refusedResponse.status, refusedResponse.text).toBe(401)
     await getUrlToken(otherInstance, agent, clock)
     const { token } = await getUrlToken(auth, agent, clock)
     expect(await checkActiveAtEach(token)).toEqual([true, true])
@@ -215,11 +215,11 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
     const [agent, stranger] = [publish(), publish()]
     const { token } = await getUrlToken(auth, agent, clock)
     await getUrlToken(auth, stranger, clock)
-    const refused = await revokeAs(stranger, token)
-    expectProblem(refused, { status: 400, code: 'foreign-token' })
+    const refusedResponse = await revokeAs(stranger, token)
+    expectProblem(refusedResponse, { status: 400, code: 'foreign-token' })
     expect(await checkActiveAtEach(token)).toEqual([true, true])
-    const revoked = await revokeAs(agent, token)
-    expect(revoked.status, revoked.text).toBe(200)
+    const revokeResponse = await revokeAs(agent, token)
+    expect(revokeResponse.status, revokeResponse.text).toBe(200)
     expect(await checkActiveAtEach(token)).toEqual([false, false])
   })
 
@@ -268,8 +268,8 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
   test('expires after an hour in a flood of registrations if it never got a token', async () => {
     const agent = publish()
     setClockBack(clock, 3_700)
-    const refused = await requestUrlToken(auth, agent, clock, { fields: { scope: 'contact:write' } })
-    expect(refused.status).toBe(400)
+    const refusedResponse = await requestUrlToken(auth, agent, clock, { fields: { scope: 'contact:write' } })
+    expect(refusedResponse.status).toBe(400)
     expect(await findAgentRow(agent.client_id)).toMatchObject({ last_used_at: null })
     setClockBack(clock, 0)
     await expire(0)
@@ -357,7 +357,7 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
     const olderDocument = { keys: [], dpopBound: false, fetchedAt, expiresAt }
     const id = agent.client_id as AgentId
     const refreshed = await openedStores.urlClients.refresh(id, olderDocument, async () => undefined)
-    expect(refreshed).toMatchObject({ isOlder: true, keys: [{ kid: keys[0].jwk.kid }] })
+    expect(refreshed).toMatchObject({ isDocumentIgnored: true, keys: [{ kid: keys[0].jwk.kid }] })
   })
 
   test('stays refused while it is disabled, and its document is not fetched', async () => {

@@ -287,9 +287,9 @@ describe.for(TOKEN_STORES)('with tokens in %s, the limits of agents with a verif
     expect(readPolicies(response)).toBe(
       '"token-address";q=6;w=60, "token-verified";q=3;w=60, "token-domain";q=6;w=60',
     )
-    const registered = await requestToken(auth, await register(auth, FORGED_NAME))
-    expect(readPolicies(registered)).toBe('"token-address";q=6;w=60, "token-client";q=1;w=60')
-    expect(registered.headers.get('ratelimit')).toMatch(
+    const registeredResponse = await requestToken(auth, await register(auth, FORGED_NAME))
+    expect(readPolicies(registeredResponse)).toBe('"token-address";q=6;w=60, "token-client";q=1;w=60')
+    expect(registeredResponse.headers.get('ratelimit')).toMatch(
       /^"token-address";r=4;t=\d+, "token-client";r=0;t=\d+$/,
     )
   })

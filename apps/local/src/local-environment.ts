@@ -1,6 +1,6 @@
 import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
 import { type CommandIo, TERMINAL_IO } from '@plainpath/commands'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import {
   type EmbeddedPostgres,
   ensureRolesAndDatabases,
@@ -31,7 +31,7 @@ export async function openLocalEnvironment(
   const data = await openDataDirectory(settings.dataDirectory)
   const secrets = await runStep(
     'keys and secrets',
-    () => ensureLocalSecrets(data, serviceUrls(origin).base),
+    () => ensureLocalSecrets(data, createServiceUrls(origin).base),
     ({ createdFiles }) =>
       createdFiles.length > 0 ? `created ${createdFiles.length} files that only you can read` : 'found',
   )
@@ -112,7 +112,8 @@ export async function migrateBothApps(env: Environment): Promise<number> {
     ['AUTH', AUTH_MIGRATIONS],
     ['RESOURCE', RESOURCE_MIGRATIONS],
   ] as const) {
-    const [url, appUrl] = [env[`${app}_MIGRATION_DATABASE_URL`], env[`${app}_DATABASE_URL`]]
+    const url = env[`${app}_MIGRATION_DATABASE_URL`]
+    const appUrl = env[`${app}_DATABASE_URL`]
     if (!url || !appUrl) continue
     const appRole = decodeURIComponent(new URL(appUrl).username)
     appliedCount += (await migrate({ url, folder, appRole })).applied.length

@@ -22,11 +22,11 @@ const RESOURCE_CLIENT_ID = 'rs_plainpath_api'
  */
 export async function ensureLocalSecrets(data: DataDirectory, audience: string) {
   const withNewline = (createSecret: () => string) => () => `${createSecret()}\n`
-  const authKek = await data.createFileOnce('auth-kek', withNewline(generateKeyEncryptionKey))
-  const authHash = await data.createFileOnce('auth-hash-key', withNewline(generateHashKey))
-  const resourceKek = await data.createFileOnce('resource-kek', withNewline(generateKeyEncryptionKey))
-  const resourceHash = await data.createFileOnce('resource-hash-key', withNewline(generateHashKey))
-  const passwords = await data.createFileOnce('database-passwords.json', () =>
+  const authKekFile = await data.createFileOnce('auth-kek', withNewline(generateKeyEncryptionKey))
+  const authHashKeyFile = await data.createFileOnce('auth-hash-key', withNewline(generateHashKey))
+  const resourceKekFile = await data.createFileOnce('resource-kek', withNewline(generateKeyEncryptionKey))
+  const resourceHashKeyFile = await data.createFileOnce('resource-hash-key', withNewline(generateHashKey))
+  const passwordsFile = await data.createFileOnce('database-passwords.json', () =>
     JSON.stringify(createPasswords()),
   )
   // One file contains the secret and its hash. With two files, one process could create the secret, and another the hash.
@@ -34,26 +34,35 @@ export async function ensureLocalSecrets(data: DataDirectory, audience: string) 
     JSON.stringify(createResourceServer(RESOURCE_CLIENT_ID, audience)),
   )
   const credential = parseFile(credentialFile, Credential)
-  const secret = await data.createFileOnce('resource-client-secret', () => credential.secret)
+  const secretFile = await data.createFileOnce('resource-client-secret', () => credential.secret)
   // The secret may have been rotated since `resource-server.json` was created, so the entry of the API is built from the current secret.
-  const serverEntry = { ...credential.server, audience, secrets: [hashSecret(secret.content.trim())] }
-  const servers = await data.createFileOnce(`resource-servers-${toFileName(audience)}.json`, () =>
+  const serverEntry = { ...credential.server, audience, secrets: [hashSecret(secretFile.content.trim())] }
+  const serversFile = await data.createFileOnce(`resource-servers-${replacePunctuation(audience)}.json`, () =>
     JSON.stringify([serverEntry]),
   )
-  if (!servers.content.includes(serverEntry.secrets[0] ?? ''))
-    await replaceFile(servers.path, JSON.stringify([serverEntry]))
-  const files = [authKek, authHash, resourceKek, resourceHash, passwords, credentialFile, secret, servers]
+  if (!serversFile.content.includes(serverEntry.secrets[0] ?? ''))
+    await replaceFile(serversFile.path, JSON.stringify([serverEntry]))
+  const files = [
+    authKekFile,
+    authHashKeyFile,
+    resourceKekFile,
+    resourceHashKeyFile,
+    passwordsFile,
+    credentialFile,
+    secretFile,
+    serversFile,
+  ]
   return {
     /** The names of the files that this call created. */
     createdFiles: files.filter((file) => file.isNew).map((file) => path.basename(file.path)),
-    passwords: parseFile(passwords, DatabasePasswords),
+    passwords: parseFile(passwordsFile, DatabasePasswords),
     files: {
-      AUTH_KEK_FILE: authKek.path,
-      AUTH_HASH_KEY_FILE: authHash.path,
-      RESOURCE_KEK_FILE: resourceKek.path,
-      RESOURCE_HASH_KEY_FILE: resourceHash.path,
-      AUTH_RESOURCE_SERVERS_FILE: servers.path,
-      RESOURCE_CLIENT_SECRET_FILE: secret.path,
+      AUTH_KEK_FILE: authKekFile.path,
+      AUTH_HASH_KEY_FILE: authHashKeyFile.path,
+      RESOURCE_KEK_FILE: resourceKekFile.path,
+      RESOURCE_HASH_KEY_FILE: resourceHashKeyFile.path,
+      AUTH_RESOURCE_SERVERS_FILE: serversFile.path,
+      RESOURCE_CLIENT_SECRET_FILE: secretFile.path,
     },
     RESOURCE_CLIENT_ID: credential.server.client_id,
   }
@@ -77,4 +86,4 @@ function parseFile<T>(file: { path: string; content: string }, type: z.ZodType<T
 const createPasswords = () =>
   Object.fromEntries(ROLES.map((role) => [role, randomBytes(24).toString('base64url')]))
 
-const toFileName = (url: string) => url.replaceAll(/[^A-Za-z0-9]+/g, '-')
+const replacePunctuation = (url: string) => url.replaceAll(/[^A-Za-z0-9]+/g, '-')

@@ -1,11 +1,11 @@
-import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
+import { type Config as AuthConfig, loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { initKeys } from '@plainpath/auth/key-operations'
 import { verifyResourceServer } from '@plainpath/auth/resource-servers'
 import { openStores } from '@plainpath/auth/stores'
 import { openAuth } from '@plainpath/auth/wire'
 import { type RequestHandler, type RunningServer, serve } from '@plainpath/http'
 import { holdLock } from '@plainpath/postgres'
-import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
+import { loadConfig as loadResourceConfig, type Config as ResourceConfig } from '@plainpath/resource/config'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { openResource } from '@plainpath/resource/wire'
 import { combineApps } from './combine-apps.ts'
@@ -64,8 +64,8 @@ export async function startLocal(
     (kid) => (kid ? `created ${kid}` : 'found'),
   )
   const auth = cleanup.use(await openAuth(authConfig, { log: authLog, now, announceMail: print }))
-  const internalListener = { port: 0, host: '127.0.0.1', drainSeconds: DRAIN_SECONDS }
-  const internalServer = cleanup.use(await serve(auth.internalApp.callback(), internalListener))
+  const internalServerOptions = { port: 0, host: '127.0.0.1', drainSeconds: DRAIN_SECONDS }
+  const internalServer = cleanup.use(await serve(auth.internalApp.callback(), internalServerOptions))
   const resourceConfig = loadResourceConfig({
     ...localEnvironment.env,
     RESOURCE_AUTH_URL: environment['RESOURCE_AUTH_URL'] || internalServer.url,
@@ -95,8 +95,8 @@ export async function startLocal(
  * @throws {LocalError} if auth does not accept it
  */
 function requireValidApiCredential(
-  { resourceServers }: Pick<ReturnType<typeof loadAuthConfig>, 'resourceServers'>,
-  { clientId, clientSecret }: Pick<ReturnType<typeof loadResourceConfig>, 'clientId' | 'clientSecret'>,
+  { resourceServers }: Pick<AuthConfig, 'resourceServers'>,
+  { clientId, clientSecret }: Pick<ResourceConfig, 'clientId' | 'clientSecret'>,
 ): void {
   if (!verifyResourceServer(resourceServers, { clientId, secret: clientSecret }))
     throw new LocalError(
@@ -145,6 +145,11 @@ async function listenOn(
   }
 }
 
+/**
+ * Holds the lock of a data directory until `cleanup` is disposed of.
+ *
+ * @throws {LocalError} if another process holds it
+ */
 async function lockDataDirectory(
   cleanup: AsyncDisposableStack,
   url: string,

@@ -1,5 +1,5 @@
 import { describeError, type Log, type LogFields } from '@plainpath/http'
-import { isLoopback, serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls, isLoopback } from '@plainpath/metadata'
 import type { LocalSettings } from './local-settings.ts'
 
 /** Runs one step of a start and returns its result. May print the step, with the result as `describeResult` words it. */
@@ -50,7 +50,7 @@ export function createPlainLog(service: string, print: (line: string) => void): 
 
 /** Formats the lines that `npm start` prints when the service is ready: the addresses, and three commands to try. */
 export function formatWelcome({ origin, publicMcp, limitsFactor }: LocalSettings): string[] {
-  const urls = serviceUrls(origin, publicMcp?.origin)
+  const urls = createServiceUrls(origin, publicMcp?.origin)
   return [
     '',
     `Plainpath is ready: ${origin}`,
@@ -75,7 +75,7 @@ export function formatWelcome({ origin, publicMcp, limitsFactor }: LocalSettings
 /** The names of errors whose message says what to do. Any other error is unexpected, and Node prints it with its stack. */
 const ONE_LINE_ERRORS = new Set(['LocalError', 'EmbeddedPostgresError', 'ConfigError'])
 
-/** Runs a program and returns its exit code. For an expected error it prints one line and returns 1. */
+/** Runs a program and returns its exit code. For an error of `ONE_LINE_ERRORS`, prints its message and returns 1. Rethrows any other. */
 export async function runProgram(program: () => Promise<number>): Promise<number> {
   try {
     return await program()

@@ -14,7 +14,7 @@ import { configCommands } from './commands/config-command.ts'
 import { contactCommands } from './commands/contact-command.ts'
 import { defineCommand, type ResourceContext } from './commands/define-command.ts'
 import { guidesCommands } from './commands/guides-command.ts'
-import { restoreCommands } from './commands/restore-command.ts'
+import { maintenanceCommands } from './commands/maintenance-command.ts'
 import { waitlistCommands } from './commands/waitlist-command.ts'
 import { type Environment, loadConfig, loadMigrationConfig } from './config.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -58,7 +58,7 @@ export const RESOURCE_COMMANDS: CommandLine<ResourceContext> = {
     ...answersCommands,
     ...waitlistCommands,
     ...contactCommands,
-    ...restoreCommands,
+    ...maintenanceCommands,
     ...backupCommands,
   ],
 }

@@ -214,10 +214,10 @@ describe('loadConfig', () => {
 })
 
 test('loadMigrationConfig ignores settings other than the database URLs, and rejects missing and unknown ones', () => {
-  const owner = 'postgres://resource_owner:x@db/resource'
+  const ownerUrl = 'postgres://resource_owner:x@db/resource'
   const { RESOURCE_DATABASE_URL } = VALID_ENV
-  const env = { RESOURCE_DATABASE_URL, RESOURCE_MIGRATION_DATABASE_URL: owner }
-  const migrationConfig = { url: owner, appRole: 'resource_app' }
+  const env = { RESOURCE_DATABASE_URL, RESOURCE_MIGRATION_DATABASE_URL: ownerUrl }
+  const migrationConfig = { url: ownerUrl, appRole: 'resource_app' }
   expect(loadMigrationConfig(env)).toEqual(migrationConfig)
   expect(loadMigrationConfig({ ...env, RESOURCE_PORT: 'x' })).toEqual(migrationConfig)
   expect(() => loadMigrationConfig({ ...env, RESOURCE_PROT: '1' })).toThrow('RESOURCE_PROT is not a setting')

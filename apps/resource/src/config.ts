@@ -100,8 +100,8 @@ const getMailDomain = (origin: string) =>
   isLoopback(origin) ? 'localhost.invalid' : new URL(origin).hostname
 
 /**
- * Reads only the settings that `migrate` needs, because its job has no other secrets. Without RESOURCE_MIGRATION_DATABASE_URL,
- * `migrate` connects as the app's role.
+ * Reads only the settings that `migrate` needs, because the Kubernetes Job that runs it has no other secrets. Without
+ * RESOURCE_MIGRATION_DATABASE_URL, `migrate` connects as the app's role.
  */
 export function loadMigrationConfig(env: Environment) {
   const settings = readSettings(env, ['RESOURCE_MIGRATION_DATABASE_URL', 'RESOURCE_DATABASE_URL'])

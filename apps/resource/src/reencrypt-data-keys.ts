@@ -1,7 +1,7 @@
 import { type Database, rewriteColumn } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { getMessageContext } from './contact/contact-message.ts'
-import { emailEncryptionContext } from './waitlist/waitlist-store.ts'
+import { getEmailEncryptionContext } from './waitlist/waitlist-store.ts'
 
 /**
  * Re-encrypts the data keys of stored addresses and messages under the newest key-encryption key. Does not touch queued mails,
@@ -16,7 +16,7 @@ export async function reencryptDataKeys(db: Database, keys: SealingKeys, options
     const rewrite = (sealed: Buffer, id: string) => keys.reseal(sealed, getContext(id))
     return rewriteColumn(db, { table, column, keyColumn: 'id', rewrite }, options)
   }
-  const addresses = await reencryptColumn('waitlist_entries', 'email_sealed', emailEncryptionContext)
+  const addresses = await reencryptColumn('waitlist_entries', 'email_sealed', getEmailEncryptionContext)
   const texts = await reencryptColumn('contact_messages', 'message_sealed', (id) =>
     getMessageContext(id, 'message'),
   )

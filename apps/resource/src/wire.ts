@@ -14,7 +14,7 @@ import {
   registerPoolMetrics,
 } from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
-import { API_VERSION, createMcpEndpoints, type McpEndpoint, serviceUrls } from '@plainpath/metadata'
+import { API_VERSION, createMcpEndpoints, createServiceUrls, type McpEndpoint } from '@plainpath/metadata'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import { openTracing } from '@plainpath/tracing'
@@ -28,7 +28,7 @@ import {
   type RequestAuthorizationServer,
 } from './auth/authorization-server-client.ts'
 import { createAuthorizationServerCheck } from './auth/authorization-server-keys.ts'
-import { createBearerCheck, createCachedBearerCheck, createProofUse } from './auth/bearer.ts'
+import { createBearerCheck, createCachedBearerCheck, createUseProof } from './auth/bearer.ts'
 import type { Introspect } from './auth/introspection.ts'
 import { createIntrospectionMetrics } from './auth/introspection-client.ts'
 import { createVerifiedPersonFinder } from './auth/verified-person.ts'
@@ -98,7 +98,7 @@ export async function openResource(
   }: ResourceDeps,
 ): Promise<Resource> {
   await using cleanup = new AsyncDisposableStack()
-  const urls = serviceUrls(config.origin, config.mcpPublicOrigin)
+  const urls = createServiceUrls(config.origin, config.mcpPublicOrigin)
   const tracing = cleanup.use(
     await openTracing({ url: config.otlpUrl, service: 'plainpath-resource', version: API_VERSION, log }),
   )
@@ -188,7 +188,7 @@ export async function openResource(
       limiter,
       authenticators: {
         bearer,
-        useProof: createProofUse({ usedProofs: stores.usedProofs, urls, clock }),
+        useProof: createUseProof({ usedProofs: stores.usedProofs, urls, clock }),
       },
       metrics,
       tracing,

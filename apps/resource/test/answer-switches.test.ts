@@ -12,17 +12,17 @@ const ARREST = { question: 'I was arrested last year. Can I renew my green card?
 const POLL_OPTIONS = { timeout: 15_000, interval: 20 }
 
 const resources = new AsyncDisposableStack()
-let first: RunningResource
-let second: RunningResource
+let firstApi: RunningResource
+let secondApi: RunningResource
 beforeAll(async () => {
   const api = resources.use(await startResource())
-  first = api
-  second = resources.use(await startResource({ otherInstance: api }))
+  firstApi = api
+  secondApi = resources.use(await startResource({ otherInstance: api }))
   await run('guides', 'publish')
 })
 afterAll(() => resources.disposeAsync())
 
-const run = (...args: string[]) => runResource(args, { RESOURCE_DATABASE_URL: first.databaseUrl })
+const run = (...args: string[]) => runResource(args, { RESOURCE_DATABASE_URL: firstApi.databaseUrl })
 const postQuestion = (api: RunningResource, body: object) =>
   sendRequest(api.origin, { path: '/api/answers', ...createPost(body) })
 const read = (api: RunningResource, path: string) => sendRequest(api.origin, { path })
@@ -30,12 +30,13 @@ const readAnswersHealth = async (api: RunningResource) => (await read(api, '/api
 
 /** Polls both instances until each returns the expected value. */
 async function expectOnBoth<T>(readValue: (api: RunningResource) => Promise<T>, expected: T): Promise<void> {
-  for (const api of [first, second]) await expect.poll(() => readValue(api), POLL_OPTIONS).toEqual(expected)
+  for (const api of [firstApi, secondApi])
+    await expect.poll(() => readValue(api), POLL_OPTIONS).toEqual(expected)
 }
 
-/** Reads the last two rows of the audit, the older one first. */
+/** Reads the last two entries of the audit that name an actor, the older one first. */
 async function readLastAuditLines(): Promise<string[]> {
-  const { rows } = await first.db.query<{ line: string }>(
+  const { rows } = await firstApi.db.query<{ line: string }>(
     `select action || ' ' || about as line from desk_audit where actor <> '' order by id desc limit 2`,
   )
   return rows.map(({ line }) => line).toReversed()
@@ -44,26 +45,26 @@ async function readLastAuditLines(): Promise<string[]> {
 test('answers are paused and resumed on both instances, which health, metrics and the audit show', async () => {
   expect((await run('answers', 'pause', '--reason', 'wrong fee')).code).toBe(0)
   await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 503)
-  const refusal = await postQuestion(second, RENEW)
+  const refusal = await postQuestion(secondApi, RENEW)
   expectPaused(refusal)
-  expect(await readAnswersHealth(second)).toEqual({
+  expect(await readAnswersHealth(secondApi)).toEqual({
     status: 'paused',
     withdrawnSections: [],
     disabledTriggers: [],
   })
-  expect((await read(second, '/api/health')).json()['status']).toBe('degraded')
-  expect(await (await fetch(`${second.operations.url}/metrics`)).text()).toMatch(
+  expect((await read(secondApi, '/api/health')).json()['status']).toBe('degraded')
+  expect(await (await fetch(`${secondApi.operations.url}/metrics`)).text()).toMatch(
     /^answers_paused\{[^}]*\} 1$/m,
   )
-  expect((await read(second, '/api/guides/work-permit')).status).toBe(200)
+  expect((await read(secondApi, '/api/guides/work-permit')).status).toBe(200)
 
   expect((await run('answers', 'resume')).code).toBe(0)
   await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 200)
-  expect(await readAnswersHealth(second)).toMatchObject({ status: 'ok' })
+  expect(await readAnswersHealth(secondApi)).toMatchObject({ status: 'ok' })
   expect(await readLastAuditLines()).toEqual(['answers pause all: wrong fee', 'answers resume all'])
 })
 
-/** Expects the problem `answers-paused` with help. */
+/** Expects the problem `answers-paused`, which tells the client when to retry and names places to get help. */
 function expectPaused(refusal: HttpResponse): void {
   expect(refusal.headers['retry-after']).toBe('300')
   const { findHelp, ...problem } = refusal.json() as { findHelp: { phone?: string; url?: string }[] }
@@ -78,20 +79,20 @@ test('a disabled trigger causes no hand-off and is not listed, until it is enabl
     (await postQuestion(api, ARREST)).json()['answersVersion']
   const isListed = async (api: RunningResource) =>
     (await read(api, '/api/triggers')).body.includes('"criminal-history"')
-  const versionBefore = await readVersion(first)
+  const versionBefore = await readVersion(firstApi)
   await expectOnBoth(readOutcome, 'hand_off')
   expect((await run('triggers', 'disable', 'criminal-history')).code).toBe(0)
   await expectOnBoth(readOutcome, 'information')
   await expectOnBoth(isListed, false)
-  expect(await readVersion(first)).not.toBe(versionBefore)
-  expect(await readVersion(first)).toBe(await readVersion(second))
-  expect(await readAnswersHealth(first)).toMatchObject({
+  expect(await readVersion(firstApi)).not.toBe(versionBefore)
+  expect(await readVersion(firstApi)).toBe(await readVersion(secondApi))
+  expect(await readAnswersHealth(firstApi)).toMatchObject({
     status: 'ok',
     disabledTriggers: ['criminal-history'],
   })
   expect((await run('triggers', 'list')).out).toMatch(/^criminal-history {2}normal, not reviewed, disabled$/m)
   const fact = { ...RENEW, facts: { 'criminal-history': true } }
-  expect((await postQuestion(first, fact)).json()['outcome']).toBe('information')
+  expect((await postQuestion(firstApi, fact)).json()['outcome']).toBe('information')
 
   expect((await run('triggers', 'enable', 'criminal-history')).code).toBe(0)
   await expectOnBoth(readOutcome, 'hand_off')
@@ -104,7 +105,7 @@ test('a disabled trigger causes no hand-off and is not listed, until it is enabl
 })
 
 test('a withdrawn section is in no answer, guide or search result, until it is restored', async () => {
-  const { passages } = Answer.parse((await postQuestion(first, RENEW)).json())
+  const { passages } = Answer.parse((await postQuestion(firstApi, RENEW)).json())
   const { id = '', text = '' } = passages[0] ?? {}
   expect(id).toMatch(/^renew-green-card#/)
   const [sentence = ''] = text.split('\n')
@@ -116,19 +117,19 @@ test('a withdrawn section is in no answer, guide or search result, until it is r
   await expectOnBoth(isWithdrawn, false)
   expect((await run('guides', 'withdraw', id, '--reason', 'the rule changed')).code).toBe(0)
   await expectOnBoth(isWithdrawn, true)
-  for (const api of [first, second]) {
+  for (const api of [firstApi, secondApi]) {
     const { passages: otherPassages } = Answer.parse((await postQuestion(api, RENEW)).json())
     expect(otherPassages.map((passage) => passage.id)).not.toContain(id)
     for (const path of paths) expect((await read(api, path)).body).not.toContain(sentence)
   }
-  expect(await readAnswersHealth(second)).toMatchObject({ withdrawnSections: [id] })
+  expect(await readAnswersHealth(secondApi)).toMatchObject({ withdrawnSections: [id] })
   expect((await run('answers', 'list')).out).toMatch(
     new RegExp(`^section ${id} {2}since .*: the rule changed$`),
   )
 
   expect((await run('guides', 'restore', id)).code).toBe(0)
   await expectOnBoth(isWithdrawn, false)
-  expect(Answer.parse((await postQuestion(second, RENEW)).json()).passages[0]?.id).toBe(id)
+  expect(Answer.parse((await postQuestion(secondApi, RENEW)).json()).passages[0]?.id).toBe(id)
   expect(await readLastAuditLines()).toEqual([
     `guides withdraw ${id}: the rule changed`,
     `guides restore ${id}`,
@@ -161,15 +162,15 @@ test('an attorney’s review applies to one version of a trigger, and the app ca
     code: 0,
     out: expect.stringContaining(`Recorded that A. Lee reviewed version ${version} of smuggling on `),
   })
-  await first.db.query(
+  await firstApi.db.query(
     `insert into trigger_reviews (trigger_id, version, reviewed_on, reviewed_by)
     values ('smuggling', 'an earlier version', '2026-01-02', 'B. Roe')`,
   )
   const today = new Date().toISOString().slice(0, 10)
   expect(await findListedTrigger()).toMatchObject({ reviewed: today, reviewedBy: 'A. Lee', version })
-  await using asApp = openPool(first.databaseUrl, { max: 1 })
+  await using appPool = openPool(firstApi.databaseUrl, { max: 1 })
   for (const statement of ['delete from trigger_reviews', "update trigger_reviews set reviewed_by = 'C'"])
-    await expect(asApp.query(statement)).rejects.toMatchObject({ code: '42501' })
+    await expect(appPool.query(statement)).rejects.toMatchObject({ code: '42501' })
 })
 
 describe('a mistaken command is refused with a message, and changes nothing:', () => {

@@ -51,12 +51,12 @@ describe('the answer page', () => {
   })
 
   test('is a hand-off after a yes, even together with “none of these applies”; a no removes the question', async () => {
-    const yes = await postForm({ question: RENEWAL, 'long-absence': 'yes', none: 'long-absence' })
-    expect(findHeading(yes.body)).toBe('Talk to an attorney about this')
-    const no = await postForm({ question: RENEWAL, 'long-absence': 'no' })
-    expect(findHeading(no.body)).toBe('Our answer')
-    expect(no.body).toContain('<input name="long-absence" type="hidden" value="no">')
-    expect(no.body).not.toContain('name="long-absence" type="radio"')
+    const afterYes = await postForm({ question: RENEWAL, 'long-absence': 'yes', none: 'long-absence' })
+    expect(findHeading(afterYes.body)).toBe('Talk to an attorney about this')
+    const afterNo = await postForm({ question: RENEWAL, 'long-absence': 'no' })
+    expect(findHeading(afterNo.body)).toBe('Our answer')
+    expect(afterNo.body).toContain('<input name="long-absence" type="hidden" value="no">')
+    expect(afterNo.body).not.toContain('name="long-absence" type="radio"')
   })
 
   test('offers “none of these applies” until no question is left', async () => {
@@ -128,7 +128,7 @@ describe('the answer page', () => {
   })
 })
 
-test('every section except the introduction has a heading with its id on the page of its guide', async () => {
+test('every section except the introduction has a heading on the page of its guide, with its key as the unique id', async () => {
   for (const guide of loadGuides()) {
     const { body } = await get(`/guides/${guide.slug}`)
     for (const { key } of listGuideSections(guide).filter((section) => section.key !== 'intro'))
@@ -148,7 +148,7 @@ describe('the link to report a mistake', () => {
   })
 
   test.for(['nothing%23here', 'work-permit%23nothing', '%3Cb%3E'])(
-    'leaves the message empty for %s',
+    'leaves the message empty for the unknown passage %s',
     async (passage) => {
       const { status, body } = await get(`/contact?passage=${passage}`)
       expect(status).toBe(200)

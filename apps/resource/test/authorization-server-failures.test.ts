@@ -16,7 +16,7 @@ afterAll(async () => {
 })
 afterEach(() => api.auth.tamper())
 
-const read = (token: string, target = api) =>
+const readGuides = (token: string, target = api) =>
   sendRequest(target.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
 
 const nowSeconds = () => Math.floor(Date.now() / 1000)
@@ -42,7 +42,7 @@ const { privateKey: unknownKey } = await generateKeyPair('ES256')
 /** Each response differs from a valid one in one respect. */
 const TAMPERED_RESPONSES: [title: string, tamper: (reply: IntrospectionReply) => void][] = [
   ['an error', (reply) => (reply.status = 500)],
-  ['a 401, when our own credential is wrong', (reply) => (reply.status = 401)],
+  ['a 401, as for a wrong credential of the API', (reply) => (reply.status = 401)],
   [
     'a redirect',
     (reply) =>
@@ -122,30 +122,37 @@ const TAMPERED_RESPONSES: [title: string, tamper: (reply: IntrospectionReply) =>
   ['a thumbprint of another length', replaceClaims({ token_type: 'DPoP', cnf: { jkt: 'k' } })],
 ]
 
+describe('a correct introspection response', () => {
+  test.for([0, 3, -30])('is accepted if its iat differs from the clock by %i s', async (secondsAhead) => {
+    api.auth.tamper((reply) => (reply.payload.iat = nowSeconds() + secondsAhead))
+    expect((await readGuides(api.auth.issue())).status).toBe(200)
+  })
+
+  test('causes a 401 if active is false, even with every claim of an active token', async () => {
+    const token = api.auth.issue()
+    api.auth.tamper(replaceClaims({ active: false }))
+    expectProblem(await readGuides(token), { status: 401, code: 'invalid-token' })
+  })
+})
+
 describe('a wrong introspection response causes a 503, never a 200 or a 401:', () => {
   test.for(TAMPERED_RESPONSES)('%s', async ([, tamper]) => {
     const token = api.auth.issue()
-    expect((await read(token)).status).toBe(200)
+    expect((await readGuides(token)).status).toBe(200)
     api.auth.tamper(tamper)
-    const response = await read(token)
+    const response = await readGuides(token)
     expectProblem(response, { status: 503, code: 'unavailable' })
     expect(response.headers['retry-after']).toMatch(/^\d+$/)
     expect(response.headers).not.toHaveProperty('www-authenticate')
     api.auth.tamper()
-    expect((await read(token)).status).toBe(200)
+    expect((await readGuides(token)).status).toBe(200)
   })
 
-  test.for([0, 3, -30])('accepts a response whose iat is %i s ahead of the clock', async (secondsAhead) => {
-    api.auth.tamper((reply) => (reply.payload.iat = nowSeconds() + secondsAhead))
-    expect((await read(api.auth.issue())).status).toBe(200)
-    api.auth.tamper()
-  })
-
-  test('does not follow a redirect', async () => {
+  test('a redirect, which is not followed', async () => {
     api.auth.tamper((reply) =>
       Object.assign(reply, { status: 302, headers: { location: redirectTarget.url } }),
     )
-    expect((await read(api.auth.issue())).status).toBe(503)
+    expect((await readGuides(api.auth.issue())).status).toBe(503)
     expect(redirectedRequestCount).toBe(0)
   })
 
@@ -153,7 +160,7 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
   async function createValidResponse(token: string): Promise<string> {
     const replies: IntrospectionReply[] = []
     api.auth.tamper((reply) => void replies.push(reply))
-    await read(token)
+    await readGuides(token)
     api.auth.tamper()
     const [reply] = replies
     if (!reply) throw new Error('there was no introspection')
@@ -165,8 +172,8 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
     api.auth.revoke(revoked)
     const body = await createValidResponse(active)
     api.auth.tamper((reply) => (reply.body = body))
-    expectProblem(await read(revoked), { status: 503, code: 'unavailable' })
-    expect((await read(active)).status).toBe(200)
+    expectProblem(await readGuides(revoked), { status: 503, code: 'unavailable' })
+    expect((await readGuides(active)).status).toBe(200)
   })
 
   test.for([
@@ -181,9 +188,9 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
     const body = await createValidResponse(token)
     expect(alter(body)).not.toBe(body)
     api.auth.tamper((reply) => (reply.body = alter(body)))
-    expectProblem(await read(token), { status: 503, code: 'unavailable' })
+    expectProblem(await readGuides(token), { status: 503, code: 'unavailable' })
     api.auth.tamper((reply) => (reply.body = body))
-    expect((await read(token)).status).toBe(200)
+    expect((await readGuides(token)).status).toBe(200)
   })
 
   test('a response signed with HS256, with the public key as the secret', async () => {
@@ -196,27 +203,21 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
     ) as IntrospectionReply['payload']
     const body = await new SignJWT(payload).setProtectedHeader(header).sign(secret)
     api.auth.tamper((reply) => (reply.body = body))
-    expectProblem(await read(token), { status: 503, code: 'unavailable' })
+    expectProblem(await readGuides(token), { status: 503, code: 'unavailable' })
   })
 
-  test('responds 401 if active is false, even with every claim of an active token', async () => {
-    const token = api.auth.issue()
-    api.auth.tamper(replaceClaims({ active: false }))
-    expectProblem(await read(token), { status: 401, code: 'invalid-token' })
-  })
-
-  test('a response that would take six seconds is given up after about one', async () => {
-    await using impatient = await startResource({ useProductionTimeouts: true })
-    const token = impatient.auth.issue()
-    impatient.auth.tamper((reply) => (reply.delayMs = 6_000))
+  test('a response that would take six seconds, for which the API waits only about one', async () => {
+    await using apiWithShortTimeouts = await startResource({ useProductionTimeouts: true })
+    const token = apiWithShortTimeouts.auth.issue()
+    apiWithShortTimeouts.auth.tamper((reply) => (reply.delayMs = 6_000))
     const startedAt = performance.now()
-    expectProblem(await read(token, impatient), { status: 503, code: 'unavailable' })
+    expectProblem(await readGuides(token, apiWithShortTimeouts), { status: 503, code: 'unavailable' })
     const ms = performance.now() - startedAt
     expect(ms).toBeGreaterThan(900)
     expect(ms).toBeLessThan(4_000)
   })
 
-  test('is logged as an error, without the token', () => {
+  test('and is logged as an error, without the token', () => {
     const failures = api.logLines.filter((line) => line.includes('"level":"error"'))
     // Repeated failures of the same kind are logged together.
     expect(failures.length).toBeGreaterThanOrEqual(TAMPERED_RESPONSES.length / 2)
@@ -226,28 +227,31 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
 
 describe('the keys of the authorization server', () => {
   test('are fetched once for 20 simultaneous requests', async () => {
-    await using fresh = await startResource()
-    fresh.auth.trustSeconds = 60
-    const responses = await Promise.all(Array.from({ length: 20 }, () => read(fresh.auth.issue(), fresh)))
+    await using newApi = await startResource()
+    newApi.auth.trustSeconds = 60
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, () => readGuides(newApi.auth.issue(), newApi)),
+    )
     expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
-    expect(fresh.auth.requests.keys).toBe(1)
+    expect(newApi.auth.requests.keys).toBe(1)
   })
 
   test('are fetched again for an unknown kid, but not at every request', async () => {
-    await using fresh = await startResource()
-    await fresh.auth.changeKeys({ publish: true })
-    expect((await read(fresh.auth.issue(), fresh)).status).toBe(200)
-    await fresh.auth.changeKeys({ publish: false })
-    for (let count = 0; count < 5; count++) expect((await read(fresh.auth.issue(), fresh)).status).toBe(503)
-    expect(fresh.auth.requests.keys).toBeLessThan(5)
+    await using newApi = await startResource()
+    await newApi.auth.changeKeys({ publish: true })
+    expect((await readGuides(newApi.auth.issue(), newApi)).status).toBe(200)
+    await newApi.auth.changeKeys({ publish: false })
+    for (let count = 0; count < 5; count++)
+      expect((await readGuides(newApi.auth.issue(), newApi)).status).toBe(503)
+    expect(newApi.auth.requests.keys).toBeLessThan(5)
   })
 
   test('are requested again after a failure', async () => {
-    await using fresh = await startResource()
-    fresh.auth.keySetStatus = 500
-    expectProblem(await read(fresh.auth.issue(), fresh), { status: 503, code: 'unavailable' })
-    fresh.auth.keySetStatus = 200
-    expect((await read(fresh.auth.issue(), fresh)).status).toBe(200)
+    await using newApi = await startResource()
+    newApi.auth.keySetStatus = 500
+    expectProblem(await readGuides(newApi.auth.issue(), newApi), { status: 503, code: 'unavailable' })
+    newApi.auth.keySetStatus = 200
+    expect((await readGuides(newApi.auth.issue(), newApi)).status).toBe(200)
   })
 })
 
@@ -262,25 +266,29 @@ test('a metric shows the number of in-flight introspections', async () => {
     reply.delayMs = 500
     duringRead = readInFlightCount()
   })
-  await read(token)
+  await readGuides(token)
   expect(await duringRead).toBe('1')
   expect(await readInFlightCount()).toBe('0')
 })
 
 test('without an authorization server, bearer requests get 503, and guides, pages and the waitlist work', async () => {
-  await using withoutAuth = await startResource({ env: { RESOURCE_AUTH_URL: await findUnusedUrl() } })
-  expectProblem(await read(`ppt_${'A'.repeat(43)}`, withoutAuth), { status: 503, code: 'unavailable' })
+  await using apiWithoutAuth = await startResource({ env: { RESOURCE_AUTH_URL: await findUnusedUrl() } })
+  expectProblem(await readGuides(`ppt_${'A'.repeat(43)}`, apiWithoutAuth), {
+    status: 503,
+    code: 'unavailable',
+  })
   for (const path of [
     '/api/guides',
     '/api/guides/avoid-scams',
     '/',
     '/.well-known/oauth-protected-resource',
   ]) {
-    expect((await sendRequest(withoutAuth.origin, { path })).status).toBe(200)
+    expect((await sendRequest(apiWithoutAuth.origin, { path })).status).toBe(200)
   }
   const body = JSON.stringify({ email: 'ana@example.org' })
   const headers = { 'content-type': 'application/json', 'content-length': body.length }
   expect(
-    (await sendRequest(withoutAuth.origin, { method: 'POST', path: '/api/waitlist', headers, body })).status,
+    (await sendRequest(apiWithoutAuth.origin, { method: 'POST', path: '/api/waitlist', headers, body }))
+      .status,
   ).toBe(201)
 })

@@ -4,9 +4,9 @@ import path from 'node:path'
 import { openPool } from '@plainpath/postgres'
 import { createEmptyDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ContactApi, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
 import { createPost, sendRequest } from './send-request.ts'
+import { type ContactApi, startContact } from './start-contact.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
@@ -41,8 +41,8 @@ async function fillAndBackUp(): Promise<void> {
   expect(await runResource(['backup', backupFile], env)).toMatchObject({ code: 0, errors: '' })
 }
 
-/** Opens an empty database, with functions that run commands on it and count its rows. */
-async function openTarget() {
+/** Creates an empty database, with functions that run commands on it and count its rows. */
+async function createTarget() {
   const database = await createEmptyDatabase()
   const env = { RESOURCE_DATABASE_URL: database.appUrl, RESOURCE_MIGRATION_DATABASE_URL: database.ownerUrl }
   return {
@@ -61,7 +61,7 @@ test('a restore with a log restores the rows, except the entry whose erasure the
   const logLine = { msg: 'security event', event: 'entry-erased', entry_id: rows[0]?.id }
   // A restore ignores lines from before the backup.
   await writeFile(logFile, JSON.stringify({ ...logLine, time: new Date(Date.now() + 1_000).toISOString() }))
-  await using target = await openTarget()
+  await using target = await createTarget()
   const restoration = await target.run('restore', backupFile, '--log', logFile, '--json')
   expect(restoration.code, restoration.errors).toBe(0)
   expect(JSON.parse(restoration.out)).toMatchObject({ done: true, replayed: { entries: 1, messages: 0 } })
@@ -72,7 +72,7 @@ test('a restore with a log restores the rows, except the entry whose erasure the
 })
 
 test('a restore with --erase-everything erases every entry, link and message', async () => {
-  await using target = await openTarget()
+  await using target = await createTarget()
   const restoration = await target.run('restore', backupFile, '--erase-everything', '--json')
   expect(restoration.code, restoration.errors).toBe(0)
   expect(JSON.parse(restoration.out)).toMatchObject({ mails: 0, everything: { entries: 2, messages: 1 } })
@@ -81,8 +81,8 @@ test('a restore with --erase-everything erases every entry, link and message', a
   expect(await target.countRows('contact_messages', 'message_sealed is not null')).toBe(0)
 })
 
-test('a restore without --log is refused, and creates no tables', async () => {
-  await using target = await openTarget()
+test('a restore with neither --log nor --erase-everything is refused, and creates no tables', async () => {
+  await using target = await createTarget()
   expect(await target.run('restore', backupFile)).toMatchObject({
     code: 2,
     errors: expect.stringContaining('Add --log <path> with the log since the backup'),

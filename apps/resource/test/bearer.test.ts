@@ -12,13 +12,13 @@ const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
 const formatChallenge = (error?: string) =>
   `Bearer realm="plainpath", ${error ? `error="${error}", ` : ''}scope="guides:read waitlist:write", ` +
   `resource_metadata="${api.origin}/.well-known/oauth-protected-resource/api"`
-const read = (authorization: string | string[]) =>
+const readGuides = (authorization: string | string[]) =>
   sendRequest(api.origin, { path: '/api/guides', headers: { authorization: authorization as string } })
 const countIntrospections = () => api.auth.requests.introspection
 
 describe('a token on a public route', () => {
   test('is accepted if it is valid, and the response must not be cached', async () => {
-    const response = await read(`Bearer ${api.auth.issue()}`)
+    const response = await readGuides(`Bearer ${api.auth.issue()}`)
     expect(response.status).toBe(200)
     expect(response.headers['cache-control']).toBe('private, no-store')
     expect(response.headers).not.toHaveProperty('www-authenticate')
@@ -27,28 +27,28 @@ describe('a token on a public route', () => {
   test.for(['bearer ', 'BEARER ', 'Bearer  '])(
     'may follow the scheme "%s" (RFC 6750 §2.1)',
     async (scheme) => {
-      expect((await read(`${scheme}${api.auth.issue()}`)).status).toBe(200)
+      expect((await readGuides(`${scheme}${api.auth.issue()}`)).status).toBe(200)
     },
   )
 
   test('may have no scope', async () => {
-    expect((await read(`Bearer ${api.auth.issue({ scope: '' })}`)).status).toBe(200)
+    expect((await readGuides(`Bearer ${api.auth.issue({ scope: '' })}`)).status).toBe(200)
   })
 
   test('may name this API among other audiences', async () => {
     const aud = ['https://other.example', `${api.origin}/api`]
-    expect((await read(`Bearer ${api.auth.issue({ aud })}`)).status).toBe(200)
+    expect((await readGuides(`Bearer ${api.auth.issue({ aud })}`)).status).toBe(200)
   })
 
-  test('is absent if the Authorization header is empty', async () => {
-    expect((await read('')).headers['cache-control']).toBe('public, max-age=300')
+  test('counts as absent if the Authorization header is empty', async () => {
+    expect((await readGuides('')).headers['cache-control']).toBe('public, max-age=300')
   })
 
   test('is refused in the next request after it was revoked', async () => {
     const token = api.auth.issue()
-    expect((await read(`Bearer ${token}`)).status).toBe(200)
+    expect((await readGuides(`Bearer ${token}`)).status).toBe(200)
     api.auth.revoke(token)
-    expectProblem(await read(`Bearer ${token}`), { status: 401, code: 'invalid-token' })
+    expectProblem(await readGuides(`Bearer ${token}`), { status: 401, code: 'invalid-token' })
   })
 
   test('is introspected with the credential of the API, and without the headers that the caller added', async () => {
@@ -86,7 +86,7 @@ describe('a token is refused', () => {
     ['when it has expired', () => `Bearer ${api.auth.issue({ exp: Math.floor(Date.now() / 1000) - 1 })}`, 1],
     ['without its last character', () => `Bearer ${issue().slice(0, -1)}`, 0],
     ['with one character more', () => `Bearer ${issue()}A`, 0],
-    ['in another case', () => `Bearer ${issue().replace('ppt_', 'PPT_')}`, 0],
+    ['with its prefix in capital letters', () => `Bearer ${issue().replace('ppt_', 'PPT_')}`, 0],
     ['with a space in it', () => `Bearer ${issue().replace('_', ' ')}`, 0],
     ['with %00 after it', () => `Bearer ${issue()}%00`, 0],
     ['with a parameter after it', () => `Bearer ${issue()}, realm="x"`, 0],
@@ -102,10 +102,10 @@ describe('a token is refused', () => {
     ['when it is not in the format of a token', () => 'Bearer %zz', 0],
     ['when it is not ASCII', () => 'Bearer \u00e9', 0],
     ['after a tab', () => `Bearer\t${issue()}`, 0],
-    ['when it is missing', () => 'Bearer', 0],
+    ['when the header has only the scheme', () => 'Bearer', 0],
   ])('%s', async ([, authorization, introspectionCount]) => {
     const introspectionsBefore = countIntrospections()
-    const response = await read(authorization())
+    const response = await readGuides(authorization())
     expectProblem(response, { status: 401, code: 'invalid-token' })
     expect(response.headers['www-authenticate']).toBe(formatChallenge('invalid_token'))
     expect(response.json()['detail']).toMatch(/This operation works without Authorization\.$/)
@@ -119,14 +119,14 @@ describe('a token is refused', () => {
   ])(
     'with another scheme, and the challenge names no error (RFC 6750 §3.1): %s',
     async ([, authorization]) => {
-      const response = await read(authorization as string)
+      const response = await readGuides(authorization as string)
       expectProblem(response, { status: 401, code: 'invalid-token' })
       expect(response.headers['www-authenticate']).toBe(formatChallenge())
     },
   )
 
   test('with a second Authorization header', async () => {
-    const response = await read([`Bearer ${issue()}`, `Bearer ${issue()}`])
+    const response = await readGuides([`Bearer ${issue()}`, `Bearer ${issue()}`])
     expectProblem(response, { status: 400, code: 'invalid-request' })
     expect(response.headers['www-authenticate']).toBe(formatChallenge('invalid_request'))
   })
@@ -148,7 +148,7 @@ describe('a token is refused', () => {
     expect(response.body).not.toContain('ppt_')
   })
 
-  test('on a POST, and nothing is stored', async () => {
+  test('on a POST if it is unknown, and nothing is stored', async () => {
     const join = (authorization: string) =>
       sendRequest(api.origin, {
         path: '/api/waitlist',
@@ -160,7 +160,7 @@ describe('a token is refused', () => {
   })
 
   test('when the headers exceed 16 KiB in total', async () => {
-    const response = await read(`Bearer ppt_${'A'.repeat(17_000)}`)
+    const response = await readGuides(`Bearer ppt_${'A'.repeat(17_000)}`)
     expect(response.status).toBe(431)
   })
 })

@@ -18,7 +18,7 @@ afterAll(() => resources.disposeAsync())
 
 const run = (args: string, env: Record<string, string> = {}) =>
   runResource(args.split(' ').filter(Boolean), env)
-const settings = () => ({
+const createSettings = () => ({
   RESOURCE_ORIGIN: 'https://plainpath.example',
   RESOURCE_DATABASE_URL: database.appUrl,
   RESOURCE_AUTH_URL: 'http://auth:8091',
@@ -69,20 +69,20 @@ describe('resource', () => {
   })
 
   test('config check prints the settings and hides secrets', async () => {
-    const { code, out } = await run('config check', settings())
+    const { code, out } = await run('config check', createSettings())
     expect(code).toBe(0)
     expect(out).toContain('RESOURCE_PORT=8082  (default)')
     expect(out).toContain('RESOURCE_DATABASE_URL=(secret)  (environment)')
     expect(out).not.toContain(database.appUrl)
-    const { settings: listedSettings } = JSON.parse((await run('config check --json', settings())).out) as {
+    const { settings } = JSON.parse((await run('config check --json', createSettings())).out) as {
       settings: object[]
     }
-    expect(listedSettings).toContainEqual({ name: 'RESOURCE_PORT', value: '8082', from: 'default' })
+    expect(settings).toContainEqual({ name: 'RESOURCE_PORT', value: '8082', from: 'default' })
   })
 
   test('config check names every mistake, with exit code 2', async () => {
     const { code, out, errors } = await run('config check', {
-      ...settings(),
+      ...createSettings(),
       RESOURCE_PORT: 'x',
       RESOURCE_PROT: 'y',
     })
@@ -90,7 +90,7 @@ describe('resource', () => {
     expect(errors).toBe(
       'bad configuration\n  RESOURCE_PROT is not a setting\n  RESOURCE_PORT must be a whole number',
     )
-    const asJson = await run('config check --json', { ...settings(), RESOURCE_PORT: 'x' })
+    const asJson = await run('config check --json', { ...createSettings(), RESOURCE_PORT: 'x' })
     expect(asJson.code).toBe(2)
     expect(JSON.parse(asJson.out)).toEqual({
       ok: false,
@@ -98,10 +98,10 @@ describe('resource', () => {
     })
   })
 
-  test('a taken port is reported in one line, with exit code 1', async () => {
+  test('serve reports a port that is in use in one line, with exit code 1', async () => {
     await using otherServer = await serve(() => undefined, { port: 0, host: '127.0.0.1', drainSeconds: 1 })
     const ports = { RESOURCE_OPERATIONS_PORT: String(otherServer.port), RESOURCE_PORT: '0' }
-    const { code, errors } = await run('serve', { ...settings(), ...ports })
+    const { code, errors } = await run('serve', { ...createSettings(), ...ports })
     expect([code, errors]).toEqual([1, `Port ${otherServer.port} is already in use.`])
   })
 
@@ -141,7 +141,7 @@ describe('resource', () => {
     )
   })
 
-  test('an unreachable database is reported in one line without its URL, with exit code 1', async () => {
+  test('waitlist stats reports an unreachable database in one line without its URL, with exit code 1', async () => {
     const env = { RESOURCE_DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }
     expect(await run('waitlist stats', env)).toEqual({
       code: 1,

@@ -10,21 +10,21 @@ const NEXT_SECRET = 'prs_the_secret_that_comes_after_it'
 test('when its secret is refused, the API reads the file again, tries the previous secret, and then responds 503', async () => {
   await using api = await startResource()
   const token = api.auth.issue()
-  const read = () =>
+  const readGuides = () =>
     sendRequest(api.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
-  expect((await read()).status).toBe(200)
+  expect((await readGuides()).status).toBe(200)
   await writeFile(path.join(api.keyFolder, 'client-secret'), `${NEXT_SECRET}\n`)
   api.auth.clientSecret = NEXT_SECRET
   const introspectionsBefore = api.auth.requests.introspection
-  const responses = await Promise.all(Array.from({ length: 20 }, read))
+  const responses = await Promise.all(Array.from({ length: 20 }, readGuides))
   expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
   expect(api.auth.requests.introspection - introspectionsBefore).toBeLessThanOrEqual(40)
   // The file has the next secret before this authorization server knows it.
   api.auth.clientSecret = CLIENT_SECRET
-  expect((await read()).status).toBe(200)
+  expect((await readGuides()).status).toBe(200)
   api.auth.clientSecret = 'prs_one_that_nobody_has_told_us'
   const countBefore = api.auth.requests.introspection
-  expectProblem(await read(), { status: 503, code: 'unavailable' })
+  expectProblem(await readGuides(), { status: 503, code: 'unavailable' })
   expect(api.auth.requests.introspection - countBefore).toBe(2)
   expect(api.logLines.join('')).not.toMatch(/prs_/)
 })

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newMessage } from './contact-client.ts'
 import {
   DAY_MS,
   ERASED_ROW,
@@ -7,8 +6,9 @@ import {
   MINUTE_MS,
   startHoldFixture,
   WITHDRAWN_ROW,
-} from './contact-people.ts'
+} from './hold-fixture.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
+import { newMessage } from './start-contact.ts'
 
 let fixture: HoldFixture
 beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('a message', () => {
     })
     expect(await person.waitForWithdrawLink()).toMatch(/^[\w-]{43}$/)
     fixture.advanceClock(minutes * MINUTE_MS - 1)
-    // The mailer sends due mails in order, so a held mail that was due would be sent before the next receipt.
+    // The mailer sends due mails in order. If the held mail were due, it would be sent before this person's receipt.
     const nextPerson = fixture.newPerson()
     await nextPerson.sendAccepted()
     await nextPerson.waitForWithdrawLink()
@@ -94,6 +94,18 @@ describe('a message', () => {
       /^Urgency: urgent\. .*:\n- abuse-victim \(urgent\)\n- public-charge \(normal\)\n\nAn AI agent wrote/,
     )
   })
+})
+
+test('a message that an earlier release stored without a hold has its time of receipt as heldUntil, and can be withdrawn', async () => {
+  const person = fixture.newPerson()
+  const { id } = await person.sendAccepted()
+  await fixture.queryRows(
+    'update contact_messages set held_until = null, content_hash = null, withdraw_hash = null where id = $1',
+    [id],
+  )
+  const message = (await person.requestMessage('GET', id)).json()
+  expect(message).toEqual({ id, status: 'received', heldUntil: fixture.clock.now.toISOString() })
+  expect((await person.requestMessage('DELETE', id)).status).toBe(204)
 })
 
 describe('withdrawing a message', () => {
@@ -205,7 +217,7 @@ advice.
     )
   })
 
-  test('is 409 while the mail to staff is being sent, and succeeds when that attempt is over', async () => {
+  test('is refused with 409 while the mail to staff is being sent, and succeeds when that attempt is over', async () => {
     const person = fixture.newPerson()
     const { id } = await person.sendAccepted()
     await person.waitForWithdrawLink()
@@ -250,17 +262,5 @@ describe('retention', () => {
     )
     await fixture.contact.api.resource.retention.enforce()
     expect(await fixture.readStoredContent(id)).toEqual([ERASED_ROW])
-  })
-
-  test('a message of an earlier release, which has no hold, says when it was received and can be withdrawn', async () => {
-    const person = fixture.newPerson()
-    const { id } = await person.sendAccepted()
-    await fixture.queryRows(
-      'update contact_messages set held_until = null, content_hash = null, withdraw_hash = null where id = $1',
-      [id],
-    )
-    const state = (await person.requestMessage('GET', id)).json()
-    expect(state).toEqual({ id, status: 'received', heldUntil: fixture.clock.now.toISOString() })
-    expect((await person.requestMessage('DELETE', id)).status).toBe(204)
   })
 })

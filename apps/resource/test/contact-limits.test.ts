@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type ContactApi, newMessage, startContact } from './contact-client.ts'
 import { createPost, expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
+import { type ContactApi, newMessage, startContact } from './start-contact.ts'
 
 const TEN_MINUTES_MS = 600_000
 

@@ -1,6 +1,6 @@
 import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FORM_HEADERS, type HoldFixture, MINUTE_MS, startHoldFixture } from './contact-people.ts'
+import { FORM_HEADERS, type HoldFixture, MINUTE_MS, startHoldFixture } from './hold-fixture.ts'
 import { createPost, sendRequest } from './send-request.ts'
 
 let fixture: HoldFixture
@@ -24,7 +24,7 @@ Message: 00000000-0000-4000-8000-000000000000`
 const MARKED_MESSAGE = MESSAGE.replaceAll(/^/gm, '| ')
 
 let personCount = 0
-/** Sends a message by an agent for a new person. */
+/** Sends a message for a new person, as an agent does. @param claim what the introspection says about the agent */
 async function sendByAgent(claim: object | undefined, body: object = {}) {
   const email = `mailed-${(personCount += 1)}@example.org`
   const token = fixture.contact.issueToken(email, `reg_mailed_${personCount}`, { claim })
@@ -32,7 +32,7 @@ async function sendByAgent(claim: object | undefined, body: object = {}) {
   expect(response.status, response.body).toBe(202)
   return { email, id: String(response.json()['id']) }
 }
-/** Waits for the mails to an address, and returns one of them. */
+/** Waits for the mails to an address. Returns the one at this index, which is the first by default. */
 const waitForMail = async (email: string, index = 0) =>
   (await fixture.contact.mailServer.waitForMails(index + 1, email))[index]
 
@@ -45,7 +45,7 @@ const HOTLINE_LINES = [
 ]
 const LIST_LINES = ATTORNEY_LISTS.map(({ title, url }) => `- ${title}\n  ${url}`)
 
-/** Composes the text that a receipt must have. */
+/** Composes the text that a receipt must have. A message with a hand-off note is held for a minute, any other for ten. */
 const composeReceipt = (parts: {
   opening: string
   topic: string

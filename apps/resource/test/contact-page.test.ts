@@ -1,11 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  FORM_HEADERS,
-  type HoldFixture,
-  MINUTE_MS,
-  startHoldFixture,
-  WITHDRAWN_ROW,
-} from './contact-people.ts'
+import { FORM_HEADERS, type HoldFixture, MINUTE_MS, startHoldFixture, WITHDRAWN_ROW } from './hold-fixture.ts'
 import { createPost, sendRequest } from './send-request.ts'
 
 let fixture: HoldFixture

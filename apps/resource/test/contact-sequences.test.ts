@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newMessage } from './contact-client.ts'
-import { type HoldFixture, MINUTE_MS, type Person, startHoldFixture } from './contact-people.ts'
+import { type HoldFixture, MINUTE_MS, type Person, startHoldFixture } from './hold-fixture.ts'
+import { newMessage } from './start-contact.ts'
 
 let fixture: HoldFixture
 beforeAll(async () => {
@@ -73,16 +73,16 @@ async function send(
 }
 
 async function withdraw(person: Person, message: ExpectedMessage, by: 'agent' | 'link'): Promise<void> {
-  const links = await fixture.findWithdrawLinks(person.email)
+  const links = await fixture.collectWithdrawLinks(person.email)
   const { status } =
     by === 'agent'
       ? await person.requestMessage('DELETE', message.id)
       : await fixture.press('/contact/withdraw', links.get(message.id) ?? '')
-  const expectedStatus = {
+  const expectedStatuses = {
     agent: { received: 204, delivered: 409, erased: 204 },
     link: { received: 200, delivered: 410, erased: 410 },
   }
-  expect(status).toBe(expectedStatus[by][message.state])
+  expect(status).toBe(expectedStatuses[by][message.state])
   if (message.state === 'received') message.state = 'erased'
 }
 

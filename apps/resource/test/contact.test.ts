@@ -1,7 +1,7 @@
 import { TriggerId } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './contact-client.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
+import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './start-contact.ts'
 
 let contact: ContactApi
 beforeAll(async () => {
@@ -58,7 +58,7 @@ describe('a message', () => {
     ])
   })
 
-  test('causes an introspection with the address when it is sent, but not when it is read', async () => {
+  test('causes an introspection that requests the address when it is sent, but not when it is read', async () => {
     const countBefore = contact.api.auth.requestedClaims.length
     const token = issueAnasToken()
     await contact.send(token, newMessage())
@@ -154,6 +154,8 @@ describe('a message is refused and not stored, and a similar valid message is ac
       },
     )
     expect(await contact.countStoredRows()).toBe(rowsBefore)
+    const validBody = { ...VALID_MESSAGE, message: '\u20ac'.repeat(5000) }
+    expect((await contact.send(issueAnasToken(), validBody)).status).toBe(202)
   })
 })
 
@@ -216,7 +218,7 @@ describe('a request is refused, and nothing is stored:', () => {
     expect(await contact.countStoredRows()).toBe(rowsBefore)
   })
 
-  test('404 for a message of another registration, as for one that does not exist', async () => {
+  test('404 for a message of another registration, with the same detail as for one that does not exist', async () => {
     const { id } = (await contact.send(issueAnasToken(), newMessage())).json()
     const evesToken = contact.issueToken('eve@example.org', 'reg_eve')
     const messageIds = ['6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', id]

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from '@plainpath/domain'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { expect, test } from 'vitest'
-import { FORM_HEADERS } from './contact-people.ts'
+import { FORM_HEADERS } from './hold-fixture.ts'
 import { createPost, expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
@@ -86,6 +86,7 @@ test('mails about joining wait when four fifths of a cap are used, requested mai
   expect((await post(page, link)).body).toContain('You are confirmed')
 })
 
+// A mail waits here for an hour less than the longest time that a mail of its kind may wait.
 test.for([
   {
     kind: 'waitlist-forget',

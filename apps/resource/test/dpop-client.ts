@@ -8,13 +8,14 @@ import type { RunningResource } from './start-resource.ts'
 export interface ProofKeyPair {
   readonly privateKey: CryptoKey
   readonly alg: string
+  /** The public key. */
   readonly jwk: JWK
   readonly privateJwk: JWK
   /** The thumbprint of the public key (RFC 7638). */
   readonly jkt: string
 }
 
-export async function newProofKey(alg = 'ES256'): Promise<ProofKeyPair> {
+export async function generateProofKeyPair(alg = 'ES256'): Promise<ProofKeyPair> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
   const jwk = await exportJWK(publicKey)
   return {
@@ -132,6 +133,7 @@ export function expectRefused(
   expect(response.body).not.toMatch(/ppt_|eyJ/)
 }
 
-/** The problem code and the `error` of the challenge for an invalid proof, and for a refused token. */
+/** The problem code, and the `error` of the challenge, for an invalid proof. */
 export const BAD_PROOF = { code: 'invalid-token-proof', error: 'invalid_dpop_proof' }
+/** The same for a refused token. */
 export const BAD_TOKEN = { code: 'invalid-token', error: 'invalid_token' }

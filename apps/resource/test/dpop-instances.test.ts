@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeProof, newProofKey, sendBoundRequest } from './dpop-client.ts'
+import { generateProofKeyPair, makeProof, sendBoundRequest } from './dpop-client.ts'
 import { describeProofReuse, startInstances } from './dpop-instances.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
@@ -10,7 +10,7 @@ test('responds 503 to a bound request without PostgreSQL, and 200 to a bearer re
   await using api = await startResource({
     env: { RESOURCE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
   })
-  const key = await newProofKey()
+  const key = await generateProofKeyPair()
   const token = api.auth.issueBound(key.jkt)
   const proofs = [await makeProof(key, { url: `${api.origin}/api/guides`, token })]
   const refusal = await sendBoundRequest(api, { token, proofs })

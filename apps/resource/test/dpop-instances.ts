@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeProof, newProofKey, type ProofKeyPair, sendBoundRequest } from './dpop-client.ts'
+import { generateProofKeyPair, makeProof, type ProofKeyPair, sendBoundRequest } from './dpop-client.ts'
 import { expectProblem } from './send-request.ts'
 import { type RunningResource, type StartOptions, startResource } from './start-resource.ts'
 
@@ -37,7 +37,7 @@ export function describeProofReuse(kind: string, start: () => Promise<Instances>
     let key: ProofKeyPair
     beforeAll(async () => {
       instances = await start()
-      key = await newProofKey()
+      key = await generateProofKeyPair()
     })
     afterAll(() => instances[Symbol.asyncDispose]())
 
@@ -65,7 +65,7 @@ export function describeProofReuse(kind: string, start: () => Promise<Instances>
       ['one instance', 3, () => [instances.first]],
       ['both instances', 4, () => [instances.first, instances.second]],
     ] as const)(
-      'accept one of several simultaneous requests with a proof at %s',
+      'accept one of several simultaneous requests with the same proof at %s',
       async ([, count, listTargets]) => {
         const send = await createRepeatableRequest()
         const targets = listTargets()

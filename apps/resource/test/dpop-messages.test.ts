@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type ContactApi, newMessage, startContact } from './contact-client.ts'
 import {
   BAD_PROOF,
   BAD_TOKEN,
   type BoundRequest,
   expectRefused,
+  generateProofKeyPair,
   makeProof,
-  newProofKey,
   type ProofKeyPair,
   type ProvenRequest,
   sendBoundRequest,
 } from './dpop-client.ts'
 import { expectProblem } from './send-request.ts'
+import { type ContactApi, newMessage, startContact } from './start-contact.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
@@ -20,8 +20,8 @@ let otherKey: ProofKeyPair
 let token: string
 beforeAll(async () => {
   contact = resources.use(await startContact({ env: { RESOURCE_CONTACT_HOLD: '10' } }))
-  key = await newProofKey()
-  otherKey = await newProofKey()
+  key = await generateProofKeyPair()
+  otherKey = await generateProofKeyPair()
 })
 afterAll(() => resources.disposeAsync())
 beforeEach(() => {
@@ -47,7 +47,7 @@ describe('MCP', () => {
   const proveCall = (boundToken = token) =>
     prove({ method: 'POST', url: getUrl('/api/mcp'), token: boundToken })
 
-  test('needs a proof for each message, and names its own metadata when it refuses', async () => {
+  test('needs a new proof for each request, and names its own metadata when it refuses one', async () => {
     const list = createCall('list_guides', {})
     const usedProof = await proveCall()
     const response = await send({ ...list, proofs: [usedProof] })
@@ -151,7 +151,7 @@ describe('messages', () => {
     expect(refusal.headers['www-authenticate']).toMatch(/^DPoP .*error="insufficient_scope", algs="/)
   })
 
-  test('are refused if the introspection with the address says that the token is bound to another key', async () => {
+  test('are refused if the introspection that returns the address says that the token is bound to another key', async () => {
     const boundToken = issueBoundToken('cleo')
     const rowsBefore = await contact.countStoredRows()
     contact.api.auth.tamper((reply) => {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { OPERATIONS, serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls, OPERATIONS } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ContactApi, startContact } from './contact-client.ts'
 import {
   type BoundRequest,
+  generateProofKeyPair,
   makeProof,
-  newProofKey,
   type ProofKeyPair,
   sendBoundRequest,
 } from './dpop-client.ts'
 import type { HttpResponse } from './send-request.ts'
+import { type ContactApi, startContact } from './start-contact.ts'
 
 /** A request to a route that takes access tokens. */
 interface TokenRequest {
@@ -22,6 +22,7 @@ interface TokenRequest {
   readonly status: number
 }
 
+/** The status of the response to a valid request, by operation. It is 200 for all other operations. */
 const SUCCESS_STATUS: Readonly<Record<string, number>> = {
   joinWaitlist: 201,
   forgetWaitlist: 202,
@@ -39,7 +40,7 @@ const OPERATION_REQUESTS = OPERATIONS.filter(
   return {
     method: method.toUpperCase(),
     path: path.replace('{slug}', 'work-permit').replace('{id}', randomUUID()),
-    ...(example && { body: example(serviceUrls('https://plainpath.example')) as object }),
+    ...(example && { body: example(createServiceUrls('https://plainpath.example')) as object }),
     resource: '/api',
     status: SUCCESS_STATUS[operationId] ?? 200,
   }
@@ -61,7 +62,7 @@ let contact: ContactApi
 let key: ProofKeyPair
 beforeAll(async () => {
   contact = await startContact()
-  key = await newProofKey()
+  key = await generateProofKeyPair()
 })
 afterAll(() => contact[Symbol.asyncDispose]())
 
@@ -82,7 +83,7 @@ function expectChallenge(refused: HttpResponse, resource: string, error: string)
 
 describe('a bound token needs a proof, and each proof is accepted once, at', () => {
   test.for(REQUESTS)('$method $path', async ({ method, path, body, resource, status }) => {
-    const { base, signedInMcp } = serviceUrls(contact.api.origin)
+    const { base, signedInMcp } = createServiceUrls(contact.api.origin)
     const aud = path === '/mcp' ? signedInMcp : base
     const issueToken = (change: Record<string, unknown>) =>
       contact.issueToken('ana@example.org', 'reg_ana', { aud, ...change })
@@ -98,14 +99,14 @@ describe('a bound token needs a proof, and each proof is accepted once, at', () 
       const proofs = [await makeProof(key, { url: guidesUrl, token: boundToken })]
       return (await sendBoundRequest(contact.api, { token: boundToken, proofs })).status
     }
-    // The connection to the store of used proofs may still be opening.
+    // The connection to the store of used proofs may still be opening. A token for /mcp cannot read the guides.
     if (path !== '/mcp') await expect.poll(readGuides).toBe(200)
 
     const rowsBefore = await countStoredRows()
-    const withProof = [await proveRequest(boundToken)]
+    const validProofs = [await proveRequest(boundToken)]
     for (const [error, request] of [
       ['invalid_token', { token: boundToken, authorization: [`Bearer ${boundToken}`] }],
-      ['invalid_token', { token: boundToken, authorization: [`Bearer ${boundToken}`], proofs: withProof }],
+      ['invalid_token', { token: boundToken, authorization: [`Bearer ${boundToken}`], proofs: validProofs }],
       ['invalid_dpop_proof', { token: boundToken }],
       ['invalid_dpop_proof', { token: boundToken, proofs: [await proveRequest(bearer)] }],
       ['invalid_token', { token: bearer, proofs: [await proveRequest(bearer)] }],
@@ -117,8 +118,8 @@ describe('a bound token needs a proof, and each proof is accepted once, at', () 
       expectChallenge(await send(request), resource, error)
     expect(await countStoredRows()).toBe(rowsBefore)
 
-    const acceptedResponse = await send({ token: boundToken, proofs: withProof })
+    const acceptedResponse = await send({ token: boundToken, proofs: validProofs })
     expect(acceptedResponse.status, acceptedResponse.body).toBe(status)
-    expectChallenge(await send({ token: boundToken, proofs: withProof }), resource, 'invalid_dpop_proof')
+    expectChallenge(await send({ token: boundToken, proofs: validProofs }), resource, 'invalid_dpop_proof')
   })
 })

@@ -10,7 +10,13 @@ import {
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { hashToken, makeProof, newProofKey, type ProofKeyPair, sendBoundRequest } from './dpop-client.ts'
+import {
+  generateProofKeyPair,
+  hashToken,
+  makeProof,
+  type ProofKeyPair,
+  sendBoundRequest,
+} from './dpop-client.ts'
 import { describeProofReuse, startInstances } from './dpop-instances.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -22,7 +28,7 @@ let key: ProofKeyPair
 beforeAll(async () => {
   redis = resources.use(await startRedis())
   api = resources.use(await startResource({ env: { RESOURCE_REDIS_URL: redis.url } }))
-  key = await newProofKey()
+  key = await generateProofKeyPair()
 })
 afterAll(() => resources.disposeAsync())
 
@@ -79,14 +85,15 @@ test('the introspection of a bound token is cached until its revocation, and a u
   onTestFinished(() => api.auth.tamper())
   const [boundToken, bearerToken] = [api.auth.issueBound(key.jkt), api.auth.issue()]
   const countIntrospections = () => api.auth.requests.introspection
-  const readBothFromCache = async () => {
+  /** Sends a valid request with each token. Returns whether neither caused an introspection. */
+  const areBothCached = async () => {
     const introspectionsBefore = countIntrospections()
     const statuses = [(await readGuides(boundToken)).status, (await readAsBearer(bearerToken)).status]
     expect(statuses).toEqual([200, 200])
     return countIntrospections() === introspectionsBefore
   }
-  // The API caches only once it has subscribed.
-  await expect.poll(readBothFromCache).toBe(true)
+  // The API caches introspections only once it has subscribed to revocations.
+  await expect.poll(areBothCached).toBe(true)
   const introspectionsBefore = countIntrospections()
   const proofs = [await makeGuidesProof(boundToken)]
   expect((await sendBoundRequest(api, { token: boundToken, proofs })).status).toBe(200)

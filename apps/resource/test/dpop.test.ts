@@ -6,9 +6,9 @@ import {
   type BoundRequest,
   buildRawJwt,
   expectRefused,
+  generateProofKeyPair,
   hashToken,
   makeProof,
-  newProofKey,
   type ProofChange,
   type ProofKeyPair,
   type ProvenRequest,
@@ -29,8 +29,8 @@ beforeAll(async () => {
   api = resources.use(
     await startResource({ now: () => now, env: { RESOURCE_ALSO_ACCEPT_HOSTS: OTHER_ACCEPTED_HOST } }),
   )
-  key = await newProofKey()
-  otherKey = await newProofKey()
+  key = await generateProofKeyPair()
+  otherKey = await generateProofKeyPair()
 })
 afterAll(() => resources.disposeAsync())
 beforeEach(() => {
@@ -78,7 +78,7 @@ const createClaims = () => ({
 const INVALID_PROOFS: RefusedCase[] = [
   ['for another method', withClaims(() => ({ htm: 'POST' }))],
   ['for the method in lower case', withClaims(() => ({ htm: 'get' }))],
-  ['for HEAD for a GET', withClaims(() => ({ htm: 'HEAD' }))],
+  ['for HEAD, sent with a GET', withClaims(() => ({ htm: 'HEAD' }))],
   ['for no method', withClaims(() => ({ htm: undefined }))],
   ['for another path', withHtu(() => getUrl('/api/guides/avoid-scams'))],
   ['for the path with a trailing slash', withHtu(() => getUrl('/api/guides/'))],
@@ -108,7 +108,7 @@ const INVALID_PROOFS: RefusedCase[] = [
   ['without an iat', withClaims(() => ({ iat: undefined }))],
   ['whose iat is a string', withClaims(() => ({ iat: String(secondsFromNow(0)) }))],
   ['whose exp has passed', withClaims(() => ({ exp: secondsFromNow(-1) }))],
-  ['whose nbf has not come', withClaims(() => ({ nbf: secondsFromNow(5) }))],
+  ['whose nbf is in the future', withClaims(() => ({ nbf: secondsFromNow(5) }))],
   ['with the hash of another token', withClaims(() => ({ ath: hashToken(api.auth.issueBound(key.jkt)) }))],
   ['with the token itself in place of its hash', withClaims(() => ({ ath: token }))],
   [
@@ -119,7 +119,7 @@ const INVALID_PROOFS: RefusedCase[] = [
   ['with an empty hash', withClaims(() => ({ ath: '' }))],
   ['without a jti', withClaims(() => ({ jti: undefined }))],
   ['with an empty jti', withClaims(() => ({ jti: '' }))],
-  ['with a jti of 129 characters', withClaims(() => ({ jti: 'j'.repeat(129) }))],
+  ['with a jti of 257 characters', withClaims(() => ({ jti: 'j'.repeat(257) }))],
   ['whose jti is a number', withClaims(() => ({ jti: 1 }))],
   ['by a key other than that of the token', async () => ({ proofs: [await prove({}, {}, otherKey)] })],
   [
@@ -148,7 +148,7 @@ const INVALID_PROOFS: RefusedCase[] = [
     async () => ({ proofs: [buildRawJwt({ ...createHeader(), alg: 'none' }, createClaims(), '')] }),
   ],
   [
-    'with HS256 under the public key',
+    'with HS256, with the public key as the secret',
     async () => {
       const secret = Buffer.from(JSON.stringify(key.jwk))
       const signed = new SignJWT(createClaims()).setProtectedHeader({ ...createHeader(), alg: 'HS256' })
@@ -207,7 +207,7 @@ describe('a proof is accepted', () => {
     ['for a request with a query', async () => ({ path: '/api/guides?limit=1', proofs: [await prove()] })],
     ['that is 59 s old', withClaims(() => ({ iat: secondsFromNow(-59) }))],
     ['that is 9 s ahead of the clock', withClaims(() => ({ iat: secondsFromNow(9) }))],
-    ['with a jti of 128 characters', withClaims(() => ({ jti: 'j'.repeat(128) }))],
+    ['with a jti of 256 characters', withClaims(() => ({ jti: 'j'.repeat(256) }))],
     ['with further claims and headers', withChange(() => ({ header: { kid: 'k' }, claims: { iss: 'x' } }))],
     [
       'for the configured origin, although the request names another accepted host',
@@ -226,7 +226,7 @@ describe('a proof is accepted', () => {
   })
 
   test.for(['ES256', 'Ed25519', 'EdDSA'])('with the algorithm %s', async (alg) => {
-    const proofKey = await newProofKey(alg)
+    const proofKey = await generateProofKeyPair(alg)
     const boundToken = api.auth.issueBound(proofKey.jkt)
     for (const _request of [1, 2]) {
       const response = await send({
@@ -332,7 +332,7 @@ describe('a token is refused with a DPoP challenge, and no proof is stored:', ()
 })
 
 test('a proof signed with another key than that of the token is refused, even if the key of the token was never used before', async () => {
-  const unusedKey = await newProofKey()
+  const unusedKey = await generateProofKeyPair()
   const boundToken = api.auth.issueBound(unusedKey.jkt)
   const countBefore = await countUsedProofs()
   for (const wrongKey of [otherKey, key]) {

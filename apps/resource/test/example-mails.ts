@@ -1,4 +1,4 @@
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import {
   composeConfirmMail,
   composeReceiptMail,
@@ -20,7 +20,7 @@ const { name: _name, ...AGENT_WITH_DOMAIN } = { ...AGENT, verifiedDomain: 'agent
 
 /** Composes an example of each mail that the API sends. */
 export function exampleMails() {
-  const urls = serviceUrls('https://plainpath.example')
+  const urls = createServiceUrls('https://plainpath.example')
   const message = {
     id: 'example',
     topic: 'question',

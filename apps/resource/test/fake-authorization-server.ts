@@ -2,11 +2,12 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { serve } from '@plainpath/http'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import {
   type CryptoKey,
   exportJWK,
   generateKeyPair,
+  type JWK,
   type JWTHeaderParameters,
   type JWTPayload,
   SignJWT,
@@ -62,7 +63,7 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   /** Returns the private key with which the server signs. */
   getSigningKey(): CryptoKey
   /** Returns the public part of the signing key. */
-  getPublicKey(): Awaited<ReturnType<typeof generateSigningKey>>['jwk']
+  getPublicKey(): JWK & { readonly kid: string }
 }
 
 /** Starts the fake. @param origin the issuer of its responses */
@@ -70,7 +71,7 @@ export async function startFakeAuthorizationServer(
   origin: string,
   now: () => Date = () => new Date(),
 ): Promise<FakeAuthorizationServer> {
-  const { base } = serviceUrls(origin)
+  const { base } = createServiceUrls(origin)
   const tokens = new Map<string, Claims>()
   let key = await generateSigningKey()
   let publishedKeys = [key.jwk]

@@ -5,7 +5,7 @@ import { publishGuides } from '../src/guides/publish-guides.ts'
 import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
-// Most of these tests start the API twice.
+// Most of these tests start the API twice, which can take longer than the default time limit.
 vi.setConfig({ testTimeout: 60_000 })
 
 const NOW = new Date('2026-11-20T12:00:00Z')
@@ -33,8 +33,8 @@ const alter = (api: RunningResource, change: object) =>
 
 test('the role of the app cannot alter published versions, but can publish the next one', async () => {
   await using api = await startResource()
-  await using asApp = openPool(api.databaseUrl, { max: 1 })
-  expect((await publishGuides(asApp, packagedGuides, NOW)).ok).toBe(true)
+  await using appPool = openPool(api.databaseUrl, { max: 1 })
+  expect((await publishGuides(appPool, packagedGuides, NOW)).ok).toBe(true)
   for (const statement of [
     `update guide_versions set content = content || '{"title": "Altered"}'`,
     'delete from guide_versions',
@@ -42,9 +42,9 @@ test('the role of the app cannot alter published versions, but can publish the n
     'delete from guide_reviews',
     'alter table guide_versions add column more text',
   ])
-    await expect(asApp.query(statement)).rejects.toMatchObject({ code: '42501' })
+    await expect(appPool.query(statement)).rejects.toMatchObject({ code: '42501' })
   const next = [{ ...firstGuide, version: firstGuide.version + 1 }, ...packagedGuides.slice(1)]
-  expect((await publishGuides(asApp, next, NOW)).ok).toBe(true)
+  expect((await publishGuides(appPool, next, NOW)).ok).toBe(true)
 })
 
 test.for([

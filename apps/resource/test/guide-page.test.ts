@@ -60,7 +60,7 @@ describe.for(guides.map(({ slug }) => slug))('the page of the guide %s', (slug) 
     expect(body.match(/<h[34](?! id=)/g) ?? []).toEqual([])
   })
 
-  test('is smaller than 50 kB compressed, with the assets that it loads', async () => {
+  test('is smaller than 50 kB compressed, with the assets that it loads, and than 72 kB uncompressed, without them', async () => {
     const { body } = await get(`/guides/${slug}`)
     const paths = [
       `/guides/${slug}`,
@@ -91,8 +91,8 @@ describe('related guides', () => {
   })
 })
 
-describe('a guide about abuse, crime victims or detention', () => {
-  /** Words that such a guide uses often. */
+describe('a page about abuse, crime victims or detention:', () => {
+  /** Words that a guide about these subjects uses often. */
   const RISK_WORDS = /abus|violen|victim|detain|detention|traffick|extremely cruel/gi
   /** Guides that use these words often, but are about something else. */
   const OTHER_GUIDES = [
@@ -103,7 +103,7 @@ describe('a guide about abuse, crime victims or detention', () => {
     'h1b-basics',
   ]
 
-  test('is marked as sensitive if it has these words often, or is an exception in this list', () => {
+  test('a guide that uses the risk words often is marked as sensitive, unless it is listed as one about something else', () => {
     const guidesWithRiskWords = guides
       .filter(({ body }) => (body.match(RISK_WORDS) ?? []).length >= 5)
       .map(({ slug }) => slug)
@@ -122,7 +122,7 @@ describe('a guide about abuse, crime victims or detention', () => {
     '/ask',
     '/get-help',
     '/es/obtener-ayuda',
-  ])('%s has the quick exit and one script, and forbids browsers to store it', async (path) => {
+  ])('%s has the quick exit and one script, and must not be stored', async (path) => {
     const { headers, body } = await get(path)
     expect(headers).toMatchObject(LEAVE_HEADERS)
     expect(headers).not.toHaveProperty('etag')

@@ -39,11 +39,11 @@ async function publish(api: RunningResource, guides: readonly PackagedGuide[], n
 
 describe('publishing', () => {
   test('reaches both instances, and earlier versions stay available', async () => {
-    await using one = await startResource()
-    await using two = await startResource({ otherInstance: one })
-    await publish(one, packagedGuides)
-    await publish(one, changeFirst({ title: 'Another title', version: firstGuide.version + 1 }))
-    for (const api of [one, two]) {
+    await using firstInstance = await startResource()
+    await using secondInstance = await startResource({ otherInstance: firstInstance })
+    await publish(firstInstance, packagedGuides)
+    await publish(firstInstance, changeFirst({ title: 'Another title', version: firstGuide.version + 1 }))
+    for (const api of [firstInstance, secondInstance]) {
       await retryUntilPasses(async () =>
         expect(await readFirst(api)).toMatchObject({
           title: 'Another title',
@@ -110,13 +110,13 @@ describe('publishing', () => {
 test('the role of the app cannot change or delete published versions, or delete reviews', async () => {
   await using api = await startResource()
   await publish(api, packagedGuides.slice(0, 1))
-  await using asApp = openPool(api.databaseUrl, { max: 1 })
+  await using appPool = openPool(api.databaseUrl, { max: 1 })
   for (const statement of [
     "update guide_versions set content = '{}'",
     'delete from guide_versions',
     'delete from guide_reviews',
   ])
-    await expect(asApp.query(statement)).rejects.toThrow('permission denied')
+    await expect(appPool.query(statement)).rejects.toThrow('permission denied')
 })
 
 describe('?version=', () => {
@@ -194,20 +194,27 @@ describe('a retired guide', () => {
 
   test('names the last successor if its successor was retired too', async () => {
     await using api = await startResource()
-    const third = packagedGuides[2]?.slug ?? ''
+    const thirdSlug = packagedGuides[2]?.slug ?? ''
     await publish(api, packagedGuides)
     await retireGuide(api.db, { slug: firstGuide.slug, successor: secondGuide.slug }, NOW)
-    await retireGuide(api.db, { slug: secondGuide.slug, successor: third }, NOW)
+    await retireGuide(api.db, { slug: secondGuide.slug, successor: thirdSlug }, NOW)
     await retryUntilPasses(async () =>
-      expect((await readFirst(api))['successor']).toMatchObject({ slug: third }),
+      expect((await readFirst(api))['successor']).toMatchObject({ slug: thirdSlug }),
     )
   })
+})
 
+describe('a retirement is refused for', () => {
   test.for([
     ['an unknown guide', 'nothing', secondGuide.slug, 'not-published'],
     ['an unknown successor', firstGuide.slug, 'nothing', 'successor-not-published'],
-    ['itself as successor', firstGuide.slug, firstGuide.slug, 'successor-not-published'],
-  ] as const)('cannot be retired: %s', async ([, slug, successor, error]) => {
+    [
+      'a guide that names itself as its successor',
+      firstGuide.slug,
+      firstGuide.slug,
+      'successor-not-published',
+    ],
+  ] as const)('%s', async ([, slug, successor, error]) => {
     await using api = await startResource()
     await publish(api, packagedGuides.slice(0, 2))
     expect(await retireGuide(api.db, { slug, successor }, NOW)).toEqual({ ok: false, error })

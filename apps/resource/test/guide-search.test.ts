@@ -87,7 +87,7 @@ describe('the page of results', () => {
     expect((await get('/search?q=zzzzz')).body).toContain('No guide found')
   })
 
-  test('has its form on the home page, guides, /ask and /docs', async () => {
+  test('is reached by a form on the home page, guides, /ask and /docs', async () => {
     for (const path of ['/', '/guides/work-permit', '/ask', '/docs'])
       expect((await get(path)).body).toContain('role="search" action="/search" method="get">')
   })

@@ -35,15 +35,18 @@ describe('a guide', () => {
     ])
       expect([400, 404]).toContain((await get(path)).status)
   })
+})
 
-  test.for([
-    '/api/guides',
-    '/api/guides/work-permit',
-    '/guides/work-permit',
-    '/guides/work-permit.md',
-    '/',
-    '/guides.atom',
-  ])('is compressed for clients that accept it, with an ETag of its own: %s', async (path) => {
+test.for([
+  '/api/guides',
+  '/api/guides/work-permit',
+  '/guides/work-permit',
+  '/guides/work-permit.md',
+  '/',
+  '/guides.atom',
+])(
+  'the response is compressed for clients that accept it, and then has a different ETag: %s',
+  async (path) => {
     await using api = await startResource()
     const plain = await sendRequest(api.origin, { path })
     const compressedResponse = await fetch(api.origin + path, { headers: { 'accept-encoding': 'br' } })
@@ -53,8 +56,8 @@ describe('a guide', () => {
     expect(Number(compressedResponse.headers.get('content-length'))).toBeLessThan(
       Buffer.byteLength(plain.body),
     )
-  })
-})
+  },
+)
 
 describe('while no guide can be read from PostgreSQL, the API', () => {
   test('serves the published versions from memory', async () => {
@@ -149,7 +152,7 @@ test('guide_stale counts the guides with stale statements, and a stale guide say
   }
 })
 
-test('serves a guide that release 0.1.0 published, with the kinds of its sources derived from their hosts', async () => {
+test('a guide that release 0.1.0 published is served, with the kinds of its sources derived from their hosts', async () => {
   await using api = await startResource()
   const [guide] = packagedGuides
   if (!guide) throw new Error('there are no guides')
@@ -184,12 +187,14 @@ test('a guide has its history in JSON, in Markdown and on its page', async () =>
   const text = 'Corrected: the court counts five days.'
   const history = [{ date: '2026-11-23', version, text }]
   await publishGuides(api.db, [{ ...guide, version, history }], NOW)
-  const get = (path: string) => sendRequest(api.origin, { path: `${path}/${guide.slug}` })
-  const readHistory = async () => (await get('/api/guides')).json()['history']
+  const getGuideUnder = (path: string) => sendRequest(api.origin, { path: `${path}/${guide.slug}` })
+  const readHistory = async () => (await getGuideUnder('/api/guides')).json()['history']
   await expect.poll(readHistory, { interval: 20 }).toEqual(history)
   const markdown = await sendRequest(api.origin, { path: `/guides/${guide.slug}.md` })
   expect(markdown.body).toContain(
     `## Changes to this guide\n\n- 2026-11-23, version ${version}. ${text}\n\n## Sources`,
   )
-  expect((await get('/guides')).body).toContain(`November 23, 2026</time>, version ${version}. ${text}</li>`)
+  expect((await getGuideUnder('/guides')).body).toContain(
+    `November 23, 2026</time>, version ${version}. ${text}</li>`,
+  )
 })

@@ -20,7 +20,7 @@ const run = (...args: string[]) =>
 
 const guideCount = loadGuides().length
 
-test('list and diff reflect each publish, review and retire', async () => {
+test('list and diff reflect each publication, review and retirement', async () => {
   expect(await run('list')).toEqual({ code: 0, out: 'Nothing is published.', errors: '' })
   expect((await run('diff')).out).toContain(`Would publish ${guideCount} guides. Unchanged: 0.`)
   expect((await run('diff')).out).toMatch(/^work-permit {2}new, version \d+$/m)
@@ -45,16 +45,16 @@ test('list and diff reflect each publish, review and retire', async () => {
   )
   expect((await run('list')).out).toMatch(/^work-permit {2}.* reviewed \d{4}-\d\d-\d\d by A\. Attorney/m)
 
-  const retire = ['retire', 'work-permit', '--successor', 'find-legal-help']
+  const retireArgs = ['retire', 'work-permit', '--successor', 'find-legal-help']
   const plan = 'Would retire work-permit permanently and refer readers to find-legal-help.'
-  expect(await run(...retire)).toEqual({
+  expect(await run(...retireArgs)).toEqual({
     code: 1,
     out: plan,
     errors: 'Nothing was changed. To retire the guide, add --yes.',
   })
-  expect(await run(...retire, '--dry-run')).toEqual({ code: 0, out: plan, errors: '' })
+  expect(await run(...retireArgs, '--dry-run')).toEqual({ code: 0, out: plan, errors: '' })
   expect((await run('list')).out).not.toContain('retired')
-  expect((await run(...retire, '--yes')).code).toBe(0)
+  expect((await run(...retireArgs, '--yes')).code).toBe(0)
   expect((await run('list')).out).toContain('work-permit  retired, read find-legal-help')
   expect((await run('diff')).out).toBe(`Would publish 0 guides. Unchanged: ${guideCount}.`)
 })
@@ -138,8 +138,8 @@ function buildVerdicts({ body }: PackagedGuide, sourceId: string) {
 }
 
 test('publishFirstGuides publishes the guides of the release once', async () => {
-  await using fresh = await openTestDatabase({ folder: MIGRATIONS, name: 'resource' })
+  await using newDatabase = await openTestDatabase({ folder: MIGRATIONS, name: 'resource' })
   const now = new Date('2026-11-20T12:00:00Z')
-  expect(await publishFirstGuides(fresh.appUrl, now)).toBe(guideCount)
-  expect(await publishFirstGuides(fresh.appUrl, now)).toBe(0)
+  expect(await publishFirstGuides(newDatabase.appUrl, now)).toBe(guideCount)
+  expect(await publishFirstGuides(newDatabase.appUrl, now)).toBe(0)
 })

@@ -96,8 +96,8 @@ describe('GET /api/guides', () => {
         code: 'invalid-cursor',
       })
     }
-    await using other = await startResource()
-    expectProblem(await sendRequest(other.origin, { path: `/api/guides?cursor=${cursor}` }), {
+    await using otherInstance = await startResource()
+    expectProblem(await sendRequest(otherInstance.origin, { path: `/api/guides?cursor=${cursor}` }), {
       status: 400,
       code: 'invalid-cursor',
     })
@@ -105,14 +105,14 @@ describe('GET /api/guides', () => {
   })
 
   test('is limited to 120 requests a minute without a token, and names a limit of 600 with one', async () => {
-    await using strict = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
-    const token = strict.auth.issue()
+    await using limitedApi = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
+    const token = limitedApi.auth.issue()
     const read = (headers: Record<string, string> = {}) =>
-      sendRequest(strict.origin, { path: '/api/guides', headers })
+      sendRequest(limitedApi.origin, { path: '/api/guides', headers })
     const responses = await Promise.all(Array.from({ length: 121 }, () => read()))
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(120)
     const refusal = responses.find(({ status }) => status === 429)
-    if (!refusal) throw new Error('none was refused')
+    if (!refusal) throw new Error('no request was refused')
     expectProblem(refusal, { status: 429, code: 'rate-limited' })
     expect(refusal.json()).toMatchObject({ policy: 'reads-anonymous' })
     const authenticated = await read({ authorization: `Bearer ${token}` })
@@ -193,7 +193,7 @@ describe('GET /api/guides/{slug}', () => {
     expect(linkCount).toBeGreaterThan(100)
   })
 
-  test('is Markdown if Accept requests it', async () => {
+  test('returns Markdown if Accept requests it', async () => {
     const response = await get(`/api/guides/${slugs[0]}`, { accept: 'text/markdown' })
     const guide = (await get(`/api/guides/${slugs[0]}`)).json()
     expect(response.headers['content-type']).toBe('text/markdown; charset=utf-8')

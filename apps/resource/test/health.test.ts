@@ -28,15 +28,15 @@ test('health is ok if its checks succeed, even if the token is invalid, and the 
 })
 
 test('health is degraded, and still 200, if the authorization server or the database is down', async () => {
-  await using withoutAuth = await startResource({ env: { RESOURCE_AUTH_URL: await findUnusedUrl() } })
-  expect(await readHealth(withoutAuth.origin)).toMatchObject({
+  await using apiWithoutAuth = await startResource({ env: { RESOURCE_AUTH_URL: await findUnusedUrl() } })
+  expect(await readHealth(apiWithoutAuth.origin)).toMatchObject({
     status: 200,
     body: { status: 'degraded', checks: { database: 'ok', auth: 'failed' } },
   })
-  await using withoutDatabase = await startResource({
+  await using apiWithoutDatabase = await startResource({
     env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE_URL },
   })
-  expect(await readHealth(withoutDatabase.origin)).toMatchObject({
+  expect(await readHealth(apiWithoutDatabase.origin)).toMatchObject({
     status: 200,
     body: { status: 'degraded', checks: { database: 'failed', auth: 'ok' } },
   })
@@ -53,10 +53,10 @@ test('health checks the authorization server at most once a second', async () =>
 
 // F-36 is the number of a fault in e2e/faults/fault-numbers.ts.
 test('F-36 a process is not ready while PostgreSQL or a migration is missing, and names what is missing; once ready, it stays ready until it drains', async () => {
-  await using withoutDatabase = await startResource({
+  await using apiWithoutDatabase = await startResource({
     env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE_URL },
   })
-  expect(await withoutDatabase.resource.readiness.check()).toEqual({
+  expect(await apiWithoutDatabase.resource.readiness.check()).toEqual({
     ready: false,
     checks: { schema: 'failed', guides: 'ok', clock: 'ok' },
     awaited: { schema: 'PostgreSQL' },

@@ -181,7 +181,7 @@ describe('the Host', () => {
     })
   })
 
-  test('does not appear in the metadata', async () => {
+  test('does not appear in the metadata, which names the configured origin', async () => {
     const { body } = await sendRequest(httpsApi.origin, {
       path: '/.well-known/oauth-protected-resource',
       headers: { host: 'plainpath.example:443' },

@@ -30,10 +30,10 @@ export interface BoundIntrospectionServer extends IntrospectionServer {
 }
 
 /** Defines the tests of what this API requires from an authorization server. The real server and the fake must both pass them. */
-export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
+export function describeIntrospection(kind: string, startServer: () => Promise<IntrospectionServer>) {
   describe(`introspection by ${kind}`, () => {
     test('introspects an active token', async () => {
-      await using server = await open()
+      await using server = await startServer()
       const introspection = await createClient(server)(server.activeToken)
       expect(introspection).toMatchObject({
         active: true,
@@ -48,14 +48,14 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
     })
 
     test('reports unknown and revoked tokens as inactive', async () => {
-      await using server = await open()
+      await using server = await startServer()
       const introspect = createClient(server)
       expect(await introspect(UNKNOWN_TOKEN)).toEqual({ active: false })
       expect(await introspect(server.revokedToken)).toEqual({ active: false })
     })
 
     test('signs the response for the caller, with a published key', async () => {
-      await using server = await open()
+      await using server = await startServer()
       const response = await requestIntrospection(server, {})
       expect(response.headers.get('content-type')).toMatch(
         new RegExp(`^${INTROSPECTION_TYPE.replace('+', '\\+')}`),
@@ -74,23 +74,26 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
     })
 
     test('responds 401 to a wrong secret and to a request without credentials', async () => {
-      await using server = await open()
+      await using server = await startServer()
       const wrongCredentials = formatBasicCredentials({ ...server, clientSecret: 'wrong' })
       expect((await requestIntrospection(server, { authorization: wrongCredentials })).status).toBe(401)
       expect((await requestIntrospection(server, { authorization: '' })).status).toBe(401)
     })
 
     test('responds 406 to a request for an unsigned response', async () => {
-      await using server = await open()
+      await using server = await startServer()
       expect((await requestIntrospection(server, { accept: 'application/json' })).status).toBe(406)
     })
   })
 }
 
 /** Defines the tests of what this API also requires if the authorization server issues bound tokens. */
-export function describeBoundIntrospection(kind: string, open: () => Promise<BoundIntrospectionServer>) {
+export function describeBoundIntrospection(
+  kind: string,
+  startServer: () => Promise<BoundIntrospectionServer>,
+) {
   test(`introspection by ${kind} names a key for a bound token only`, async () => {
-    await using server = await open()
+    await using server = await startServer()
     const introspect = createClient(server)
     expect(await introspect(server.boundToken)).toMatchObject({ active: true, jkt: server.jkt })
     expect(await introspect(server.activeToken)).not.toHaveProperty('jkt')

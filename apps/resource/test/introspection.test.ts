@@ -1,4 +1,4 @@
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import {
   AGENT_ID,
   CLIENT_ID,
@@ -10,7 +10,7 @@ import { describeBoundIntrospection, describeIntrospection } from './introspecti
 const ISSUER = 'https://plainpath.example'
 const NAME = 'the fake authorization server'
 
-async function open() {
+async function startServer() {
   const server = await startFakeAuthorizationServer(ISSUER)
   const revokedToken = server.issue()
   const jkt = 'k'.repeat(43)
@@ -18,7 +18,7 @@ async function open() {
   return {
     url: server.url,
     issuer: ISSUER,
-    base: serviceUrls(ISSUER).base,
+    base: createServiceUrls(ISSUER).base,
     clientId: CLIENT_ID,
     clientSecret: CLIENT_SECRET,
     agentId: AGENT_ID,
@@ -30,5 +30,5 @@ async function open() {
   }
 }
 
-describeIntrospection(NAME, open)
-describeBoundIntrospection(NAME, open)
+describeIntrospection(NAME, startServer)
+describeBoundIntrospection(NAME, startServer)

@@ -3,17 +3,17 @@ import { describe, expect, test } from 'vitest'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
-const read = (origin: string, forwardedFor?: string) =>
+const readGuides = (origin: string, forwardedFor?: string) =>
   sendRequest(origin, {
     path: '/api/guides',
     headers: forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor },
   })
-/** Sends requests simultaneously. Returns the number of accepted ones, and a refused one if there is any. */
-async function sendAll(count: number, send: (index: number) => ReturnType<typeof read>) {
+/** Sends requests simultaneously. Returns the number of accepted ones, and a refusal if there is any. */
+async function sendAll(count: number, send: (index: number) => ReturnType<typeof readGuides>) {
   const responses = await Promise.all(Array.from({ length: count }, (_, index) => send(index)))
   return {
     acceptedCount: responses.filter(({ status }) => status === 200).length,
-    refused: responses.find(({ status }) => status === 429),
+    refusal: responses.find(({ status }) => status === 429),
   }
 }
 
@@ -22,15 +22,15 @@ describe('the limits of an address', () => {
     await using api = await startResource({
       env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_REDIS_URL: 'redis://127.0.0.1:1' },
     })
-    const { acceptedCount, refused } = await sendAll(125, () => read(api.origin))
+    const { acceptedCount, refusal } = await sendAll(125, () => readGuides(api.origin))
     expect(acceptedCount).toBe(120)
-    if (!refused) throw new Error('none was refused')
-    expectProblem(refused, { status: 429, code: 'rate-limited' })
+    if (!refusal) throw new Error('no request was refused')
+    expectProblem(refusal, { status: 429, code: 'rate-limited' })
   })
 
   test('ignore X-Forwarded-For from a caller that is not a trusted proxy', async () => {
     await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
-    const { acceptedCount } = await sendAll(125, (index) => read(api.origin, `10.0.0.${index}`))
+    const { acceptedCount } = await sendAll(125, (index) => readGuides(api.origin, `10.0.0.${index}`))
     expect(acceptedCount).toBe(120)
   })
 
@@ -38,10 +38,14 @@ describe('the limits of an address', () => {
     await using api = await startResource({
       env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' },
     })
-    const sameHop = await sendAll(125, (index) => read(api.origin, `192.0.2.${index}, 198.51.100.7`))
-    expect(sameHop.acceptedCount).toBe(120)
-    expect((await read(api.origin, '198.51.100.8')).status).toBe(200)
-    const sameNetwork = await sendAll(125, (index) => read(api.origin, `2001:db8:1:2::${index.toString(16)}`))
+    const sameAddress = await sendAll(125, (index) =>
+      readGuides(api.origin, `192.0.2.${index}, 198.51.100.7`),
+    )
+    expect(sameAddress.acceptedCount).toBe(120)
+    expect((await readGuides(api.origin, '198.51.100.8')).status).toBe(200)
+    const sameNetwork = await sendAll(125, (index) =>
+      readGuides(api.origin, `2001:db8:1:2::${index.toString(16)}`),
+    )
     expect(sameNetwork.acceptedCount).toBe(120)
   })
 

@@ -1,8 +1,8 @@
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newMessage } from './contact-client.ts'
-import { type HoldFixture, MINUTE_MS, startHoldFixture, WITHDRAWN_ROW } from './contact-people.ts'
+import { type HoldFixture, MINUTE_MS, startHoldFixture, WITHDRAWN_ROW } from './hold-fixture.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
+import { newMessage } from './start-contact.ts'
 
 let fixture: HoldFixture
 beforeAll(async () => {
@@ -30,8 +30,8 @@ async function sendMessage(token: string) {
   return structuredContent as { id: string; heldUntil: string }
 }
 
-/** Expects that a tool result is an error. Returns its text. */
-function expectToolError(response: { status: number; body: string }): string {
+/** Checks that a tool result is an error. Returns its text. */
+function getToolError(response: { status: number; body: string }): string {
   expect(response.status).toBe(200)
   const { isError, content, structuredContent } = parseResult(response)
   expect([isError, structuredContent]).toEqual([true, undefined])
@@ -61,10 +61,10 @@ test('a delivered message is not withdrawn, and the result says how it can be er
   const token = issueToken('ben')
   const { id } = await sendMessage(token)
   await fixture.deliver(id, 10 * MINUTE_MS)
-  const text = expectToolError(await callTool('withdraw_contact_message', { id }, issueToken('ben')))
+  const text = getToolError(await callTool('withdraw_contact_message', { id }, issueToken('ben')))
   expect(text).toMatch(/erase.* \(already-delivered\)$/)
-  const state = parseResult(await callTool('get_contact_message', { id }, issueToken('ben')))
-  expect(state.structuredContent).toMatchObject({ status: 'delivered' })
+  const getResult = parseResult(await callTool('get_contact_message', { id }, issueToken('ben')))
+  expect(getResult.structuredContent).toMatchObject({ status: 'delivered' })
 })
 
 test('the same message is not sent again, and the result names the first', async () => {
@@ -72,7 +72,7 @@ test('the same message is not sent again, and the result names the first', async
   const message = newMessage()
   const { id } = parseResult(await callTool('send_contact_message', message, token)).structuredContent
   const rowsBefore = await fixture.contact.countStoredRows()
-  expect(expectToolError(await callTool('send_contact_message', message, token))).toContain(id)
+  expect(getToolError(await callTool('send_contact_message', message, token))).toContain(id)
   expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
 })
 
@@ -81,12 +81,12 @@ test.for(['get_contact_message', 'withdraw_contact_message'])(
   async (name) => {
     const { id } = await sendMessage(issueToken('dora'))
     for (const messageId of [id, crypto.randomUUID()])
-      expect(expectToolError(await callTool(name, { id: messageId }, issueToken('eve')))).toMatch(
+      expect(getToolError(await callTool(name, { id: messageId }, issueToken('eve')))).toMatch(
         /\(not-found\)$/,
       )
-    expect(expectToolError(await callTool(name, { id: 'nonsense' }, issueToken('eve')))).toContain('id')
-    const state = parseResult(await callTool('get_contact_message', { id }, issueToken('dora')))
-    expect(state.structuredContent).toMatchObject({ status: 'received' })
+    expect(getToolError(await callTool(name, { id: 'nonsense' }, issueToken('eve')))).toContain('id')
+    const getResult = parseResult(await callTool('get_contact_message', { id }, issueToken('dora')))
+    expect(getResult.structuredContent).toMatchObject({ status: 'received' })
   },
 )
 
@@ -132,9 +132,9 @@ describe.for(CONTACT_TOOLS)('%s', (name) => {
     const rowsBefore = await fixture.contact.countStoredRows()
     const response = await callTool(name, createArgs(), fixture.contact.api.auth.issue())
     expect(response.headers).not.toHaveProperty('www-authenticate')
-    const text = expectToolError(response)
+    const text = getToolError(response)
     expect(text).toContain('contact:write needs the verified_email flow')
-    expect(text).toContain(serviceUrls(fixture.contact.api.origin).authVerifiedEmail)
+    expect(text).toContain(createServiceUrls(fixture.contact.api.origin).authVerifiedEmail)
     expect(text).toMatch(/\(insufficient-scope\)$/)
     expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
   })
@@ -147,6 +147,6 @@ test('an invalid argument is named in the result', async () => {
     { ...newMessage(), topic: 'spam' },
     issueToken('gus'),
   )
-  expect(expectToolError(refusal)).toContain('topic')
+  expect(getToolError(refusal)).toContain('topic')
   expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
 })

@@ -7,7 +7,7 @@ import {
   parseTrustedProxies,
   serve,
 } from '@plainpath/http'
-import { createMcpEndpoints, serviceUrls } from '@plainpath/metadata'
+import { createMcpEndpoints, createServiceUrls } from '@plainpath/metadata'
 import { generateHashKey, parseHashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import { createMcpRoute } from '../src/mcp/mcp-route.ts'
@@ -81,7 +81,7 @@ export async function startMcpFixtureServer(): Promise<AsyncDisposable & { reado
     host: '127.0.0.1',
     drainSeconds: 0,
   })
-  const urls = serviceUrls(`http://localhost:${server.port}`)
+  const urls = createServiceUrls(`http://localhost:${server.port}`)
   const app = createApp({
     log,
     origin: urls.origin,

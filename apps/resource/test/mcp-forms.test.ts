@@ -54,8 +54,8 @@ async function callTool(toolCall: ToolCall) {
 
 const acceptForm = (content: object) => ({ check: { action: 'accept', content } })
 
-/** Calls the tool, and expects that it shows a form. */
-async function showForm(options: ToolCall = {}) {
+/** Calls the tool, and checks that the result is a form. Returns its parts. */
+async function requestForm(options: ToolCall = {}) {
   const { result } = await callTool(options)
   expect(result.resultType).toBe('input_required')
   const { requestState, inputRequests } = result
@@ -68,7 +68,7 @@ async function showForm(options: ToolCall = {}) {
 test.for([{ elicitation: {} }, FORM_CAPABILITIES, { elicitation: { form: {}, url: {} } }])(
   'a client with the capabilities %j gets a form with questions',
   async (capabilities) => {
-    const { params, askedTriggers } = await showForm({ capabilities })
+    const { params, askedTriggers } = await requestForm({ capabilities })
     expect(askedTriggers).toContain('long-absence')
     expect(params).toMatchObject({ mode: 'form', requestedSchema: { type: 'object' } })
     expect(params.message).toContain(`${api.origin}/ask`)
@@ -86,7 +86,7 @@ test.for([{}, { elicitation: { url: {} } }, { sampling: {} }])(
   },
 )
 
-test('a client of 2025 gets the answer without a form, although it can show forms', async () => {
+test('a client of revision 2025-11-25 gets the answer without a form, although it can show forms', async () => {
   const sendLegacy = (method: string, params: object) =>
     sendRequest(api.origin, {
       method: 'POST',
@@ -108,7 +108,7 @@ test('a client of 2025 gets the answer without a form, although it can show form
 })
 
 test('a Yes causes a hand-off because of a fact', async () => {
-  const { requestState } = await showForm()
+  const { requestState } = await requestForm()
   const { result } = await callTool({
     formReply: { requestState, inputResponses: acceptForm({ 'long-absence': 'Yes' }) },
   })
@@ -119,7 +119,7 @@ test('a Yes causes a hand-off because of a fact', async () => {
 })
 
 test('after No to each question, the answer follows without those questions, and refers sensitive questions to /ask', async () => {
-  const { requestState, askedTriggers } = await showForm()
+  const { requestState, askedTriggers } = await requestForm()
   const content = Object.fromEntries(askedTriggers.map((trigger) => [trigger, 'No']))
   const { result } = await callTool({ formReply: { requestState, inputResponses: acceptForm(content) } })
   const { outcome, check } = result.structuredContent
@@ -133,7 +133,7 @@ test('after No to each question, the answer follows without those questions, and
 })
 
 test.for(['decline', 'cancel'])('after %s, the answer follows without a second form', async (action) => {
-  const { requestState } = await showForm()
+  const { requestState } = await requestForm()
   const { result } = await callTool({ formReply: { requestState, inputResponses: { check: { action } } } })
   expect(result).toMatchObject({ resultType: 'complete', structuredContent: { outcome: 'information' } })
   expect(result.content[0].text).toContain('(`long-absence`)')
@@ -154,7 +154,7 @@ test('a form reply is accepted only with its own state, caller, tool and argumen
     api.auth.issue({ client_id: `agt_${'1'.repeat(22)}` }),
     api.auth.issue({ client_id: `agt_${'2'.repeat(22)}` }),
   ]
-  const { requestState } = await showForm({ token })
+  const { requestState } = await requestForm({ token })
   const inputResponses = acceptForm({ 'long-absence': 'Yes' })
   const formReply = { requestState, inputResponses }
   const [body = '', mac = ''] = requestState.split('.')
@@ -179,14 +179,14 @@ test('a form reply is accepted only with its own state, caller, tool and argumen
 })
 
 test('input without a state is ignored, and the form is shown', async () => {
-  const { askedTriggers } = await showForm({
+  const { askedTriggers } = await requestForm({
     formReply: { inputResponses: acceptForm({ 'long-absence': 'Yes' }) },
   })
   expect(askedTriggers).toContain('long-absence')
 })
 
 test('a reply about a trigger that the form did not ask about is ignored', async () => {
-  const { requestState, askedTriggers } = await showForm()
+  const { requestState, askedTriggers } = await requestForm()
   expect(askedTriggers).not.toContain('abuse-victim')
   const { result } = await callTool({
     formReply: { requestState, inputResponses: acceptForm({ 'abuse-victim': 'Yes' }) },
@@ -195,7 +195,7 @@ test('a reply about a trigger that the form did not ask about is ignored', async
 })
 
 test('the question, the state and the content of a form are not logged', async () => {
-  const { requestState } = await showForm()
+  const { requestState } = await requestForm()
   await callTool({ formReply: { requestState, inputResponses: acceptForm({ 'long-absence': 'Yes' }) } })
   const log = api.logLines.join('\n')
   for (const secret of [requestState, 'long-absence', 'green card']) expect(log).not.toContain(secret)

@@ -6,7 +6,7 @@ import { startResource } from './start-resource.ts'
 const UNREACHABLE_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 const EMAIL = 'ana.secret@example.org'
 
-/** Calls a tool as a client of 2025 does. Calls of revision 2026-07-28 are tested in e2e/in-process/mcp.test.ts. */
+/** Calls a tool as a client of revision 2025-11-25 does. Calls of revision 2026-07-28 are tested in e2e/in-process/mcp.test.ts. */
 const callTool = (origin: string, name: string, args: object, headers: Record<string, string> = {}) =>
   sendRequest(origin, {
     method: 'POST',
@@ -21,7 +21,7 @@ const callTool = (origin: string, name: string, args: object, headers: Record<st
 
 const parseResult = (body: string) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}').result
 
-test('without a database, guides are read, and joining and earlier versions are 503', async () => {
+test('without a database, guides can be read, and joining the waitlist or reading another version of a guide gets 503', async () => {
   await using api = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE } })
   const guide = await callTool(api.origin, 'get_guide', { slug: 'work-permit' })
   expect(parseResult(guide.body).structuredContent).toMatchObject({ slug: 'work-permit' })
@@ -37,14 +37,14 @@ test('without a database, guides are read, and joining and earlier versions are 
   expect(api.logLines.join('\n')).not.toContain(EMAIL)
 })
 
-test('without an authorization server, a call with a token is 503, and a call without one succeeds', async () => {
+test('without an authorization server, a call with a token gets 503, and a call without one succeeds', async () => {
   await using api = await startResource({ env: { RESOURCE_AUTH_URL: await findUnusedUrl() } })
   const authorization = `Bearer ppt_${'A'.repeat(43)}`
   expect((await callTool(api.origin, 'list_guides', {}, { authorization })).status).toBe(503)
   expect((await callTool(api.origin, 'list_guides', {})).status).toBe(200)
 })
 
-test('an internal error is 500, is logged with its cause, and discloses no input', async () => {
+test('an internal error causes a 500 without its cause, and is logged with its cause and without input', async () => {
   await using api = await startResource()
   await api.db.query('alter table waitlist_entries rename to elsewhere')
   const response = await callTool(api.origin, 'join_waitlist', { email: EMAIL })
@@ -56,7 +56,7 @@ test('an internal error is 500, is logged with its cause, and discloses no input
   expect(log).not.toContain(EMAIL)
 })
 
-test('an invalid token is 401, and with a valid one the limits of its client apply', async () => {
+test('a call with an invalid token gets 401, and a call with a valid one counts against the limits of its client', async () => {
   await using api = await startResource()
   const refusal = await callTool(api.origin, 'list_guides', {}, { authorization: 'Bearer nonsense' })
   expect(refusal.status).toBe(401)
@@ -67,7 +67,7 @@ test('an invalid token is 401, and with a valid one the limits of its client app
   expect(acceptedResponse.headers['ratelimit-policy']).toMatch(/"reads-client"/)
 })
 
-test('another site may call only if its origin is configured, and another Host is 421', async () => {
+test('another site may call tools only if its origin is configured, and a call with another Host gets 421', async () => {
   const configuredOrigin = 'https://app.example.org'
   await using api = await startResource({ env: { RESOURCE_CORS_ORIGINS: configuredOrigin } })
   const allowedResponse = await callTool(api.origin, 'list_guides', {}, { origin: configuredOrigin })

@@ -1,4 +1,8 @@
-import { createMcpResourceMetadata, createProtectedResourceMetadata, serviceUrls } from '@plainpath/metadata'
+import {
+  createMcpResourceMetadata,
+  createProtectedResourceMetadata,
+  createServiceUrls,
+} from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -18,14 +22,14 @@ test('the metadata of the API is the same at both addresses (RFC 9728 §3)', asy
   expect(plain?.body).toBe(suffixed?.body)
   for (const response of [plain, suffixed]) {
     expect(response?.headers['content-type']).toBe('application/json')
-    expect(response?.json()).toEqual(createProtectedResourceMetadata(serviceUrls(api.origin)))
+    expect(response?.json()).toEqual(createProtectedResourceMetadata(createServiceUrls(api.origin)))
   }
 })
 
 test('the metadata of the MCP server for agents is at its own address', async () => {
   const response = await sendRequest(api.origin, { path: '/.well-known/oauth-protected-resource/api/mcp' })
   expect(response.headers['content-type']).toBe('application/json')
-  expect(response.json()).toEqual(createMcpResourceMetadata(serviceUrls(api.origin)))
+  expect(response.json()).toEqual(createMcpResourceMetadata(createServiceUrls(api.origin)))
 })
 
 test.for(['/api/mcp/', '/api/mcp/server-card', '/api/guides', '/mcp/'])(

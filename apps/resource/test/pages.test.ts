@@ -15,6 +15,7 @@ afterAll(() => api[Symbol.asyncDispose]())
 const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const get = (path: string, accept = BROWSER_ACCEPT) => sendRequest(api.origin, { path, headers: { accept } })
 
+/** Expects an HTML page with safe headers, and without scripts, inline styles and images. */
 function expectPage(response: HttpResponse): void {
   expect(response.headers).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
@@ -69,21 +70,21 @@ describe('a page', () => {
       ...loadGuides().map(({ slug }) => `/guides/${slug}`),
     ]
     const pages = new Map<string, ReturnType<typeof get>>()
-    const open = (path: string) => {
+    const getOnce = (path: string) => {
       const page = pages.get(path) ?? get(path)
       pages.set(path, page)
       return page
     }
     const links = new Set<string>()
     for (const path of paths)
-      for (const [, href = ''] of (await open(path)).body.matchAll(/href="((?:\/|#)[^"]*)"/g))
+      for (const [, href = ''] of (await getOnce(path)).body.matchAll(/href="((?:\/|#)[^"]*)"/g))
         links.add(href.startsWith('#') ? `${path}${href}` : href)
     const linksToOurPages = [...links]
       .map((href) => href.split('#'))
       .filter(([path = '']) => findApp(path) === 'resource')
     expect(linksToOurPages.length).toBeGreaterThan(100)
     for (const [path = '', fragment] of linksToOurPages) {
-      const { status, body } = await open(path)
+      const { status, body } = await getOnce(path)
       expect([path, status]).toEqual([path, path === '/nowhere' ? 404 : 200])
       if (fragment !== undefined)
         expect([fragment, body.includes(`id="${fragment}"`)]).toEqual([fragment, true])

@@ -1,4 +1,4 @@
-import { MCP_TOOLS, type McpToolName, serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls, MCP_TOOLS, type McpToolName } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findUnusedUrl } from './fake-authorization-server.ts'
 import { createToolCall, ERAS, FIRST_MESSAGE, parseMessage, sendMessage } from './mcp-messages.ts'
@@ -219,8 +219,8 @@ test('without a configured origin, the public MCP server is not served, and its 
   ).toBe(421)
 })
 
-test('the card and the catalog name the public address only if it is configured', async () => {
-  const { publicMcp = '' } = serviceUrls(api.origin, PUBLIC_ORIGIN)
+test('the server card and the API catalog name the public address only if it is configured', async () => {
+  const { publicMcp = '' } = createServiceUrls(api.origin, PUBLIC_ORIGIN)
   for (const path of ['/api/mcp/server-card', '/.well-known/api-catalog']) {
     expect((await sendRequest(api.origin, { path })).body).toContain(`"${publicMcp}"`)
     const bodyWithoutPublicMcp = (await sendRequest(apiWithoutPublicMcp.origin, { path })).body

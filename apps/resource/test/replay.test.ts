@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { backUp } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ContactApi, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
 import { createPost, sendRequest } from './send-request.ts'
+import { type ContactApi, startContact } from './start-contact.ts'
 
 const resources = new AsyncDisposableStack()
 let contactApi: ContactApi

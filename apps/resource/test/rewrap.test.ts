@@ -2,9 +2,9 @@ import { access, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ContactApi, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
 import { createPost, sendRequest } from './send-request.ts'
+import { type ContactApi, startContact } from './start-contact.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
@@ -23,7 +23,7 @@ const run = (...args: string[]) =>
   })
 const rewrap = async (...args: string[]) => JSON.parse((await run('rewrap', '--json', ...args)).out)
 
-test('re-encrypts addresses and messages under the newest key-encryption key, which alone then decrypts them', async () => {
+test('rewrap re-encrypts addresses and messages under the newest key-encryption key, which alone then decrypts them', async () => {
   for (const email of ['Ana@example.org', 'ben@example.org'])
     expect(
       (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...createPost({ email }) })).status,

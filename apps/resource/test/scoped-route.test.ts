@@ -8,14 +8,14 @@ import {
   Problem,
   serve,
 } from '@plainpath/http'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createBearerCheck } from '../src/auth/bearer.ts'
 import type { Introspection } from '../src/auth/introspection.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 
-const urls = serviceUrls('https://plainpath.example')
+const urls = createServiceUrls('https://plainpath.example')
 /** How far the clock is ahead, in milliseconds. Each introspection sets it to `afterIntrospection`. */
 const clockSkewMs = { current: 0, afterIntrospection: 0 }
 const TRUE_TIME_MS = Date.parse('2026-11-20T12:00:00Z')

@@ -1,8 +1,8 @@
-import { MCP_TOOLS, serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls, MCP_TOOLS } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ContactApi, newMessage, startContact } from './contact-client.ts'
 import { createToolCall, ERAS, FIRST_MESSAGE, parseMessage, sendMessage } from './mcp-messages.ts'
 import { createPost, type HttpResponse, sendRequest } from './send-request.ts'
+import { type ContactApi, newMessage, startContact } from './start-contact.ts'
 
 const CHATGPT = 'openai-mcp/1.0.0 (ChatGPT)'
 
@@ -23,11 +23,12 @@ const send = (message: Message, token?: string, headers: Record<string, string> 
 /** Issues a token as an app gets it for a person who signed in. */
 const issueToken = (name: string, change: Record<string, unknown> = {}) =>
   contact.issueToken(`${name}@example.org`, `reg_${name}`, {
-    aud: serviceUrls(origin).signedInMcp,
+    aud: createServiceUrls(origin).signedInMcp,
     scope: 'contact:write',
     ...change,
   })
 
+/** Formats a challenge. @param error the parameter `error` and the comma after it; by default, the challenge has none */
 const formatChallenge = (error = '') =>
   `Bearer realm="plainpath", ${error}scope="contact:write", resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
 
@@ -96,12 +97,12 @@ describe('without a token, the response is a 401 that begins the sign-in', () =>
 })
 
 describe('a token is refused', () => {
-  const { base, mcp } = serviceUrls('https://plainpath.example')
+  const { base, mcp } = createServiceUrls('https://plainpath.example')
   test.for<[string, () => string]>([
     ['that is malformed', () => 'nonsense'],
     ['that is unknown', () => `ppt_${'A'.repeat(43)}`],
-    ['that is for the API', () => issueToken('ana', { aud: serviceUrls(origin).base })],
-    ['that is for the MCP server of agents', () => issueToken('ana', { aud: serviceUrls(origin).mcp })],
+    ['that is for the API', () => issueToken('ana', { aud: createServiceUrls(origin).base })],
+    ['that is for the MCP server of agents', () => issueToken('ana', { aud: createServiceUrls(origin).mcp })],
     ['that is for this address with a slash', () => issueToken('ana', { aud: `${origin}/mcp/` })],
     ['that is for the origin', () => issueToken('ana', { aud: origin })],
     ['that is for another service', () => issueToken('ana', { aud: [base, mcp] })],
@@ -158,18 +159,18 @@ test.for<[string, (token: string) => Promise<HttpResponse>]>([
   expect(refusal.status).toBe(401)
   expect(refusal.headers['www-authenticate']).toMatch(/error="invalid_token".*oauth-protected-resource\/api/)
   expect(await contact.countStoredRows()).toBe(rowsBefore)
-  const { base } = serviceUrls(origin)
+  const { base } = createServiceUrls(origin)
   expect(
     (await sendWith(issueToken('ana', { aud: base, scope: 'contact:write waitlist:write' }))).status,
   ).toBeLessThan(300)
 })
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
+describe.for(ERAS)('a person with a client of %s', (era) => {
   const call = async (token: string, name: string, args: object) =>
     parseMessage(await send(createToolCall(name, args, era), token)).result.structuredContent
 
-  test('is told that they are signed in, and gets all tools', async () => {
+  test('who signed in is told so, and gets all tools', async () => {
     const { result } = parseMessage(await send(FIRST_MESSAGE[era], issueToken('ana')))
     expect(result.instructions).toContain('signed in with their e-mail address')
     expect(result.capabilities).toEqual({ tools: { listChanged: false } })
@@ -179,7 +180,7 @@ describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
     )
   })
 
-  test('sends a message, looks it up and withdraws it, and cannot see those of others', async () => {
+  test('who signed in sends a message, looks it up and withdraws it, and others cannot see it', async () => {
     const token = issueToken(`ben-${era}`)
     const { id, status } = await call(token, 'send_contact_message', newMessage())
     expect(status).toBe('received')
@@ -189,13 +190,13 @@ describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
     expect(parseMessage(othersResponse).result).toMatchObject({ isError: true })
   })
 
-  test('is challenged in the result of a tool call, if the host is ChatGPT', async () => {
+  test('who has no valid token is challenged in the result of a tool call, if the host is ChatGPT', async () => {
     const rowsBefore = await contact.countStoredRows()
     const message = createToolCall('send_contact_message', newMessage(), era)
     for (const [token, error] of [
       [undefined, ''],
       [`ppt_${'A'.repeat(43)}`, 'error="invalid_token", '],
-      [issueToken('ana', { aud: serviceUrls(origin).base }), 'error="invalid_token", '],
+      [issueToken('ana', { aud: createServiceUrls(origin).base }), 'error="invalid_token", '],
     ] as const) {
       const response = await send(message, token, { 'user-agent': CHATGPT })
       expect([response.status, response.headers['content-type']]).toEqual([200, 'application/json'])
@@ -250,7 +251,7 @@ test.for([
   expectChallenge(await send(createToolCall('list_guides'), undefined, { 'user-agent': userAgent }))
 })
 
-test('the response is 503 without a challenge if the authorization server fails, for each host', async () => {
+test('the response is 503 without a challenge if the authorization server fails, also for ChatGPT', async () => {
   contact.api.auth.tamper((reply) => {
     reply.status = 500
   })

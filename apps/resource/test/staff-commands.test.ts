@@ -6,9 +6,9 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ContactApi, newMessage, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
 import { createPost, sendRequest } from './send-request.ts'
+import { type ContactApi, newMessage, startContact } from './start-contact.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi

@@ -14,15 +14,17 @@ import {
 import { createKeyFolder } from './key-folder.ts'
 
 export interface RunningResource extends AsyncDisposable {
+  /** The URL at which the instance listens. It differs from the configured origin if `env` sets `RESOURCE_ORIGIN`. */
   readonly origin: string
   readonly resource: Resource
+  /** The server with the operations routes, such as `/metrics`. */
   readonly operations: RunningServer
   readonly auth: FakeAuthorizationServer
   /** Connects as the owner of the tables; in the database of `otherInstance`, as the app. */
   readonly db: Pool
-  /** The database as the app connects to it. */
+  /** The URL with which the app connects to the database. */
   readonly databaseUrl: string
-  /** The same database for the administrator of the PostgreSQL server. Undefined if it belongs to `otherInstance`. */
+  /** The URL of the same database for the administrator of the PostgreSQL server. Undefined if it belongs to `otherInstance`. */
   readonly adminUrl: string | undefined
   /** The path of the folder that has the keys and the client secret. */
   readonly keyFolder: string

@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newMessage } from './contact-client.ts'
-import { ERASED_ROW, type HoldFixture, MINUTE_MS, startHoldFixture } from './contact-people.ts'
+import { ERASED_ROW, type HoldFixture, MINUTE_MS, startHoldFixture } from './hold-fixture.ts'
 import { runResource } from './run-resource.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
+import { newMessage } from './start-contact.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const HOST = 'agent.example.org'
@@ -77,7 +77,7 @@ describe('limits', () => {
   })
 
   test.for(['<script>', 'agent.example.org (domain checked)', `${'a.'.repeat(130)}example`, ''])(
-    'an introspection with the invalid domain %j causes 503',
+    'are not applied to a request whose introspection has the invalid domain %j, which gets 503',
     async (domain) => {
       await using api = await startWithFactor('1')
       const refusal = await read(api, { ...createDomainClaims(HOST), verified_domain: domain })

@@ -197,10 +197,11 @@ describe('POST /api/waitlist/forget', () => {
   })
 
   test('accepts at most five requests an hour for a mailbox', async () => {
-    await using limited = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
+    await using limitedApi = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     const request = { path: '/api/waitlist/forget', ...createPost({ email: 'often@example.org' }) }
-    for (let time = 0; time < 5; time++) expect((await sendRequest(limited.origin, request)).status).toBe(202)
-    expectProblem(await sendRequest(limited.origin, request), { status: 429, code: 'rate-limited' })
+    for (let time = 0; time < 5; time++)
+      expect((await sendRequest(limitedApi.origin, request)).status).toBe(202)
+    expectProblem(await sendRequest(limitedApi.origin, request), { status: 429, code: 'rate-limited' })
   })
 })
 

@@ -129,24 +129,24 @@ describe('/waitlist', () => {
 })
 
 test('requests through the form and through the API count against the same limit', async () => {
-  await using limited = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
+  await using limitedApi = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
   const submitForm = () =>
-    sendRequest(limited.origin, {
+    sendRequest(limitedApi.origin, {
       path: '/waitlist',
       ...createPost('email=often%40example.org', { 'content-type': 'application/x-www-form-urlencoded' }),
     })
   for (let count = 0; count < 3; count++) await submitForm()
   const joinByApi = () =>
-    sendRequest(limited.origin, { path: '/api/waitlist', ...createPost({ email: 'often@example.org' }) })
+    sendRequest(limitedApi.origin, { path: '/api/waitlist', ...createPost({ email: 'often@example.org' }) })
   for (let count = 0; count < 2; count++) expect((await joinByApi()).status).toBe(200)
   expect((await submitForm()).status).toBe(429)
 })
 
 test('while the database is unreachable, the form responds with a 503 page', async () => {
-  await using withoutDatabase = await startResource({
+  await using apiWithoutDatabase = await startResource({
     env: { RESOURCE_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' },
   })
-  const refusal = await sendRequest(withoutDatabase.origin, {
+  const refusal = await sendRequest(apiWithoutDatabase.origin, {
     path: '/waitlist',
     ...createPost('email=ana%40example.org', {
       'content-type': 'application/x-www-form-urlencoded',

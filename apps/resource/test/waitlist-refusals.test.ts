@@ -14,7 +14,8 @@ const VALID_BODY = { email: `${CANARY}@example.org` }
 const send = (body: unknown, headers: OutgoingHttpHeaders = {}) =>
   sendRequest(api.origin, { path: '/api/waitlist', ...createPost(body, headers) })
 
-interface Refusal {
+/** A request that the API refuses, and the expected response. */
+interface RefusedRequest {
   title: string
   body?: unknown
   headers?: OutgoingHttpHeaders
@@ -27,7 +28,7 @@ const EMAIL_POINTERS = ['#/email']
 const withMember = (name: string, value: unknown) => ({ body: { ...VALID_BODY, [name]: value } })
 
 /** Bodies that the API does not accept as a JSON object with the right members. */
-const INVALID_BODIES: Refusal[] = [
+const INVALID_BODIES: RefusedRequest[] = [
   { title: 'an empty body', body: '' },
   { title: 'a body that is not JSON', body: '{' },
   { title: 'truncated JSON with an address', body: `{"email":"${VALID_BODY.email}"` },
@@ -76,7 +77,7 @@ const INVALID_BODIES: Refusal[] = [
   })),
 ]
 
-const INVALID_MEMBERS: Refusal[] = [
+const INVALID_MEMBERS: RefusedRequest[] = [
   { title: 'no e-mail', body: {}, pointers: EMAIL_POINTERS },
   ...[null, true, 0, {}, { toString: 1 }, [VALID_BODY.email]].map((email) => ({
     title: `${JSON.stringify(email)} as the e-mail`,
@@ -96,13 +97,13 @@ const INVALID_MEMBERS: Refusal[] = [
     pointers: ['#/referred_by_slug'],
   },
   {
-    title: 'all mistakes in one response',
+    title: 'several invalid members, and names them all in one response',
     body: { email: 1, referredBySlug: 1, admin: 1 },
     pointers: ['#/email', '#/referredBySlug', '#/admin'],
   },
 ]
 
-const INVALID_ADDRESSES: Refusal[] = [
+const INVALID_ADDRESSES: RefusedRequest[] = [
   '',
   ' ',
   'a',
@@ -147,7 +148,7 @@ const INVALID_ADDRESSES: Refusal[] = [
 }))
 
 /** Addresses that make a careless regular expression backtrack. They are almost as long as a body can be. */
-const SLOW_ADDRESSES: Refusal[] = [
+const SLOW_ADDRESSES: RefusedRequest[] = [
   'a'.repeat(16_000),
   `${'a.'.repeat(7_900)}@`,
   `${'a'.repeat(7_900)}@${'b'.repeat(7_900)}`,
@@ -164,7 +165,7 @@ const SLOW_ADDRESSES: Refusal[] = [
   pointers: EMAIL_POINTERS,
 }))
 
-const INVALID_REQUESTS: Refusal[] = [
+const INVALID_REQUESTS: RefusedRequest[] = [
   ...[
     'text/plain',
     'application/json5',
@@ -225,8 +226,8 @@ describe('POST /api/waitlist refuses', () => {
     ...INVALID_ADDRESSES,
     ...SLOW_ADDRESSES,
     ...INVALID_REQUESTS,
-  ])('$title', async (refusal) => {
-    const { body = VALID_BODY, headers, status = 400, code = 'invalid-request', pointers } = refusal
+  ])('$title', async (request) => {
+    const { body = VALID_BODY, headers, status = 400, code = 'invalid-request', pointers } = request
     const startedAt = performance.now()
     const response = await send(body, headers)
     expectProblem(response, { status, code })

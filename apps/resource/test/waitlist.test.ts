@@ -95,7 +95,7 @@ describe('POST /api/waitlist', () => {
   test.for([
     ['spaces around it', '  spaced@example.org\t', 'spaced@example.org'],
     ['capitals', 'CAPITALS@Example.ORG', 'capitals@example.org'],
-    ['NFD for NFC', 'jose\u0301@example.org', 'jos\u00e9@example.org'],
+    ['NFD in place of NFC', 'jose\u0301@example.org', 'jos\u00e9@example.org'],
     ['a domain in Unicode', 'idn@b\u00fccher.example', 'idn@xn--bcher-kva.example'],
     ['a full-width domain', 'wide@\uff45xample.org', 'wide@example.org'],
     ['an ideographic full stop', 'stop@example\u3002org', 'stop@example.org'],
@@ -146,11 +146,11 @@ describe('POST /api/waitlist', () => {
 
 describe('simultaneous requests with one address', () => {
   test('add it once: of 200 requests to two instances, exactly one gets status 201', async () => {
-    await using other = await startResource({ otherInstance: api })
+    await using otherInstance = await startResource({ otherInstance: api })
     const entriesBefore = await api.countEntries()
     const responses = await Promise.all(
       Array.from({ length: 200 }, (_, index) =>
-        join({ email: 'Race@Example.org' }, index % 2 === 0 ? api : other),
+        join({ email: 'Race@Example.org' }, index % 2 === 0 ? api : otherInstance),
       ),
     )
     const statuses = responses.map(({ status }) => status).sort()
@@ -161,7 +161,7 @@ describe('simultaneous requests with one address', () => {
 
 describe('the limits of the waitlist', () => {
   test('are five requests an hour for one mailbox in any spelling, and the refusal names the policy', async () => {
-    await using strict = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
+    await using limitedApi = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     for (const email of [
       'one@example.org',
       'ONE@example.org',
@@ -169,9 +169,9 @@ describe('the limits of the waitlist', () => {
       'one@ex\uff41mple.org',
       'one@example.org',
     ]) {
-      expect((await join({ email }, strict)).status).toBeLessThan(202)
+      expect((await join({ email }, limitedApi)).status).toBeLessThan(202)
     }
-    const response = await join({ email: 'one@example.org' }, strict)
+    const response = await join({ email: 'one@example.org' }, limitedApi)
     expectProblem(response, { status: 429, code: 'rate-limited' })
     expect(response.json()).toMatchObject({ policy: 'waitlist-email' })
     expect(response.headers['retry-after']).toMatch(/^\d+$/)
@@ -181,12 +181,14 @@ describe('the limits of the waitlist', () => {
     expect(response.headers['ratelimit']).toMatch(
       /^"waitlist-address";r=114;t=\d+, "waitlist-email";r=0;t=\d+$/,
     )
-    expect((await join({ email: 'two@example.org' }, strict)).status).toBe(201)
+    expect((await join({ email: 'two@example.org' }, limitedApi)).status).toBe(201)
   })
 
   test('are 120 requests an hour for one IP address, including invalid ones', async () => {
-    await using strict = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
-    const responses = await Promise.all(Array.from({ length: 121 }, () => join({ email: 'none' }, strict)))
+    await using limitedApi = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
+    const responses = await Promise.all(
+      Array.from({ length: 121 }, () => join({ email: 'none' }, limitedApi)),
+    )
     expect(responses.filter(({ status }) => status === 400)).toHaveLength(120)
     expect(responses.find(({ status }) => status === 429)?.json()).toMatchObject({
       policy: 'waitlist-address',
@@ -195,18 +197,18 @@ describe('the limits of the waitlist', () => {
 })
 
 test('the waitlist responds 500 without its table, 503 without its database, and 201 when the table is back', async () => {
-  await using withoutTable = await startResource()
-  await withoutTable.db.query('alter table waitlist_entries rename to away')
-  expectProblem(await join({ email: 'ana@example.org' }, withoutTable), {
+  await using apiWithoutTable = await startResource()
+  await apiWithoutTable.db.query('alter table waitlist_entries rename to away')
+  expectProblem(await join({ email: 'ana@example.org' }, apiWithoutTable), {
     status: 500,
     code: 'internal-error',
   })
-  await withoutTable.db.query('alter table away rename to waitlist_entries')
-  await using withoutDatabase = await startResource({
+  await apiWithoutTable.db.query('alter table away rename to waitlist_entries')
+  await using apiWithoutDatabase = await startResource({
     env: { RESOURCE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
   })
-  const response = await join({ email: 'ana@example.org' }, withoutDatabase)
+  const response = await join({ email: 'ana@example.org' }, apiWithoutDatabase)
   expectProblem(response, { status: 503, code: 'unavailable' })
   expect(response.headers['retry-after']).toMatch(/^\d+$/)
-  expect((await join({ email: 'ana@example.org' }, withoutTable)).status).toBe(201)
+  expect((await join({ email: 'ana@example.org' }, apiWithoutTable)).status).toBe(201)
 })

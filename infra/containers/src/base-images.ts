@@ -80,7 +80,7 @@ async function installDebian(cacheFolder: string): Promise<string> {
   return system
 }
 
-/** Copies the Debian system and adds this machine's Node, npm, package sources and certificates. */
+/** Copies the Debian system, and adds this machine's Node, npm, apt configuration and certificates. */
 async function addNode(system: string, folder: string) {
   await run('cp', '--archive', system, folder)
   await run('cp', '--recursive', '/etc/apt/apt.conf.d', path.join(folder, 'etc/apt'))

@@ -22,8 +22,8 @@ Run it as root on Debian 12. It needs no image registry: base images and third-p
 packages and the pinned Node.
 
 It installs the Debian packages podman, buildah, runc, netavark, aardvark-dns, catatonit, iptables and debootstrap, unless they are
-installed, and does not remove them. It removes its images, containers, networks, volumes and secrets. It keeps a minimal Debian in .data/containers for the
-next run: delete that folder when you no longer need it.
+installed, and does not remove them. It removes its images, containers, networks, volumes and secrets. It keeps a minimal
+Debian in .data/containers for the next run: delete that folder when you no longer need it.
 
   --port <number>        port of the gateway (default 18080); the mail catcher gets the next one
   --keep-images          also keeps the images, in .data/containers, and uses those of an earlier run

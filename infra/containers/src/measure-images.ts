@@ -11,7 +11,7 @@ const LOADED_REQUESTS = 100
  * Runs a command three times, and prints the shortest wall time and the shortest processor time in seconds. The source text of this
  * function is evaluated in a container, so the function must not refer to anything outside itself.
  */
-function timeCommand([[program = '', ...options], words]: [string[], string[]]): void {
+function timeCommand([[program = '', ...options], commandArgs]: [string[], string[]]): void {
   const { spawnSync } = process.getBuiltinModule('node:child_process')
   const reportScript =
     'process.on("exit",()=>{const{user,system}=process.cpuUsage();console.error("cpu="+(user+system))})'
@@ -21,7 +21,7 @@ function timeCommand([[program = '', ...options], words]: [string[], string[]]):
       '--import',
       `data:text/javascript,${encodeURIComponent(reportScript)}`,
       ...options,
-      ...words,
+      ...commandArgs,
     ]
     const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
     if (status !== 0) throw new Error(`exited with code ${status}: ${stderr}`)
@@ -64,9 +64,9 @@ export async function measureImages(running: RunningTopology): Promise<Proof[]> 
     ) as string[]
     const commands = app === 'auth' ? [['--help'], ['keys', 'list']] : [['--help'], ['guides', 'list']]
     const times: string[] = []
-    for (const words of commands) {
-      const code = `(${timeCommand.toString()})(${JSON.stringify([entryPoint, words])})`
-      times.push(`\`${words.join(' ')}\` ${await evaluateInContainer(running, `${app}-1`, code)}`)
+    for (const commandArgs of commands) {
+      const code = `(${timeCommand.toString()})(${JSON.stringify([entryPoint, commandArgs])})`
+      times.push(`\`${commandArgs.join(' ')}\` ${await evaluateInContainer(running, `${app}-1`, code)}`)
     }
     proofs.push({
       subject: `image and processes of ${app}`,

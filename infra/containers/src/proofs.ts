@@ -164,7 +164,8 @@ export async function proveRevocation(
   const authContainer = containers?.auth[0] ?? 'auth-1'
   const listStatuses = (token: string) => requestAtEachInstance(running, token, containers?.resource)
   const agent = await registerAgent(running)
-  const [revokedToken, otherToken] = [await agent.requestToken(), await agent.requestToken()]
+  const revokedToken = await agent.requestToken()
+  const otherToken = await agent.requestToken()
   expectEqual('before', await listStatuses(revokedToken), [200, 200, 200])
   await agent.revoke(revokedToken)
   expectEqual('after the revocation', await listStatuses(revokedToken), [401, 401, 401])

@@ -144,14 +144,14 @@ async function readApp(socket: Socket, stopRequested: Promise<void>): Promise<Ap
 /**
  * Requests one more instance from the stack on `folder`, and prints the stack's messages until the instance has stopped.
  *
- * @param options.interrupted resolves when the instance should stop
+ * @param options.stopRequested resolves when the instance should stop
  * @returns the exit code: 0 if the instance ran and stopped normally
  */
 export async function addToStack(
   app: AppName,
   options: {
     folder: string
-    interrupted: Promise<unknown>
+    stopRequested: Promise<unknown>
     print: (text: string) => void
     printError: (text: string) => void
   },
@@ -166,7 +166,7 @@ export async function addToStack(
   }
   socket.on('error', () => {})
   socket.write(`${app}\n`)
-  void options.interrupted.then(() => socket.end())
+  void options.stopRequested.then(() => socket.end())
   let lastKind: Message['kind'] = 'progress'
   for await (const line of createInterface({ input: socket })) {
     const { kind, text } = Message.parse(JSON.parse(line))

@@ -3,7 +3,7 @@ import { chmod } from 'node:fs/promises'
 import path from 'node:path'
 import { openDataDirectory } from '@plainpath/local/data-directory'
 import { ensureLocalSecrets } from '@plainpath/local/secrets'
-import { APP_NAMES, type AppName, serviceUrls } from '@plainpath/metadata'
+import { APP_NAMES, type AppName, createServiceUrls } from '@plainpath/metadata'
 import { computeScramVerifier } from '@plainpath/postgres'
 import { createSelfSignedCertificate } from './self-signed-certificate.ts'
 import { formatRedisAcl } from './start-redis.ts'
@@ -43,7 +43,7 @@ const generatePassword = () => randomBytes(24).toString('base64url')
 export async function createComposeSecrets(folder: string, origin: string): Promise<string[]> {
   const data = await openDataDirectory(folder)
   await chmod(folder, 0o700)
-  const localSecrets = await ensureLocalSecrets(data, serviceUrls(origin).base)
+  const localSecrets = await ensureLocalSecrets(data, createServiceUrls(origin).base)
   const { passwords, files } = localSecrets
   const createdFiles = [...localSecrets.createdFiles]
   const writeOnce = async (name: string, generate: () => string): Promise<string> => {

@@ -21,8 +21,8 @@ const projectFolder = fileURLToPath(new URL('../../..', import.meta.url))
 const print = (line: string) => console.log(line)
 const printError = (line: string) => console.error(line)
 
-async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promise<void> {
-  const { port, folder, instances, basePort, processEnv } = start
+async function runStack(startCommand: Extract<StackCommand, { kind: 'start' }>): Promise<void> {
+  const { port, folder, instances, basePort, processEnv } = startCommand
   const shutdownSignal = waitForShutdownSignal()
   print('Starting the whole topology as plain processes')
   // Caddy and Redis are found again where they are started. They are looked for here too, so that one error names all missing programs.
@@ -41,7 +41,11 @@ async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promis
   if (basePort !== undefined)
     await refuseBusyPorts(listPorts(ports, maxInstances), 'set --base-port to another port')
   await using mailbox = await startMailbox(ports.mailbox, ports.smtp)
-  const settings = { ...start.settings, AUTH_SMTP_URL: mailbox.smtpUrl, RESOURCE_SMTP_URL: mailbox.smtpUrl }
+  const settings = {
+    ...startCommand.settings,
+    AUTH_SMTP_URL: mailbox.smtpUrl,
+    RESOURCE_SMTP_URL: mailbox.smtpUrl,
+  }
   await using stack = await startStack({
     port,
     ports,
@@ -62,7 +66,7 @@ async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promis
   })
   print(`Prometheus     ${prometheus.url}`)
   const supervise = (supervised: SupervisedProcess) =>
-    superviseProcess(supervised, { print, shouldRestart: start.shouldRestart })
+    superviseProcess(supervised, { print, shouldRestart: startCommand.shouldRestart })
   using supervision = new DisposableStack()
   for (const supervised of [...stack.auth, ...stack.resource, stack.gateway, stack.redis, prometheus])
     supervision.use(supervise(supervised))
@@ -70,7 +74,7 @@ async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promis
   await using _additions = await serveAdditions(folder, (app) =>
     addInstance(app, { stack, prometheus, supervise }),
   )
-  for (const [name, url] of Object.entries(start.settings)) print(`Traces         ${url}  (${name})`)
+  for (const [name, url] of Object.entries(startCommand.settings)) print(`Traces         ${url}  (${name})`)
   const env = await writeStackEnv(folder, stack.env)
   const folderPrefix = folder === path.join(projectFolder, '.data/stack') ? '' : `DATA_DIR=${folder} `
   print(`\nReady: ${stack.origin}. Ctrl-C stops everything; the data stays in ${folder}.`)
@@ -147,7 +151,7 @@ else if (command.kind === 'usage-error') {
       const { app, folder } = command
       process.exitCode = await addToStack(app, {
         folder,
-        interrupted: waitForShutdownSignal(),
+        stopRequested: waitForShutdownSignal(),
         print,
         printError,
       })

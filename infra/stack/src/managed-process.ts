@@ -54,7 +54,7 @@ const DEFAULT_STOP_MS = 15_000
  */
 export async function startManagedProcess(options: ManagedProcessOptions): Promise<ManagedProcess> {
   let currentRun = launch(options)
-  await currentRun.started
+  await currentRun.startup
   return {
     name: options.name,
     logFile: options.logFile,
@@ -65,11 +65,11 @@ export async function startManagedProcess(options: ManagedProcessOptions): Promi
       return isAlive(currentRun.child)
     },
     stop: (signal) => stop(currentRun, signal),
-    waitForCrash: () => currentRun.crashed,
+    waitForCrash: () => currentRun.crash,
     async start() {
       if (isAlive(currentRun.child)) throw new Error(`${options.name} is already running`)
       currentRun = launch(options)
-      await currentRun.started
+      await currentRun.startup
     },
     [Symbol.asyncDispose]: () => stop(currentRun, 'SIGTERM'),
   }
@@ -80,7 +80,7 @@ interface Run {
   readonly log: WriteStream
   readonly stopMs: number
   /** Resolves only when the process ends without a call of `stop`. */
-  readonly crashed: Promise<string>
+  readonly crash: Promise<string>
   isStopping: boolean
 }
 
@@ -90,8 +90,8 @@ const isAlive = (child: ChildProcess) =>
 /** The length of the end of the output that the error quotes if the process does not become ready. */
 const MAX_TAIL_CHARACTERS = 2_000
 
-/** Starts the process. `started` resolves when it is ready. */
-function launch(options: ManagedProcessOptions): Run & { readonly started: Promise<void> } {
+/** Starts the process. `startup` resolves when it is ready. */
+function launch(options: ManagedProcessOptions): Run & { readonly startup: Promise<void> } {
   const { startMs = DEFAULT_START_MS, stopMs = DEFAULT_STOP_MS } = options
   const [program = '', ...args] = options.command
   const log = createWriteStream(options.logFile, { flags: 'a', mode: 0o600 })
@@ -102,8 +102,8 @@ function launch(options: ManagedProcessOptions): Run & { readonly started: Promi
     detached: true,
   })
   const ready = Promise.withResolvers<void>()
-  const crashed = Promise.withResolvers<string>()
-  const run: Run = { child, log, stopMs, crashed: crashed.promise, isStopping: false }
+  const crash = Promise.withResolvers<string>()
+  const run: Run = { child, log, stopMs, crash: crash.promise, isStopping: false }
   let isStarting = true
   let tail = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -121,18 +121,18 @@ function launch(options: ManagedProcessOptions): Run & { readonly started: Promi
   child.once('close', (code, signal) => {
     log.end()
     fail(`ended (${code ?? signal})`)
-    if (!run.isStopping) crashed.resolve(signal ? `signal ${signal}` : `exit code ${code}`)
+    if (!run.isStopping) crash.resolve(signal ? `signal ${signal}` : `exit code ${code}`)
   })
   const timer = setTimeout(() => fail(`was not ready in ${startMs / 1000} s`), startMs)
   const stopUnready = async (error: unknown) => {
     await stop(run, 'SIGTERM')
     throw error
   }
-  const started = ready.promise.catch(stopUnready).finally(() => {
+  const startup = ready.promise.catch(stopUnready).finally(() => {
     isStarting = false
     clearTimeout(timer)
   })
-  return Object.assign(run, { started })
+  return Object.assign(run, { startup })
 }
 
 async function stop(run: Run, signal: NodeJS.Signals): Promise<void> {

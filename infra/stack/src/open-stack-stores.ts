@@ -7,7 +7,7 @@ import { DATA_DIRECTORY_LOCK, openDataDirectory } from '@plainpath/local/data-di
 import { ensureEmbeddedDatabases, migrateBothApps } from '@plainpath/local/databases'
 import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { LocalError } from '@plainpath/local/settings'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import { type EmbeddedPostgres, holdLock, useEmbeddedPostgres } from '@plainpath/postgres'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { findDebianPrograms } from './debian-program.ts'
@@ -50,7 +50,7 @@ export async function openStackStores(options: {
   await using opening = new AsyncDisposableStack()
   const programs = await findDebianPrograms(['redis-server'], process.env['PATH'] ?? '')
   const data = await openDataDirectory(folder)
-  const secrets = await ensureLocalSecrets(data, serviceUrls(origin).base)
+  const secrets = await ensureLocalSecrets(data, createServiceUrls(origin).base)
   const postgresPort = options.ports?.postgres
   const postgres = opening.use(
     await useEmbeddedPostgres({

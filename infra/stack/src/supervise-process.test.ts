@@ -3,19 +3,19 @@ import { type SupervisedProcess, superviseProcess } from './supervise-process.ts
 
 /** Creates a process that the test can end. The first `failureCount` restarts fail. */
 function createEndableProcess(failureCount = 0) {
-  let ended = Promise.withResolvers<string>()
+  let crash = Promise.withResolvers<string>()
   let startCount = 0
   const supervised: SupervisedProcess = {
     name: 'auth-1',
     logFile: '/auth-1.log',
-    waitForCrash: () => ended.promise,
+    waitForCrash: () => crash.promise,
     async start() {
       startCount += 1
       if (startCount <= failureCount) throw new Error('auth-1 ended (1):\nthe end of its output')
-      ended = Promise.withResolvers()
+      crash = Promise.withResolvers()
     },
   }
-  return { supervised, end: (reason: string) => ended.resolve(reason), countStarts: () => startCount }
+  return { supervised, end: (reason: string) => crash.resolve(reason), countStarts: () => startCount }
 }
 
 test('a process that ends by itself is announced and restarted, with a pause that doubles', async () => {

@@ -110,7 +110,8 @@ test.for(CONFIGURED_CONTAINERS)(
 )
 
 test('createComposeSecrets creates a certificate for the mail catcher that only clients that trust it accept', async () => {
-  const [key, cert] = [readCreatedFile('mail-key.pem'), readCreatedFile('mail-certificate.pem')]
+  const key = readCreatedFile('mail-key.pem')
+  const cert = readCreatedFile('mail-certificate.pem')
   const server = createServer({ key, cert }, (socket) => socket.end()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -6,7 +6,7 @@ import { preparePackagedKnowledge } from './knowledge.ts'
 const USAGE = `npm run answer -- "QUESTION" [--fact TRIGGER=true|false]… [--date YYYY-MM-DD] [--answers-version N] [--explain]
 
 Prints what POST /api/answers responds with, made from the guides of this checkout. --date is today unless given.
-With --answers-version it fails if this checkout has another version.`
+With --answers-version it fails if this checkout has another answers version. --explain adds the rules and scores.`
 
 const ORIGIN = 'http://localhost:8080'
 
@@ -23,6 +23,7 @@ const { values, positionals } = parseArgs({
 
 const facts = values.fact.map((fact): [string, unknown] => {
   const [trigger = '', value] = fact.split('=')
+  // The schema below rejects any other value.
   return [trigger, value === 'true' || (value === 'false' ? false : value)]
 })
 const request = AnswerRequest.safeParse({

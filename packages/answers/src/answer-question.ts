@@ -99,7 +99,7 @@ interface StatedTrigger {
   readonly match: TriggerMatch | undefined
 }
 
-/** Lists the triggers that the question or the facts state, in report order. */
+/** Lists the triggers that the question or the facts state, in the order of their precedence. */
 function listStatedTriggers(
   { triggers, facts }: QuestionReading,
   knowledge: Knowledge,

@@ -29,7 +29,7 @@ const listAcceptedLabels = ({ expected, alsoOk }: LabelledQuestion) => [expected
 
 const getLabelKind = ({ expected }: LabelledQuestion) => expected.split(':')[0] ?? ''
 
-const OUTCOMES: Readonly<Record<string, string>> = {
+const OUTCOMES_BY_LABEL_KIND: Readonly<Record<string, string>> = {
   answer: 'information',
   handoff: 'hand_off',
   out_of_scope: 'out_of_scope',
@@ -40,7 +40,9 @@ const listTriggers = ({ handOff }: Answer) => handOff?.reasons.map(({ trigger })
 
 /** Returns whether the answer has the outcome of an accepted label. */
 const hasRightOutcome = ({ labelled, answer }: AnsweredQuestion) =>
-  listAcceptedLabels(labelled).some((label) => OUTCOMES[label.split(':')[0] ?? ''] === answer.outcome)
+  listAcceptedLabels(labelled).some(
+    (label) => OUTCOMES_BY_LABEL_KIND[label.split(':')[0] ?? ''] === answer.outcome,
+  )
 
 const hasAcceptedHandOff = ({ labelled, answer }: AnsweredQuestion) =>
   answer.outcome === 'hand_off' &&
@@ -138,13 +140,15 @@ function report(questions: readonly AnsweredQuestion[], urgencies: ReadonlyMap<s
     questions.filter(({ labelled }) => getLabelKind(labelled) === 'handoff'),
     urgencies,
   )
-  const locatedQuestions = questions.filter(
+  const questionsWithSections = questions.filter(
     ({ labelled }) => getLabelKind(labelled) === 'answer' && labelled.sections.length > 0,
   )
-  if (locatedQuestions.length > 0) {
+  if (questionsWithSections.length > 0) {
     console.log('\nanswerable, with named sections')
-    console.log(`  ${formatRate('a right section among the passages', locatedQuestions, hasRightSection)}`)
-    const notHandedOff = locatedQuestions.filter(({ answer }) => answer.outcome !== 'hand_off')
+    console.log(
+      `  ${formatRate('a right section among the passages', questionsWithSections, hasRightSection)}`,
+    )
+    const notHandedOff = questionsWithSections.filter(({ answer }) => answer.outcome !== 'hand_off')
     console.log(`  ${formatRate('a right section, of those not handed off', notHandedOff, hasRightSection)}`)
     console.log(`  ${formatRate('a right guide, of those not handed off', notHandedOff, hasRightGuide)}`)
   }

@@ -4,6 +4,14 @@ import { parseArgs } from 'node:util'
 import { readTriggers } from './triggers/match-triggers.ts'
 import { loadTriggers } from './triggers/trigger-file.ts'
 
+/**
+ * This program measures how well the triggers of labelled questions are found. Each question of FILE needs the member `expected`,
+ * as in `given.jsonl` and `ordinary-and-hard.jsonl`.
+ *
+ * Usage: `npm run eval:triggers -- [FILE] [--hands AUTHOR_CODES] [--misses] [--today DATE]`. `--hands` reads only the questions of
+ * these authors; an author's code is the first character of an id. `--misses` also prints each question that was misread.
+ */
+
 interface Question {
   readonly id: string
   readonly question: string
@@ -37,6 +45,7 @@ function count(name: string, isHit: boolean): void {
 }
 
 for (const { id, question, expected, also_ok: alsoOk } of questions) {
+  // Only authors with a capital letter are also counted separately.
   const author = /^[A-Z]\d/.test(id) ? id.slice(0, 1) : 'all'
   const { matches, suggestedChecks, statesDanger } = readTriggers(question, triggers, today)
   const statedTriggers = matches.map(({ trigger }) => trigger)

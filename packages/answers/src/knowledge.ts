@@ -28,18 +28,18 @@ export interface Switches {
 export interface Knowledge {
   /** The published guides, by slug. */
   readonly guides: ReadonlyMap<string, PackagedGuide>
-  /** The questions that the sections of each guide answer, by slug. */
+  /** The asks of each guide, by slug. */
   readonly asks: ReadonlyMap<string, GuideAsks>
   readonly attorneyItems: AttorneyItems
   readonly sections: SectionIndex
-  /** The enabled triggers, in report order. */
+  /** The enabled triggers, in the order of their precedence. */
   readonly triggers: readonly TriggerFile[]
   readonly scope: ScopeRules
   readonly texts: FixedTexts
   readonly links: OfficialLinks
   /** The site's address, without a trailing slash. */
   readonly origin: string
-  /** The `answersVersion` of answers: a hash of everything above except `origin`. */
+  /** The `answersVersion` of answers: a hash of `RULES_REVISION` and of everything above except `origin`. */
   readonly version: string
 }
 

@@ -19,7 +19,7 @@ function writeAndRead(text: string) {
 const listLines = ({ file, offsets }: FeatureLines) =>
   file.toString('utf8', offsets[0]).split('\n').slice(0, -1)
 
-test('a model that was written is read again, with rarities of two decimals', () => {
+test('a model that was written can be read, with its features in order and rarities of two decimals', () => {
   const model = writeAndRead(
     formatModelFile({ sections: ['a#intro'] }, [
       { name: 'w visa', rarity: 2.34567, weights: '0 12 1 7' },
@@ -32,7 +32,7 @@ test('a model that was written is read again, with rarities of two decimals', ()
   expect(findFeature(model.features, 'w toString')).toBeUndefined()
 })
 
-test('each feature is found in a model, also if one name begins another or has letters outside ASCII', () => {
+test('each feature is found in a model, even if its name begins another name or has non-ASCII letters', () => {
   const names = ['w a', 'w ab', 'w abc', 'w łodz', 'w 😀', 'w \uffff', 'b a b', 'h <a']
   const features = names.map((name, index) => ({ name, rarity: index, weights: `${index} 1` }))
   const model = writeAndRead(formatModelFile({ sections: [] }, features))
@@ -40,12 +40,12 @@ test('each feature is found in a model, also if one name begins another or has l
   for (const name of ['', 'w', 'w abcd', 'a', 'z']) expect(findFeature(model.features, name)).toBeUndefined()
 })
 
-test('a model without features has none', () => {
+test('no feature is found in a model without features', () => {
   const model = writeAndRead(formatModelFile({ sections: ['a#intro'] }, []))
   expect(findFeature(model.features, 'w visa')).toBeUndefined()
 })
 
-test('a model with a wrong head is refused', () => {
+test('a model with an invalid head is rejected', () => {
   expect(() => writeAndRead('{"sections":"a"}\n')).toThrow(z.ZodError)
 })
 

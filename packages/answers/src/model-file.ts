@@ -3,8 +3,8 @@ import type { z } from 'zod'
 
 /**
  * The features of a model, as lines of its file in the order of their bytes. A line has a feature's name, its rarity and its
- * weights, with tabs between them. A question parses only the lines of its features: as strings in a map, the lines of both models
- * take 12 MB more.
+ * weights, with tabs between them. Only the lines of a question's features are parsed: as strings in a map, all lines of both models
+ * would take 12 MB more.
  */
 export interface FeatureLines {
   readonly file: Buffer
@@ -24,20 +24,20 @@ const NEWLINE = '\n'
  */
 export function readModelFile<Head extends object>(
   url: URL,
-  head: z.ZodType<Head>,
+  headSchema: z.ZodType<Head>,
 ): Head & { readonly features: FeatureLines } {
   const file = readFileSync(url)
   const offsets: number[] = []
   for (let end = file.indexOf(NEWLINE); end !== -1; end = file.indexOf(NEWLINE, end + 1))
     offsets.push(end + 1)
-  const parsedHead = head.parse(JSON.parse(file.toString('utf8', 0, offsets[0])))
-  return { ...parsedHead, features: { file, offsets: Uint32Array.from(offsets) } }
+  const head = headSchema.parse(JSON.parse(file.toString('utf8', 0, offsets[0])))
+  return { ...head, features: { file, offsets: Uint32Array.from(offsets) } }
 }
 
 export interface WeightedFeature {
   readonly name: string
   readonly rarity: number
-  /** As the model formats them. */
+  /** In the format of the model. */
   readonly weights: string
 }
 

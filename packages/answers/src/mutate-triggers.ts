@@ -9,7 +9,7 @@ import { parse } from 'yaml'
 import { readLabelledQuestions } from './labelled-question.ts'
 import { type CompiledEvent, compileTriggers } from './triggers/compile-triggers.ts'
 import { parseQuestion } from './triggers/match-triggers.ts'
-import { findNegators, type Reading, readEvent } from './triggers/read-event.ts'
+import { findNegators, type ParsedQuestion, readEvent } from './triggers/read-event.ts'
 import { loadTriggers } from './triggers/trigger-file.ts'
 
 const TODAY = new Date('2026-11-23')
@@ -21,14 +21,14 @@ const patternsByTrigger = Map.groupBy(
 )
 
 /** The numbers of examples that change when one pattern or defuser is removed. */
-interface Change {
+interface ChangeCounts {
   /** The number of examples in which other patterns match. */
-  patterns: number
+  patternChanges: number
   /** The number of examples in which the trigger becomes stated, or is no longer stated. */
-  outcomes: number
+  outcomeChanges: number
 }
 
-const changes = new Map<string, Change>()
+const countsByRemoval = new Map<string, ChangeCounts>()
 const formatKey = (trigger: string, id: string) => `${trigger.padEnd(28)} ${id}`
 const formatDefuserKey = (trigger: string, id: string) =>
   triggers.find((file) => file.id === trigger)?.defusers.some((defuser) => defuser.id === id)
@@ -37,34 +37,34 @@ const formatDefuserKey = (trigger: string, id: string) =>
 
 for (const [trigger, patterns] of patternsByTrigger) {
   for (const { id, defusers } of patterns) {
-    changes.set(formatKey(trigger, id), { patterns: 0, outcomes: 0 })
+    countsByRemoval.set(formatKey(trigger, id), { patternChanges: 0, outcomeChanges: 0 })
     for (const defuser of defusers)
-      changes.set(formatDefuserKey(trigger, defuser.id), { patterns: 0, outcomes: 0 })
+      countsByRemoval.set(formatDefuserKey(trigger, defuser.id), { patternChanges: 0, outcomeChanges: 0 })
   }
 }
 
-function recordChange(key: string, changesOutcome: boolean): void {
-  const change = changes.get(key)
-  if (change === undefined) throw new Error(`no pattern or defuser ${key}`)
-  change.patterns += 1
-  if (changesOutcome) change.outcomes += 1
+function recordChange(key: string, isOutcomeChanged: boolean): void {
+  const counts = countsByRemoval.get(key)
+  if (counts === undefined) throw new Error(`no pattern or defuser ${key}`)
+  counts.patternChanges += 1
+  if (isOutcomeChanged) counts.outcomeChanges += 1
 }
 
-const isCertain = (event: CompiledEvent, reading: Reading, negators: ReadonlySet<number>) =>
-  readEvent(event, reading, negators)?.score === 1
+const isCertain = (event: CompiledEvent, parsedQuestion: ParsedQuestion, negators: ReadonlySet<number>) =>
+  readEvent(event, parsedQuestion, negators)?.score === 1
 
 /** Counts the changes that each removal makes to one example, for one trigger. */
-function countChanges(trigger: string, reading: Reading, negators: ReadonlySet<number>): void {
+function countChanges(trigger: string, parsedQuestion: ParsedQuestion, negators: ReadonlySet<number>): void {
   const patterns = patternsByTrigger.get(trigger) ?? []
-  const matchingPatterns = patterns.filter((event) => isCertain(event, reading, negators))
+  const matchingPatterns = patterns.filter((event) => isCertain(event, parsedQuestion, negators))
   for (const { id } of matchingPatterns) recordChange(formatKey(trigger, id), matchingPatterns.length === 1)
   const changedKeys = new Set<string>()
   for (const event of patterns) {
     if (matchingPatterns.includes(event)) continue
     for (const removedDefuser of event.defusers) {
-      if (!reading.hits.has(removedDefuser.words)) continue
+      if (!parsedQuestion.hits.has(removedDefuser.words)) continue
       const defusers = event.defusers.filter((defuser) => defuser !== removedDefuser)
-      if (isCertain({ ...event, defusers }, reading, negators))
+      if (isCertain({ ...event, defusers }, parsedQuestion, negators))
         changedKeys.add(formatDefuserKey(trigger, removedDefuser.id))
     }
   }
@@ -72,9 +72,9 @@ function countChanges(trigger: string, reading: Reading, negators: ReadonlySet<n
 }
 
 function countAllChanges(question: string, triggerIds: readonly string[]): void {
-  const reading = parseQuestion(question, compiledTriggers, TODAY)
-  const negators = findNegators(reading)
-  for (const trigger of triggerIds) countChanges(trigger, reading, negators)
+  const parsedQuestion = parseQuestion(question, compiledTriggers, TODAY)
+  const negators = findNegators(parsedQuestion)
+  for (const trigger of triggerIds) countChanges(trigger, parsedQuestion, negators)
 }
 
 const allTriggerIds = triggers.map(({ id }) => id)
@@ -92,20 +92,20 @@ for (const file of process.argv.slice(2))
   for (const { question } of readLabelledQuestions(file)) countAllChanges(question, allTriggerIds)
 
 let [unnoticedCount, redundantCount] = [0, 0]
-for (const [key, { patterns, outcomes }] of changes) {
+for (const [key, { patternChanges, outcomeChanges }] of countsByRemoval) {
   let mark = ''
-  if (patterns === 0) {
+  if (patternChanges === 0) {
     unnoticedCount += 1
     mark = 'UNNOTICED'
-  } else if (outcomes === 0) {
+  } else if (outcomeChanges === 0) {
     redundantCount += 1
     mark = 'REDUNDANT'
   }
   console.log(
-    `${key.padEnd(64)} ${String(patterns).padStart(4)} ${String(outcomes).padStart(4)} ${mark}`.trimEnd(),
+    `${key.padEnd(64)} ${String(patternChanges).padStart(4)} ${String(outcomeChanges).padStart(4)} ${mark}`.trimEnd(),
   )
 }
 console.log(
-  `${changes.size} removals: ${unnoticedCount} change no example, and ${redundantCount} more change no trigger of any example`,
+  `${countsByRemoval.size} removals: ${unnoticedCount} change no example, and ${redundantCount} more change no trigger of any example`,
 )
 if (unnoticedCount + redundantCount > 0) process.exitCode = 1

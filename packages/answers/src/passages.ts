@@ -10,7 +10,7 @@ export interface ShownPassage {
   readonly answers: boolean
 }
 
-/** Builds an answer passage from a section, with the sources that it cites, in the order of their numbers. */
+/** Builds a passage of an answer from a section, with the sources that it cites, in the order of their numbers. */
 export function buildPassage(
   { section, answers }: ShownPassage,
   { guides, origin }: Knowledge,

@@ -14,14 +14,15 @@ function listStrings(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listStrings) : []
 }
 
-const removeSourceNumbers = (line: string) =>
+/** Converts a line of an answer to the form of a guide: without source numbers, and with relative links. */
+const toGuideLine = (line: string) =>
   line
     .replaceAll(/ ?\[\d+\]/g, '')
     .replaceAll(`](${ORIGIN}/`, '](/')
     .trim()
-const removeMarkers = (line: string) => line.replaceAll(/ ?\[\^[a-z0-9-]+\]/g, '').trim()
+const removeSourceMarkers = (line: string) => line.replaceAll(/ ?\[\^[a-z0-9-]+\]/g, '').trim()
 const listLines = ({ markdown, text }: GuideSection) => [
-  ...markdown.split('\n').map(removeMarkers),
+  ...markdown.split('\n').map(removeSourceMarkers),
   ...text.split('\n'),
 ]
 
@@ -37,7 +38,7 @@ const SENTENCES = new Set([
     ...doNow,
     source.title,
     source.url,
-    ...also.flatMap((part) => part.doNow),
+    ...also.flatMap((addition) => addition.doNow),
   ]),
   ...listStrings([texts, ALL_HELP, EMERGENCY_LINES]),
   ...listStrings(loadOfficialLinks()),
@@ -72,7 +73,7 @@ export function findUnknownStrings(answer: Answer): string[] {
   const lines = listStrings([
     { ...rest, answersVersion: '' },
     { ...handOff, reasons },
-  ]).flatMap((text) => text.split('\n').map(removeSourceNumbers))
+  ]).flatMap((text) => text.split('\n').map(toGuideLine))
   const limitLines = limits === '' ? [] : limits.slice(texts.limitsBegin.length + 1, -1).split('; ')
   return [...lines, ...limitLines].filter(
     (line) => line !== '' && !SENTENCES.has(line) && !CODES.has(line) && !line.startsWith(`${ORIGIN}/`),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { decodeJwt, type JWK, jwtVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { FakeService, ReceivedRequest } from '../test/fake-service.ts'
-import { createProblem, createRefusal, GUIDE, startTokenService } from '../test/token-service.ts'
+import { createProblem, createRefusal, GUIDE_PATH, startTokenService } from '../test/token-service.ts'
 import { type AgentKeys, Plainpath } from './index.ts'
 
 describe('a client with a key', () => {
@@ -54,12 +54,12 @@ describe('a client with a key', () => {
     const tokenProof = await jwtVerify(getProof(tokenRequest), jwk, { typ: 'dpop+jwt' })
     expect(tokenProof.payload).toMatchObject({ htm: 'POST', htu: `${service.origin}/oauth/token` })
 
-    const request = findLastRequest(service, GUIDE)
+    const request = findLastRequest(service, GUIDE_PATH)
     expect(request.headers['authorization']).toBe('DPoP ppt_1')
     const { protectedHeader, payload } = await jwtVerify(getProof(request), jwk, { typ: 'dpop+jwt' })
     expect(protectedHeader['jwk']).toEqual(jwk)
     const ath = createHash('sha256').update('ppt_1').digest('base64url')
-    expect(payload).toMatchObject({ htm: 'GET', htu: `${service.origin}${GUIDE}`, ath })
+    expect(payload).toMatchObject({ htm: 'GET', htu: `${service.origin}${GUIDE_PATH}`, ath })
   })
 
   test('uses the nonce of the token endpoint, and retries once when a nonce is required', async () => {
@@ -96,12 +96,12 @@ describe('a client with a key', () => {
   test('signs a new proof for each attempt', async () => {
     let remainingFailures = 1
     await using service = await startKeyService({
-      [GUIDE]: () => (remainingFailures-- > 0 ? createRefusal(503, 'unavailable', '0') : { body: {} }),
+      [GUIDE_PATH]: () => (remainingFailures-- > 0 ? createRefusal(503, 'unavailable', '0') : { body: {} }),
     })
     const client = new Plainpath(service.origin, { keys: await generateKeys({ name: 'Ed25519' }) })
     await client.register()
     await client.guide('work-permit')
-    const proofs = service.received.filter(({ path }) => path === GUIDE).map(getProof)
+    const proofs = service.received.filter(({ path }) => path === GUIDE_PATH).map(getProof)
     expect(new Set(proofs.map((proof) => decodeJwt(proof).jti)).size).toBe(2)
   })
 

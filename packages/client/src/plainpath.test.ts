@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { FakeService } from '../test/fake-service.ts'
-import { createProblem, createRefusal, GUIDE, SECRET, startTokenService } from '../test/token-service.ts'
+import { createProblem, createRefusal, GUIDE_PATH, SECRET, startTokenService } from '../test/token-service.ts'
 import { type Message, Plainpath, type PlainpathOptions } from './index.ts'
 
 const MESSAGE: Message = { topic: 'question', message: 'When do I renew?' }
@@ -19,7 +19,7 @@ describe('tokens', () => {
     await Promise.all(Array.from({ length: 20 }, () => client.guide('work-permit')))
     await client.guide('work-permit')
     expect(service.count('/oauth/token')).toBe(1)
-    expect(new Set(listAuthorizations(service, GUIDE))).toEqual(new Set(['Bearer ppt_1']))
+    expect(new Set(listAuthorizations(service, GUIDE_PATH))).toEqual(new Set(['Bearer ppt_1']))
   })
 
   test('that expire within a minute are used for one call', async () => {
@@ -29,12 +29,12 @@ describe('tokens', () => {
     })
     const client = createRegisteredClient(service)
     for (let call = 0; call < 2; call += 1) await client.guide('work-permit')
-    expect(listAuthorizations(service, GUIDE)).toEqual(['Bearer ppt_1', 'Bearer ppt_2'])
+    expect(listAuthorizations(service, GUIDE_PATH)).toEqual(['Bearer ppt_1', 'Bearer ppt_2'])
   })
 
   test('that the API refuses are replaced with one token request for all concurrent calls', async () => {
     await using service = await startTokenService({
-      [GUIDE]: ({ headers }) =>
+      [GUIDE_PATH]: ({ headers }) =>
         headers['authorization'] === 'Bearer ppt_1' ? createRefusal(401, 'invalid-token') : { body: {} },
     })
     const client = createRegisteredClient(service)
@@ -43,9 +43,9 @@ describe('tokens', () => {
   })
 
   test('are replaced only once in a call if the API refuses the second one too', async () => {
-    await using service = await startTokenService({ [GUIDE]: () => createRefusal(401, 'invalid-token') })
+    await using service = await startTokenService({ [GUIDE_PATH]: () => createRefusal(401, 'invalid-token') })
     await expect(createRegisteredClient(service).guide('work-permit')).rejects.toMatchObject({ status: 401 })
-    expect([service.count(GUIDE), service.count('/oauth/token')]).toEqual([2, 2])
+    expect([service.count(GUIDE_PATH), service.count('/oauth/token')]).toEqual([2, 2])
   })
 
   test('are requested again after a token request failed', async () => {
@@ -64,7 +64,7 @@ describe('tokens', () => {
   test('are not sent by a client that is not registered', async () => {
     await using service = await startTokenService()
     await new Plainpath(service.origin).guide('work-permit')
-    expect(listAuthorizations(service, GUIDE)).toEqual([undefined])
+    expect(listAuthorizations(service, GUIDE_PATH)).toEqual([undefined])
   })
 })
 
@@ -87,7 +87,7 @@ describe('registration', () => {
     await client.deleteRegistration()
     expect(client.credentials).toBeUndefined()
     await client.guide('work-permit')
-    expect(listAuthorizations(service, GUIDE)).toEqual(['Bearer ppt_1', undefined])
+    expect(listAuthorizations(service, GUIDE_PATH)).toEqual(['Bearer ppt_1', undefined])
     await expect(client.messageStatus('1')).rejects.toMatchObject({ status: 0, code: 'not-registered' })
   })
 })
@@ -101,19 +101,19 @@ describe('retries', () => {
     { status: 500, retryAfter: '0', attempts: 1 },
   ])('$status with Retry-After $retryAfter: $attempts attempts', async ({ status, retryAfter, attempts }) => {
     await using service = await startTokenService({
-      [GUIDE]: () => createRefusal(status, 'failed', retryAfter),
+      [GUIDE_PATH]: () => createRefusal(status, 'failed', retryAfter),
     })
     await expect(new Plainpath(service.origin).guide('work-permit')).rejects.toMatchObject({
       status,
       retryAfter: retryAfter && Number(retryAfter),
     })
-    expect(service.count(GUIDE)).toBe(attempts)
+    expect(service.count(GUIDE_PATH)).toBe(attempts)
   })
 
   test('make a call succeed if its second attempt succeeds', async () => {
     await using service = await startTokenService({
-      [GUIDE]: (_, { count }) =>
-        count(GUIDE) === 1 ? createRefusal(429, 'rate-limited', '0') : { body: { slug: 'x' } },
+      [GUIDE_PATH]: (_, { count }) =>
+        count(GUIDE_PATH) === 1 ? createRefusal(429, 'rate-limited', '0') : { body: { slug: 'x' } },
     })
     expect(await new Plainpath(service.origin).guide('work-permit')).toEqual({ slug: 'x' })
   })
@@ -199,7 +199,7 @@ describe('an error', () => {
     { form: 'a JSON list', body: [1], code: 'unexpected-response', detail: expect.any(String) },
   ])('is read from $form', async ({ body, code, detail }) => {
     await using service = await startTokenService({
-      [GUIDE]: () => ({ status: 404, headers: { 'x-request-id': 'r-2' }, body }),
+      [GUIDE_PATH]: () => ({ status: 404, headers: { 'x-request-id': 'r-2' }, body }),
     })
     await expect(new Plainpath(service.origin).guide('work-permit')).rejects.toMatchObject({
       name: 'PlainpathError',
@@ -212,13 +212,13 @@ describe('an error', () => {
   })
 
   test('has the other members of the problem', async () => {
-    await using service = await startTokenService({ [GUIDE]: () => createRefusal(410, 'guide-retired') })
+    await using service = await startTokenService({ [GUIDE_PATH]: () => createRefusal(410, 'guide-retired') })
     const call = new Plainpath(service.origin).guide('work-permit')
     await expect(call).rejects.toMatchObject({ requestId: 'r-1', problem: { extra: 1 } })
   })
 
   test('is thrown for a successful response that is not JSON', async () => {
-    await using service = await startTokenService({ [GUIDE]: () => ({ body: '<html>' }) })
+    await using service = await startTokenService({ [GUIDE_PATH]: () => ({ body: '<html>' }) })
     await expect(new Plainpath(service.origin).guide('work-permit')).rejects.toMatchObject({
       code: 'unexpected-response',
     })
@@ -226,7 +226,7 @@ describe('an error', () => {
 
   test('is thrown for a redirect, which is not followed, and for a missing response', async () => {
     await using service = await startTokenService({
-      [GUIDE]: () => ({ status: 307, headers: { location: '/elsewhere' } }),
+      [GUIDE_PATH]: () => ({ status: 307, headers: { location: '/elsewhere' } }),
     })
     const networkError = { status: 0, code: 'network-error' }
     await expect(new Plainpath(service.origin).guide('work-permit')).rejects.toMatchObject(networkError)
@@ -238,22 +238,22 @@ describe('an error', () => {
 describe('a call that gets no response', () => {
   const neverReply = () => new Promise<object>(() => {})
 
-  test('ends after the timeout', async () => {
-    await using service = await startTokenService({ [GUIDE]: neverReply })
+  test('fails after the timeout', async () => {
+    await using service = await startTokenService({ [GUIDE_PATH]: neverReply })
     const call = new Plainpath(service.origin, { timeoutMs: 50 }).guide('work-permit')
     await expect(call).rejects.toMatchObject({ status: 0, code: 'timeout' })
-    expect(service.count(GUIDE)).toBe(1)
+    expect(service.count(GUIDE_PATH)).toBe(1)
   })
 
-  test('ends with the reason of its signal', async () => {
-    await using service = await startTokenService({ [GUIDE]: neverReply })
+  test('fails with the reason of its signal', async () => {
+    await using service = await startTokenService({ [GUIDE_PATH]: neverReply })
     const controller = new AbortController()
     const call = new Plainpath(service.origin).guide('work-permit', { signal: controller.signal })
     controller.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
   })
 
-  test('ends with the reason of its signal, but does not abort the token request that it shares', async () => {
+  test('fails with the reason of its signal, but does not abort the token request that it shares', async () => {
     let issueToken: (reply: object) => void = () => {}
     await using service = await startTokenService({
       '/oauth/token': () => new Promise<object>((resolve) => void (issueToken = resolve)),
@@ -273,7 +273,7 @@ describe('a call that gets no response', () => {
 
 describe('secrets', () => {
   test('are not in the printed form of the client or its errors', async () => {
-    await using service = await startTokenService({ [GUIDE]: () => createRefusal(401, 'invalid-token') })
+    await using service = await startTokenService({ [GUIDE_PATH]: () => createRefusal(401, 'invalid-token') })
     const client = createRegisteredClient(service)
     const error = await client.guide('work-permit').catch((thrown: unknown) => thrown)
     const options = { depth: null, showHidden: true }

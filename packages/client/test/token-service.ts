@@ -1,7 +1,7 @@
 import { type FakeService, type ReceivedRequest, startFakeService } from './fake-service.ts'
 
 export const SECRET = 'pps_secret'
-export const GUIDE = '/api/guides/work-permit'
+export const GUIDE_PATH = '/api/guides/work-permit'
 
 /** Creates the body of an error response. */
 export const createProblem = (code: string) => ({ code, detail: 'What to do.', request_id: 'r-1', extra: 1 })
@@ -28,7 +28,7 @@ export async function startTokenService(
     '/oauth/token': () => ({ body: { access_token: `ppt_${(tokenCount += 1)}`, expires_in: 3600 } }),
     '/api/agent/assertion': () => ({ body: { identity_assertion: 'a.b.c' } }),
     '/api/contact': () => ({ status: 202, body: { id: '1' } }),
-    [GUIDE]: () => ({ body: { slug: 'work-permit' } }),
+    [GUIDE_PATH]: () => ({ body: { slug: 'work-permit' } }),
   }
   const service: FakeService = await startFakeService(
     (request) =>

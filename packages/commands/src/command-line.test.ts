@@ -28,7 +28,7 @@ const run = async (
   return { code, printed, errors, ...(logLines.length > 0 && { logLines }) }
 }
 
-test('passes arguments, defaults, and false for an absent flag to the handler, but runs no command with an invalid value', async () => {
+test('runCommandLine passes arguments, defaults, and false for an absent flag to the handler, but does not run it with an invalid value', async () => {
   const receivedArguments: object[] = []
   const command = {
     parameters: {
@@ -59,7 +59,7 @@ test.for([
   { kind: 'a result', json: ['{"made":1}'], text: ['Made one.'], errors: [], code: 0 },
   { kind: 'a result with a refusal', json: ['{"made":1}'], text: ['Made one.'], errors: ['But.'], code: 1 },
 ])(
-  'prints $kind as one line for people, and as one JSON value for programs',
+  'runCommandLine prints $kind as one line for people, and as one JSON value for programs',
   async ({ json, text, errors, code }) => {
     const make = async () => ({ text: 'Made one.', json: { made: 1 }, refusal: errors[0] })
     expect(await run('things make', { run: make })).toEqual({ code, printed: text, errors })
@@ -93,15 +93,18 @@ test.for([
     json: { ok: false, reason: 'Port 8080 is already in use.' },
     code: 1,
   },
-])('explains "$message" with exit code $code', async ({ error, message, json, code }) => {
-  const failingCommand = { run: () => Promise.reject(error) }
-  expect(await run('things make', failingCommand)).toEqual({ code, printed: [], errors: [message] })
-  const jsonRun = await run('things make --json', failingCommand)
-  expect(jsonRun).toMatchObject({ code, errors: [message] })
-  expect(jsonRun.printed.map((text) => JSON.parse(text))).toEqual([json])
-})
+])(
+  'runCommandLine explains an expected error as "$message", with exit code $code',
+  async ({ error, message, json, code }) => {
+    const failingCommand = { run: () => Promise.reject(error) }
+    expect(await run('things make', failingCommand)).toEqual({ code, printed: [], errors: [message] })
+    const jsonRun = await run('things make --json', failingCommand)
+    expect(jsonRun).toMatchObject({ code, errors: [message] })
+    expect(jsonRun.printed.map((text) => JSON.parse(text))).toEqual([json])
+  },
+)
 
-test('logs an unexplained error, with exit code 1', async () => {
+test('runCommandLine logs an unexplained error, with exit code 1', async () => {
   const { code, printed, errors, logLines } = await run('things make --json', {
     run: () => Promise.reject(new Error('x')),
   })
@@ -111,7 +114,7 @@ test('logs an unexplained error, with exit code 1', async () => {
   ])
 })
 
-test('fails if a command belongs to a group that is not described', async () => {
+test('runCommandLine throws if a command belongs to a group that is not described', async () => {
   const command = { run: () => Promise.resolve({ text: 'Made one.', json: {}, refusal: undefined }) }
   await expect(run('other make', { name: 'other make', ...command })).rejects.toThrow('`other make`')
   expect(await run('things make', command)).toMatchObject({ code: 0 })

@@ -14,7 +14,7 @@ test.for([
   ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor:', { kind: 'scheme', scheme: 'cursor:' }],
   ['cursor://localhost/oauth/callback', 'cursor:', { kind: 'scheme', scheme: 'cursor:' }],
   ['http://localhost.example/callback', 'http:', { kind: 'scheme', scheme: 'http:' }],
-] as const)('formats %s as %s, and parses the result', ([uri, appHost, place]) => {
+] as const)('formats %s as %s, and parses the result', ([uri, appHost, destination]) => {
   expect(formatAppHost(uri)).toBe(appHost)
-  expect(parseAppHost(appHost)).toEqual(place)
+  expect(parseAppHost(appHost)).toEqual(destination)
 })

@@ -1,5 +1,5 @@
 /** The destination of an authorization response: a website, a program on the person's computer, or the program for a URL scheme. */
-export type AppPlace =
+export type AppDestination =
   | { readonly kind: 'site'; readonly host: string }
   | { readonly kind: 'computer' }
   | { readonly kind: 'scheme'; readonly scheme: string }
@@ -20,7 +20,7 @@ export function formatAppHost(redirectUri: string): string {
 }
 
 /** Parses the result of `formatAppHost`. A public host has a dot, so it is not `loopback`, and no host ends with a colon. */
-export function parseAppHost(appHost: string): AppPlace {
+export function parseAppHost(appHost: string): AppDestination {
   if (appHost === 'loopback') return { kind: 'computer' }
   return appHost.endsWith(':') ? { kind: 'scheme', scheme: appHost } : { kind: 'site', host: appHost }
 }

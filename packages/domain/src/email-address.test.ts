@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalEmail, EmailAddress } from './email-address.ts'
+import { canonicalizeEmail, EmailAddress } from './email-address.ts'
 
 describe('the canonical form is the same for different spellings of a mailbox:', () => {
   test.for([
@@ -24,7 +24,7 @@ describe('the canonical form is the same for different spellings of a mailbox:',
     ['a@ex\u0430mple.org', 'a@xn--exmple-4nf.org'],
     [`${'a'.repeat(64)}@example.org`, `${'a'.repeat(64)}@example.org`],
   ] as const)('%s', ([typedAddress, canonical]) => {
-    expect(canonicalEmail(typedAddress)).toBe(canonical)
+    expect(canonicalizeEmail(typedAddress)).toBe(canonical)
     expect(EmailAddress.parse(typedAddress)).toBe(typedAddress.trim())
   })
 })
@@ -115,7 +115,7 @@ describe('there is no canonical form of an address that we do not accept:', () =
       `a@${longDomain}`,
     ],
   ])('%j', (typedAddress) => {
-    expect(canonicalEmail(typedAddress)).toBeUndefined()
+    expect(canonicalizeEmail(typedAddress)).toBeUndefined()
     expect(EmailAddress.safeParse(typedAddress).success).toBe(false)
   })
 })
@@ -144,7 +144,7 @@ describe('for generated addresses', () => {
   const typedAddresses = fc.oneof({ arbitrary: address, weight: 8 }, { arbitrary: binary, weight: 1 })
 
   test('accepts more than 300 of 2,000', () => {
-    const accepted = fc.sample(typedAddresses, 2_000).filter((text) => canonicalEmail(text) !== undefined)
+    const accepted = fc.sample(typedAddresses, 2_000).filter((text) => canonicalizeEmail(text) !== undefined)
     expect(accepted.length).toBeGreaterThan(300)
   })
 
@@ -152,11 +152,11 @@ describe('for generated addresses', () => {
   test('a canonical form is stable, has the typed domain in ASCII, one @, no blank, and at most 254 octets', () => {
     fc.assert(
       fc.property(typedAddresses, (text) => {
-        const canonical = canonicalEmail(text)
+        const canonical = canonicalizeEmail(text)
         if (canonical === undefined) return true
         const typedDomain = text.trim().slice(text.trim().lastIndexOf('@') + 1)
         return (
-          canonicalEmail(canonical) === canonical &&
+          canonicalizeEmail(canonical) === canonical &&
           canonical.slice(canonical.lastIndexOf('@') + 1) === domainToASCII(typedDomain) &&
           /^[^@\s\p{C}]+@[a-z0-9.-]+$/u.test(canonical) &&
           Buffer.byteLength(canonical) <= 254
@@ -169,7 +169,10 @@ describe('for generated addresses', () => {
   test('ignores the case of ASCII letters', () => {
     const asciiAddresses = fc.stringMatching(/^[A-Za-z0-9+._-]{1,20}@[A-Za-z0-9-]{1,20}\.[A-Za-z]{2,8}$/)
     fc.assert(
-      fc.property(asciiAddresses, (text) => canonicalEmail(text.toUpperCase()) === canonicalEmail(text)),
+      fc.property(
+        asciiAddresses,
+        (text) => canonicalizeEmail(text.toUpperCase()) === canonicalizeEmail(text),
+      ),
       RUNS,
     )
   })

@@ -8,7 +8,7 @@ import { z } from 'zod'
  * @returns undefined for an address that we do not accept. Examples are a quoted local part, an IP address, control or invisible
  *   characters, a domain without a dot, more than 254 octets in total, and more than 64 before the `@` (RFC 5321 §4.5.3.1)
  */
-export function canonicalEmail(typedAddress: string): string | undefined {
+export function canonicalizeEmail(typedAddress: string): string | undefined {
   const address = typedAddress.trim().normalize('NFC')
   if (!address.isWellFormed() || countOctets(address) > 254) return undefined
   const atIndex = address.lastIndexOf('@')
@@ -49,7 +49,7 @@ export const EmailAddress = z
   .trim()
   .max(254, 'must be at most 254 characters')
   .refine(
-    (address) => canonicalEmail(address) !== undefined,
+    (address) => canonicalizeEmail(address) !== undefined,
     'must be an e-mail address such as ana@example.org',
   )
   .meta({ format: 'email' })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { HandOff } from './contact.ts'
 import { findHighestUrgency, findUrgency, mayAskInForm, orderTriggers, TriggerId } from './trigger.ts'
 
-test('lists six urgent triggers, then seven of high urgency, then 13 of normal urgency', () => {
+test('TriggerId lists six urgent triggers, then seven of high urgency, then 13 of normal urgency', () => {
   const urgencies = TriggerId.options.map(findUrgency)
   expect(urgencies).toEqual([
     ...Array.from({ length: 6 }, () => 'urgent'),
@@ -11,7 +11,7 @@ test('lists six urgent triggers, then seven of high urgency, then 13 of normal u
   ])
 })
 
-test('orders triggers by urgency, and removes duplicates', () => {
+test('orderTriggers and HandOff order triggers by urgency, and remove duplicates', () => {
   const triggers: TriggerId[] = ['smuggling', 'asylum-fear', 'missed-hearing', 'smuggling']
   expect(orderTriggers(triggers)).toEqual(['missed-hearing', 'asylum-fear', 'smuggling'])
   expect(HandOff.parse({ triggers })).toEqual({
@@ -25,11 +25,11 @@ test.for([
   [['smuggling', 'asylum-fear'], 'high'],
   [['asylum-fear', 'missed-hearing'], 'urgent'],
   [['of-another-release'], 'normal'],
-] as const)('finds that the highest urgency of %j is %s', ([triggers, urgency]) => {
+] as const)('findHighestUrgency finds that the highest urgency of %j is %s', ([triggers, urgency]) => {
   expect(findHighestUrgency(triggers)).toBe(urgency)
 })
 
-test('allows only six triggers, and no unknown one, in forms', () => {
+test('mayAskInForm allows only six triggers, and no unknown one', () => {
   expect(TriggerId.options.filter(mayAskInForm)).toEqual([
     'missed-deadline',
     'aging-out-child',

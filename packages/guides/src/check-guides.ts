@@ -182,18 +182,18 @@ const findMissingChangesSection: GuideCheck = ({ body }) => {
 }
 
 /** The date of the newest copy of a source that was read. Raise it when newer copies are read. */
-const LAST_SOURCE_CHECK = '2026-09-22'
+const NEWEST_COPY_DATE = '2026-09-22'
 
 const findCheckedAfterUpdated: GuideCheck = ({ sources, updated }) =>
   sources
     .filter(({ checked }) => checked > updated)
     .map(({ id, checked }) => `${id} was checked on ${checked}, after the text was updated on ${updated}`)
 
-/** Finds dates after `LAST_SOURCE_CHECK`, which must be wrong. */
-const findDatesAfterLastCheck: GuideCheck = ({ sources, updated }) =>
+/** Finds dates after `NEWEST_COPY_DATE`, which must be wrong. */
+const findDatesAfterNewestCopy: GuideCheck = ({ sources, updated }) =>
   [{ id: 'updated', checked: updated }, ...sources]
-    .filter(({ checked }) => checked > LAST_SOURCE_CHECK)
-    .map(({ id, checked }) => `${id}: ${checked} is after ${LAST_SOURCE_CHECK}`)
+    .filter(({ checked }) => checked > NEWEST_COPY_DATE)
+    .map(({ id, checked }) => `${id}: ${checked} is after ${NEWEST_COPY_DATE}`)
 
 /** Finds a review before the last update of the text, or in the future. */
 const findImpossibleReview: GuideCheck = ({ reviewed, updated }, { now }) => {
@@ -224,7 +224,7 @@ export const GUIDE_CHECKS = {
   'attorney-lists-missing': findMissingAttorneyLists,
   'disclaimer-missing': findMissingDisclaimer,
   'checked-after-updated': findCheckedAfterUpdated,
-  'date-after-newest-copy': findDatesAfterLastCheck,
+  'date-after-newest-copy': findDatesAfterNewestCopy,
   'impossible-review': findImpossibleReview,
 } satisfies Record<string, GuideCheck>
 

@@ -27,7 +27,7 @@ function loadFolder(files: Record<string, string>) {
   return readGuides(pathToFileURL(`${folder}/`))
 }
 
-test('reads guides, sorted by slug, and ignores other files', () => {
+test('readGuides reads guides, sorted by slug, and ignores other files', () => {
   const guides = loadFolder({
     'b.md': formatFile(FRONT.replace('slug: a', 'slug: b')),
     'a.md': formatFile(FRONT),
@@ -87,11 +87,11 @@ test.for([
     formatFile(FRONT.replace('slug: a', 'slug: b')),
     'a.md: slug: must be the name of the file',
   ],
-] as const)('rejects a file with %s', ([, text, mistake]) => {
+] as const)('readGuides rejects a file with %s', ([, text, mistake]) => {
   expect(() => loadFolder({ 'a.md': text })).toThrow(mistake)
 })
 
-test('reports the mistakes of all files in one error', () => {
+test('readGuides reports the mistakes of all files in one error', () => {
   const files = {
     'a.md': formatFile(FRONT.replace('title: A', 'title: ""').replace('version: 1', 'version: 0')),
     'b.md': 'x',
@@ -105,7 +105,7 @@ test('loadGuides loads every file of content/, sorted by slug', () => {
   expect(files).not.toEqual([])
 })
 
-test('removeAttorneySection leaves the changes section as the last one, and no other change', () => {
+test('removeAttorneySection only cuts off the end of a body, so that the changes section is the last one', () => {
   for (const { body } of loadGuides()) {
     expect(removeAttorneySection(body)).toMatch(/## What changes often: check here\n[^#]+$/)
     expect(body.startsWith(removeAttorneySection(body))).toBe(true)

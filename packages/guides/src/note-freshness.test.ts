@@ -29,9 +29,11 @@ test.for([
   ],
   ['a statement without a source', 'It is so.', 'It is so. (never)'],
   ['nothing, where one source is fresh', 'It is so. [^old] [^new]', 'It is so. [^old] [^new]'],
-] as const)('adds a note after %s', ([, body, expected]) => expect(addNotes(body)).toBe(expected))
+] as const)('noteFreshness adds a note after %s', ([, body, expected]) =>
+  expect(addNotes(body)).toBe(expected),
+)
 
-test('adds one note for links and phone numbers without a source, after the last in their section', () => {
+test('noteFreshness adds one note for links and phone numbers without a source, after the last in their section', () => {
   const body = `Open [it](https://www.uscis.gov/i-90). [^new]
 
 ## What changes often: check here

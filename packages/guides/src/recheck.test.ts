@@ -60,7 +60,7 @@ function createFolder(text: string) {
   return { folder: pathToFileURL(`${path}/`), read: () => readFileSync(join(path, 'a.md'), 'utf8') }
 }
 
-test('writes the check date, its evidence, the next version and `updated`, and changes no other line', () => {
+test('writeRecheck writes `checked` and `checkedBy` of the source, the next version and `updated`, and changes no other line', () => {
   const { folder, read } = createFolder(FILE)
   const plan = planRecheck(readGuides(folder), [createReading()], NOW)
   expect(plan).toMatchObject({ changes: [{ before: { checked: '2022-01-01' } }], skipped: [] })
@@ -103,7 +103,7 @@ test.for([
     'not found in the copy: You have ten days.',
   ],
 ] satisfies [string, Partial<Reading>, string][])(
-  'skips a reading with %s, and says why',
+  'planRecheck skips a reading with %s, and says why',
   ([, change, reason]) => {
     const { folder } = createFolder(FILE)
     const plan = planRecheck(readGuides(folder), [createReading(change)], NOW)

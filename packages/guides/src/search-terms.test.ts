@@ -25,7 +25,7 @@ test.for([
   ['translate', 'translation', 'translations'],
   ['citizen', 'citizens', 'citizenship'],
   ['company', 'companies'],
-])('gives %j one stem', ([first, ...others]) => {
+])('stemWord gives %j and other forms of the word one stem', ([first, ...others]) => {
   for (const other of others) expect(stemWord(other)).toBe(stemWord(first ?? ''))
 })
 

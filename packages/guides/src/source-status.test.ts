@@ -15,14 +15,14 @@ const guides = [
 ]
 const summarizeAt = (time: string) => summarizeFreshness(guides, new Date(time))
 
-test('lists guides with the stale sources of their stale statements', () => {
+test('summarizeFreshness lists guides with the stale sources of their stale statements', () => {
   expect(summarizeAt('2026-06-30').guides).toEqual([
     { slug: 'one', statements: 3, staleStatements: 2, why: ['phone (2026-01-01)', 'no source'] },
     { slug: 'two', statements: 1, staleStatements: 0, why: [] },
   ])
 })
 
-test('lists sources by check date, oldest first, each once for all guides with the same date', () => {
+test('summarizeFreshness lists sources by check date, oldest first, each once for all guides with the same date', () => {
   const { sources } = summarizeAt('2026-06-30')
   expect(
     sources.map(({ checked, guides: slugs, owner, freshUntil }) => [checked, slugs, owner, freshUntil]),

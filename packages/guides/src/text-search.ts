@@ -47,7 +47,7 @@ export function createTextSearch<Field extends string>(
   const postings = new Map(
     [...scores].map(([term, scoreByText]) => [
       term,
-      { textIndices: [...scoreByText.keys()], scores: [...scoreByText.values()] },
+      { textIndexes: [...scoreByText.keys()], scores: [...scoreByText.values()] },
     ]),
   )
   return (terms) => {
@@ -57,7 +57,7 @@ export function createTextSearch<Field extends string>(
     for (const term of terms) {
       const posting = postings.get(term)
       if (posting === undefined) continue
-      for (const [position, textIndex] of posting.textIndices.entries()) {
+      for (const [position, textIndex] of posting.textIndexes.entries()) {
         if (termCounts[textIndex] === 0) matchingIndexes.push(textIndex)
         sums[textIndex] = (sums[textIndex] ?? 0) + (posting.scores[position] ?? 0)
         termCounts[textIndex] = (termCounts[textIndex] ?? 0) + 1

@@ -2,7 +2,7 @@
  * Caps: the maximum numbers of mails to a mailbox, to a domain and in total within 24 hours. This module counts the mails. A mail
  * over a shared cap (`domain` or `all`) waits until this module releases it. docs/decisions/0031 explains why.
  */
-import { canonicalEmail, DAY_MS, RULES } from '@plainpath/domain'
+import { canonicalizeEmail, DAY_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
@@ -222,7 +222,7 @@ const GMAIL_DOMAINS = new Set(['gmail.com', 'googlemail.com'])
  * @throws {Error} if the text is not an address
  */
 export function parseMailbox(address: string): { mailbox: string; domain: string } {
-  const canonical = canonicalEmail(address)
+  const canonical = canonicalizeEmail(address)
   if (canonical === undefined) throw new Error('the text is not an e-mail address')
   const atIndex = canonical.lastIndexOf('@')
   const typedDomain = canonical.slice(atIndex + 1)

@@ -1,7 +1,7 @@
-import { canonicalEmail } from '@plainpath/domain'
+import { canonicalizeEmail } from '@plainpath/domain'
 import { z } from 'zod'
 
-const Address = z.string().refine((text) => canonicalEmail(text) !== undefined && text === text.trim(), {
+const Address = z.string().refine((text) => canonicalizeEmail(text) !== undefined && text === text.trim(), {
   message: 'is not one e-mail address',
 })
 

@@ -19,7 +19,7 @@ export {
   getAudience,
   getResourceMetadataUrl,
   JWT_BEARER_GRANT,
-  listResourceNames,
+  listResourceIdentifiers,
 } from './oauth-metadata.ts'
 export { createOpenApiDescription } from './openapi/openapi-description.ts'
 export { MAX_GUIDES, MAX_SEARCH_CHARACTERS } from './operations/guides.ts'
@@ -29,4 +29,4 @@ export { OPERATIONS, operations } from './operations/operations.ts'
 export { APP_NAMES, type AppName, findApp, PATHS } from './paths.ts'
 export { readTemplate } from './read-template.ts'
 export { RETENTION } from './retention.ts'
-export { API_VERSION, isLoopback, Origin, type ServiceUrls, serviceUrls } from './service-urls.ts'
+export { API_VERSION, createServiceUrls, isLoopback, Origin, type ServiceUrls } from './service-urls.ts'

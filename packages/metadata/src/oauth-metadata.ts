@@ -32,7 +32,7 @@ export const createAuthorizationServerMetadata = (urls: ServiceUrls) => ({
   revocation_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
   revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
   dpop_signing_alg_values_supported: ASSERTION_ALGORITHMS,
-  protected_resources: [...listResourceNames(urls), urls.signedInMcp],
+  protected_resources: [...listResourceIdentifiers(urls), urls.signedInMcp],
   service_documentation: urls.authMd,
   op_policy_uri: urls.privacy,
   op_tos_uri: urls.terms,
@@ -54,7 +54,7 @@ function describeAgentAuth(urls: ServiceUrls) {
 }
 
 /** Returns the two identifiers of the agents' resource: the API and its MCP server. A token is valid at both. */
-export const listResourceNames = (urls: ServiceUrls): string[] => [urls.base, urls.mcp]
+export const listResourceIdentifiers = (urls: ServiceUrls): string[] => [urls.base, urls.mcp]
 
 const MCP_PATH = '/api/mcp'
 /** The signed-in MCP server is a separate resource: a token for one resource is invalid at the other. */

@@ -4,9 +4,9 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { readTemplate } from './read-template.ts'
-import { serviceUrls } from './service-urls.ts'
+import { createServiceUrls } from './service-urls.ts'
 
-const urls = serviceUrls('https://plainpath.example')
+const urls = createServiceUrls('https://plainpath.example')
 const folder = mkdtempSync(path.join(tmpdir(), 'plainpath-template-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -16,7 +16,7 @@ function writeTemplate(text: string): URL {
   return pathToFileURL(file)
 }
 
-test('replaces placeholders with values, constants and service addresses', () => {
+test('a template is filled in with values, constants and service addresses', () => {
   const fillIn = readTemplate(
     writeTemplate('{{name}} of {{count}}: {{urls.token}} {{name}}\n{"a": {"b": {}}}'),
     ['urls', 'name'],
@@ -29,7 +29,7 @@ test('replaces placeholders with values, constants and service addresses', () =>
   )
 })
 
-test('inserts a value unchanged, even if it looks like a placeholder or a replacement pattern', () => {
+test('a value is inserted unchanged, even if it looks like a placeholder or a replacement pattern', () => {
   const fillIn = readTemplate(writeTemplate('<{{name}}> {{other}}'), ['name', 'other'])
   expect(fillIn({ name: '{{other}} $& $1', other: 'x' })).toBe('<{{other}} $& $1> x')
 })
@@ -44,7 +44,7 @@ test.for([
   { mistake: 'a value without a placeholder', text: 'no name', message: 'unused name' },
   { mistake: 'a placeholder that is not closed', text: '{{name}} {{name', message: 'malformed' },
   { mistake: 'blanks in a placeholder', text: '{{name}} {{ name }}', message: 'malformed' },
-])('rejects $mistake when it reads the template', ({ text, message }) => {
+])('readTemplate rejects $mistake', ({ text, message }) => {
   expect(() => readTemplate(writeTemplate(text), ['name'])).toThrow(message)
 })
 
@@ -60,10 +60,10 @@ test.for([
     message: 'unknown urls.skill',
   },
   { mistake: 'a template without an address', text: '', message: 'unused urls' },
-])('rejects $mistake when it reads a template that receives service addresses', ({ text, message }) => {
+])('readTemplate rejects $mistake if the template receives service addresses', ({ text, message }) => {
   expect(() => readTemplate(writeTemplate(text), ['urls'])).toThrow(message)
 })
 
-test('rejects a constant without a placeholder', () => {
+test('readTemplate rejects a constant without a placeholder', () => {
   expect(() => readTemplate(writeTemplate(''), [], { count: 5 })).toThrow('unused count')
 })

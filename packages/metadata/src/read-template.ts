@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { type ServiceUrls, serviceUrls } from './service-urls.ts'
+import { createServiceUrls, type ServiceUrls } from './service-urls.ts'
 
 const PLACEHOLDER = /\{\{([A-Za-z.]+)\}\}/g
 
 /** The placeholders for service addresses, such as `urls.token`. */
-const URL_NAMES = Object.entries(serviceUrls('https://origin.example'))
+const URL_NAMES = Object.entries(createServiceUrls('https://origin.example'))
   .filter(([, address]) => typeof address === 'string')
   .map(([name]) => `urls.${name}`)
 

@@ -67,7 +67,7 @@ const CONTACT_ROWS: readonly RetentionRow[] = [
   {
     what: 'That there was a message: its number, topic, guide, state and times, and the number of the confirmation that its agent had',
     how: `Without text and address. The number of the confirmation means nothing once we erase the record of it, ${durationIn('day', RULES.endedVerificationKeptMs)} after it ended.`,
-    until: 'We do not erase this.',
+    until: 'We do not erase this, unless the message was never confirmed.',
   },
   {
     what: 'The Idempotency-Key of a message from an agent, and the request sent with it, so that a message is sent only once',

@@ -12,7 +12,7 @@ test.for([
   'http://localhost:8080',
   'http://127.0.0.1:8080',
   'http://[::1]:8080',
-])('accepts %s as an origin', (text) => {
+])('Origin accepts %s', (text) => {
   expect(Origin.parse(text)).toBe(text)
 })
 
@@ -44,7 +44,7 @@ test.for([
   'null',
   'file:///',
   'javascript:alert(1)',
-])('rejects %j as an origin', (text) => {
+])('Origin rejects %j', (text) => {
   expect(Origin.safeParse(text).success).toBe(false)
 })
 

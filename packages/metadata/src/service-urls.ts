@@ -19,12 +19,12 @@ export const Origin = z.string().refine((text) => {
 }, 'must be an origin such as https://plainpath.example (http only on localhost), without a path or a trailing slash')
 
 /**
- * Returns the service addresses. All but `publicMcp` are derived from `origin`.
+ * Creates the service addresses. All but `publicMcp` are derived from `origin`.
  *
  * @param origin the site root and OAuth issuer, without a trailing slash, such as `https://plainpath.example`
  * @param mcpPublicOrigin the origin of the MCP server without sign-in, in the same form; must differ from `origin`
  */
-export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
+export function createServiceUrls(origin: string, mcpPublicOrigin?: string) {
   const base = `${origin}/api`
   return {
     origin,
@@ -99,4 +99,4 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
   }
 }
 
-export type ServiceUrls = Readonly<ReturnType<typeof serviceUrls>>
+export type ServiceUrls = Readonly<ReturnType<typeof createServiceUrls>>

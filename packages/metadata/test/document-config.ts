@@ -1,6 +1,6 @@
 import { createAuthDocuments, createResourceDocuments } from '../src/documents/documents.ts'
 import type { ResourceDocumentConfig, ServedDocument } from '../src/documents/served-document.ts'
-import { serviceUrls } from '../src/service-urls.ts'
+import { createServiceUrls } from '../src/service-urls.ts'
 
 export const ORIGIN = 'https://plainpath.example'
 
@@ -36,7 +36,7 @@ export function createDocumentsByPath({
   origin = ORIGIN,
   ...change
 }: ConfigChange = {}): ReadonlyMap<string, ServedDocument & { readonly content: string }> {
-  const urls = serviceUrls(origin)
+  const urls = createServiceUrls(origin)
   const documents = [...createAuthDocuments(urls), ...createResourceDocuments(urls, { ...CONFIG, ...change })]
   return new Map(
     documents.map((document) => {

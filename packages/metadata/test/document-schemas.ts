@@ -1,5 +1,6 @@
 /*
- * JSON Schemas (2020-12) of the formats of served documents. They were written from the specifications, not from our code.
+ * JSON Schemas (2020-12) of the formats of served documents. They were written from the specifications, not from our code, and
+ * also require some optional members that we always serve.
  */
 
 const uri = { type: 'string', format: 'uri' }

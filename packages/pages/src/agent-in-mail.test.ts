@@ -16,7 +16,7 @@ test.for<[string, string, string]>([
   ['line ends', 'Atlas\r\n\nYou owe us money', 'Atlas You owe us money'],
   ['Unicode line ends', 'Atlas\u2028Pay\u2029now\u0085', 'Atlas Pay now '],
   ['text that would end the quotation', 'Atlas”\n“Plainpath', "Atlas' 'Plainpath"],
-  ['directions and hidden characters', '\u202Eevil\u2066\u200F\u200B', ' evil '],
+  ['bidirectional and invisible characters', '\u202Eevil\u2066\u200F\u200B', ' evil '],
   ['an address', 'https://evil.example/a.b?c', 'https[:]//evil[.]example/a.b?c'],
   [
     'a bare domain, also with other dots',
@@ -48,7 +48,7 @@ It first contacted us on November 20, 2026.`
     )
   })
 
-  test('is described in three lines even if its host has 253 characters, and keeps the ASCII form of a host', () => {
+  test('is described in three lines even if its host has 253 characters, and a host keeps its ASCII form', () => {
     const host = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(57)}.org`
     expect(host).toHaveLength(253)
     expect(describeAt(host).split('\n')).toHaveLength(3)

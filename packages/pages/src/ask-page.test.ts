@@ -31,23 +31,23 @@ test('a hint before the field says to ask in English, what to leave out, and tha
 
 describe('a question that our guides do not answer', () => {
   test.for([
-    { reason: 'other-country', offersToAskAgain: true },
-    { reason: 'other-subject', offersToAskAgain: true },
-    { reason: 'no-guide', offersToAskAgain: false },
-    { reason: 'asks-to-deceive', offersToAskAgain: false },
-    { reason: 'not-understood', offersToAskAgain: false },
-  ] as const)('with the reason $reason gets an offer to ask again: $offersToAskAgain', (example) => {
-    const { reason, offersToAskAgain } = example
+    { reason: 'other-country', isOffered: true },
+    { reason: 'other-subject', isOffered: true },
+    { reason: 'no-guide', isOffered: false },
+    { reason: 'asks-to-deceive', isOffered: false },
+    { reason: 'not-understood', isOffered: false },
+  ] as const)('with the reason $reason gets an offer to ask again: $isOffered', (example) => {
+    const { reason, isOffered } = example
     const notices = [{ language: 'en', text: 'Our guides cannot answer it.' }]
     const markup = renderAnswered({ outOfScope: { reason, notices, links: [], findHelp: [] } })
     expect(markup).toContain('<p lang="en">Our guides cannot answer it.</p>')
     const hasOffer = markup.includes('Did you mean U.S. immigration? <a href="#again">Ask again</a>')
-    expect(hasOffer).toBe(offersToAskAgain)
+    expect(hasOffer).toBe(isOffered)
     expect(markup).toContain('<h2 id="again">')
   })
 })
 
-test('shows in full the first passage and the passages that answer, and collapses the others', () => {
+test('the answer page shows the first passage and those that answer in full, and collapses the others', () => {
   const createPassage = (id: string, answers: boolean) => ({
     id,
     guide: 'guide',

@@ -1,8 +1,8 @@
 import { type Answer, type Help, RULES } from '@plainpath/domain'
-import { keepTogether } from './form-numbers.ts'
 import { renderContactForm, renderMistake, renderMistakeSummary } from './form-pages.ts'
 import { GET_HELP } from './get-help-words.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 import { renderCalendarDay } from './long-date.ts'
 
 type Passage = Answer['passages'][number]
@@ -106,7 +106,7 @@ function renderHandOffSection(handOff: HandOff): Html {
   const { reasons, doNow, findHelp } = handOff
   const isUrgentHandOff = isUrgent(handOff)
   const phoneHelp = findHelp.filter(({ phone }) => phone !== undefined)
-  const otherPlaces = findHelp.filter((help) => !(isUrgentHandOff && phoneHelp.includes(help)))
+  const otherHelp = findHelp.filter((help) => !(isUrgentHandOff && phoneHelp.includes(help)))
   const matchedWords = [
     ...new Set(reasons.flatMap(({ because, matched }) => (because === 'question' ? matched : []))),
   ]
@@ -133,11 +133,11 @@ ${!isPhoneFirst && otherSteps}
 ${!isPhoneFirst && isUrgentHandOff && html`<p><a href="#find-help">Where to find a lawyer</a></p>`}
 ${isUrgentHandOff && phoneHelp.length > 0 && renderHelpList(phoneHelp, findStepsAboutPhone)}
 ${isPhoneFirst && otherSteps}
-${isUrgentHandOff && html`<h3 id="find-help">Where to find help</h3>\n${renderHelpList(otherPlaces)}\n<h3>Why you need an attorney</h3>`}
+${isUrgentHandOff && html`<h3 id="find-help">Where to find help</h3>\n${renderHelpList(otherHelp)}\n<h3>Why you need an attorney</h3>`}
 ${quotedWords.length > 0 && html`<p>You wrote: ${quotedWords.map((words, index) => html`${index > 0 && ', '}“${words}”`)}.</p>`}
 <ul>
 ${reasons.map(({ why, source }) => html`<li>${why} <a href="${source.url}">${source.title}</a></li>\n`)}</ul>
-${!isUrgentHandOff && html`<h3>Where to find help</h3>\n${renderHelpList(otherPlaces)}`}
+${!isUrgentHandOff && html`<h3>Where to find help</h3>\n${renderHelpList(otherHelp)}`}
 </section>`
 }
 
@@ -155,9 +155,9 @@ ${findHelp.length > 0 && html`<section class="attorney" aria-labelledby="help">\
 /** Renders a list of places to find help. Each begins with its phone number, if it has one, because people look for that. */
 const renderHelpList = (
   findHelp: readonly Help[],
-  linesBelow: (help: Help) => readonly string[] = () => [],
+  listLinesBelow: (help: Help) => readonly string[] = () => [],
 ) => html`<ul class="help">
-${findHelp.map((help) => renderHelpItem(help, linesBelow(help)))}</ul>`
+${findHelp.map((help) => renderHelpItem(help, listLinesBelow(help)))}</ul>`
 
 const renderHelpItem = ({ title, url, phone }: Help, linesBelow: readonly string[]) =>
   html`<li>${phone !== undefined && html`<a class="phone" href="${`tel:${phone}`}">${phone}</a><br>`}${url === undefined ? keepTogether(title) : html`<a href="${url}">${keepTogether(title)}</a>`}${linesBelow.map((line) => html`<br>${linkUrls(line)}`)}</li>\n`

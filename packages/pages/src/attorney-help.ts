@@ -1,6 +1,6 @@
 import { ALL_HELP, ATTORNEY_LISTS, type Help, numberInWords, RULES } from '@plainpath/domain'
-import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 
 /** What a person should prepare before talking to an attorney. */
 export const PREPARE_FOR_ATTORNEY = [

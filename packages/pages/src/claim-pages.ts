@@ -1,8 +1,8 @@
 import { capitalise, durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
 import { cleanAgentName, DOMAIN_CHECKED, DOMAIN_MEANING } from './agent-names.ts'
 import { referToApp } from './app-names.ts'
-import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 import { renderCalendarDay } from './long-date.ts'
 
 const EMAIL = keepTogether('e-mail')

@@ -13,7 +13,7 @@ const renderPage = (publicUrl: string | undefined) =>
     }),
   )
 
-test('shows the public address, then the signed-in one, and a command with the public one', () => {
+test('the page shows the public address, then the signed-in one, and a command with the public one', () => {
   const markup = renderPage(PUBLIC_URL)
   const publicIndex = markup.indexOf(`<code>${PUBLIC_URL}</code>`)
   const signedInIndex = markup.indexOf(`<code>${SIGNED_IN_URL}</code>`)
@@ -22,14 +22,14 @@ test('shows the public address, then the signed-in one, and a command with the p
   expect(markup).toContain(`claude mcp add --transport http plainpath ${PUBLIC_URL}`)
 })
 
-test('shows only the signed-in address if no public one is configured', () => {
+test('the page shows only the signed-in address if no public one is configured', () => {
   const markup = renderPage(undefined)
   expect(markup).not.toContain(PUBLIC_URL)
   expect(markup).not.toMatch(/[Ww]ithout sign-in|No sign-in|undefined/)
   expect(markup).toContain(`claude mcp add --transport http plainpath ${SIGNED_IN_URL}`)
 })
 
-test('each app has three steps', () => {
+test('the page lists three steps for each app', () => {
   const [, afterHeading = ''] = renderPage(PUBLIC_URL).split('id="apps"')
   const [section = ''] = afterHeading.split('<h2')
   const lists = [...section.matchAll(/<ol>([^]*?)<\/ol>/g)]
@@ -46,6 +46,6 @@ test.for([
   ['how long the permission lasts', 'The permission ends after 30 days'],
   ['that a person can end connections', 'you can end one or all of them'],
   ['where to find urgent help', 'href="/get-help"'],
-])('says %s', ([, words]) => {
+])('the page says %s', ([, words]) => {
   expect(renderPage(PUBLIC_URL)).toContain(words)
 })

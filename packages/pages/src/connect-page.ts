@@ -1,6 +1,6 @@
 import { durationIn, RULES } from '@plainpath/domain'
-import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 
 interface ConnectPage {
   /** The URL of the MCP server that requires sign-in. */

@@ -1,8 +1,8 @@
 import { type ContactTopic, durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { renderOfficialLists } from './attorney-help.ts'
-import { keepTogether } from './form-numbers.ts'
 import { groupDigits } from './group-digits.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 
 interface WaitlistForm {
   /** The person's input; empty at first. */
@@ -203,8 +203,8 @@ interface LinkPage {
   readonly text: string
   /** The path to which the form is sent. */
   readonly action: string
-  /** The secret in the mailed link. */
-  readonly link: string
+  /** The secret in the mailed link, which the form sends as `link`. */
+  readonly secret: string
   /** The label of the button. */
   readonly button: string
   /** Says what happens if the person does not press the button. By default, it says that nothing changes. */
@@ -218,13 +218,13 @@ export const renderLinkPage = ({
   title,
   text,
   action,
-  link,
+  secret,
   button,
   otherwise = NOTHING_CHANGES,
 }: LinkPage): Html => html`<h1>${title}</h1>
 <p>${keepTogether(text)}</p>
 <form class="form" action="${action}" method="post">
-<input name="link" type="hidden" value="${link}">
+<input name="link" type="hidden" value="${secret}">
 <button type="submit">${button}</button>
 </form>
 <p>${keepTogether(otherwise)}</p>`

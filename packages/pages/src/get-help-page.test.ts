@@ -15,7 +15,7 @@ const listTargets = (markup: string) => listMatches(markup, /href="((?:https|tel
 const getUrgentLine = (markup: string, id: string) =>
   new RegExp(`<li id="${id}">([^]*?)</li>`).exec(markup)?.[1] ?? ''
 
-test('urgent lines come first, then lawyers, what to bring, frauds and how to write to staff', () => {
+test('both pages have urgent lines first, then lawyers, what to bring, fraud, and how to write to staff', () => {
   const ids = ['urgent', 'lawyers', 'bring', 'fraud', 'write']
   for (const markup of [english, spanish]) expect(listMatches(markup, /<h2 id="([^"]*)"/g)).toEqual(ids)
   expect(english).toContain('<form class="form" action="/contact" method="post"')

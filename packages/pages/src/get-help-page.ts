@@ -1,7 +1,7 @@
-import { keepTogether } from './form-numbers.ts'
 import { renderContactForm } from './form-pages.ts'
 import { ENGLISH, GET_HELP, type HelpWords, SPANISH, TRANSLATION_DATE } from './get-help-words.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 
 /** Renders the body of `/get-help`, with the form to our staff. */
 export const renderGetHelpPage = (): Html => renderHelpBody(ENGLISH, renderContactForm({ topic: 'attorney' }))

@@ -1,7 +1,7 @@
 import { ATTORNEY_LISTS, EMERGENCY_LINES, RULES } from '@plainpath/domain'
 import { PREPARE_FOR_ATTORNEY, REPLY_GUIDANCE } from './attorney-help.ts'
-import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 
 /** The paths of the help page, by language. */
 export const GET_HELP = { en: '/get-help', es: '/es/obtener-ayuda' } as const
@@ -10,9 +10,9 @@ export const GET_HELP = { en: '/get-help', es: '/es/obtener-ayuda' } as const
 export const TRANSLATION_DATE = '2026-11-23'
 
 const LEGAL_AID_URL = 'https://www.usa.gov/legal-aid'
-const REPORT_SCAMS = 'https://www.usa.gov/where-report-scams'
-const FIND_HELP = '/guides/find-legal-help'
-const AVOID_SCAMS = '/guides/avoid-scams'
+const REPORT_SCAMS_URL = 'https://www.usa.gov/where-report-scams'
+const FIND_HELP_GUIDE = '/guides/find-legal-help'
+const AVOID_SCAMS_GUIDE = '/guides/avoid-scams'
 const COURT_GUIDE = '/guides/removal-proceedings-basics'
 const FAMILY_GUIDE = '/guides/vawa-basics'
 const CRIME_GUIDE = '/guides/u-visa-basics'
@@ -141,13 +141,13 @@ export const ENGLISH: HelpWords = {
       html`The person sells you a form. Empty forms are free on the USCIS site.`,
       html`A website says that it is the government, but its address does not end in “.gov”.`,
     ],
-    whatToDo: html`If somebody cheated you, it is not your fault. <a href="${AVOID_SCAMS}">Our guide on scams</a> says what to do then, and USA.gov says <a href="${REPORT_SCAMS}">where to report it</a>.`,
+    whatToDo: html`If somebody cheated you, it is not your fault. <a href="${AVOID_SCAMS_GUIDE}">Our guide on scams</a> says what to do then, and USA.gov says <a href="${REPORT_SCAMS_URL}">where to report it</a>.`,
   },
   write: {
     heading: 'Write to our staff',
     text: html`${keepTogether(REPLY_GUIDANCE.expected)} Do not wait for our answer if it is urgent.`,
   },
-  sources: html`Our guides <a href="${FIND_HELP}">Find legal help</a> and <a href="${AVOID_SCAMS}">Avoid scams</a> list the official source of each statement on this page, and the day on which we read it.`,
+  sources: html`Our guides <a href="${FIND_HELP_GUIDE}">Find legal help</a> and <a href="${AVOID_SCAMS_GUIDE}">Avoid scams</a> list the official source of each statement on this page, and the day on which we read it.`,
 }
 
 /** A plain translation of `ENGLISH`, sentence by sentence. It adds that staff can read only English. */
@@ -245,11 +245,11 @@ export const SPANISH: HelpWords = {
       html`La persona le vende un formulario. Los formularios en blanco son gratuitos en el sitio web de USCIS.`,
       html`Un sitio web dice que es del gobierno, pero su dirección no termina en “.gov”.`,
     ],
-    whatToDo: html`Si le engañaron, no es su culpa. <a href="${AVOID_SCAMS}" hreflang="en">Nuestra guía sobre estafas (en inglés)</a> explica qué hacer, y USA.gov indica <a href="${REPORT_SCAMS}" hreflang="en">dónde denunciarlo</a>.`,
+    whatToDo: html`Si le engañaron, no es su culpa. <a href="${AVOID_SCAMS_GUIDE}" hreflang="en">Nuestra guía sobre estafas (en inglés)</a> explica qué hacer, y USA.gov indica <a href="${REPORT_SCAMS_URL}" hreflang="en">dónde denunciarlo</a>.`,
   },
   write: {
     heading: 'Escriba a nuestro equipo',
     text: html`Una persona lee cada mensaje. Solo podemos leer mensajes en inglés. Respondemos por correo electrónico, normalmente en un plazo de ${RULES.replyWorkingDays} días hábiles, y primero los mensajes urgentes. No podemos dar asesoría legal. Si es urgente, no espere nuestra respuesta.`,
   },
-  sources: html`Nuestras guías <a href="${FIND_HELP}" hreflang="en">Find legal help</a> y <a href="${AVOID_SCAMS}" hreflang="en">Avoid scams</a> (en inglés) indican la fuente oficial de cada afirmación de esta página y el día en que la leímos.`,
+  sources: html`Nuestras guías <a href="${FIND_HELP_GUIDE}" hreflang="en">Find legal help</a> y <a href="${AVOID_SCAMS_GUIDE}" hreflang="en">Avoid scams</a> (en inglés) indican la fuente oficial de cada afirmación de esta página y el día en que la leímos.`,
 }

@@ -6,6 +6,6 @@ test.for([
   [999, '999'],
   [1_240, '1,240'],
   [1_000_000, '1,000,000'],
-] as const)('formats %s as %s', ([count, formatted]) => {
+] as const)('groupDigits formats %s as %s', ([count, formatted]) => {
   expect(groupDigits(count)).toBe(formatted)
 })

@@ -1,7 +1,7 @@
 import type { SourceKind } from '@plainpath/domain'
 import { renderAttorneyHelp } from './attorney-help.ts'
-import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 import { renderCalendarDay } from './long-date.ts'
 
 /** The content of a guide page. Days are `YYYY-MM-DD`. */
@@ -53,7 +53,7 @@ interface GuideParts {
   readonly attorneyHtml?: Html | undefined
   readonly related: readonly { readonly slug: string; readonly title: string }[]
   /** True if the page begins with the emergency number. */
-  readonly showsEmergencyNumber?: boolean
+  readonly hasEmergencyNumber?: boolean
   /** The page's address, shown only on paper. */
   readonly url: string
   /** The guide's address in the API, which serves JSON, or Markdown on request. */
@@ -67,7 +67,7 @@ export function renderGuidePage(guide: GuideOnPage, parts: GuideParts): Html {
   const { sections, attorneyHtml, related } = parts
   return html`<article class="guide" itemscope itemtype="https://schema.org/WebPage">
 <h1>${keepTogether(guide.title)}</h1>
-${parts.showsEmergencyNumber && html`<p class="urgent"><strong>In danger now?</strong> Call <a class="phone" href="tel:911">911</a>.</p>`}
+${parts.hasEmergencyNumber && html`<p class="urgent"><strong>In danger now?</strong> Call <a class="phone" href="tel:911">911</a>.</p>`}
 <p class="lead">${keepTogether(guide.summary)}</p>
 <meta itemprop="name" content="${guide.title}">
 <meta itemprop="dateModified" content="${guide.updated}">

@@ -1,5 +1,5 @@
-import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 import { type GuideInList, groupGuidesBySituation } from './situations.ts'
 
 /** Renders the body of `/guides`: all guides by situation. Court and detention come first, because they are urgent. */

@@ -28,7 +28,7 @@ export const CARD_IMAGE: Image = {
   bytes: cardBytes,
 }
 
-/** The image for link previews, and icons for programs that do not support SVG. Such programs request these fixed paths. */
+/** Icons for programs that do not support SVG, which request them at these fixed paths, and the image for link previews. */
 export const IMAGES: readonly Image[] = [
   { path: '/favicon.ico', contentType: 'image/vnd.microsoft.icon', bytes: readImage('favicon.ico') },
   { path: '/apple-touch-icon.png', contentType: 'image/png', bytes: readImage('apple-touch-icon.png') },

@@ -19,7 +19,6 @@ export {
 } from './claim-pages.ts'
 export { renderConnectPage } from './connect-page.ts'
 export { DOCS_HEADERS, DOCS_SCRIPT } from './docs-script.ts'
-export { keepTogether, UNBREAKABLE_WORDS } from './form-numbers.ts'
 export {
   CONTACT_TOPICS,
   type ContactField,
@@ -38,6 +37,7 @@ export { renderGuidesPage } from './guides-page.ts'
 export { type HomePage, renderHomePage } from './home-page.ts'
 export { type Html, html, rawHtml, toMarkup } from './html.ts'
 export { ICON_SVG, IMAGES } from './images.ts'
+export { keepTogether, UNBREAKABLE_WORDS } from './keep-together.ts'
 export { LEAVE_HEADERS, LEAVE_SCRIPT, NEUTRAL_SITE, renderQuickExit } from './leave-page.ts'
 export { formatLongDate } from './long-date.ts'
 export { renderNotFoundPage } from './not-found-page.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { formatLongDate } from './long-date.ts'
 
-test('formats the UTC day of a date as Intl does for the United States', () => {
+test('formatLongDate formats the UTC day of a date as Intl does for the United States', () => {
   const usFormat = new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' })
   const firstMs = Date.parse('2023-12-31T23:59:59.999Z')
   const dates = Array.from({ length: 800 }, (_, day) => new Date(firstMs + day * 24 * 3600 * 1000))
@@ -9,6 +9,6 @@ test('formats the UTC day of a date as Intl does for the United States', () => {
   expect(formatLongDate(new Date('2026-11-20'))).toBe('November 20, 2026')
 })
 
-test('throws RangeError for an invalid date', () => {
+test('formatLongDate throws RangeError for an invalid date', () => {
   expect(() => formatLongDate(new Date('no day'))).toThrow(RangeError)
 })

@@ -1,5 +1,5 @@
-import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 import { renderCalendarDay } from './long-date.ts'
 
 /**

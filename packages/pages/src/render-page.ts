@@ -4,8 +4,8 @@ import { type Html, html, toMarkup } from './html.ts'
 import { CARD_IMAGE, ICON_URL } from './images.ts'
 import {
   type LanguageLink,
+  type NavigationEntry,
   type PageLink,
-  type Place,
   renderBreadcrumbs,
   renderSiteFooter,
   renderSiteHeader,
@@ -36,7 +36,7 @@ export interface Page {
   /** The direction of the text; by default `ltr`. */
   readonly dir?: 'ltr' | 'rtl'
   /** The navigation entry to which the page belongs. */
-  readonly place?: Place
+  readonly navigationEntry?: NavigationEntry
   /** The pages between the home page and this one, outermost first. Without them, the page shows no breadcrumbs. */
   readonly breadcrumbs?: readonly PageLink[]
   /** The quick exit under the header. */

@@ -1,6 +1,6 @@
-import { keepTogether } from './form-numbers.ts'
 import { renderGuideList } from './guides-page.ts'
 import { type Html, html } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 import { type GuideInList, listOftenNeededGuides } from './situations.ts'
 
 interface SearchPage {

@@ -10,30 +10,30 @@ import {
 } from './sign-in-pages.ts'
 
 const FORM = { action: '/oauth/sign-in/uid', token: 'token' }
-const SITE: AppOnPage = {
-  place: { kind: 'site', host: 'claude.ai' },
+const SITE_APP: AppOnPage = {
+  destination: { kind: 'site', host: 'claude.ai' },
   name: 'Claude',
   clientHost: 'claude.ai',
 }
-const COMPUTER: AppOnPage = { place: { kind: 'computer' }, name: 'Atlas', clientHost: 'vscode.dev' }
-const SCHEME: AppOnPage = { place: { kind: 'scheme', scheme: 'cursor:' } }
-const CODE = { ...FORM, email: 'ana@example.org', attempt: 'cla_x', codesLeft: 2 }
+const COMPUTER_APP: AppOnPage = { destination: { kind: 'computer' }, name: 'Atlas', clientHost: 'vscode.dev' }
+const SCHEME_APP: AppOnPage = { destination: { kind: 'scheme', scheme: 'cursor:' } }
+const CODE_PAGE = { ...FORM, email: 'ana@example.org', attempt: 'cla_x', codesLeft: 2 }
 
 const pages: Record<string, Html> = {
-  address: renderSignInPage({ ...FORM, app: SITE }),
-  'address again': renderSignInPage({ ...FORM, app: COMPUTER, lastCodeState: 'locked' }),
+  address: renderSignInPage({ ...FORM, app: SITE_APP }),
+  'address again': renderSignInPage({ ...FORM, app: COMPUTER_APP, lastCodeState: 'locked' }),
   'bad address': renderSignInPage({
     ...FORM,
-    app: SCHEME,
+    app: SCHEME_APP,
     email: '"><i>',
     mistake: 'This is not an e-mail address.',
   }),
-  code: renderSignInCodePage({ ...CODE, app: SITE }),
-  'wrong code': renderSignInCodePage({ ...CODE, app: COMPUTER, mistake: 'This is not the code.' }),
-  'code, too soon': renderSignInCodePage({ ...CODE, app: SCHEME, isTooSoon: true, codesLeft: 1 }),
-  'last code': renderSignInCodePage({ ...CODE, app: SITE, codesLeft: 0 }),
+  code: renderSignInCodePage({ ...CODE_PAGE, app: SITE_APP }),
+  'wrong code': renderSignInCodePage({ ...CODE_PAGE, app: COMPUTER_APP, mistake: 'This is not the code.' }),
+  'code, too soon': renderSignInCodePage({ ...CODE_PAGE, app: SCHEME_APP, isTooSoon: true, codesLeft: 1 }),
+  'last code': renderSignInCodePage({ ...CODE_PAGE, app: SITE_APP, codesLeft: 0 }),
   'no codes left': renderNoCodesLeftPage({ ...FORM, canStillType: true }),
-  allowed: renderAllowedPage({ ...FORM, app: SITE }),
+  allowed: renderAllowedPage({ ...FORM, app: SITE_APP }),
   gone: renderNoSignInPage(),
 }
 
@@ -57,9 +57,9 @@ describe.for(Object.entries(pages))('the page "%s"', ([, page]) => {
 })
 
 test.for([
-  [renderSignInPage({ ...FORM, app: SITE }), 'Continue'],
-  [renderSignInCodePage({ ...CODE, app: SITE }), 'Allow'],
-  [renderAllowedPage({ ...FORM, app: SITE }), 'Continue'],
+  [renderSignInPage({ ...FORM, app: SITE_APP }), 'Continue'],
+  [renderSignInCodePage({ ...CODE_PAGE, app: SITE_APP }), 'Allow'],
+  [renderAllowedPage({ ...FORM, app: SITE_APP }), 'Continue'],
 ] as const)(
   'a Deny button of the same kind follows the button that allows (page %#)',
   ([page, allowLabel]) => {
@@ -80,7 +80,7 @@ test('every page with a button that allows says what happens next before the Den
 })
 
 test('the sign-in page shows the host of an app, and says that we did not check its name', () => {
-  const markup = toMarkup(renderSignInPage({ ...FORM, app: { ...SITE, name: 'x (domain checked) <b>' } }))
+  const markup = toMarkup(renderSignInPage({ ...FORM, app: { ...SITE_APP, name: 'x (domain checked) <b>' } }))
   expect(markup).toContain('<p class="destination" id="destination"><bdi>claude.ai</bdi></p>')
   expect(markup).toContain('“x (…) &lt;b&gt;”')
   expect(markup).toContain('The app gave us that name. We did not check it.')
@@ -89,11 +89,11 @@ test('the sign-in page shows the host of an app, and says that we did not check 
 })
 
 test('the sign-in page of a program on a device warns that any program could ask, and names the host of its document', () => {
-  const markup = toMarkup(renderSignInPage({ ...FORM, app: COMPUTER }))
+  const markup = toMarkup(renderSignInPage({ ...FORM, app: COMPUTER_APP }))
   expect(markup).toContain('<bdi>a program on this computer</bdi>')
   expect(markup).toContain('Any program there could.')
   expect(markup).toContain(
     'It says that it is an app of <strong>vscode.dev</strong>. On your own device, we cannot check that.',
   )
-  expect(toMarkup(renderSignInPage({ ...FORM, app: SITE }))).not.toContain('Any program there could.')
+  expect(toMarkup(renderSignInPage({ ...FORM, app: SITE_APP }))).not.toContain('Any program there could.')
 })

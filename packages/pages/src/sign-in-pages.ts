@@ -1,9 +1,9 @@
 /*
  * The pages where a person signs in and allows an app. They work without scripts, and say the same for every address.
  */
-import { type AppPlace, durationIn, numberInWords, RULES } from '@plainpath/domain'
+import { type AppDestination, durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { cleanAgentName } from './agent-names.ts'
-import { formatPlace } from './app-names.ts'
+import { formatAppDestination } from './app-names.ts'
 import { renderMistake, renderMistakeSummary } from './form-pages.ts'
 import { type Html, html } from './html.ts'
 
@@ -19,7 +19,7 @@ export const SIGN_IN_TITLE = 'Sign in'
 /** The app that requests access. */
 export interface AppOnPage {
   /** Where the authorization response goes. */
-  readonly place: AppPlace
+  readonly destination: AppDestination
   /** The name that the app gave itself. It is unverified. */
   readonly name?: string | undefined
   /** The host of the document that describes the app; absent for an app that registered. */
@@ -39,28 +39,29 @@ const renderForm = ({ action, token }: SignInForm, fields: Html): Html =>
 ${fields}
 </form>`
 
-/** Renders what we know about the app, beginning in large type with where the access goes. */
+/** Renders what we know about the app. It begins with the destination of the access, in large type. */
 const renderAppDetails = ({
-  place,
+  destination,
   name,
   clientHost,
 }: AppOnPage) => html`<p>If you allow it, the access goes to:</p>
-<p class="destination" id="destination"><bdi>${formatPlace(place)}</bdi></p>
+<p class="destination" id="destination"><bdi>${formatAppDestination(destination)}</bdi></p>
 ${
   name === undefined
     ? html`<p>The app gave us no name.</p>`
     : html`<p>The app calls itself <strong><bdi>“${cleanAgentName(name)}”</bdi></strong>. The app gave us that name. We did not check it.</p>`
 }
-${clientHost !== undefined && !isAppHost(place, clientHost) && html`<p>It says that it is an app of <strong>${clientHost}</strong>.${place.kind !== 'site' && ' On your own device, we cannot check that.'}</p>`}
-${place.kind !== 'site' && html`<p class="notice">We cannot see which program on your device asks. Any program there could. Go on only if you started this yourself, in a program that you trust.</p>`}`
+${clientHost !== undefined && !isAppHost(destination, clientHost) && html`<p>It says that it is an app of <strong>${clientHost}</strong>.${destination.kind !== 'site' && ' On your own device, we cannot check that.'}</p>`}
+${destination.kind !== 'site' && html`<p class="notice">We cannot see which program on your device asks. Any program there could. Go on only if you started this yourself, in a program that you trust.</p>`}`
 
-const isAppHost = (place: AppPlace, host: string) => place.kind === 'site' && place.host === host
+const isAppHost = (destination: AppDestination, host: string) =>
+  destination.kind === 'site' && destination.host === host
 
 /** Renders the most important warning. It never contains the app's own name, which can be anything. */
-const renderContinueWarning = ({ place }: AppOnPage) =>
-  place.kind === 'site'
-    ? html`<strong>Only continue if you yourself just connected an app at ${place.host}.</strong>`
-    : html`<strong>Only continue if you yourself just connected ${formatPlace(place)}.</strong>`
+const renderContinueWarning = ({ destination }: AppOnPage) =>
+  destination.kind === 'site'
+    ? html`<strong>Only continue if you yourself just connected an app at ${destination.host}.</strong>`
+    : html`<strong>Only continue if you yourself just connected ${formatAppDestination(destination)}.</strong>`
 
 export interface AddressPage extends SignInForm {
   readonly app: AppOnPage

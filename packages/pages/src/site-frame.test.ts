@@ -22,8 +22,10 @@ describe('the frame of a page', () => {
 
   test('marks only the navigation link of the page itself, or of the part of the site to which it belongs', () => {
     expect(renderWith()).not.toContain('aria-current')
-    expect(renderWith({ place: 'guides' })).toContain('<a href="/guides" aria-current="true">Guides</a>')
-    const list = renderWith({ place: 'guides', path: '/guides' })
+    expect(renderWith({ navigationEntry: 'guides' })).toContain(
+      '<a href="/guides" aria-current="true">Guides</a>',
+    )
+    const list = renderWith({ navigationEntry: 'guides', path: '/guides' })
     expect(list).toContain('<a href="/guides" aria-current="page">Guides</a>')
     expect(list.match(/aria-current/g)).toHaveLength(1)
   })
@@ -49,7 +51,12 @@ describe('the frame of a page', () => {
 
   test('is in Spanish around a Spanish page, and links to the page in the other language', () => {
     const otherLanguage = { lang: 'en', href: '/get-help', text: 'Help in English' }
-    const markup = renderWith({ lang: 'es', path: '/es/obtener-ayuda', place: 'help', otherLanguage })
+    const markup = renderWith({
+      lang: 'es',
+      path: '/es/obtener-ayuda',
+      navigationEntry: 'help',
+      otherLanguage,
+    })
     expect(markup).toContain('<header class="site" lang="es" dir="ltr">')
     expect(markup).toContain('<a href="/es/obtener-ayuda" aria-current="page">Ayuda</a>')
     expect(markup).toContain('<a href="/guides">Guías <small>(en inglés)</small></a>')

@@ -1,7 +1,7 @@
 import { type Html, html } from './html.ts'
 
 /** An entry of the navigation. */
-export type Place = 'guides' | 'ask' | 'help' | 'developers'
+export type NavigationEntry = 'guides' | 'ask' | 'help' | 'developers'
 
 /** A link to one of our pages. */
 export interface PageLink {
@@ -22,7 +22,7 @@ interface Frame {
   /** The address shown on paper, without query and fragment. For `noindex` pages only the origin: their paths may contain anything. */
   readonly address: string
   readonly path: string
-  readonly place?: Place | undefined
+  readonly navigationEntry?: NavigationEntry | undefined
   readonly otherLanguage?: LanguageLink | undefined
   /** The search terms, for the search field. */
   readonly search?: string | undefined
@@ -39,7 +39,7 @@ const ENGLISH = {
   navigation: 'Main',
   breadcrumbs: 'You are here',
   home: 'Home',
-  places: { guides: 'Guides', ask: 'Ask', help: 'Get help', developers: 'For developers' },
+  navigationEntries: { guides: 'Guides', ask: 'Ask', help: 'Get help', developers: 'For developers' },
   inEnglish: '',
   disclaimer: 'Plainpath is not a law firm and not the government. It gives information, not legal advice.',
   aboutHeading: 'About Plainpath',
@@ -57,8 +57,8 @@ const ENGLISH = {
   problems: 'Errors',
 } as const
 
-type FrameWords = Readonly<Record<Exclude<keyof typeof ENGLISH, 'places'>, string>> & {
-  readonly places: Readonly<Record<Place, string>>
+type FrameWords = Readonly<Record<Exclude<keyof typeof ENGLISH, 'navigationEntries'>, string>> & {
+  readonly navigationEntries: Readonly<Record<NavigationEntry, string>>
 }
 
 const SPANISH: FrameWords = {
@@ -70,7 +70,7 @@ const SPANISH: FrameWords = {
   navigation: 'Principal',
   breadcrumbs: 'Usted está aquí',
   home: 'Inicio',
-  places: {
+  navigationEntries: {
     guides: 'Guías',
     ask: 'Preguntar',
     help: 'Ayuda',
@@ -94,7 +94,7 @@ const SPANISH: FrameWords = {
 }
 
 /** The path of each navigation entry. Only `help` differs in Spanish, because there is only one Spanish page. */
-const PLACE_PATHS: Readonly<Record<Place, string>> = {
+const NAVIGATION_PATHS: Readonly<Record<NavigationEntry, string>> = {
   guides: '/guides',
   ask: '/ask',
   help: '/get-help',
@@ -112,17 +112,19 @@ export function renderSiteHeader({
   lang,
   address,
   path,
-  place,
+  navigationEntry,
   otherLanguage = SPANISH_HELP,
   search = '',
 }: Frame): Html {
   const words = getWords(lang)
-  const listItems = (Object.entries(PLACE_PATHS) as [Place, string][]).map(([itemPlace, englishPath]) => {
-    const href = itemPlace === 'help' && words === SPANISH ? SPANISH_HELP.href : englishPath
-    const isForReaders = itemPlace === 'guides' || itemPlace === 'ask'
-    const text = html`${words.places[itemPlace]}${isForReaders && words.inEnglish !== '' && html` <small>${words.inEnglish}</small>`}`
-    return html`<li class="to-${itemPlace}">${place === itemPlace ? renderCurrentLink(href, text, path) : html`<a href="${href}">${text}</a>`}</li>\n`
-  })
+  const listItems = (Object.entries(NAVIGATION_PATHS) as [NavigationEntry, string][]).map(
+    ([entry, englishPath]) => {
+      const href = entry === 'help' && words === SPANISH ? SPANISH_HELP.href : englishPath
+      const isForReaders = entry === 'guides' || entry === 'ask'
+      const text = html`${words.navigationEntries[entry]}${isForReaders && words.inEnglish !== '' && html` <small>${words.inEnglish}</small>`}`
+      return html`<li class="to-${entry}">${navigationEntry === entry ? renderCurrentLink(href, text, path) : html`<a href="${href}">${text}</a>`}</li>\n`
+    },
+  )
   return html`<header class="site" lang="${words.lang}" dir="ltr">
 <p class="printed">${address}</p>
 <div class="top">
@@ -147,7 +149,7 @@ function renderLanguageName(text: string): Html {
   return html`${text.slice(0, firstWordEnd)}<span class="wide">${text.slice(firstWordEnd)}</span>`
 }
 
-/** Renders the navigation link of the current part of the site. `aria-current` is `page` only on the linked page itself. */
+/** Renders the navigation link of the part of the site to which a page belongs. On the linked page itself, `aria-current` is `page`. */
 const renderCurrentLink = (href: string, text: Html, path: string) =>
   html`<a href="${href}" aria-current="${href === path ? 'page' : 'true'}">${text}</a>`
 

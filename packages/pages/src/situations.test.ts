@@ -8,7 +8,7 @@ const renew = createGuide('renew-green-card')
 const scams = createGuide('avoid-scams')
 const unknown = createGuide('new-subject')
 
-test('groups guides in the order of the situations, and puts guides without a situation last', () => {
+test('groupGuidesBySituation keeps the order of the situations, and puts guides without a situation last', () => {
   expect(groupGuidesBySituation([unknown, scams, renew])).toMatchObject([
     { id: 'green-card', guides: [renew] },
     { id: 'letter', guides: [scams] },

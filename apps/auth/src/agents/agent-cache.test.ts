@@ -1,7 +1,7 @@
 import type { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { createExampleAgent } from '../../test/example-agent.ts'
-import { createAgentCache } from './agent-cache.ts'
+import { type AgentCache, createAgentCache } from './agent-cache.ts'
 import type { AgentRecord } from './agent-store.ts'
 
 /** Creates a cache over a store whose reads the test can hold, with a clock that the test sets. */
@@ -60,7 +60,8 @@ test('loads separately for a caller that must not wait for another load, and cac
 
 test('caches an agent for 30 seconds, and a miss for 2 seconds', async () => {
   const { agents, reads, clock, rows } = createTestCache()
-  const [stored, missing] = [createExampleAgent(), createExampleAgent()]
+  const stored = createExampleAgent()
+  const missing = createExampleAgent()
   rows.set(stored.agent.id, stored)
   const findBoth = async () => [await agents.find(stored.agent.id), await agents.find(missing.agent.id)]
   await findBoth()
@@ -90,7 +91,7 @@ test('reads an agent again after it is invalidated', async () => {
 test.for([
   ['the agent', (agents, id) => agents.invalidate(id)],
   ['every agent', (agents) => agents.invalidateAll()],
-] satisfies [string, (agents: ReturnType<typeof createAgentCache>, id: string) => void][])(
+] satisfies [string, (agents: AgentCache, id: string) => void][])(
   'does not cache or share a read that is in flight when %s is invalidated',
   async ([_scope, invalidate]) => {
     const { agents, reads, rows, holdReads, releaseLatestRead } = createTestCache()

@@ -40,7 +40,8 @@ export function createAgentCache(
     const loading: Promise<AgentRecord | undefined> = store
       .find(id)
       .then((record) => {
-        // If the agent was invalidated while its row was read, this load is not in `loadsInFlight`, and the record may be stale.
+        // If the agent was invalidated while its row was read, this load is no longer in `loadsInFlight`, and the record
+        // may be stale.
         if (loadsInFlight.get(id) === loading)
           entries.set(id, { record }, { ttl: record ? RULES.agentCachedMs : MISS_TTL_MS })
         return record

@@ -1,12 +1,12 @@
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 
-/** An agent is idle when it got its last token this long ago, which is a third of the time after which it expires. */
+/** An agent is idle if it received its last token at least this long ago. It expires after three times as long (`RULES.idleMs`). */
 export const IDLE_AFTER_MS = 30 * 24 * 3_600_000
 /** Counts for metrics stop at this number, to bound their cost. */
 const MAX_COUNTED = 1_000_000
 
-/** The numbers of active agents that never received a token, and of those that received none for `IDLE_AFTER_MS`. */
+/** The numbers of active agents that never received a token, and of active agents that are idle. */
 const UnusedCounts = z.object({ neverUsed: z.int(), idle: z.int() })
 /** The numbers of agents of each kind, and of e-mail verifications. An agent can count as several kinds. */
 const AgentCounts = UnusedCounts.extend({
@@ -19,12 +19,15 @@ const AgentCounts = UnusedCounts.extend({
   withKeys: z.int(),
   /** Active and disabled agents with a verified domain: their id is a URL on a domain that they control. */
   withDomain: z.int(),
-  /** Valid e-mail verifications of agents. */
+  /** Live e-mail verifications: they have neither ended nor expired. */
   confirmed: z.int(),
 })
 export type AgentCounts = z.infer<typeof AgentCounts>
 
-/** Counts unused agents for the metrics, at most a million of each kind. A connection (the agent of an app in which a person signed in) does not count as never used. */
+/**
+ * Counts unused agents for the metrics, at most a million of each kind. A connection (the agent of an app in which a person
+ * signed in) does not count as never used.
+ */
 export async function countUnusedAgents(db: Database, now: Date): Promise<z.infer<typeof UnusedCounts>> {
   const countAtMost = (where: string) =>
     `(select count(*) from (select from agents where status = 'active' and ${where} limit ${MAX_COUNTED}) counted)`
@@ -35,7 +38,10 @@ export async function countUnusedAgents(db: Database, now: Date): Promise<z.infe
   return UnusedCounts.parse(rows[0])
 }
 
-/** Counts all agents for an operator. Connections count too, except as never used. Metrics must not use this function, because it reads every row. */
+/**
+ * Counts all agents for an operator. Connections count too, except as never used. Metrics must not use this function,
+ * because it reads every row.
+ */
 export async function countAgents(db: Database, now: Date): Promise<AgentCounts> {
   const { rows } = await db.query(
     `select count(*) filter (where status = 'active') as active,

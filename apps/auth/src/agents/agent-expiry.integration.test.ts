@@ -200,7 +200,7 @@ describe('expireAgents', () => {
     expect(await findTombstone(agent.id, START)).toBeUndefined()
   })
 
-  test('either expires an agent or records its use, when both happen simultaneously', async () => {
+  test('either expires an agent or records its use, when both are attempted simultaneously', async () => {
     const records = await Promise.all(Array.from({ length: 40 }, () => addAgent()))
     const now = timeAfter(7 * DAY_MS)
     const [useResults] = await Promise.all([
@@ -216,7 +216,7 @@ describe('expireAgents', () => {
   })
 })
 
-test('deletes the oldest tombstones beyond the limit', async () => {
+test('deleteTombstones deletes the oldest tombstones beyond the limit', async () => {
   for (const hours of [0, 1, 2]) await addAgent({ registeredAt: timeAfter(hours * HOUR_MS) })
   for (const hours of [0, 1, 2])
     expect(await expireBatch(timeAfter(7 * DAY_MS + hours * HOUR_MS))).toHaveLength(1)
@@ -230,7 +230,7 @@ test('deletes the oldest tombstones beyond the limit', async () => {
   expect(rows.map(({ expired_at }) => expired_at)).toEqual(remainingTimes)
 })
 
-test('expires many agents in batches, also when called simultaneously', async () => {
+test('expireAgents expires many agents in batches, and none twice when called simultaneously', async () => {
   await stores.db.query(
     `insert into agents (id, scopes, status, registered_at, last_used_at)
      select 'agt_' || lpad(number::text, 22, '0'), '{guides:read}', 'active', $1, null from generate_series(1, 450) number`,
@@ -282,7 +282,7 @@ const stepArbitrary = fc.oneof(
   },
 )
 
-test('expires the agents that the model predicts, after any sequence of registrations, uses, waits and expiry runs', async () => {
+test('expireAgents expires the agents that the model predicts, after any sequence of registrations, uses, waits and expiry runs', async () => {
   const maxNeverUsed = 3
   await fc.assert(
     fc.asyncProperty(fc.array(stepArbitrary, { minLength: 4, maxLength: 25 }), async (sequence) => {
@@ -321,7 +321,7 @@ test('expires the agents that the model predicts, after any sequence of registra
   )
 }, 120_000)
 
-test('counts the agents of each kind', async () => {
+test('countAgents counts the agents of each kind, and countUnusedAgents those that are unused', async () => {
   await addAgent()
   await addAgent({ lastUsedAt: START })
   const disabled = await addAgent()

@@ -32,9 +32,9 @@ interface ExpiringAgent {
 }
 
 /**
- * Expires a batch of agents with their verifications. The steps are in the order that `deactivateAgent` explains: revoke in
- * the token store before and after the commit, invalidate the cache, publish to the APIs. None of these agents has an
- * unexpired token, so a failed publication need not be repeated. An agent that receives a token during this call does not
+ * Expires a batch of at most 200 agents with their verifications. The steps are those that `deactivateAgent` explains: revoke in the
+ * token store before the commit, invalidate the cache after it, revoke again, and publish to the APIs. None of these agents
+ * has an unexpired token, so a failed publication need not be repeated. An agent that receives a token during this call does not
  * expire. Concurrent processes do not remove more agents than one process would.
  *
  * @param maxNeverUsed how many agents that never received a token may exist. If there are more, the oldest of them expire,
@@ -99,7 +99,7 @@ export const deleteTombstones = (db: Database, now: Date, maxCount: number): Pro
     {
       table: 'expired_agents',
       keyColumn: 'id',
-      where: `expired_at <= $1 or (expired_at, id) <= (${selectNewestOverLimit('expired_agents', 'expired_at', '$2')})
+      where: `expired_at <= $1 or (expired_at, id) <= (${buildNewestOverLimit('expired_agents', 'expired_at', '$2')})
         order by expired_at, id`,
     },
     [new Date(now.getTime() - RULES.tombstoneMs), maxCount],
@@ -132,9 +132,11 @@ async function replaceWithTombstones(
 /**
  * Builds SQL that selects the newest row beyond the limit; every older row is beyond it too. Concurrent processes that
  * compare with this row match the same rows. If each deleted a computed number of rows instead, they would delete too many.
+ *
+ * @param source the table, optionally with a `where` clause
  */
-const selectNewestOverLimit = (table: string, timeColumn: string, limit: string) =>
-  `select ${timeColumn}, id from ${table} order by ${timeColumn} desc, id desc offset ${limit} limit 1`
+const buildNewestOverLimit = (source: string, timeColumn: string, limit: string) =>
+  `select ${timeColumn}, id from ${source} order by ${timeColumn} desc, id desc offset ${limit} limit 1`
 
 const NEVER_USED = `status = 'active' and last_used_at is null and app_client_id is null`
 /**
@@ -167,14 +169,17 @@ function buildExpiryRules(
     {
       cause: 'flood',
       where: `${NEVER_USED} and registered_at <= $1
-        and (registered_at, id) <= (${selectNewestOverLimit(`agents where ${NEVER_USED}`, 'registered_at', '$2')})
+        and (registered_at, id) <= (${buildNewestOverLimit(`agents where ${NEVER_USED}`, 'registered_at', '$2')})
         order by registered_at, id`,
       values: [timeAgo(RULES.floodMs), maxNeverUsed],
     },
   ]
 }
 
-/** Locks the rows that expire. PostgreSQL rechecks `where` after locking, which spares agents that just received a token. */
+/**
+ * Locks and returns at most `limit` agents that match `where`, except those that another transaction has locked.
+ * PostgreSQL rechecks `where` after locking, which spares agents that just received a token.
+ */
 async function lockExpiring(
   tx: Database,
   where: string,

@@ -14,9 +14,9 @@ import { computeIdleExpiry } from './describe-agent.ts'
 import { describeProvenFacts } from './proven-facts.ts'
 
 /** Formats an agent as JSON. Only an active agent has the member `idle_expiry`. */
-export const toAgentJson = async (agent: Agent, emailVerified: boolean) => ({
+export const toAgentJson = async (agent: Agent, isEmailVerified: boolean) => ({
   client_id: agent.id,
-  ...describeProvenFacts(agent.id, emailVerified),
+  ...describeProvenFacts(agent.id, isEmailVerified),
   ...(agent.name !== undefined && { client_name: agent.name }),
   status: agent.status,
   scopes: agent.scopes,
@@ -32,14 +32,14 @@ export const toAgentJson = async (agent: Agent, emailVerified: boolean) => ({
 })
 
 /** Formats an agent on one line. Its name is quoted, because it is untrusted text. */
-export const formatAgent = async (agent: Agent, emailVerified: boolean): Promise<string> =>
+export const formatAgent = async (agent: Agent, isEmailVerified: boolean): Promise<string> =>
   [
     agent.id,
     agent.status.padEnd(8),
     agent.registeredAt.toISOString(),
     describeMethod(agent).padEnd('client_secret_basic'.length),
     agent.lastUsedAt ? `used ${agent.lastUsedAt.toISOString().slice(0, 10)}` : 'never used'.padEnd(15),
-    ...listProvenFacts(agent.id, emailVerified),
+    ...listProvenFacts(agent.id, isEmailVerified),
     agent.name === undefined ? '' : JSON.stringify(agent.name),
     agent.documentExpiresAt ? `document until ${agent.documentExpiresAt.toISOString()}` : '',
     ...(await computeKeyThumbprints(agent.keys)).map((thumbprint) => `key ${thumbprint}`),
@@ -48,11 +48,11 @@ export const formatAgent = async (agent: Agent, emailVerified: boolean): Promise
     .join('  ')
     .trimEnd()
 
-function listProvenFacts(id: AgentId, emailVerified: boolean): readonly string[] {
+function listProvenFacts(id: AgentId, isEmailVerified: boolean): readonly string[] {
   const domain = getVerifiedDomain(id)
   return [
     ...(domain === undefined ? [] : [`${domain} ${DOMAIN_CHECKED}`]),
-    ...(emailVerified ? ['e-mail verified'] : []),
+    ...(isEmailVerified ? ['e-mail verified'] : []),
   ]
 }
 
@@ -62,7 +62,7 @@ function describeMethod(agent: Agent): string {
   return agent.appClientId === undefined ? getAuthenticationMethod(agent) : 'none'
 }
 
-/** Formats an expired registration as JSON. */
+/** Formats the tombstone of an expired agent as JSON. */
 export const toExpiredAgentJson = ({ id, cause, expiredAt }: ExpiredAgent) => ({
   client_id: id,
   ...describeProvenFacts(id, false),
@@ -77,7 +77,7 @@ const CAUSES: Record<ExpiredAgent['cause'], string> = {
   flood: 'it never got a token, and there were too many such agents',
 }
 
-/** Formats an expired registration on one line, with the cause. */
+/** Formats the tombstone of an expired agent on one line, with the cause of the expiry. */
 export const formatExpiredAgent = ({ id, cause, expiredAt }: ExpiredAgent): string =>
   `${id}  expired   ${expiredAt.toISOString()}  ${CAUSES[cause]}`
 

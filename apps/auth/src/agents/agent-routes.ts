@@ -11,7 +11,7 @@ import { type Caller, defineRoute, listClientLimits, Problem, type Route } from 
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
 import type { z } from 'zod'
-import { invalidClient } from '../clients/invalid-client.ts'
+import { createInvalidClientProblem } from '../clients/invalid-client.ts'
 import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
@@ -74,7 +74,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
       const record = await deps.stores.agents.find(AgentId.parse(caller.clientId))
-      if (!record) throw invalidClient()
+      if (!record) throw createInvalidClientProblem()
       return { status: 200, body: await describeRecord(record, deps) }
     },
   }),
@@ -83,7 +83,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
       if (!(await deactivateAgent(deps.stores, AgentId.parse(caller.clientId), 'deleted')))
-        throw invalidClient()
+        throw createInvalidClientProblem()
       return { status: 204 }
     },
   }),
@@ -112,7 +112,8 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     ...operations.deleteDpopRequiredScopes,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
-      if (!(await unbindContact(deps.stores, AgentId.parse(caller.clientId)))) throw invalidClient()
+      if (!(await unbindContact(deps.stores, AgentId.parse(caller.clientId))))
+        throw createInvalidClientProblem()
       return { status: 204 }
     },
   }),
@@ -123,19 +124,19 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
       const id = requireRegistered(caller)
       const addition = await addSecret({ ...deps.stores, hashKey: deps.hashKey }, id, deps.now())
       if (!addition.ok) {
-        if (addition.error === 'inactive') throw invalidClient()
+        if (addition.error === 'inactive') throw createInvalidClientProblem()
         throw new Problem(addition.error === 'has-keys' ? 'client-has-keys' : 'too-many-secrets')
       }
-      const { secret, added, secrets } = addition.value
+      const { secret, stored, acceptedSecrets } = addition.value
       return {
         status: 201,
         body: {
           client_id: id,
-          secret_id: added.id,
+          secret_id: stored.id,
           client_secret: secret,
           client_secret_expires_at: 0,
-          created_at: added.createdAt.toISOString(),
-          secrets: describeSecrets(secrets),
+          created_at: stored.createdAt.toISOString(),
+          secrets: describeSecrets(acceptedSecrets),
         },
       }
     },
@@ -146,7 +147,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     async handle({ caller, params }) {
       const id = requireRegistered(caller)
       const outcome = await removeSecret(deps.stores, { id, secretId: params.id }, deps.now())
-      if (outcome === 'inactive') throw invalidClient()
+      if (outcome === 'inactive') throw createInvalidClientProblem()
       if (outcome === 'last') throw new Problem('last-secret')
       if (outcome === 'unknown')
         throw new Problem('not-found', {
@@ -158,7 +159,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
 ]
 
 /**
- * Requires a registered agent.
+ * Returns the caller's id, if the caller is a registered agent.
  *
  * @throws {Problem} `client-has-document` for a URL client, whose credentials are in its document
  */
@@ -199,7 +200,7 @@ const isClaimFault = (fault: string): fault is `claim-${string}` => fault.starts
  * @param isList true if the request has a list of proofs; the JSON pointer then includes an index
  */
 function createKeysProblem({ fault, index }: ReplaceKeysRefusal, isList: boolean): Problem {
-  if (fault === 'inactive') return invalidClient()
+  if (fault === 'inactive') return createInvalidClientProblem()
   const pointer = isList && index !== undefined ? `#/proof/${index}` : '#/proof'
   const detail = isClaimFault(fault)
     ? `lacks the claim ${fault.slice('claim-'.length)}, or has it in the wrong form: ${PROOF_CLAIM_FORMATS}`

@@ -30,7 +30,7 @@ export async function findSecrets(db: Database, id: AgentId): Promise<AgentSecre
 export const findAcceptedSecrets = async (tx: Database, id: AgentId, now: Date) =>
   (await findSecrets(tx, id)).filter((secret) => isSecretAccepted(secret, now))
 
-/** The tolerated clock skew between instances. */
+/** The tolerated clock skew between instances: an instance whose clock is slow still accepts a secret that has just expired. */
 const CLOCK_SKEW_MS = 60_000
 
 /**

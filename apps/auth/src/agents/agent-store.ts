@@ -56,7 +56,8 @@ export interface AgentStore {
   list(limit: number): Promise<readonly Agent[]>
   /**
    * Disables or deletes an agent, and raises its credential version, even if the agent was disabled before. A deletion
-   * also erases its name, secrets and keys, revokes its e-mail verifications, and queues a mail to each person.
+   * also erases its name, secrets and keys, revokes its e-mail verifications, and queues a mail to each person who
+   * confirmed the agent.
    *
    * @returns the new credential version; undefined if there is no such agent, or it was deleted before
    */
@@ -104,7 +105,7 @@ export interface AgentStore {
    */
   removeSecret(id: AgentId, secretId: string, now: Date, beforeCommit: BeforeCommit): Promise<SecretRemoval>
   /**
-   * Re-encrypts names under the newest key-encryption key.
+   * Re-encrypts names under the newest key-encryption key. A dry run only counts them.
    *
    * @returns the number of names that were under an older key
    * @throws {SealError}

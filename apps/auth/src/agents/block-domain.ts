@@ -43,7 +43,8 @@ export async function* iterateAgentIdsOfDomain(
   urlClients: Pick<UrlClientStore, 'listByDomain'>,
   domain: string,
 ): AsyncIterable<readonly AgentId[]> {
-  for (let lastId: AgentId | undefined; ; ) {
+  let lastId: AgentId | undefined
+  for (;;) {
     const ids = await urlClients.listByDomain(domain, BATCH_SIZE, lastId)
     if (ids.length > 0) yield ids
     lastId = ids.at(-1)

@@ -4,32 +4,32 @@ import { expect, test } from 'vitest'
 import { createExampleKey } from '../../test/example-key.ts'
 import { compareKeys } from './compare-keys.ts'
 
-const PAIRS = ['one', 'two', 'three', 'four'].map((name) => createExampleKey(name))
-/** Sets of one to three keys. `pair` is an index of `PAIRS`, and `kid` is any string. */
-const keySets = fc.uniqueArray(fc.record({ pair: fc.nat(PAIRS.length - 1), kid: fc.string() }), {
+const KEYS = ['one', 'two', 'three', 'four'].map((name) => createExampleKey(name))
+/** Sets of one to three keys. `keyIndex` is an index of `KEYS`, and `kid` is any string. */
+const keySets = fc.uniqueArray(fc.record({ keyIndex: fc.nat(KEYS.length - 1), kid: fc.string() }), {
   minLength: 1,
   maxLength: 3,
-  selector: ({ pair }) => pair,
+  selector: ({ keyIndex }) => keyIndex,
 })
-type KeySet = readonly { readonly pair: number; readonly kid: string }[]
-const toKeys = (set: KeySet) => set.map(({ pair, kid }): AgentKey => ({ ...PAIRS[pair]!, kid }))
-const hasPair = (set: KeySet, index: number) => set.some(({ pair }) => pair === index)
+type KeySet = readonly { readonly keyIndex: number; readonly kid: string }[]
+const toKeys = (set: KeySet) => set.map(({ keyIndex, kid }): AgentKey => ({ ...KEYS[keyIndex]!, kid }))
+const hasKey = (set: KeySet, index: number) => set.some(({ keyIndex }) => keyIndex === index)
 
-test('reports removed keys and new keys without a proof, regardless of their kids', () => {
+test('compareKeys reports removed keys and new keys without a proof, regardless of their kids', () => {
   fc.assert(
     fc.property(keySets, keySets, keySets, (before, after, proven) => {
       const proofs = toKeys(proven).map((key) => ({ key }))
       expect(compareKeys(toKeys(before), toKeys(after), proofs)).toEqual({
-        isCredentialRemoved: before.some(({ pair }) => !hasPair(after, pair)),
+        isCredentialRemoved: before.some(({ keyIndex }) => !hasKey(after, keyIndex)),
         unproven: after
-          .filter(({ pair }) => !hasPair(before, pair) && !hasPair(proven, pair))
+          .filter(({ keyIndex }) => !hasKey(before, keyIndex) && !hasKey(proven, keyIndex))
           .map(({ kid }) => kid),
       })
     }),
   )
 })
 
-test('reports a secret as removed when keys replace it', () => {
+test('compareKeys reports a secret as removed when keys replace it', () => {
   expect(compareKeys([], [createExampleKey('one')], [])).toEqual({
     isCredentialRemoved: true,
     unproven: ['one'],

@@ -15,7 +15,8 @@ export function compareKeys(
   after: readonly AgentKey[],
   proofs: readonly Pick<VerifiedKeyProof, 'key'>[],
 ): { readonly isCredentialRemoved: boolean; readonly unproven: readonly string[] } {
-  const [oldKeys, newKeys] = [new Set(before.map(toKeyMaterial)), new Set(after.map(toKeyMaterial))]
+  const oldKeys = new Set(before.map(toKeyMaterial))
+  const newKeys = new Set(after.map(toKeyMaterial))
   const provenKeys = new Set(proofs.map(({ key }) => toKeyMaterial(key)))
   return {
     isCredentialRemoved: before.length === 0 || before.some((key) => !newKeys.has(toKeyMaterial(key))),

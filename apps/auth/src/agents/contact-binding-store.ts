@@ -3,8 +3,8 @@ import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { AuthEvents } from '../events.ts'
 
-const Binding = z.object({ generation: z.int(), contactBoundSince: z.int().optional() })
-const BindingRow = createRowReader(Binding)
+const BindingColumns = z.object({ generation: z.int(), contactBoundSince: z.int().optional() })
+const BindingRow = createRowReader(BindingColumns)
 
 interface ContactBinding {
   /** The credential version since which the agent receives `contact:write` only with bound tokens. */
@@ -43,7 +43,7 @@ export function createContactBindingStore(db: Pool, events: AuthEvents): Contact
    */
   const changeBinding = <T>(
     id: AgentId,
-    change: (tx: Database, binding: z.infer<typeof Binding>) => Promise<T>,
+    change: (tx: Database, columns: z.infer<typeof BindingColumns>) => Promise<T>,
   ): Promise<T | undefined> =>
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')

@@ -46,7 +46,7 @@ const readBinding = async (id: AgentId) => {
   return [agent?.credentialVersion, agent?.contactBoundSince]
 }
 
-test('revokes the tokens before the commit and again after it, then publishes', async () => {
+test('bindContact revokes the tokens before the commit and again after it, then publishes', async () => {
   const id = await addAgent()
   const { deps, steps } = createRecordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(2)
@@ -54,7 +54,7 @@ test('revokes the tokens before the commit and again after it, then publishes', 
   expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('raises the credential version once when called repeatedly, and publishes each time', async () => {
+test('bindContact raises the credential version once when called repeatedly, and publishes each time', async () => {
   const id = await addAgent()
   await bindContact(createRecordingDeps().deps, id, 1)
   const { deps, steps } = createRecordingDeps()
@@ -63,7 +63,7 @@ test('raises the credential version once when called repeatedly, and publishes e
   expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('raises the credential version once for many simultaneous calls', async () => {
+test('bindContact raises the credential version once for many simultaneous calls', async () => {
   const id = await addAgent()
   const { deps } = createRecordingDeps()
   const versions = await Promise.all(Array.from({ length: 8 }, () => bindContact(deps, id, 1)))
@@ -71,23 +71,24 @@ test('raises the credential version once for many simultaneous calls', async () 
   expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('returns the outdated credential version of a request that was authenticated before a removal', async () => {
+test('bindContact returns the outdated credential version of a request that was authenticated before a credential was removed', async () => {
   const id = await addAgent()
-  const removeCredential = () =>
+  /** Raises the credential version, as the removal of a credential does. */
+  const raiseCredentialVersion = () =>
     stores.db.query('update agents set generation = generation + 1 where id = $1', [id])
-  await removeCredential()
+  await raiseCredentialVersion()
   const { deps, steps } = createRecordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(1)
   expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
   expect(await bindContact(deps, id, 2)).toBe(3)
-  await removeCredential()
+  await raiseCredentialVersion()
   expect([await bindContact(deps, id, 2), await bindContact(deps, id, 3)]).toEqual([3, 3])
   // The token store gets the current credential version of the agent, not the one of the request.
   expect(steps.at(-2)).toBe('revoke 4')
   expect(await readBinding(id)).toEqual([4, 3])
 })
 
-test('does not bind a disabled agent', async () => {
+test('bindContact does not bind a disabled agent', async () => {
   const id = await addAgent()
   await stores.agents.deactivate(id, 'disabled', async () => {})
   const { deps, steps } = createRecordingDeps()
@@ -96,7 +97,7 @@ test('does not bind a disabled agent', async () => {
   expect(await unbindContact(deps, id)).toBe(false)
 })
 
-test('changes nothing if revoking the tokens fails, and publishes on the next call if publishing fails', async () => {
+test('bindContact changes nothing if revoking the tokens fails, and publishes on the next call if publishing fails', async () => {
   const id = await addAgent()
   await expect(bindContact(createRecordingDeps({ failAt: 'revoke' }).deps, id, 1)).rejects.toThrow(
     'cannot revoke',
@@ -110,7 +111,7 @@ test('changes nothing if revoking the tokens fails, and publishes on the next ca
   expect(steps).toEqual(['revoke 2', 'publish'])
 })
 
-test('unbinding revokes no tokens, and the next call binds the agent again', async () => {
+test('unbindContact revokes no tokens, and the next call of bindContact binds the agent again', async () => {
   const id = await addAgent()
   const { deps, steps } = createRecordingDeps()
   await bindContact(deps, id, 1)

@@ -1,7 +1,7 @@
 /*
- * The lock on `contact:write`: once a client has received a key-bound token (RFC 9449) with that scope, it receives no
- * bearer token with the scope until it clears the lock. Nobody can therefore use a token for that scope without the key
- * to which the token is bound.
+ * The lock on `contact:write`, which the code calls the contact binding. Once a client has received a key-bound token
+ * (RFC 9449) with that scope, it receives no bearer token with the scope until it clears the lock. Nobody can therefore
+ * use a token for that scope without the key to which the token is bound.
  */
 import type { AgentId } from '@plainpath/domain'
 import type { AgentCache } from './agent-cache.ts'

@@ -50,12 +50,12 @@ async function recordSteps(failingStep?: FailingStep) {
   return [...steps, outcome]
 }
 
-test('revokes tokens before and after the commit, and then invalidates the cache before and after it publishes', async () => {
+test('deactivateAgent revokes tokens before and after the commit, and then invalidates the cache before and after it publishes', async () => {
   const steps = ['revoke', 'commit', 'revoke', 'invalidate', 'publish', 'invalidate']
   expect(await recordSteps()).toEqual([...steps, true])
 })
 
-test('stops at a step that fails, and invalidates the cache', async () => {
+test('deactivateAgent stops at a step that fails, and invalidates the cache', async () => {
   expect(await recordSteps('commit')).toEqual(['revoke', 'invalidate', 'failed'])
   expect(await recordSteps('second revocation')).toEqual(['revoke', 'commit', 'invalidate', 'failed'])
   expect(await recordSteps('publish')).toEqual([

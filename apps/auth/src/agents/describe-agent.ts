@@ -51,7 +51,8 @@ export const SECRET_MEMBERS = {
 
 /** Builds the members of a client that authenticates with keys. */
 export function describeKeys({ keys }: Agent) {
-  // The member can name only one algorithm (OpenID Connect Registration §2), so it is omitted if the keys use several.
+  // `token_endpoint_auth_signing_alg` can name only one algorithm (OpenID Connect Registration §2), so it is omitted if
+  // the keys use several.
   const [algorithm, anotherAlgorithm] = new Set(keys.map(({ alg }) => alg))
   return {
     token_endpoint_auth_method: 'private_key_jwt' as const,

@@ -47,7 +47,8 @@ test('stores names only encrypted', async () => {
 })
 
 test('decrypts a name only in the row of its own agent', async () => {
-  const [one, other] = [await addAgent({ name: 'One' }), await addAgent({ name: 'Other' })]
+  const one = await addAgent({ name: 'One' })
+  const other = await addAgent({ name: 'Other' })
   await stores.db.query(
     'update agents set name_sealed = (select name_sealed from agents where id = $2) where id = $1',
     [one.agent.id, other.agent.id],
@@ -132,7 +133,7 @@ test('rejects a row that is not a valid agent', async () => {
   await stores.db.query(`update agents set scopes = '{guides:read}' where id = $1`, [agent.id])
 })
 
-test('notifies processes when an agent or its secrets are updated or deleted', async () => {
+test('notifies processes when an agent or its secrets are updated or deleted, but not when an agent is added', async () => {
   const received: string[] = []
   await using _subscription = await listen(
     stores.database.appUrl,
@@ -154,7 +155,8 @@ test('notifies processes when an agent or its secrets are updated or deleted', a
 
 test('re-encrypts names under the newest key-encryption key, so the old one is no longer needed', async () => {
   await using other = await openTestStores()
-  const [oldKey, newKey] = [generateKeyEncryptionKey(), generateKeyEncryptionKey()]
+  const oldKey = generateKeyEncryptionKey()
+  const newKey = generateKeyEncryptionKey()
   const namedRecords = Array.from({ length: 3 }, (_, index) => createExampleAgent({ name: `Agent ${index}` }))
   const createStoreWithKeys = (text: string) =>
     createAgentStore(other.db, {
@@ -176,7 +178,7 @@ test('re-encrypts names under the newest key-encryption key, so the old one is n
 
 test('emits an event after a deletion is committed, and none if beforeCommit fails', async () => {
   const emitted: unknown[] = []
-  const record = (ids: unknown) => void emitted.push(ids)
+  const record = (event: unknown) => void emitted.push(event)
   stores.events.on('client-ended', record)
   const { agent } = await addAgent()
   await stores.agents

@@ -16,9 +16,9 @@ export function describeVerifiedDomain(id: AgentId): { verified_domain?: string 
 /**
  * Builds the members that say what an agent has proven, for responses, introspection and commands.
  *
- * @param emailVerified true if a person verified their e-mail address for this agent
+ * @param isEmailVerified true if a person verified their e-mail address for this agent
  */
-export const describeProvenFacts = (id: AgentId, emailVerified: boolean) => ({
+export const describeProvenFacts = (id: AgentId, isEmailVerified: boolean) => ({
   ...describeVerifiedDomain(id),
-  email_verified: emailVerified,
+  email_verified: isEmailVerified,
 })

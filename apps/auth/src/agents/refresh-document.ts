@@ -6,7 +6,7 @@ import type { RefreshedClient, StoredDocument, UrlClientStore } from './url-clie
 /** Returns true if an agent's id is the URL of its document. */
 export const isUrlClient = (id: AgentId): boolean => getVerifiedDomain(id) !== undefined
 
-/** The result of a fetch. `requestedAt`: when the failed fetch began. */
+/** The result of a fetch: the document or a fault. `requestedAt`: when the failed fetch began. */
 export type FetchedDocument =
   | { readonly ok: true; readonly value: StoredDocument }
   | { readonly ok: false; readonly error: DocumentFault; readonly requestedAt: Date }
@@ -32,11 +32,15 @@ export function createFetchDocument(
   now: () => Date,
 ): FetchDocument {
   const fetchesInFlight = new Map<AgentId, Promise<FetchedDocument>>()
-  async function fetchOnce(...[id, address, options]: Parameters<FetchDocument>): Promise<FetchedDocument> {
+  async function fetchOnce(
+    id: AgentId,
+    address: string,
+    options: { readonly isNew: boolean },
+  ): Promise<FetchedDocument> {
     const requestedAt = now()
-    const document = await fetchClientDocument(id, address, options)
-    if (!document.ok) return { ...document, requestedAt }
-    const { keys, dpopBound, lifetimeMs } = document.value
+    const fetched = await fetchClientDocument(id, address, options)
+    if (!fetched.ok) return { ...fetched, requestedAt }
+    const { keys, dpopBound, lifetimeMs } = fetched.value
     const expiresAt = new Date(requestedAt.getTime() + lifetimeMs)
     return { ok: true, value: { keys, dpopBound, fetchedAt: requestedAt, expiresAt } }
   }
@@ -65,16 +69,16 @@ export interface RefreshDocumentDeps extends RevocationDeps {
 export async function refreshDocument(
   deps: RefreshDocumentDeps,
   id: AgentId,
-  document: FetchedDocument,
+  fetched: FetchedDocument,
   { publish = false }: { publish?: boolean } = {},
 ): Promise<RefreshedClient | undefined> {
-  if (!document.ok) {
-    if (document.error.kind === 'member')
-      await expireDocument(deps, id, document.requestedAt, { skipExpired: true })
+  if (!fetched.ok) {
+    if (fetched.error.kind === 'member')
+      await expireDocument(deps, id, fetched.requestedAt, { skipExpired: true })
     return undefined
   }
   const refreshed = await changeAndRevoke(deps, id, async (revokeTokens) => {
-    const client = await deps.urlClients.refresh(id, document.value, revokeTokens)
+    const client = await deps.urlClients.refresh(id, fetched.value, revokeTokens)
     return { client, credentialVersion: client?.revocationReason ? client.credentialVersion : undefined }
   })
   if (publish && refreshed.credentialVersion === undefined)

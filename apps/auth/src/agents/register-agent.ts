@@ -6,8 +6,8 @@ import type { AgentSecret } from './agent-secret.ts'
 import type { AgentStore } from './agent-store.ts'
 
 /**
- * Registers an agent, with a random id and, unless it has keys, a random client secret. The client can choose neither
- * these nor its scopes and grants. The secret is returned only here, because only its keyed hash is stored.
+ * Registers an agent, with a random id and, unless it has keys, a random client secret. The client can choose none of
+ * these, nor its scopes and grants. The secret is returned only here, because only its keyed hash is stored.
  *
  * @throws if the store fails; then nothing is stored
  */
@@ -40,8 +40,8 @@ export async function registerAgent(
 }
 
 /**
- * Generates a client secret: `pps_` and 256 random bits as 43 base64url characters, far harder to guess than the
- * 2^-160 that RFC 6749 §10.10 recommends. A slow hash would add nothing, because nobody can try 2^256 values.
+ * Generates a client secret: `pps_` and 256 random bits as 43 base64url characters. A guess is far less likely to
+ * succeed than the 2^-160 that RFC 6749 §10.10 recommends. A slow hash would add nothing, because nobody can try 2^256 values.
  *
  * @returns the secret, and its stored form
  */

@@ -49,19 +49,31 @@ async function recordSteps({
   return [...steps, outcome]
 }
 
-test('revokes tokens before and after the commit, then invalidates the cache, then publishes', async () => {
+test('replaceKeys revokes tokens before and after the commit, and then invalidates the cache before and after it publishes', async () => {
   expect(await recordSteps()).toEqual([
-    ...['revoke 2', 'commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'replaced'],
+    'revoke 2',
+    'commit',
+    'revoke 2',
+    'invalidate',
+    'publish',
+    'invalidate',
+    'replaced',
   ])
 })
 
-test('fails if the commit or the publication fails, and invalidates the cache', async () => {
+test('replaceKeys fails if the commit or the publication fails, and invalidates the cache', async () => {
   expect(await recordSteps({ failingStep: 'publish' })).toEqual([
-    ...['revoke 2', 'commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'failed'],
+    'revoke 2',
+    'commit',
+    'revoke 2',
+    'invalidate',
+    'publish',
+    'invalidate',
+    'failed',
   ])
   expect(await recordSteps({ failingStep: 'commit' })).toEqual(['revoke 2', 'commit', 'invalidate', 'failed'])
 })
 
-test('rejects a proof that is not a JWT, and changes nothing', async () => {
+test('replaceKeys rejects a proof that is not a JWT, and changes nothing', async () => {
   expect(await recordSteps({ proofs: ['x'] })).toEqual(['not-a-jwt'])
 })

@@ -44,21 +44,32 @@ async function recordSteps(removal: SecretRemoval, failingStep?: 'publish') {
   return [...steps, outcome]
 }
 
-test('revokes tokens before and after the commit, then invalidates the cache, then publishes', async () => {
+test('removeSecret revokes tokens before and after the commit, and then invalidates the cache before and after it publishes', async () => {
   expect(await recordSteps({ outcome: 'removed', credentialVersion: 2 })).toEqual([
-    ...['revoke 2', 'commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'removed'],
+    'revoke 2',
+    'commit',
+    'revoke 2',
+    'invalidate',
+    'publish',
+    'invalidate',
+    'removed',
   ])
 })
 
-test('publishes again for a secret that was removed before', async () => {
+test('removeSecret revokes and publishes again for a secret that was removed before', async () => {
   const firstSteps = await recordSteps({ outcome: 'removed', credentialVersion: 2 }, 'publish')
   expect(firstSteps.at(-1)).toBe('failed')
   expect(await recordSteps({ outcome: 'unknown', credentialVersion: 2 })).toEqual([
-    ...['commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'unknown'],
+    'commit',
+    'revoke 2',
+    'invalidate',
+    'publish',
+    'invalidate',
+    'unknown',
   ])
 })
 
-test('revokes and publishes nothing for the last secret, or if the agent is not active', async () => {
+test('removeSecret revokes and publishes nothing for the last secret, or if the agent is not active', async () => {
   for (const outcome of ['last', 'inactive'] as const)
     expect(await recordSteps({ outcome })).toEqual(['commit', 'invalidate', outcome])
 })

@@ -10,9 +10,9 @@ interface AddedSecret {
   /** The new secret in plain text, which cannot be read again. */
   readonly secret: string
   /** The stored form of the new secret. */
-  readonly added: AgentSecret
-  /** All secrets that are accepted now. */
-  readonly secrets: readonly AgentSecret[]
+  readonly stored: AgentSecret
+  /** All secrets that are accepted now, the new one included. */
+  readonly acceptedSecrets: readonly AgentSecret[]
 }
 
 /** Adds a second secret to an agent. The older one expires after `RULES.oldSecretMs`, which is seven days. */
@@ -28,7 +28,7 @@ export async function addSecret(
   const { secret, stored } = generateSecret(deps.hashKey, now)
   try {
     const addition = await deps.agents.addSecret(id, stored, new Date(now.getTime() + RULES.oldSecretMs))
-    return addition.ok ? ok({ secret, added: stored, secrets: addition.value }) : err(addition.error)
+    return addition.ok ? ok({ secret, stored, acceptedSecrets: addition.value }) : err(addition.error)
   } finally {
     deps.agentCache.invalidate(id)
   }

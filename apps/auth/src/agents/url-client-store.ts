@@ -34,8 +34,8 @@ export interface RefreshedClient extends StoredDocument {
   readonly scopes: readonly Scope[]
   /** Why the credential version was raised: the document lacks a stored key, or newly requires bound tokens. */
   readonly revocationReason?: 'key-gone' | 'must-be-bound'
-  /** True if the document was ignored, because it was requested before the stored one. */
-  readonly isOlder: boolean
+  /** True if the fetched document was ignored, because it was requested before the stored one. */
+  readonly isDocumentIgnored: boolean
 }
 
 /** `used`: the assertion was used before. `refused`: the agent is disabled, its domain is blocked, or its keys have changed. */
@@ -134,10 +134,11 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
         await tx.query(`select pg_advisory_xact_lock_shared(${BLOCK_LOCK})`)
         if (await isBlocked(tx, id)) return err('refused')
         await tx.query('savepoint before_activation')
-        const { rows } = await tx.query<{ credentialVersion: number }>(ACTIVATE, [
-          ...[id, [...ANONYMOUS_SCOPES], computeFirstVersion(document.fetchedAt), document.fetchedAt],
-          ...[JSON.stringify(document.keys), document.expiresAt, document.dpopBound],
-        ])
+        const { fetchedAt, expiresAt, dpopBound } = document
+        const firstVersion = computeFirstVersion(fetchedAt)
+        const jwks = JSON.stringify(document.keys)
+        const values = [id, [...ANONYMOUS_SCOPES], firstVersion, fetchedAt, jwks, expiresAt, dpopBound]
+        const { rows } = await tx.query<{ credentialVersion: number }>(ACTIVATE, values)
         // If another request stored the agent in the meantime, the assertion must be signed with a key of that row.
         const [addedRow] = rows
         const credentialVersion = addedRow?.credentialVersion ?? (await lockActiveVersion(tx, id))
@@ -156,17 +157,15 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
       const refreshed = await db.transaction(async (tx) => {
         const lockedClient = await lockActiveUrlClient(tx, id)
         if (!lockedClient || isSameFetch(document, lockedClient)) return lockedClient
-        if (document.fetchedAt < lockedClient.fetchedAt) return { ...lockedClient, isOlder: true }
+        if (document.fetchedAt < lockedClient.fetchedAt) return { ...lockedClient, isDocumentIgnored: true }
         const reason = findRevocationReason(lockedClient, document)
         const credentialVersion = lockedClient.credentialVersion + (reason ? 1 : 0)
+        const { keys, dpopBound, fetchedAt, expiresAt } = document
         await tx.query(
           `update agents set jwks = $2::jsonb, generation = $3, document_fetched_at = $4, document_expires_at = $5,
              dpop_bound = $6
            where id = $1`,
-          [
-            ...[id, JSON.stringify(document.keys), credentialVersion, document.fetchedAt, document.expiresAt],
-            document.dpopBound,
-          ],
+          [id, JSON.stringify(keys), credentialVersion, fetchedAt, expiresAt, dpopBound],
         )
         if (reason) await beforeCommit(credentialVersion)
         return {
@@ -283,7 +282,7 @@ async function lockActiveUrlClient(tx: Database, id: AgentId): Promise<Refreshed
     documentExpiresAt: expiresAt,
     ...row
   } = UrlClientRow.parse(rows[0])
-  return { ...row, keys, credentialVersion, fetchedAt, expiresAt, isOlder: false }
+  return { ...row, keys, credentialVersion, fetchedAt, expiresAt, isDocumentIgnored: false }
 }
 
 /** SQL that inserts an agent, or replaces a deleted one. Any other existing row does not change. */

@@ -14,7 +14,7 @@ async function countRemembered(formatId: (index: number) => string): Promise<num
   return ids.filter((id) => usage.findExpiry(id)).length
 }
 
-test('remembers the last uses of about 10,000 agents, and of fewer with long URLs', async () => {
+test('remembers the last uses of about 10,000 agents, or of fewer if their ids are long URLs', async () => {
   expect(await countRemembered((index) => `agt_${String(index).padStart(22, '0')}`)).toBeGreaterThan(9_900)
   expect(await countRemembered((index) => `https://${'a'.repeat(200)}.example/${index}`)).toBeLessThan(6_000)
 })

@@ -1,5 +1,5 @@
 /*
- * Finds the app that a request names by `client_id`, and decides when the app's document must be fetched (again), and
+ * Finds the app that a request names by `client_id`, and decides when the app's document must be fetched, and
  * when the copy in the list of hosts is used instead.
  */
 import { AgentId } from '@plainpath/domain'
@@ -8,12 +8,12 @@ import type { Context } from 'koa'
 import type { UrlClientStore } from '../agents/url-client-store.ts'
 import { createBusyProblem } from '../client-documents/busy-problem.ts'
 import type { FetchMetadataDocument } from '../client-documents/client-document.ts'
-import { DOCUMENT_FETCHES, LIMITS } from '../limits.ts'
+import { DOCUMENT_FETCH_LIMIT, LIMITS } from '../limits.ts'
 import type { AppClient, FindAppClient } from './app-client.ts'
 import type { AppClientStore, StoredAppClient } from './app-client-store.ts'
 import type { AppDocument } from './app-document.ts'
 import { type AppMetadata, parseAppDocument } from './app-metadata.ts'
-import { type ChatHosts, judgeRedirectUri } from './chat-hosts.ts'
+import { type ChatHosts, validateRedirectUri } from './chat-hosts.ts'
 
 export interface AppClientFinderDeps {
   readonly appClients: Pick<AppClientStore, 'find' | 'saveDocument'>
@@ -37,13 +37,14 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
   const { appClients, urlClients, chatHosts, limiter, now } = deps
   const copies = readCopies(chatHosts)
 
+  /** Returns the app with its accepted redirect URIs; undefined if none of them is accepted. */
   const toAppClient = (
     id: string,
     { redirectUris, name, applicationType, authMethod, keys }: AppMetadata,
     source: AppClient['source'],
   ): AppClient | undefined => {
     // The list may have become shorter since the app was stored.
-    const acceptedUris = redirectUris.filter((uri) => judgeRedirectUri(uri, chatHosts).ok)
+    const acceptedUris = redirectUris.filter((uri) => validateRedirectUri(uri, chatHosts).ok)
     if (acceptedUris.length === 0) return undefined
     return {
       id,
@@ -63,7 +64,7 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
    */
   async function fetchDocument(ctx: Context, id: AgentId, isNew: boolean) {
     const address = String(ctx.state['address'])
-    enforceLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCHES, address))
+    enforceLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCH_LIMIT, address))
     const fetched = await deps.fetchDocument(id, address, { isNew })
     if (!fetched.ok && fetched.error.kind === 'busy') throw createBusyProblem()
     if (!fetched.ok) return fetched
@@ -81,7 +82,7 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
     const storedClient = await appClients.find(id)
     if (storedClient && isFresh(storedClient, now())) return toAppClient(id, storedClient, 'document')
     const copy = copies.get(id)
-    const useFallback = () => {
+    const findFallback = () => {
       if (!copy) return undefined
       if (!storedClient) return toAppClient(id, copy, 'pinned')
       // The stored document has expired, and its keys with it.
@@ -90,10 +91,10 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
     try {
       const fetched = await fetchDocument(ctx, id, !storedClient && !copy)
       if (fetched.ok) return toAppClient(id, fetched.value.metadata, 'document')
-      return fetched.error.kind === 'member' ? undefined : useFallback()
+      return fetched.error.kind === 'member' ? undefined : findFallback()
     } catch (error) {
       if (!copy || !(error instanceof Problem)) throw error
-      return useFallback()
+      return findFallback()
     }
   }
 

@@ -36,8 +36,9 @@ async function sweepAll(now: Date, maxUnused = 1_000): Promise<number> {
 const checkExistence = async (...ids: string[]) =>
   Promise.all(ids.map(async (id) => (await store.find(id)) !== undefined))
 
-test('deletes an unused app after a day, and a used one 91 days after its recorded last use', async () => {
-  const [unused, used] = [await store.add(APP, NOW), await store.add(APP, NOW)]
+test('sweepAppClients deletes an unused app after a day, and a used one 91 days after its recorded last use', async () => {
+  const unused = await store.add(APP, NOW)
+  const used = await store.add(APP, NOW)
   await store.markUsed(used, NOW)
   const url = 'https://apps.example/client.json'
   await store.saveDocument(url, APP, { fetchedAt: NOW, expiresAt: afterNow(HOUR_MS) })
@@ -50,7 +51,7 @@ test('deletes an unused app after a day, and a used one 91 days after its record
   expect(RULES.idleMs).toBeGreaterThan(RULES.verificationMs)
 })
 
-test('deletes the oldest of too many unused apps, but none from the last hour and no used app', async () => {
+test('sweepAppClients deletes the oldest of too many unused apps, but none from the last hour and no used app', async () => {
   const used = await store.add(APP, afterNow(-2 * HOUR_MS))
   await store.markUsed(used, afterNow(-HOUR_MS))
   const oldIds: string[] = []
@@ -102,7 +103,8 @@ test('encrypts a name, which can be decrypted only in the row of its own app', a
 })
 
 test('re-encrypts names under the newest key-encryption key', async () => {
-  const [oldKey, newKey] = [generateKeyEncryptionKey(), generateKeyEncryptionKey()]
+  const oldKey = generateKeyEncryptionKey()
+  const newKey = generateKeyEncryptionKey()
   const createStoreWithKeys = (keys: string) => createAppClientStore(stores.db, parseKeyEncryptionKeys(keys))
   const id = await createStoreWithKeys(oldKey).add({ ...APP, name: 'Example' }, NOW)
   await createStoreWithKeys(oldKey).add(APP, NOW)

@@ -57,7 +57,7 @@ export interface AppClientStore {
   /** Records that a person signs in with the app, at most once a day. Does nothing for an app without a row (`pinned`). */
   markUsed(id: string, now: Date): Promise<void>
   /**
-   * Re-encrypts names under the newest key-encryption key.
+   * Re-encrypts names under the newest key-encryption key. A dry run only counts them.
    *
    * @returns the number of names that were under an older key
    * @throws {SealError}

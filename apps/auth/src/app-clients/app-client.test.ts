@@ -12,7 +12,7 @@ const PROGRAM_URI = 'http://127.0.0.1:3118/callback'
 const isAccepted = (registered: string, uri: string) =>
   isRedirectUriOf({ redirectUris: ['https://other.example/', registered] }, uri)
 
-describe('for the redirect URI of a site', () => {
+describe('isRedirectUriOf, for the redirect URI of a site,', () => {
   test('accepts exactly the registered URI', () => {
     expect(isAccepted(SITE_URI, SITE_URI)).toBe(true)
     expect(isRedirectUriOf({ redirectUris: [] }, SITE_URI)).toBe(false)
@@ -36,7 +36,7 @@ describe('for the redirect URI of a site', () => {
   })
 })
 
-describe('for the redirect URI of a program', () => {
+describe('isRedirectUriOf, for the redirect URI of a program,', () => {
   test.for([PROGRAM_URI, 'http://127.0.0.1:1/callback', 'http://127.0.0.1:65535/callback'])(
     'accepts any port: %s',
     (uri) => {

@@ -27,7 +27,7 @@ export type FindAppClient = (ctx: Context, id: string) => Promise<AppClient | un
 
 const LOOPBACK_PORT = /^(?<host>http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
 
-/** Returns true if a redirect URI equals one of the app's URIs. On loopback the port may differ (RFC 8252 §7.3). */
+/** Returns true if a redirect URI equals one of the app's URIs. On loopback, it may have any port (RFC 8252 §7.3). */
 export function isRedirectUriOf(client: Pick<AppClient, 'redirectUris'>, uri: string): boolean {
   const removePort = (text: string) => text.replace(LOOPBACK_PORT, '$<host>')
   const uriWithoutPort = removePort(uri)

@@ -22,7 +22,7 @@ export const createAppDocumentReader =
   (hosts: ChatHosts, now: () => Date): ReadDocument<AppDocument> =>
   async (url, get) => {
     const fetchedAt = now()
-    const expiresAfter = (lifetimeMs: number) => new Date(fetchedAt.getTime() + lifetimeMs)
+    const computeExpiry = (lifetimeMs: number) => new Date(fetchedAt.getTime() + lifetimeMs)
     const document = await get(new URL(url))
     if (!document.ok) return refuseDocument(document.error, { kind: 'unusable' })
     const { json, lifetimeMs } = document.value
@@ -31,12 +31,12 @@ export const createAppDocumentReader =
     const { keySet, ...description } = parsed.value
     if (!keySet) {
       const metadata: AppMetadata = { ...description, authMethod: 'none', keys: [] }
-      return { outcome: 'fetched', result: ok({ metadata, fetchedAt, expiresAt: expiresAfter(lifetimeMs) }) }
+      return { outcome: 'fetched', result: ok({ metadata, fetchedAt, expiresAt: computeExpiry(lifetimeMs) }) }
     }
     const { outcome, result } = await readKeys(keySet, get)
     if (!result.ok) return { outcome, result }
     const { keys, lifetimeMs: keysLifetimeMs } = result.value
     const metadata: AppMetadata = { ...description, authMethod: 'private_key_jwt', keys }
-    const expiresAt = expiresAfter(Math.min(lifetimeMs, keysLifetimeMs))
+    const expiresAt = computeExpiry(Math.min(lifetimeMs, keysLifetimeMs))
     return { outcome, result: ok({ metadata, fetchedAt, expiresAt }) }
   }

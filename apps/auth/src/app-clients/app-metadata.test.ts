@@ -190,7 +190,7 @@ describe('a registration', () => {
       '#/client_name',
     ],
     [
-      'a name that changes direction',
+      'a name with a right-to-left override',
       { redirect_uris: uris, client_name: 'Claude\u202e' },
       'invalid-client-metadata',
       '#/client_name',
@@ -216,12 +216,12 @@ describe('a registration', () => {
     expect(JSON.stringify(refusal)).not.toContain('canary')
   })
 
-  test.for([undefined, null, '', '   '])('has no name when it sends %j', (client_name) => {
+  test.for([undefined, null, '', '   '])('has no name if its client_name is %j', (client_name) => {
     const parsed = parse({ redirect_uris: uris, client_name })
     expect(parsed.ok && parsed.value).not.toHaveProperty('name')
   })
 
-  test('stores a redirect URI once', () => {
+  test('keeps only one copy of a repeated redirect URI', () => {
     expect(parse({ redirect_uris: [...uris, ...uris] })).toMatchObject({ value: { redirectUris: uris } })
   })
 })
@@ -276,7 +276,7 @@ describe('a document', () => {
   })
 
   test.for([
-    ['a name that changes direction', 'Claude\u202e'],
+    ['a name with a right-to-left override', 'Claude\u202e'],
     ['a long name', 'x'.repeat(201)],
     ['a name that is not a string', 7],
   ])('is accepted without %s', ([_case, client_name]) => {

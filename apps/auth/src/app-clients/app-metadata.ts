@@ -7,7 +7,7 @@ import { type AgentId, AgentName, err, ok, type Result } from '@plainpath/domain
 import { z } from 'zod'
 import { type DocumentFault, findKeySet, type KeySetSource } from '../client-documents/client-document.ts'
 import type { AppClient } from './app-client.ts'
-import { type ChatHosts, judgeRedirectUri } from './chat-hosts.ts'
+import { type ChatHosts, validateRedirectUri } from './chat-hosts.ts'
 
 /** The stored part of an app's metadata. Some of the other members are checked; none of them is stored. */
 export type AppMetadata = Pick<AppClient, 'redirectUris' | 'name' | 'applicationType' | 'authMethod' | 'keys'>
@@ -58,7 +58,7 @@ export function parseRegistration(json: unknown, hosts: ChatHosts): Result<AppMe
   const uris = readUris(members['redirect_uris'])
   if (!uris)
     return err({ code: 'invalid-redirect-uri', pointer: '#/redirect_uris', detail: MISSING_URIS_DETAIL })
-  const refusedIndex = uris.findIndex((uri) => !judgeRedirectUri(uri, hosts).ok)
+  const refusedIndex = uris.findIndex((uri) => !validateRedirectUri(uri, hosts).ok)
   if (refusedIndex >= 0)
     return err({
       code: 'invalid-redirect-uri',
@@ -109,7 +109,7 @@ export function parseAppDocument(
     if (members[member] !== undefined) return refuseMember(member, 'must be absent')
   for (const [member, value] of REQUIRED_VALUES)
     if (!isAbsentOrIncludes(members[member], value)) return refuseMember(member, `must contain ${value}`)
-  const uris = readUris(members['redirect_uris'])?.filter((uri) => judgeRedirectUri(uri, hosts).ok) ?? []
+  const uris = readUris(members['redirect_uris'])?.filter((uri) => validateRedirectUri(uri, hosts).ok) ?? []
   if (uris.length === 0)
     return refuseMember('redirect_uris', 'must hold an address that apps may connect from')
   const method = members['token_endpoint_auth_method'] ?? 'none'

@@ -25,11 +25,11 @@ export const createAppRegistrationRoutes = (deps: AppRegistrationDeps): RawRoute
     methods: ['POST'],
     path: REGISTRATION_PATH,
     limits: LIMITS.registerApp,
-    serve: (ctx) => register(ctx, deps),
+    serve: (ctx) => registerApp(ctx, deps),
   },
 ]
 
-async function register(ctx: Context, { appClients, chatHosts, events, now }: AppRegistrationDeps) {
+async function registerApp(ctx: Context, { appClients, chatHosts, events, now }: AppRegistrationDeps) {
   const parsed = parseRegistration(await readJson(ctx), chatHosts)
   if (!parsed.ok) {
     const { code, pointer, detail } = parsed.error

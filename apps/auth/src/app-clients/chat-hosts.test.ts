@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import {
   DEFAULT_CHAT_HOSTS,
   findClientLabel,
-  judgeRedirectUri,
   listRedirectLabels,
   parseChatHosts,
+  validateRedirectUri,
 } from './chat-hosts.ts'
 
-const judge = (uri: string) => judgeRedirectUri(uri, DEFAULT_CHAT_HOSTS)
+const validate = (uri: string) => validateRedirectUri(uri, DEFAULT_CHAT_HOSTS)
 
 describe('a redirect URI that a host uses', () => {
   test.for([
@@ -52,11 +52,11 @@ describe('a redirect URI that a host uses', () => {
     ['http://localhost:6274/oauth/callback/debug', 'loopback', 'localhost', 'loopback'],
     ['http://127.0.0.1:65535/oauth/callback', 'loopback', '127.0.0.1', 'loopback'],
   ])('is accepted: %s', ([uri, label, host, kind]) => {
-    expect(judge(uri as string)).toEqual({ ok: true, value: { label, host, kind } })
+    expect(validate(uri as string)).toEqual({ ok: true, value: { label, host, kind } })
   })
 })
 
-describe('a redirect URI that resembles a listed one', () => {
+describe('any other redirect URI', () => {
   test.for([
     ['another host', 'https://claude.ai.evil.example/api/mcp/auth_callback'],
     ['a host with a suffix', 'https://claude.aix/api/mcp/auth_callback'],
@@ -125,8 +125,8 @@ describe('a redirect URI that resembles a listed one', () => {
     ['a long path on loopback', `http://127.0.0.1/${'x'.repeat(255)}`],
     ['an empty string', ''],
     ['a relative reference', 'callback'],
-  ])('is refused with %s', ([_case, uri]) => {
-    expect(judge(uri as string)).toEqual({ ok: false, error: 'not-listed' })
+  ])('is refused: %s', ([_case, uri]) => {
+    expect(validate(uri as string)).toEqual({ ok: false, error: 'not-listed' })
   })
 })
 
@@ -153,8 +153,8 @@ describe('the file of hosts', () => {
 
   test('decides which redirect URIs are accepted', () => {
     const hosts = parse(host)
-    expect(judgeRedirectUri('https://chat.example/oauth/x', hosts)).toMatchObject({ ok: true })
-    expect(judgeRedirectUri('https://claude.ai/api/mcp/auth_callback', hosts)).toMatchObject({ ok: false })
+    expect(validateRedirectUri('https://chat.example/oauth/x', hosts)).toMatchObject({ ok: true })
+    expect(validateRedirectUri('https://claude.ai/api/mcp/auth_callback', hosts)).toMatchObject({ ok: false })
     expect(parse()).toEqual([])
   })
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { AgentId, err, ok, type Result } from '@plainpath/domain'
 import { z } from 'zod'
 
-/** Labels that no host may have. */
+/** Labels that no host may have: metrics use them for programs on loopback and for refused registrations. */
 const RESERVED_LABELS = new Set(['loopback', 'refused'])
 
 /** Returns true for a URI that a parser does not change, and that contains none of `#`, `\`, `@` and whitespace. */
@@ -120,10 +120,12 @@ const SEGMENT_AFTER_PREFIX = /^[\w~-][\w.~-]{0,199}$/
 
 /**
  * Decides whether an authorization code may be sent to a redirect URI. On loopback, any port and any path of plain
- * segments are accepted. Other URIs are compared character by character: a different case, port, path, query, user or
- * final dot makes a different address.
+ * segments are accepted. Any other URI must equal a listed URI, or be a listed prefix followed by one path segment. The
+ * comparison is character by character: a different case, port, path, query, user or final dot makes a different address.
+ *
+ * @returns the host to which the URI leads
  */
-export function judgeRedirectUri(uri: string, hosts: ChatHosts): Result<RedirectTarget, RedirectUriFault> {
+export function validateRedirectUri(uri: string, hosts: ChatHosts): Result<RedirectTarget, RedirectUriFault> {
   const [, loopback, port, path = ''] = LOOPBACK_URI.exec(uri) ?? []
   if (loopback !== undefined)
     return Number(port ?? 1) <= MAX_PORT && !DOT_SEGMENT.test(path) && uri.length <= MAX_URI_LENGTH
@@ -143,7 +145,7 @@ export function judgeRedirectUri(uri: string, hosts: ChatHosts): Result<Redirect
     : ok({ label: matchingHost.label, host: `${protocol}//${host}`, kind: 'program' })
 }
 
-/** Lists every label that `judgeRedirectUri` can return. */
+/** Lists every label that `validateRedirectUri` can return. */
 export const listRedirectLabels = (hosts: ChatHosts): readonly string[] => [
   ...hosts.map(({ label }) => label),
   'loopback',
@@ -152,7 +154,7 @@ export const listRedirectLabels = (hosts: ChatHosts): readonly string[] => [
 /** Finds the label under which metrics count a client: the label of its first redirect URI at a host, or else `loopback`. */
 export function findClientLabel(redirectUris: readonly string[], hosts: ChatHosts): string {
   const labels = redirectUris.flatMap((uri) => {
-    const target = judgeRedirectUri(uri, hosts)
+    const target = validateRedirectUri(uri, hosts)
     return target.ok ? [target.value.label] : []
   })
   return labels.find((label) => label !== 'loopback') ?? 'loopback'

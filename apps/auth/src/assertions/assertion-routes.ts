@@ -24,7 +24,7 @@ export const createAssertionRoutes = (deps: AssertionRouteDeps): Route[] => [
   }),
 ]
 
-/** Creates the problem for a client without a valid verification. It says if an earlier one has ended, but not who ended it. */
+/** Creates the problem for a client without a live verification. It says whether an earlier one has ended, but not who ended it. */
 async function createNoClaimProblem(
   { verifications }: Pick<Stores, 'verifications'>,
   id: AgentId,

@@ -1,7 +1,13 @@
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { importJWK, type JWK, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { generateKeyPair, type KeyState, type SigningKey, selectInstanceKeys } from '../keys/signing-key.ts'
+import {
+  generateKeyPair,
+  type KeyPair,
+  type KeyState,
+  type SigningKey,
+  selectInstanceKeys,
+} from '../keys/signing-key.ts'
 import { signAssertion, verifyAssertion } from './identity-assertion.ts'
 
 const ISSUER = 'https://plainpath.example'
@@ -9,7 +15,7 @@ const now = new Date('2026-11-20T12:00:00Z')
 const secondsLater = (seconds: number) => new Date(now.getTime() + seconds * 1000)
 const nowSeconds = Math.floor(now.getTime() / 1000)
 
-function createKey(state: KeyState, pair: ReturnType<typeof generateKeyPair>): SigningKey {
+function createKey(state: KeyState, pair: KeyPair): SigningKey {
   const { privateJwk, ...publicMembers } = pair
   return {
     ...publicMembers,
@@ -51,10 +57,7 @@ const verify = (jwt: string, at = now) => verifyAssertion(jwt, keys, { issuer: I
 /** Signs an assertion whose claims, header and key the test can change. */
 async function sign(
   changedClaims: Record<string, unknown>,
-  {
-    header = {},
-    pair = pairs.signing,
-  }: { header?: Record<string, unknown>; pair?: (typeof pairs)['signing'] } = {},
+  { header = {}, pair = pairs.signing }: { header?: Record<string, unknown>; pair?: KeyPair } = {},
 ) {
   return new SignJWT({ ...payload, ...changedClaims })
     .setProtectedHeader({ typ: 'identity-assertion+jwt', alg: pair.algorithm, kid: pair.kid, ...header })
@@ -74,7 +77,7 @@ describe('an identity assertion', () => {
     expect((await verify(await sign({}))).ok).toBe(true)
   })
 
-  test('is accepted from a key that no longer signs, but is still published', async () => {
+  test('is accepted if its key no longer signs, but is still published', async () => {
     expect((await verify(await sign({}, { pair: pairs.retiring }))).ok).toBe(true)
   })
 
@@ -116,12 +119,15 @@ describe('an identity assertion', () => {
     ['a string', String(nowSeconds + 60)],
     ['a fraction', nowSeconds + 60.5],
     ['an unsafe integer', 2 ** 53],
-    ['negative', -nowSeconds - 60],
+    ['a negative integer', -nowSeconds - 60],
     ['null', null],
-  ] as const)('is refused if exp is %s, and accepted if it is a whole number', async ([_case, exp]) => {
-    expect(await verify(await sign({ exp }))).toEqual({ ok: false, error: 'invalid' })
-    expect((await verify(await sign({ exp: nowSeconds + 60 }))).ok).toBe(true)
-  })
+  ] as const)(
+    'is refused if exp is %s, and accepted if it is a whole number in the future',
+    async ([_case, exp]) => {
+      expect(await verify(await sign({ exp }))).toEqual({ ok: false, error: 'invalid' })
+      expect((await verify(await sign({ exp: nowSeconds + 60 }))).ok).toBe(true)
+    },
+  )
 
   test.for([
     ['several audiences', { aud: [ISSUER, 'https://other.example'] }],

@@ -33,7 +33,7 @@ export interface VerifiedRows {
   /** The hash of the last row, base64url; undefined for an empty chain. */
   readonly head: string | undefined
   /** The number of rows after the given head; 0 without one. */
-  readonly newer: number
+  readonly newerCount: number
 }
 
 /**
@@ -59,7 +59,7 @@ export function verifyRows(rows: readonly AuditRow[], head?: string): Result<Ver
       'No row of the audit has the given head: the newest rows were removed, or the audit was rewritten.',
     )
   const lastRow = rows.at(-1)
-  return ok({ head: lastRow && formatHead(lastRow), newer: rows.length - headNumber })
+  return ok({ head: lastRow && formatHead(lastRow), newerCount: rows.length - headNumber })
 }
 
 /** Formats the hash of a row as a head: base64url. */

@@ -43,7 +43,7 @@ export interface MemberFault {
 /**
  * Fetches the document of a client, with its keys.
  *
- * @param address the address of the caller, for its limit
+ * @param address the caller's address, by which fetches are limited
  * @param options.isNew true if no client is stored for the URL
  */
 export type FetchClientDocument = FetchMetadataDocument<ClientDocument>

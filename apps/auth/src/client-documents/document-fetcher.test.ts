@@ -111,7 +111,21 @@ test.for([
   expect(await fetchDocument(thirdUrl, sameNetwork!)).toEqual(accepted)
 })
 
-test('allows 12 fetches in flight for new clients and 16 in all, and shares a fetch beyond that', async () => {
+test('refuses a ninth fetch for a /48 as busy', async () => {
+  const held = holdResponses()
+  const firstFetches = NAMES.slice(0, 4).flatMap((name, index) =>
+    [held.serve(name), held.serve(name)].map((url) => fetchDocument(url, `2606:2800:1:${index}::1`)),
+  )
+  await held.waitForRequests(8)
+  const ninthUrl = serveDocument(NAMES[4] ?? '')
+  expect(await fetchDocument(ninthUrl, '2606:2800:1:ffff::1')).toEqual(busy)
+  expect(await fetchDocument(ninthUrl, '2606:2800:2::1')).toEqual(accepted)
+  held.release()
+  expect(await Promise.all(firstFetches)).toEqual(Array.from({ length: 8 }, () => accepted))
+  expect(await fetchDocument(ninthUrl, '2606:2800:1:ffff::1')).toEqual(accepted)
+})
+
+test('allows 12 fetches in flight for new clients and 16 in all, and shares one of them even when no slot is free', async () => {
   const held = holdResponses()
   const urls = NAMES.slice(0, 8).flatMap((name) => [held.serve(name), held.serve(name)])
   const newClientFetches = urls.slice(0, 12).map((url, index) => fetchDocument(url, getCallerAddress(index)))

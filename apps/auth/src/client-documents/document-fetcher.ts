@@ -10,9 +10,18 @@ import {
   parseClientDocument,
   parseKeySet,
 } from './client-document.ts'
-import { FETCH_FAULTS, type FetchedJson, type FetchOptions, fetchJson } from './fetch-json.ts'
+import {
+  FETCH_FAULTS,
+  type FetchedJson,
+  type FetchFault,
+  type FetchOptions,
+  fetchJson,
+} from './fetch-json.ts'
 
-/** Limits of fetches in flight for stored clients: in this process, from one host, and for the network of a caller. */
+/**
+ * Limits of fetches in flight for stored clients: in this process, from one host, and for the network of a caller (for an IPv6 /48,
+ * four times as many).
+ */
 const MAX_IN_PROCESS = 16
 const MAX_FOR_HOST = 3
 const MAX_FOR_CALLER = 2
@@ -20,12 +29,12 @@ const MAX_FOR_CALLER = 2
 const MAX_NEW_IN_PROCESS = 12
 const MAX_NEW_FOR_HOST = 2
 
-/** How long a URL is not fetched again after a failure, unless later failures have evicted it. */
+/** The time after a failure during which a URL is not fetched again, unless later failures have evicted this one. */
 const FAILURE_TTL_MS = RULES.documentFailureMs
 /** Enough for 1,000 failures with the longest URLs (estimated by `createByteBoundOptions`). */
 const MAX_FAILURES_BYTES = 1_000_000
 
-/** The outcomes of a call. They are labels of a metric. `FETCH_FAULTS` names the steps of a fetch that can fail. */
+/** The outcomes of a call, which are the values of a metric's label. `FETCH_FAULTS` names the steps of a fetch that can fail. */
 export const DOCUMENT_OUTCOMES = [
   'fetched',
   'busy',
@@ -52,11 +61,11 @@ export const createClientDocumentFetcher = (
   options: DocumentFetcherOptions,
 ): { readonly fetch: FetchClientDocument } => createDocumentFetcher(readClientDocument, options)
 
-/** Reads the document of a client with its keys. `get` fetches one URL within limits of time and size. */
-export type ReadDocument<Document> = (
-  url: AgentId,
-  get: (url: URL) => ReturnType<typeof fetchJson>,
-) => Promise<ReadDocumentResult<Document>>
+/** Fetches one URL within limits of time and size. */
+type GetJson = (url: URL) => Promise<Result<FetchedJson, FetchFault>>
+
+/** Reads the document of a client, with its keys. */
+export type ReadDocument<Document> = (url: AgentId, get: GetJson) => Promise<ReadDocumentResult<Document>>
 
 /**
  * Creates a fetcher for Client ID Metadata Documents. Any caller can cause a fetch, so fetches are limited.
@@ -102,7 +111,10 @@ export function createDocumentFetcher<Document>(
       const releaseSlots = slots.take([
         { name: 'process', max: isNew ? MAX_NEW_IN_PROCESS : MAX_IN_PROCESS },
         { name: `host ${new URL(url).hostname}`, max: isNew ? MAX_NEW_FOR_HOST : MAX_FOR_HOST },
-        { name: `caller ${listNetworks(address)[0]?.network}`, max: MAX_FOR_CALLER },
+        ...listNetworks(address).map(({ network, allowance }) => ({
+          name: `caller ${network}`,
+          max: MAX_FOR_CALLER * allowance,
+        })),
       ])
       if (!releaseSlots) {
         onOutcome('busy', 0)
@@ -136,16 +148,16 @@ const readClientDocument: ReadDocument<ClientDocument> = async (url, get) => {
   const parsed = parseClientDocument(document.value.json, url)
   if (!parsed.ok) return refuseDocument(toOutcome(parsed.error), parsed.error)
   const { keySet, dpopBound } = parsed.value
-  const keys = await readKeys(keySet, get)
-  if (!keys.result.ok) return { outcome: keys.outcome, result: keys.result }
-  const lifetimeMs = Math.min(document.value.lifetimeMs, keys.result.value.lifetimeMs)
-  return { outcome: 'fetched', result: ok({ keys: keys.result.value.keys, dpopBound, lifetimeMs }) }
+  const { outcome, result } = await readKeys(keySet, get)
+  if (!result.ok) return { outcome, result }
+  const lifetimeMs = Math.min(document.value.lifetimeMs, result.value.lifetimeMs)
+  return { outcome, result: ok({ keys: result.value.keys, dpopBound, lifetimeMs }) }
 }
 
 /** Reads the keys of a document, and fetches them if they are at a URL. */
 export async function readKeys(
   keySet: KeySetSource,
-  get: (url: URL) => ReturnType<typeof fetchJson>,
+  get: GetJson,
 ): Promise<ReadDocumentResult<Pick<ClientDocument, 'keys' | 'lifetimeMs'>>> {
   let fetchedKeys: FetchedJson | undefined
   if ('uri' in keySet) {

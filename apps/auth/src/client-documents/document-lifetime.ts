@@ -23,7 +23,9 @@ export interface CachingHeaders {
 export function computeDocumentLifetimeMs(headers: CachingHeaders, now: Date): number {
   const statedMs = readFreshnessMs(headers, now)
   if (statedMs === undefined) return DEFAULT_MS
-  const remainingMs = statedMs - parseAgeMs(headers.age)
+  const ageMs = parseAgeMs(headers.age)
+  // Both may be infinite, whose difference is no number.
+  const remainingMs = ageMs < statedMs ? statedMs - ageMs : 0
   return Math.min(Math.max(remainingMs, MIN_MS), MAX_MS)
 }
 
@@ -35,10 +37,10 @@ function readFreshnessMs(headers: CachingHeaders, now: Date): number | undefined
   const directives = parseDirectives(headers['cache-control'] ?? '')
   if (directives.some(({ name }) => NOT_CACHED.has(name))) return 0
   for (const directive of ['s-maxage', 'max-age']) {
-    const ages = directives
+    const statedSeconds = directives
       .filter(({ name }) => name === directive)
       .map(({ value }) => parseDeltaSeconds(value))
-    if (ages.length > 0) return Math.min(...ages) * 1000
+    if (statedSeconds.length > 0) return Math.min(...statedSeconds) * 1000
   }
   if (headers.expires === undefined) return undefined
   const expires = Date.parse(headers.expires)
@@ -58,8 +60,8 @@ function parseDeltaSeconds(text: string): number {
   return digits === undefined ? 0 : Number(digits)
 }
 
-/** Parses the header `Age`. An unreadable age counts as the maximum lifetime. */
+/** Parses the header `Age`. A response of unreadable age counts as infinitely old. */
 const parseAgeMs = (age: string | undefined): number => {
   if (age === undefined) return 0
-  return /^\d+$/.test(age) ? Number(age) * 1000 : MAX_MS
+  return /^\d+$/.test(age) ? Number(age) * 1000 : Infinity
 }

@@ -156,7 +156,7 @@ describe('refuses a response as unusable, without details:', () => {
       valid: (text) => send(200, { ...JSON_TYPE, 'transfer-encoding': 'chunked' }, pad(text, 5120)),
     },
     {
-      title: 'headers without an end',
+      title: 'headers of more than 8 KiB',
       outcome: 'connection',
       hostile: (text) => send(200, { ...JSON_TYPE, 'x-long': 'x'.repeat(10_000) }, text),
       valid: (text) => send(200, { ...JSON_TYPE, 'x-long': 'x'.repeat(1_000) }, text),
@@ -187,9 +187,9 @@ describe('refuses a response as unusable, without details:', () => {
       outcome: 'connection',
       hostile: (text) => (request) => void request.socket.end(text),
     },
-    { title: 'list', outcome: 'client-id', hostile: (text) => send(200, JSON_TYPE, `[${text}]`) },
-    { title: 'text', outcome: 'client-id', hostile: () => send(200, JSON_TYPE, '"Canary-7f3"') },
-    { title: 'null', outcome: 'client-id', hostile: () => send(200, JSON_TYPE, 'null') },
+    { title: 'JSON list', outcome: 'client-id', hostile: (text) => send(200, JSON_TYPE, `[${text}]`) },
+    { title: 'JSON string', outcome: 'client-id', hostile: () => send(200, JSON_TYPE, '"Canary-7f3"') },
+    { title: 'JSON null', outcome: 'client-id', hostile: () => send(200, JSON_TYPE, 'null') },
     { title: 'no content', outcome: 'json', hostile: () => send(200, JSON_TYPE, '') },
     { title: 'text after the JSON', outcome: 'json', hostile: (text) => send(200, JSON_TYPE, `${text}{}`) },
     { title: 'byte order mark', outcome: 'json', hostile: (text) => send(200, JSON_TYPE, `\uFEFF${text}`) },
@@ -220,7 +220,8 @@ describe('refuses a response as unusable, without details:', () => {
     },
   ]
   test.for(rows)('$title', async ({ outcome, hostile, valid }) => {
-    const [url, validUrl] = [createUrl(), createUrl()]
+    const url = createUrl()
+    const validUrl = createUrl()
     host.serve('/moved', (request, response) => hostile(formatDocument(url))(request, response))
     host.serve(getPath(url), hostile(formatDocument(url)))
     const sendPlain = (text: string) => send(200, JSON_TYPE, text)
@@ -235,7 +236,7 @@ describe('refuses a document whose client_id is not exactly its URL, but', () =>
   test.for<[title: string, change: (url: string) => unknown]>([
     ['absent', () => undefined],
     ['a number', () => 1],
-    ['a list of the URL', (url) => [url]],
+    ['a list that contains the URL', (url) => [url]],
     ['another path', (url) => `${url}x`],
     ['another host', (url) => url.replace(NAME, `www.${NAME}`)],
     ['another port', (url) => url.replace(/:\d+/, '')],
@@ -258,7 +259,7 @@ describe('refuses a document whose client_id is not exactly its URL, but', () =>
   })
 })
 
-describe('refuses a document with the name of the invalid member, for', () => {
+describe('refuses a document, and names the invalid member:', () => {
   const createKeys = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ ...key, kid: `${index}` }))
   const rows: [title: string, member: string, changes: () => Record<string, unknown>][] = [
@@ -326,7 +327,7 @@ describe('refuses a document with the name of the invalid member, for', () => {
     expect(await fetchDocument(url)).toEqual(accepted)
   })
 
-  test('accepts three keys next to keys of other services', async () => {
+  test('but accepts three keys beside keys for other services', async () => {
     const url = createUrl()
     const keys = [
       { kty: 'RSA', n: 'Canary', e: 'AQAB', kid: 'c'.repeat(200) },

@@ -68,23 +68,23 @@ describe('refuses a URL before resolving its host:', () => {
     return Promise.resolve(['127.0.0.1'])
   }
   test.for<[title: string, url: string]>([
-    ['http', 'http://agent.example.org/client.json'],
-    ['user', 'https://user@agent.example.org/client.json'],
-    ['password', 'https://:password@agent.example.org/client.json'],
-    ['fragment', 'https://agent.example.org/client.json#x'],
+    ['the http scheme', 'http://agent.example.org/client.json'],
+    ['a user', 'https://user@agent.example.org/client.json'],
+    ['a password', 'https://:password@agent.example.org/client.json'],
+    ['a fragment', 'https://agent.example.org/client.json#x'],
     ['another port', 'https://agent.example.org:8443/client.json'],
     ['port 80', 'https://agent.example.org:80/client.json'],
-    ['loopback', 'https://127.0.0.1/client.json'],
+    ['a loopback address', 'https://127.0.0.1/client.json'],
     ['a public address, which proves no domain', 'https://8.8.8.8/client.json'],
-    ['IPv6', 'https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/client.json'],
-    ['IPv4-mapped', 'https://[::ffff:127.0.0.1]/client.json'],
+    ['an IPv6 address', 'https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/client.json'],
+    ['an IPv4-mapped address', 'https://[::ffff:127.0.0.1]/client.json'],
     ['an address as one number', 'https://2130706433/client.json'],
-    ['octal', 'https://0177.0.0.1/client.json'],
+    ['an octal address', 'https://0177.0.0.1/client.json'],
     ['one label', 'https://localhost/client.json'],
     ['a final dot', 'https://agent.example.org./client.json'],
     ['an empty label', 'https://agent..org/client.json'],
-    ['data', 'data:application/json,{}'],
-    ['file', 'file:///etc/passwd'],
+    ['a data URL', 'data:application/json,{}'],
+    ['a file URL', 'file:///etc/passwd'],
   ])('%s', async ([, url]) => {
     expect(await fetchDocument(url, { testHosts: [], resolve })).toEqual(createRefusal('url'))
     expect(resolvedNames.splice(0)).toEqual([])
@@ -238,22 +238,22 @@ test('refuses a server without TLS, and a port on which nothing listens', async 
 
 test('times out after two seconds in any step, and closes the connection', async () => {
   await using silentServer = await startRawServer(() => {})
-  const closedResponses: Promise<unknown>[] = []
+  const closeEvents: Promise<unknown>[] = []
   const noHeadersUrl = serveDocument()
   const endlessHeadersUrl = serveDocument()
   const endlessBodyUrl = serveDocument()
   host.serve(
     new URL(noHeadersUrl).pathname,
-    (_request, response) => void closedResponses.push(once(response, 'close')),
+    (_request, response) => void closeEvents.push(once(response, 'close')),
   )
   host.serve(new URL(endlessHeadersUrl).pathname, (request, response) => {
     const drip = setInterval(() => request.socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20)
-    closedResponses.push(once(response, 'close').finally(() => clearInterval(drip)))
+    closeEvents.push(once(response, 'close').finally(() => clearInterval(drip)))
   })
   host.serve(new URL(endlessBodyUrl).pathname, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     const drip = setInterval(() => response.write(' '), 20)
-    closedResponses.push(once(response, 'close').finally(() => clearInterval(drip)))
+    closeEvents.push(once(response, 'close').finally(() => clearInterval(drip)))
   })
   const startedAt = performance.now()
   const neverResolves = () => new Promise<never>(() => {})
@@ -266,8 +266,8 @@ test('times out after two seconds in any step, and closes the connection', async
   ])
   expect(performance.now() - startedAt).toBeGreaterThan(1_900)
   expect(results).toEqual(Array.from({ length: 5 }, () => createRefusal('timeout')))
-  expect(closedResponses).toHaveLength(3)
-  await Promise.all(closedResponses)
+  expect(closeEvents).toHaveLength(3)
+  await Promise.all(closeEvents)
 })
 
 test('closes the connection when it refuses a response, before the timeout', async () => {
@@ -299,7 +299,7 @@ describe('jwks_uri', () => {
     ['data', () => 'data:application/json,{"keys":[]}'],
     ['a number', () => 1],
     ['null', () => null],
-  ])('with %s is refused by name, and not fetched', async ([, uri]) => {
+  ])('with %s is named as the invalid member, and not fetched', async ([, uri]) => {
     const url = serveDocument(host, { jwks: undefined, jwks_uri: uri(`https://${NAME}:${host.port}`) })
     const requestCount = host.requests.length
     expect(await fetchDocument(url)).toMatchObject({
@@ -342,7 +342,7 @@ describe('jwks_uri', () => {
     expect(await fetchDocument(serveWithKeysAt(uri), { resolve })).toEqual(accepted)
   })
 
-  test('that leads to a private key is refused by name', async () => {
+  test('that leads to a private key is named as the invalid member', async () => {
     const uri = createKeysUrl()
     host.serve(new URL(uri).pathname, createJsonHandler({ keys: [privateKey] }))
     const { result } = await fetchDocument(serveWithKeysAt(uri))
@@ -350,7 +350,7 @@ describe('jwks_uri', () => {
     expect(JSON.stringify(result)).not.toContain(privateKey.d)
   })
 
-  test('gives the document the shorter of both lifetimes', async () => {
+  test('gives the document the shorter of its own lifetime and that of the keys', async () => {
     for (const [documentSeconds, keysSeconds, lifetimeMs] of [
       [7_200, 600, 600_000],
       [600, 7_200, 600_000],

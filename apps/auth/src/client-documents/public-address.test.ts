@@ -35,8 +35,8 @@ const ipv4 = fc.oneof(
 )
 const ipv6Groups = fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 })
 
-describe('IPv4', () => {
-  test('accepts an address if and only if no special-purpose range contains it', () => {
+describe('IPv4:', () => {
+  test('isPublicAddress accepts an address if and only if no special-purpose range contains it', () => {
     fc.assert(
       fc.property(ipv4, (address) => {
         expect(isPublicAddress(address)).toBe(!specialRanges.check(address))
@@ -75,7 +75,7 @@ describe('IPv4', () => {
   )
 })
 
-describe('IPv6', () => {
+describe('IPv6:', () => {
   test.for([
     ['2606:2800:21f:cb07:6820:80da:af6b:8b2c', true],
     ['2606:2800:021F:CB07:6820:80DA:AF6B:8B2C', true],
@@ -110,7 +110,7 @@ describe('IPv6', () => {
     expect(isPublicAddress(address)).toBe(isPublic),
   )
 
-  test('refuses an address that embeds an IPv4 address', () => {
+  test('isPublicAddress refuses an address that embeds an IPv4 address', () => {
     const forms = [
       (v4: string) => `::ffff:${v4}`,
       (v4: string) => `::${v4}`,
@@ -127,7 +127,7 @@ describe('IPv6', () => {
     )
   })
 
-  test('refuses an address outside 2000::/3', () => {
+  test('isPublicAddress refuses an address outside 2000::/3', () => {
     fc.assert(
       fc.property(ipv6Groups, (groups) => {
         const address = groups.map((group) => group.toString(16)).join(':')
@@ -137,7 +137,7 @@ describe('IPv6', () => {
   })
 })
 
-test('refuses text that is not an address', () => {
+test('isPublicAddress and isLoopbackAddress refuse text that is not an address', () => {
   const digits = fc.string({ unit: fc.constantFrom(...'0123456789abcdefx.:%/[] ') })
   fc.assert(
     fc.property(fc.oneof(fc.string(), digits), (text) => {

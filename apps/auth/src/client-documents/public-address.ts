@@ -8,7 +8,7 @@ const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
  * Returns true if documents may be fetched from an address. Only public unicast addresses are allowed. An address that embeds
- * another one (IPv4-mapped, NAT64, 6to4, Teredo) is refused, since a gateway of ours might route it to a private address.
+ * another one (IPv4-mapped, NAT64, 6to4, Teredo) is refused, since one of our gateways might route it to a private address.
  *
  * @param address the text that a resolver returned; text that is not an address is refused
  */

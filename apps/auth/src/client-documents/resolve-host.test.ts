@@ -5,10 +5,10 @@ import { createDnsResolver } from './resolve-host.ts'
 
 const A = 1
 const AAAA = 28
-const NO_SUCH_NAME = 3
+const NXDOMAIN = 3
 
 /** What the name server sends: the bytes of each address, an error code, or undefined for no response. */
-type Answer = readonly (readonly number[])[] | typeof NO_SUCH_NAME | undefined
+type Answer = readonly (readonly number[])[] | typeof NXDOMAIN | undefined
 
 /** Starts a name server on loopback (RFC 1035 §4). */
 async function startNameServer(findAnswer: (type: number) => Answer) {
@@ -23,10 +23,10 @@ async function startNameServer(findAnswer: (type: number) => Answer) {
     questions.push(labels.join('.'))
     const answer = findAnswer(type)
     if (answer === undefined) return
-    const addresses = answer === NO_SUCH_NAME ? [] : answer
+    const addresses = answer === NXDOMAIN ? [] : answer
     const header = Buffer.from(query.subarray(0, 12))
     // A recursive response to a recursive query (QR, RD, RA), with the response code.
-    header.writeUInt16BE(0x8180 | (answer === NO_SUCH_NAME ? NO_SUCH_NAME : 0), 2)
+    header.writeUInt16BE(0x8180 | (answer === NXDOMAIN ? NXDOMAIN : 0), 2)
     header.writeUInt16BE(addresses.length, 6)
     header.writeUInt32BE(0, 8)
     // The name of each record is a pointer (0xc0) to the question, which begins at byte 12.
@@ -60,7 +60,7 @@ test.for<[title: string, findAnswer: (type: number) => Answer, addresses: string
   ['IPv4 addresses alone', (type) => (type === A ? IPV4 : []), ['93.184.215.14', '10.0.0.1']],
   ['IPv6 addresses alone', (type) => (type === AAAA ? IPV6 : []), ['2606::1']],
   ['an empty list for a name without addresses', () => [], []],
-  ['an empty list for a name that does not exist', () => NO_SUCH_NAME, []],
+  ['an empty list for a name that does not exist', () => NXDOMAIN, []],
 ])('returns %s', async ([, findAnswer, addresses]) => {
   using server = await startNameServer(findAnswer)
   expect(await server.resolve('agent.example.org', createUnabortedSignal())).toEqual(addresses)

@@ -3,9 +3,9 @@ import { enforceLimits, findHeaders, type Limiter, listNetworks } from '@plainpa
 import { CLIENT_ASSERTION_TYPE, type ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import type { AppClient, FindAppClient } from '../app-clients/app-client.ts'
-import { FAILED_AUTHENTICATION } from '../limits.ts'
+import { FAILED_AUTHENTICATION_LIMIT } from '../limits.ts'
 import { createAssertionVerifier, parseAssertion } from './client-assertion.ts'
-import { invalidClient } from './invalid-client.ts'
+import { createInvalidClientProblem } from './invalid-client.ts'
 import type { UsedJtiStore } from './used-jti-store.ts'
 
 export type AuthenticateApp = (ctx: Context, form: URLSearchParams) => Promise<AppClient>
@@ -16,9 +16,9 @@ export const mayBeApp = (form: URLSearchParams): boolean =>
 
 /**
  * Creates the function that authenticates an app at the token and revocation endpoints. A public app (`none`) sends
- * only its `client_id`. The code verifier or the token in the request protects it. An app whose document says
- * `private_key_jwt` signs an assertion (RFC 7523). The assertion's audience can be the issuer or the token endpoint,
- * since hosts send either.
+ * only its `client_id`: the code verifier or the token in the request proves its right to make the request. An app
+ * whose document says `private_key_jwt` signs an assertion (RFC 7523). The assertion's audience can be the issuer or the
+ * token endpoint, since hosts send either.
  *
  * The returned function throws the problems `invalid-client` and `rate-limited`.
  */
@@ -48,13 +48,13 @@ export function createAppAuthenticator(deps: {
   return async (ctx, form) => {
     const id = form.get('client_id') ?? ''
     if (findHeaders(ctx.req, 'authorization').length > 0 || form.get('client_secret'))
-      throw invalidClient(NO_SECRET_DETAIL)
+      throw createInvalidClientProblem(NO_SECRET_DETAIL)
     const client = await findAppClient(ctx, id)
-    if (!client) throw invalidClient(UNKNOWN_APP_DETAIL)
+    if (!client) throw createInvalidClientProblem(UNKNOWN_APP_DETAIL)
     if (client.authMethod === 'private_key_jwt' && !(await consumeAssertion(client, form))) {
       const [callerNetwork] = listNetworks(String(ctx.state['address']))
-      enforceLimits(ctx, await limiter.take(FAILED_AUTHENTICATION, `${callerNetwork?.network}\n${id}`))
-      throw invalidClient(INVALID_ASSERTION_DETAIL)
+      enforceLimits(ctx, await limiter.take(FAILED_AUTHENTICATION_LIMIT, `${callerNetwork?.network}\n${id}`))
+      throw createInvalidClientProblem(INVALID_ASSERTION_DETAIL)
     }
     return client
   }

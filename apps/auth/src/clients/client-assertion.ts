@@ -15,7 +15,7 @@ import {
 export const MAX_ASSERTION_LENGTH = 4096
 export const MAX_KID_LENGTH = 128
 
-/** The accepted values of `typ` (RFC 7523 §3 and its revision, rfc7523bis). */
+/** The accepted values of `typ`, in lower case (RFC 7523 §3 and its revision, rfc7523bis). */
 const ACCEPTED_TYPES = new Set(['jwt', 'client-authentication+jwt'])
 
 /**
@@ -52,14 +52,15 @@ export interface ClientAssertion {
   readonly claims: z.infer<typeof Claims>
 }
 
-type FormFault = 'assertion-too-long' | JwtFault<keyof z.infer<typeof Claims>>
+/** A fault in the form of an assertion. */
+export type FormatFault = 'assertion-too-long' | JwtFault<keyof z.infer<typeof Claims>>
 type ClaimsFault = 'issuer' | 'audience' | 'expired' | 'lifetime-too-long' | 'not-yet'
 
 /** A fault in the content of an assertion. It does not depend on the client that the assertion names. */
-export type ContentFault = FormFault | ClaimsFault
+export type ContentFault = FormatFault | ClaimsFault
 
 /** Parses an assertion without verifying it. */
-export function parseAssertion(text: string): Result<ClientAssertion, FormFault> {
+export function parseAssertion(text: string): Result<ClientAssertion, FormatFault> {
   if (text.length > MAX_ASSERTION_LENGTH) return err('assertion-too-long')
   const parts = decodeUnverifiedJwt(text)
   const header = parseHeader(Header, parts?.header)

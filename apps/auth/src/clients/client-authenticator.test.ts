@@ -76,7 +76,7 @@ const createRecord = (
   })),
 })
 
-test('finds the client once and hashes once for an unknown, disabled or deleted client, and for a wrong secret', async () => {
+test('looks up the client once and hashes once for an unknown, disabled or deleted client, and for a wrong secret', async () => {
   const refusals = await Promise.all([
     authenticate(undefined),
     authenticate(createRecord('active'), 'pps_wrong'),

@@ -12,11 +12,11 @@ import { isSecretAccepted } from '../agents/agent-secret.ts'
 import type { AgentRecord } from '../agents/agent-store.ts'
 import { identifyClient } from '../agents/proven-facts.ts'
 import { isUrlClient } from '../agents/refresh-document.ts'
-import { FAILED_AUTHENTICATION } from '../limits.ts'
+import { FAILED_AUTHENTICATION_LIMIT } from '../limits.ts'
 import { createAssertionVerifier, validateClaims } from './client-assertion.ts'
 import type { ClientWithCredentials, MarkAssertionUsed } from './client-with-credentials.ts'
 import { type AssertionFault, describeAssertionFault } from './describe-assertion-fault.ts'
-import { BASIC_CHALLENGE, invalidClient } from './invalid-client.ts'
+import { BASIC_CHALLENGE, createInvalidClientProblem } from './invalid-client.ts'
 import {
   type AuthenticationFault,
   type ClientAuthentication,
@@ -126,7 +126,7 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
       authentication.method === 'secret' ? authentication.credentials.clientId : authentication.clientId
     const id = AgentId.safeParse(clientId)
     const urlMistake = findUrlMistake(authentication, clientId, id.success)
-    if (urlMistake !== undefined) throw invalidClient(urlMistake)
+    if (urlMistake !== undefined) throw createInvalidClientProblem(urlMistake)
     if (id.success && isUrlClient(id.data))
       return await authenticateUrlClient(ctx, authentication, id.data, isTokenRequest)
     const { client, activeClient } = id.success ? await findRegistered(id.data) : {}
@@ -145,7 +145,9 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
       )
         throw new Problem('client-expired', { headers: BASIC_CHALLENGE })
       await countFailure(ctx, clientId)
-      throw invalidClient(verified.ok ? undefined : describeFault(authentication, verified.error))
+      throw createInvalidClientProblem(
+        verified.ok ? undefined : describeFault(authentication, verified.error),
+      )
     }
     ctx.state[CREDENTIAL_VERSION] = activeClient.credentialVersion
     return { ...identifyClient(activeClient.id), scopes: new Set(activeClient.scopes) }
@@ -172,7 +174,7 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
       await countFailure(ctx, id)
       const detail = verified.ok ? undefined : describeFault(authentication, verified.error)
       const isSignatureUnverified = !verified.ok && verified.error === 'signature-unverified'
-      throw invalidClient(
+      throw createInvalidClientProblem(
         isSignatureUnverified && !isTokenRequest ? `${detail} ${TOKEN_REQUEST_HINT}` : detail,
       )
     }
@@ -190,7 +192,7 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
     const [callerNetwork] = listNetworks(String(ctx.state['address']))
     enforceLimits(
       ctx,
-      await deps.limiter.take(FAILED_AUTHENTICATION, `${callerNetwork?.network}\n${clientId}`),
+      await deps.limiter.take(FAILED_AUTHENTICATION_LIMIT, `${callerNetwork?.network}\n${clientId}`),
     )
   }
 
@@ -229,7 +231,7 @@ const INVALID_REQUEST_DETAILS: Partial<Record<AuthenticationFault, string>> = {
   several: 'Authenticate in one way only: HTTP Basic, form fields or a client assertion.',
   mismatch: 'The client_id in the body is not the client_id of the credentials.',
   'assertion-type': `Send client_assertion with client_assertion_type=${CLIENT_ASSERTION_TYPE}`,
-  'assertion-place':
+  'assertion-location':
     'This endpoint takes a form: send the assertion as the form field client_assertion, not in a header.',
 }
 
@@ -237,8 +239,8 @@ const INVALID_REQUEST_DETAILS: Partial<Record<AuthenticationFault, string>> = {
 function createRequestProblem(fault: AuthenticationFault, { hasForm }: { hasForm: boolean }): Problem {
   const detail = INVALID_REQUEST_DETAILS[fault]
   if (detail) return new Problem('invalid-request', { detail })
-  if (fault === 'malformed') return invalidClient(MALFORMED_DETAIL)
-  return invalidClient(hasForm ? NO_CREDENTIALS_IN_FORM_DETAIL : NO_CREDENTIALS_DETAIL)
+  if (fault === 'malformed') return createInvalidClientProblem(MALFORMED_DETAIL)
+  return createInvalidClientProblem(hasForm ? NO_CREDENTIALS_IN_FORM_DETAIL : NO_CREDENTIALS_DETAIL)
 }
 
 const MALFORMED_DETAIL =

@@ -3,29 +3,29 @@ import { findProofFault } from './dpop-proof.ts'
 
 /* These tests cover times that cannot be exact over HTTP, and forms of `htu`. `test/dpop.test.ts` has the other tests of proofs. */
 
-const NOW = 1_795_183_200
+const NOW_SECONDS = 1_795_183_200
 const url = 'https://plainpath.example/oauth/token'
 const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
 const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 /** Creates a proof whose signature is not valid, because `findProofFault` does not verify it. */
 const createProof = (claims: object) =>
-  `${encodePart({ typ: 'DPoP+jwt', alg: 'EdDSA', jwk })}.${encodePart({ jti: 'x', htm: 'POST', htu: url, iat: NOW, ...claims })}.c2ln`
+  `${encodePart({ typ: 'DPoP+jwt', alg: 'EdDSA', jwk })}.${encodePart({ jti: 'x', htm: 'POST', htu: url, iat: NOW_SECONDS, ...claims })}.c2ln`
 const findFault = (claims: object) =>
-  findProofFault([createProof(claims)], { url, now: new Date(NOW * 1_000) })
+  findProofFault([createProof(claims)], { url, now: new Date(NOW_SECONDS * 1_000) })
 
-describe('accepts a proof only if it is at most 60 s old, or 10 s ahead:', () => {
+describe('findProofFault accepts a proof only if it is at most 60 s old and at most 10 s ahead:', () => {
   test.for([
-    ['60 s old', NOW - 60, undefined],
-    ['61 s old', NOW - 61, expect.stringContaining('more than 60 seconds old')],
-    ['10 s ahead', NOW + 10, undefined],
-    ['11 s ahead', NOW + 11, expect.stringContaining('in the future')],
+    ['60 s old', NOW_SECONDS - 60, undefined],
+    ['61 s old', NOW_SECONDS - 61, expect.stringContaining('more than 60 seconds old')],
+    ['10 s ahead', NOW_SECONDS + 10, undefined],
+    ['11 s ahead', NOW_SECONDS + 11, expect.stringContaining('in the future')],
   ] as const)('%s', ([_case, iat, expected]) => {
     expect(findFault({ iat })).toEqual(expected)
   })
 })
 
-test('refuses a request without a proof, and a request with two proofs', () => {
-  const expected = { url, now: new Date(NOW * 1_000) }
+test('findProofFault refuses a request without a proof, and a request with two proofs', () => {
+  const expected = { url, now: new Date(NOW_SECONDS * 1_000) }
   for (const headers of [[], [createProof({}), createProof({})]])
     expect(findProofFault(headers, expected)).toContain('one DPoP')
 })
@@ -41,12 +41,12 @@ test.for([
   'https://plainpath.example./oauth/token',
   'https://plainpath.example/oauth/%74oken',
   '',
-])('refuses the htu %o', (htu) => {
+])('findProofFault refuses the htu %o', (htu) => {
   expect(findFault({ htu })).toContain('htu')
 })
 
 test.for([url, 'HTTPS://Plainpath.Example/oauth/token', 'https://plainpath.example/a/../oauth/token'])(
-  'accepts the htu %o, which normalises to the URL of the endpoint',
+  'findProofFault accepts the htu %o, which normalises to the URL of the endpoint',
   (htu) => {
     expect(findFault({ htu })).toBeUndefined()
   },

@@ -53,10 +53,11 @@ export function findProofFault(
   const { htm, htu, iat } = claims.value
   if (htm !== 'POST') return HTM_FAULT
   if (normalizeTarget(htu) !== expected.url) return `The htu claim of the proof must be ${expected.url}`
-  const age = expected.now.getTime() / 1000 - iat
-  if (age > MAX_AGE_SECONDS)
+  const ageSeconds = expected.now.getTime() / 1000 - iat
+  if (ageSeconds > MAX_AGE_SECONDS)
     return `The proof is more than ${MAX_AGE_SECONDS} seconds old (iat). Make a new one for each request, and check your clock.`
-  if (age < -CLOCK_TOLERANCE_SECONDS) return 'The iat claim of the proof is in the future. Check your clock.'
+  if (ageSeconds < -CLOCK_TOLERANCE_SECONDS)
+    return 'The iat claim of the proof is in the future. Check your clock.'
   return undefined
 }
 

@@ -8,5 +8,5 @@ export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", c
  *
  * @param detail the fault, if the client may learn it
  */
-export const invalidClient = (detail?: string) =>
+export const createInvalidClientProblem = (detail?: string) =>
   new Problem('invalid-client', { ...(detail && { detail }), headers: BASIC_CHALLENGE })

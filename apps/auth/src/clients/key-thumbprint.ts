@@ -15,6 +15,6 @@ export const computeKeyThumbprint = ({ kty, crv, x, y }: PublicKey): Promise<str
 export const computeKeyThumbprints = (keys: readonly PublicKey[]): Promise<string[]> =>
   Promise.all(keys.map(computeKeyThumbprint))
 
-/** Returns whether two lists of thumbprints are of the same keys, in any order. */
+/** Returns true if two lists contain the thumbprints of the same keys, in any order. */
 export const areSameKeys = (thumbprints: readonly string[], otherThumbprints: readonly string[]): boolean =>
   thumbprints.toSorted().join() === otherThumbprints.toSorted().join()

@@ -48,7 +48,7 @@ describe('the Authorization header', () => {
     ['an encoded NUL', formatBasic('agt_1:a%00b')],
     ['a line break', formatBasic('agt_1:a%0d%0ab')],
     ['a letter outside ASCII', formatBasic('agt_1:pässword')],
-    ['8 kB', formatBasic(`agt_1:${'x'.repeat(8192)}`)],
+    ['credentials of more than 8 kB', formatBasic(`agt_1:${'x'.repeat(8192)}`)],
   ] satisfies [string, string][])('is malformed with %s', ([_case, header]) => {
     expect(readCredentials([header])).toEqual(err('malformed'))
   })
@@ -73,13 +73,13 @@ test.for([
     err('several'),
   ],
 ] satisfies [string, string[], Record<string, string> | undefined, ReadResult][])(
-  'returns the credentials or the fault for %s',
+  'readCredentials returns the credentials or the fault for %s',
   ([_case, headers, fields, expected]) => {
     expect(readCredentials(headers, fields && createForm(fields))).toEqual(expected)
   },
 )
 
-test('returns credentials without an empty part or a fault, for any input', () => {
+test('readCredentials returns either a fault or credentials with no empty part, for any input', () => {
   const header = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 2_000 }),
     fc.uint8Array({ maxLength: 1_500 }).map((bytes) => `Basic ${Buffer.from(bytes).toString('base64')}`),
@@ -96,7 +96,7 @@ test('returns credentials without an empty part or a fault, for any input', () =
   )
 })
 
-test('decodes form-urlencoded ids and secrets (RFC 6749 appendix B)', () => {
+test('readCredentials decodes form-urlencoded ids and secrets (RFC 6749 appendix B)', () => {
   const printable = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
     minLength: 1,

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '@plainpath/domain'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
-import { parseAssertion } from './client-assertion.ts'
+import { type ClientAssertion, type FormatFault, parseAssertion } from './client-assertion.ts'
 
 interface ClientCredentials {
   readonly clientId: string
@@ -69,14 +69,14 @@ export type ClientAuthentication =
   | {
       readonly method: 'assertion'
       readonly clientId: string
-      readonly assertion: ReturnType<typeof parseAssertion>
+      readonly assertion: Result<ClientAssertion, FormatFault>
     }
 
 /**
- * The reason why client authentication cannot be read. `assertion-type`: the assertion type is missing or unknown, or there
- * is no assertion with it. `assertion-place`: the assertion is in a header, but the endpoint takes a form.
+ * The reason why client authentication cannot be read. `assertion-type`: the assertion type is missing or unknown, or it
+ * is sent without an assertion. `assertion-location`: the assertion is in a header, but the endpoint takes a form.
  */
-export type AuthenticationFault = CredentialsFault | 'assertion-type' | 'assertion-place'
+export type AuthenticationFault = CredentialsFault | 'assertion-type' | 'assertion-location'
 
 /**
  * Reads client authentication by secret (RFC 6749 §2.3.1) or by assertion: in the form (RFC 7523 §2.2) or, for an
@@ -105,7 +105,7 @@ export function readClientAuthentication(
   )
     return err('several')
   if (headerAssertion !== undefined)
-    return form ? err('assertion-place') : readAssertionAuthentication(headerAssertion, undefined)
+    return form ? err('assertion-location') : readAssertionAuthentication(headerAssertion, undefined)
   if (formAssertion === undefined || type !== CLIENT_ASSERTION_TYPE) return err('assertion-type')
   return readAssertionAuthentication(formAssertion, form?.get('client_id') || undefined)
 }

@@ -10,9 +10,9 @@ import { type FetchDocument, type RefreshDocumentDeps, refreshDocument } from '.
 import type { StoredDocument, UrlClientStore } from '../agents/url-client-store.ts'
 import { createBusyProblem } from '../client-documents/busy-problem.ts'
 import type { DocumentFault } from '../client-documents/client-document.ts'
-import { DOCUMENT_FETCHES, LIMITS } from '../limits.ts'
+import { DOCUMENT_FETCH_LIMIT, LIMITS } from '../limits.ts'
 import type { ClientWithCredentials, MarkAssertionUsed } from './client-with-credentials.ts'
-import { invalidClient } from './invalid-client.ts'
+import { createInvalidClientProblem } from './invalid-client.ts'
 import type { UsedJtiStore } from './used-jti-store.ts'
 
 /** A URL client with its current credentials. */
@@ -91,7 +91,7 @@ export function createUrlClientFinder(
    * @throws {Problem} as `FindUrlClient`
    */
   async function refresh(ctx: Context, id: AgentId): Promise<StoredClient | undefined> {
-    await spendFetchLimit(ctx)
+    await countFetch(ctx)
     const fetched = await deps.fetchDocument(id, readCallerAddress(ctx), { isNew: false })
     const refreshed = await refreshDocument(deps, id, fetched)
     if (!fetched.ok) throw createDocumentProblem(fetched.error)
@@ -103,8 +103,8 @@ export function createUrlClientFinder(
    *
    * @throws {Problem} `rate-limited` over the limit
    */
-  async function spendFetchLimit(ctx: Context): Promise<void> {
-    enforceLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCHES, readCallerAddress(ctx)))
+  async function countFetch(ctx: Context): Promise<void> {
+    enforceLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCH_LIMIT, readCallerAddress(ctx)))
   }
 
   const toClient = (id: AgentId, stored: StoredClient): UrlClient => ({
@@ -138,10 +138,10 @@ export function createUrlClientFinder(
     }
   }
 
-  /** Fetches the document of a client that is not stored. Returns undefined if its domain is blocked. */
-  async function fetchNew(ctx: Context, id: AgentId): Promise<UrlClient | undefined> {
+  /** Fetches the document of a new client, that is, an unknown or deleted one. Returns undefined if its domain is blocked. */
+  async function fetchNewClient(ctx: Context, id: AgentId): Promise<UrlClient | undefined> {
     if (await urlClients.isBlocked(id)) return undefined
-    await spendFetchLimit(ctx)
+    await countFetch(ctx)
     const fetched = await deps.fetchDocument(id, readCallerAddress(ctx), { isNew: true })
     if (!fetched.ok) throw createDocumentProblem(fetched.error)
     const document = fetched.value
@@ -179,7 +179,7 @@ export function createUrlClientFinder(
       return await refreshIfNeeded(ctx, id, storedClient)
     }
     if (record?.agent.status === 'disabled' || !isTokenRequest) return undefined
-    return await fetchNew(ctx, id)
+    return await fetchNewClient(ctx, id)
   }
 }
 
@@ -193,14 +193,14 @@ interface StoredClient extends StoredDocument {
 function toStoredClient(record: AgentRecord | undefined): StoredClient | undefined {
   if (record?.agent.status !== 'active') return undefined
   const { keys, dpopBound, credentialVersion, scopes, documentFetchedAt, documentExpiresAt } = record.agent
-  const longExpired = new Date(0)
+  const unixEpoch = new Date(0)
   return {
     keys,
     dpopBound,
     credentialVersion,
     scopes,
-    fetchedAt: documentFetchedAt ?? longExpired,
-    expiresAt: documentExpiresAt ?? longExpired,
+    fetchedAt: documentFetchedAt ?? unixEpoch,
+    expiresAt: documentExpiresAt ?? unixEpoch,
   }
 }
 
@@ -212,8 +212,8 @@ const readCallerAddress = (ctx: Context) => String(ctx.state['address'])
  */
 function createDocumentProblem(fault: DocumentFault): Problem {
   if (fault.kind === 'busy') return createBusyProblem()
-  if (fault.kind === 'unusable') return invalidClient(UNUSABLE_DOCUMENT_DETAIL)
-  return invalidClient(`In the document at your client_id, ${fault.member} ${fault.detail}.`)
+  if (fault.kind === 'unusable') return createInvalidClientProblem(UNUSABLE_DOCUMENT_DETAIL)
+  return createInvalidClientProblem(`In the document at your client_id, ${fault.member} ${fault.detail}.`)
 }
 
 const UNUSABLE_DOCUMENT_DETAIL =

@@ -30,7 +30,7 @@ const markUsed = (clientId: AgentId, jti: string, overrides: Partial<VerifiedAss
     ...overrides,
   })
 
-test('accepts exactly one of several simultaneous uses', async () => {
+test('accepts exactly one of several simultaneous uses of a jti by the same client', async () => {
   const id = await addAgent()
   const uses = await Promise.all(Array.from({ length: 20 }, () => markUsed(id, 'jti-once')))
   expect(uses.filter((outcome) => outcome === 'accepted')).toHaveLength(1)
@@ -57,7 +57,7 @@ test('stores a jti only as a hash', async () => {
   expect(await dumpTables(stores.db)).not.toContain('Canary-jti')
 })
 
-test('deletes entries in batches, a minute or more after their assertions expired', async () => {
+test('sweepUsedJtis deletes entries in batches, a minute or more after their assertions expired', async () => {
   await stores.db.query('delete from client_assertions')
   const id = await addAgent()
   for (const seconds of [-3_600, -60, -59, 0, 60])

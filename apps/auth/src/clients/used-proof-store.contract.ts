@@ -27,7 +27,8 @@ export function describeUsedProofStore(kind: string, open: () => Promise<OpenedS
     })
 
     test('accepts a proof once among all instances', async () => {
-      const [firstProof, secondProof] = [createProof(), createProof()]
+      const firstProof = createProof()
+      const secondProof = createProof()
       expect([
         await store.proofs.markUsed(firstProof),
         await store.proofs.markUsed(firstProof),
@@ -46,7 +47,8 @@ export function describeUsedProofStore(kind: string, open: () => Promise<OpenedS
     })
 
     test('accepts the same jti from two clients, and similar but different ones from one client', async () => {
-      const [baseProof, jti] = [createProof({ clientId: 'agt_one' }), randomUUID()]
+      const baseProof = createProof({ clientId: 'agt_one' })
+      const jti = randomUUID()
       const distinctProofs = [
         { ...baseProof, jti },
         { ...baseProof, clientId: 'agt_two', jti },

@@ -28,7 +28,7 @@ export interface UsedProofStore {
 /** Hashes a proof. The label lets a client use the same `jti` in an assertion, in a proof of a new key and in a DPoP proof. */
 const hashProof = ({ clientId, jti }: UsedProof) => sha256(`${clientId}\ndpop\n${jti}`)
 
-/** Creates a store that is backed by PostgreSQL, by the table of used assertions. `sweepUsedJtis` deletes expired rows. */
+/** Creates a store that is backed by the PostgreSQL table of used client assertions. `sweepUsedJtis` deletes expired rows. */
 export const createPostgresUsedProofStore = (db: Database): UsedProofStore => ({
   async markUsed(proof) {
     const { rowCount } = await db.query(
@@ -40,7 +40,7 @@ export const createPostgresUsedProofStore = (db: Database): UsedProofStore => ({
 })
 
 /**
- * Creates the store in Redis, where each proof expires by itself.
+ * Creates a store that is backed by Redis, where each proof expires by itself.
  *
  * @param prefix the prefix of every key, such as `auth:`
  */

@@ -55,7 +55,7 @@ export const agentDocumentCommands = [
       }
       if (!refreshed) throw new Refusal(`There is no active agent ${id}.`)
       const expiresAt = refreshed.expiresAt.toISOString()
-      if (refreshed.isOlder)
+      if (refreshed.isDocumentIgnored)
         throw new Refusal(
           `Nothing was changed: the stored document was requested at ${refreshed.fetchedAt.toISOString()}, which is later than this command by the clock of this machine. Set the clock right if it is wrong, then run the same command again.`,
         )

@@ -15,9 +15,13 @@ import { isUrlClient } from '../agents/refresh-document.ts'
 import { readStatusReason } from '../agents/status-reason.ts'
 import { clientId, defineCommand, limit, parseReason } from './define-command.ts'
 
-const REASON = option('--reason <text>', 'the reason, which "agents show" prints; up to 200 characters', {
-  parse: parseReason,
-})
+const optionalReason = option(
+  '--reason <text>',
+  'the reason, which "agents show" prints; up to 200 characters',
+  {
+    parse: parseReason,
+  },
+)
 
 /** The `agents` commands. Names are untrusted text, so they are shown quoted. */
 export const agentsCommands = [
@@ -102,7 +106,7 @@ function defineDeactivateCommand(
   return defineCommand({
     name: `agents ${verb}`,
     summary: `${verb} an agent and revoke all its tokens before returning`,
-    parameters: { id: clientId, reason: REASON, dryRun: DRY_RUN },
+    parameters: { id: clientId, reason: optionalReason, dryRun: DRY_RUN },
     opens: 'stores',
     getLockedResource: ({ id }) => id,
     async run({ stores, args: { id, reason, dryRun } }) {

@@ -33,10 +33,10 @@ export function buildAuditOutput<Entry>(
   }
   const verified = verifyRows(rows, givenHead)
   if (!verified.ok) throw new Refusal(verified.error)
-  const { head, newer } = verified.value
-  const newerText = givenHead === undefined ? '' : ` Rows added since the given head: ${newer}.`
+  const { head, newerCount } = verified.value
+  const newerText = givenHead === undefined ? '' : ` Rows added since the given head: ${newerCount}.`
   return {
-    json: { ok: true, rows: rows.length, head, newer },
+    json: { ok: true, rows: rows.length, head, newer: newerCount },
     text: `Verified ${formatCount(rows.length, 'row')}: none was changed.${newerText} Head: ${head ?? 'none'}`,
   }
 }

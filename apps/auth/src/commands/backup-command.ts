@@ -67,8 +67,8 @@ export const backupCommands = [
           'Add --log <path> with the logs since the backup, or --revoke-everything if there is no log. Nothing was changed.',
           { exitCode: 2 },
         )
-      const url = requireOwnerUrl(config)
-      const database = { url, folder: MIGRATIONS }
+      const ownerUrl = requireOwnerUrl(config)
+      const database = { url: ownerUrl, folder: MIGRATIONS }
       const refuseFile = createFileErrorHandler((code) => `${args.file} cannot be read (${code}).`)
       const { made_at: madeAt } = await readBackupHeader(args.file).catch(refuseBackupError).catch(refuseFile)
       const loggedRevocations =
@@ -82,7 +82,7 @@ export const backupCommands = [
       )
       // Connects as the owner, because the app's role has no rights in the restored database yet. Its URL must lead to
       // the server itself, not to a pooler (docs/scaling.md).
-      const ownerConfig = { ...config, databaseUrl: url, isDatabasePooled: false }
+      const ownerConfig = { ...config, databaseUrl: ownerUrl, isDatabasePooled: false }
       await using stores = await openStores(ownerConfig, {
         log,
         now,

@@ -17,8 +17,8 @@ beforeAll(async () => {
 afterAll(() => testbed[Symbol.asyncDispose]())
 
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
-const run = (words: string) => runAuth(words.split(' '), env, () => currentTime)
-const readOutput = async (words: string) => (await run(words)).printed
+const run = (commandLine: string) => runAuth(commandLine.split(' '), env, () => currentTime)
+const readOutput = async (commandLine: string) => (await run(commandLine)).printed
 
 test('claims list and claims show print no address, and claims revoke revokes a verification once', async () => {
   await using openedStores = await openStores(loadConfig(env), { log: silentLog, now: () => currentTime })

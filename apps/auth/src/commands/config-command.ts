@@ -9,12 +9,12 @@ export const configCommands = [
     settings: 'all',
     run({ env }) {
       loadConfig(env)
-      const setNames = listSettingRows(SETTINGS)
+      const configuredNames = listSettingRows(SETTINGS)
         .map(({ name }) => name)
         .filter((name) => env[name] !== undefined)
       return {
-        json: { ok: true, set: setNames },
-        text: `The configuration is valid. Set: ${setNames.join(', ')}`,
+        json: { ok: true, set: configuredNames },
+        text: `The configuration is valid. Set: ${configuredNames.join(', ')}`,
       }
     },
   }),

@@ -46,7 +46,7 @@ type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & 
   readonly emergencyRevocations: Pick<Stores['emergencyRevocations'], 'readAudit'>
 }
 
-/** What the handler receives, by what the command opens. `stores` also opens Redis, if its URL is set. */
+/** The members that a handler receives in addition, by the value of `opens`. `stores` also opens Redis, if its URL is set. */
 interface OpenedStores {
   readonly nothing: object
   readonly database: { readonly config: Config; readonly stores: DatabaseStores }

@@ -18,9 +18,9 @@ beforeAll(async () => {
 afterAll(() => testbed[Symbol.asyncDispose]())
 
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
-const run = (words: string) => runAuth(words.split(' '), env, () => currentTime)
-const readOutput = async (words: string) => (await run(words)).printed
-const readJson = async (words: string) => JSON.parse(await readOutput(`${words} --json`))
+const run = (commandLine: string) => runAuth(commandLine.split(' '), env, () => currentTime)
+const readOutput = async (commandLine: string) => (await run(commandLine)).printed
+const readJson = async (commandLine: string) => JSON.parse(await readOutput(`${commandLine} --json`))
 const createEndedEvent = (id: string) => ({ event: 'claim-ended', registration_id: id, by: 'operator' })
 
 /**
@@ -42,7 +42,7 @@ async function createVerification(
   return attempt.registrationId
 }
 
-test('grants list prints no address, grants revoke revokes one grant, and grants revoke-host all grants at a host', async () => {
+test('grants list prints no address, grants revoke revokes one grant, and grants revoke-host revokes all grants at a host', async () => {
   await using openedStores = await openStores(loadConfig(env), { log: silentLog, now: () => currentTime })
   expect(await readOutput('grants list')).toBe('There are no such grants.')
   const ids: string[] = []

@@ -1,4 +1,4 @@
-import { type ChatHost, type ChatHosts } from '../app-clients/chat-hosts.ts'
+import type { ChatHost, ChatHosts } from '../app-clients/chat-hosts.ts'
 import { loadConfig } from '../config.ts'
 import { defineCommand } from './define-command.ts'
 

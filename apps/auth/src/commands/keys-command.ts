@@ -133,15 +133,15 @@ export const keysCommands = [
         return await buildChangeOutput(operations, appliedChange)
       const startedAt = performance.now()
       const { version } = 'unchangedRing' in revoked.value ? revoked.value.unchangedRing : revoked.value.ring
-      const { lagging } = await operations.waitForInstances(version)
+      const { laggingInstances } = await operations.waitForInstances(version)
       // Waits until no API trusts a key set from before the revocation.
       await sleep(context.config.keys.trustMs)
       // Waits until no API caches a response that it verified with such a key set.
       await context.stores.revocationPublisher.publish({ kind: 'everything' })
       const waitedMs = Math.round(performance.now() - startedAt)
-      if (lagging.length > 0)
+      if (laggingInstances.length > 0)
         throw new Refusal(
-          `Key ${leakedKid} is revoked, but these instances may still sign with it: ${lagging.map(({ host }) => host).join(', ')}. Stop them, then run the same command again.`,
+          `Key ${leakedKid} is revoked, but these instances may still sign with it: ${laggingInstances.map(({ host }) => host).join(', ')}. Stop them, then run the same command again.`,
         )
       const evidence = `After ${waitedMs} ms, no instance signs with the revoked key and no API trusts it.`
       if (!appliedChange)
@@ -192,12 +192,13 @@ export const keysCommands = [
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(context) {
-      const { keys, instances, auditHead, findings } = await verifyKeys(createOperations(context))
-      const json = { ok: findings.length === 0, keys, instances, audit_head: auditHead, findings }
-      return findings.length === 0
+      const { keyCount, liveInstanceCount, auditHead, findings } = await verifyKeys(createOperations(context))
+      const ok = findings.length === 0
+      const json = { ok, keys: keyCount, instances: liveInstanceCount, audit_head: auditHead, findings }
+      return ok
         ? {
             json,
-            text: `All checks passed: ${formatCount(keys, 'key')}, ${formatCount(instances, 'running instance')}, audit up to ${auditHead}.`,
+            text: `All checks passed: ${formatCount(keyCount, 'key')}, ${formatCount(liveInstanceCount, 'running instance')}, audit up to ${auditHead}.`,
           }
         : { json, text: findings.join('\n'), refusal: 'Some checks failed.' }
     },
@@ -271,8 +272,8 @@ async function buildChangeOutput(
       json: { ok: true, done: false, step: change.step, transitions },
       text: `Would ${change.step}:\n${report.formatTransitions(transitions)}`.trimEnd(),
     }
-  const { live, lagging } = await operations.waitForInstances(ring.version)
-  const isAdopted = lagging.length === 0
+  const { liveInstances, laggingInstances } = await operations.waitForInstances(ring.version)
+  const isAdopted = laggingInstances.length === 0
   return {
     json: {
       ok: isAdopted,
@@ -281,12 +282,12 @@ async function buildChangeOutput(
       transitions,
       ring_version: ring.version,
       audit_head: auditHead,
-      instances: live.map(({ host, signingKid }) => ({ host, signing_kid: signingKid })),
+      instances: liveInstances.map(({ host, signingKid }) => ({ host, signing_kid: signingKid })),
     },
     text: [
       `Done: ${change.step}`,
       report.formatTransitions(transitions),
-      report.formatInstances(live),
+      report.formatInstances(liveInstances),
       ...extraLines,
       `Audit head: ${auditHead}`,
     ]

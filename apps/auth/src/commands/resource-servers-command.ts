@@ -139,8 +139,8 @@ export const resourceServersCommands = [
     },
     opens: 'database',
     async run(call) {
-      const { clientId: id, callOff: removesNewer, evenIfUsed, dryRun } = call.args
-      const which = removesNewer ? 'newer' : 'older'
+      const { clientId: id, callOff, evenIfUsed, dryRun } = call.args
+      const which = callOff ? 'newer' : 'older'
       const finished = await withChangeLock(call, (operations) =>
         operations.finish(id, { which, evenIfUsed, dryRun }),
       )

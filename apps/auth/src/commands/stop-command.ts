@@ -176,10 +176,10 @@ const toEvidenceJson = ({
 
 function formatEvidence(evidence: Evidence): string {
   const { scope, revoked, auditHead, elapsedMs, tokenStore, instances } = evidence
-  const count = `${revoked.countedAll ? '' : 'at least '}${revoked.tokens} ${revoked.tokens === 1 ? 'token' : 'tokens'}`
-  if (auditHead === undefined) return `Would revoke ${describeScope(scope)}: ${count} in ${tokenStore}.`
+  const countText = `${revoked.countedAll ? '' : 'at least '}${revoked.tokens} ${revoked.tokens === 1 ? 'token' : 'tokens'}`
+  if (auditHead === undefined) return `Would revoke ${describeScope(scope)}: ${countText} in ${tokenStore}.`
   return [
-    `Revoked ${describeScope(scope)}: ${count}, after ${elapsedMs} ms.`,
+    `Revoked ${describeScope(scope)}: ${countText}, after ${elapsedMs} ms.`,
     `PostgreSQL has stored the revocation${tokenStore === 'Redis' ? ', and Redis confirmed it' : ''}: ${describeCondition(evidence)}.`,
     ...formatInstances(instances),
     scope.kind === 'client'

@@ -63,7 +63,7 @@ export interface ConnectionStore {
   /**
    * Finds a connection.
    *
-   * @returns undefined unless its verification is live, it is active, and staff have not revoked its tokens
+   * @returns undefined unless its verification is live, it is active, and no operator has revoked its tokens
    */
   find(agentId: string, now: Date): Promise<Connection | undefined>
   /**

@@ -19,13 +19,13 @@ export async function createInstanceDescriber(
   { redis, redisPrefix }: Pick<Stores, 'redis' | 'redisPrefix'>,
 ): Promise<() => Promise<InstanceDescription>> {
   const { origin, redisUrl, sealingKeys } = settings
-  const store = toTokenStoreSettings(redisUrl, redisPrefix)
+  const tokenStoreSettings = toTokenStoreSettings(redisUrl, redisPrefix)
   const commonMembers = { release: API_VERSION, origin, kekIds: [...sealingKeys.ids] }
-  if (!redis || store.kind === 'postgresql')
+  if (!redis || tokenStoreSettings.kind === 'postgresql')
     return async () => ({ ...commonMembers, tokenStore: { kind: 'postgresql' } })
   let redisId = await ensureRedisId(redis, redisPrefix)
   return async () => {
     redisId = await ensureRedisId(redis, redisPrefix).catch(() => redisId)
-    return { ...commonMembers, tokenStore: { ...store, id: redisId } }
+    return { ...commonMembers, tokenStore: { ...tokenStoreSettings, id: redisId } }
   }
 }

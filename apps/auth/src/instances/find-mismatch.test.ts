@@ -39,7 +39,7 @@ const MATCHES: Record<string, [Partial<CommandTarget>, InstanceReport[], TokenSt
     REDIS,
   ],
 }
-test.for(Object.entries(MATCHES))('accepts %s', ([, [target, instances, lastTokenStore]]) => {
+test.for(Object.entries(MATCHES))('findMismatch accepts %s', ([, [target, instances, lastTokenStore]]) => {
   expect(findMismatch({ ...TARGET, ...target }, instances, lastTokenStore)).toBeUndefined()
 })
 
@@ -102,6 +102,9 @@ const MISMATCHES: Record<
     /^auth-2:7 cannot decrypt/,
   ],
 }
-test.for(Object.entries(MISMATCHES))('reports %s', ([, [target, instances, lastTokenStore, message]]) => {
-  expect(findMismatch({ ...TARGET, ...target }, instances, lastTokenStore)).toMatch(message)
-})
+test.for(Object.entries(MISMATCHES))(
+  'findMismatch reports %s',
+  ([, [target, instances, lastTokenStore, message]]) => {
+    expect(findMismatch({ ...TARGET, ...target }, instances, lastTokenStore)).toMatch(message)
+  },
+)

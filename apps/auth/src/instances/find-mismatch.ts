@@ -64,24 +64,28 @@ export function findMismatch(
 }
 
 function describeStoreMismatch(
-  { settings: own, redisId }: UsedTokenStore,
-  { tokenStore: theirs, isRunning }: { readonly tokenStore: TokenStoreIdentity; readonly isRunning: boolean },
+  { settings: commandStore, redisId }: UsedTokenStore,
+  {
+    tokenStore: instanceStore,
+    isRunning,
+  }: { readonly tokenStore: TokenStoreIdentity; readonly isRunning: boolean },
 ): string | undefined {
-  if (theirs.kind === 'postgresql')
-    return own.kind === 'postgresql'
+  if (instanceStore.kind === 'postgresql')
+    return commandStore.kind === 'postgresql'
       ? undefined
       : 'stores tokens in PostgreSQL, but AUTH_REDIS_URL is set. Unset it.'
-  const theirStore = `stores tokens in Redis at ${theirs.address}, database ${theirs.database}`
-  if (own.kind === 'postgresql') return `${theirStore}, but AUTH_REDIS_URL is not set. Set it to that Redis.`
-  if (own.database !== theirs.database)
-    return `${theirStore}, but AUTH_REDIS_URL names database ${own.database}. Set it to that database.`
-  if (own.prefix !== theirs.prefix)
-    return `${theirStore}, under keys that begin with ${theirs.prefix}, but this command uses ${own.prefix}. Run the command of that service instead.`
+  const instanceText = `stores tokens in Redis at ${instanceStore.address}, database ${instanceStore.database}`
+  if (commandStore.kind === 'postgresql')
+    return `${instanceText}, but AUTH_REDIS_URL is not set. Set it to that Redis.`
+  if (commandStore.database !== instanceStore.database)
+    return `${instanceText}, but AUTH_REDIS_URL names database ${commandStore.database}. Set it to that database.`
+  if (commandStore.prefix !== instanceStore.prefix)
+    return `${instanceText}, under keys that begin with ${instanceStore.prefix}, but this command uses ${commandStore.prefix}. Run the command of that service instead.`
   // Only instances give Redis an id. While none runs, a Redis that lost its data has none, so the address is compared instead.
-  const isRestarted = redisId === undefined && !isRunning && own.address === theirs.address
-  return redisId === theirs.id || isRestarted
+  const isRestarted = redisId === undefined && !isRunning && commandStore.address === instanceStore.address
+  return redisId === instanceStore.id || isRestarted
     ? undefined
-    : `${theirStore}, but AUTH_REDIS_URL names another Redis. Set it to the Redis that the instance uses.`
+    : `${instanceText}, but AUTH_REDIS_URL names another Redis. Set it to the Redis that the instance uses.`
 }
 
 /** Describes how to set the origin. For an `http:` origin with a port, also names the variables of `npm run auth`. */

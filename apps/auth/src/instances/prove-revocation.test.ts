@@ -34,7 +34,7 @@ test.for([
   expect(isProven(instances)).toBe(proven)
 })
 
-test('reports whether the requested token is found, and reads a report only for its request', async () => {
+test('createCanaryReport reports whether the requested token is found, and readCanaryState reads only a report on its request', async () => {
   const requestedHashes: Buffer[] = []
   const find = async (hash: Buffer) => void requestedHashes.push(hash)
   const report = await createCanaryReport(PAYLOAD, find)
@@ -46,7 +46,7 @@ test('reports whether the requested token is found, and reads a report only for 
 })
 
 test.for(['', 'q1', 'q1 short', `${PAYLOAD} more`, `q 1 ${PAYLOAD}`])(
-  'creates no report for the invalid request %j',
+  'createCanaryReport creates no report for the invalid request %j',
   async (payload) => {
     expect(await createCanaryReport(payload, async () => ({}))).toBeUndefined()
   },

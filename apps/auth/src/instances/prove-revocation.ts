@@ -91,7 +91,10 @@ export interface Canary extends AsyncDisposable {
  *
  * @returns undefined if the scope has no active agent, which means that the revocation revokes no valid token
  */
-export async function storeCanaryToken(deps: CanaryDeps, scope: RevocationScope): Promise<Canary | undefined> {
+export async function storeCanaryToken(
+  deps: CanaryDeps,
+  scope: RevocationScope,
+): Promise<Canary | undefined> {
   const { db, tokens, keys, leaseMs } = deps
   const agent = await findAffectedAgent(db, scope)
   if (!agent) return undefined

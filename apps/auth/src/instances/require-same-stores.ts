@@ -25,6 +25,8 @@ const EXTRA_WAIT_MS = 2_000
  * Refuses a command whose stores, origin or keys differ from those of the running instances.
  *
  * @param stores the stores that were opened for the command
+ * @param options.usesTokens true if the command also uses the token store
+ * @param options.encrypts true if the command stores encrypted data
  * @throws {Refusal} with a message that says what to set
  */
 export async function requireSameStores(
@@ -47,7 +49,8 @@ export async function requireSameStores(
   if (databaseMistake !== undefined) throw new Refusal(`${databaseMistake} Nothing was changed.`)
   const kekId = encrypts ? sealingKeys.newestId : undefined
   // If Redis lost its data, a running instance assigns it a new id. The command waits for that.
-  for (const deadline = performance.now() + keys.pollMs + EXTRA_WAIT_MS; ; await sleep(RETRY_MS)) {
+  const deadline = performance.now() + keys.pollMs + EXTRA_WAIT_MS
+  for (;;) {
     const redisId = redis && (await readRedisId(redis, redisPrefix))
     const tokens = usesTokens ? { settings: toTokenStoreSettings(redisUrl, redisPrefix), redisId } : undefined
     const target: CommandTarget = { origin, tokens, kekId }
@@ -57,6 +60,7 @@ export async function requireSameStores(
     const isAwaitingRedisId = redis !== undefined && redisId === undefined && runningInstances.length > 0
     if (!isAwaitingRedisId || performance.now() > deadline)
       throw new Refusal(`${mismatch} Nothing was changed.`)
+    await sleep(RETRY_MS)
   }
   if (encrypts && (await stores.keys.inspect()).some((key) => key instanceof UnreadableKey))
     throw new Refusal(

@@ -40,8 +40,8 @@ function toRawSignature(der: Buffer): Buffer {
   for (const end of [P256_BYTES, 2 * P256_BYTES]) {
     const length = der[offset + 1] ?? 0
     const bytes = der.subarray(offset + 2, offset + 2 + length)
-    const significant = bytes.subarray(Math.max(0, length - P256_BYTES))
-    significant.copy(raw, end - significant.length)
+    const significantBytes = bytes.subarray(Math.max(0, length - P256_BYTES))
+    significantBytes.copy(raw, end - significantBytes.length)
     offset += 2 + length
   }
   return raw
@@ -55,7 +55,7 @@ export const signProof = (
   { instanceId, ringVersion }: { instanceId: string; ringVersion: number },
 ): string => createJwsSigner(key, PROOF_TYPE)({ ring_version: ringVersion, sub: instanceId })
 
-/** Verifies that the given instance signed the proof with this key, at this version of the ring. */
+/** Returns true if the given instance signed the proof with this key, at this version of the ring. */
 export async function verifyProof(
   proof: string,
   key: PublicJwk,

@@ -18,14 +18,17 @@ function createChain(length: number): AuditRow[] {
 }
 const encodeHead = (rows: readonly AuditRow[]) => rows.at(-1)?.hash.toString('base64url') ?? ''
 
-test('accepts an unchanged chain, and counts the rows after a given head', () => {
+test('verifyKeyAudit accepts an unchanged chain, and counts the rows after a given head', () => {
   const rows = createChain(5)
-  expect(verifyKeyAudit(rows)).toMatchObject({ ok: true, value: { head: encodeHead(rows), newer: 0 } })
-  expect(verifyKeyAudit(rows, encodeHead(rows.slice(0, 3)))).toMatchObject({ ok: true, value: { newer: 2 } })
+  expect(verifyKeyAudit(rows)).toMatchObject({ ok: true, value: { head: encodeHead(rows), newerCount: 0 } })
+  expect(verifyKeyAudit(rows, encodeHead(rows.slice(0, 3)))).toMatchObject({
+    ok: true,
+    value: { newerCount: 2 },
+  })
   expect(verifyKeyAudit([])).toMatchObject({ ok: true, value: { head: undefined } })
 })
 
-describe('rejects', () => {
+describe('verifyKeyAudit rejects', () => {
   const rows = createChain(6)
   const head = encodeHead(rows)
   test('a row whose entry or hash was edited', () => {
@@ -66,7 +69,7 @@ describe('rejects', () => {
   })
 })
 
-test('computes the state of a key from its last transition', () => {
+test('computeAuditedStates computes the state of a key from its last transition', () => {
   const entries = [
     createEntry(1),
     { ...createEntry(2), transitions: [{ kid: 'key-1', from: 'published', to: 'signing' }] },

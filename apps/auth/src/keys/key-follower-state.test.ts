@@ -27,13 +27,13 @@ const advance = (state: KeyFollowerState, event: KeyFollowerEvent) =>
   advanceKeyFollower(state, event, LEASE_MS)
 const startPoll = (state: KeyFollowerState, now: number) =>
   advance(state, { kind: 'poll-started', now }).state
-const createRingRead = (version: number) => ({ kind: 'ring-read', ring: createRing(version) }) as const
-const createRingAdopted = (version: number) =>
+const createRingReadEvent = (version: number) => ({ kind: 'ring-read', ring: createRing(version) }) as const
+const createRingAdoptedEvent = (version: number) =>
   ({ kind: 'ring-adopted', ring: createRing(version), proof: `proof ${version}` }) as const
-const createPollFailed = (error: unknown) => ({ kind: 'poll-failed', error }) as const
+const createPollFailedEvent = (error: unknown) => ({ kind: 'poll-failed', error }) as const
 const createUnavailableError = () =>
   Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
-const createAuditRead = (ringVersion: number) =>
+const createAuditReadEvent = (ringVersion: number) =>
   ({
     kind: 'audit-read',
     ringVersion,
@@ -46,9 +46,9 @@ function findPollReport(state: KeyFollowerState, now: number) {
 }
 /** Creates the state of an instance that adopted this version, announced it, and read it again at 0. */
 function createFollowingState(version: number) {
-  const adoptedState = advance(startPoll(INITIAL_STATE, 0), createRingAdopted(version)).state
-  const { state } = advance(adoptedState, createAuditRead(version))
-  return advance(startPoll(state, 0), createRingRead(version)).state
+  const adoptedState = advance(startPoll(INITIAL_STATE, 0), createRingAdoptedEvent(version)).state
+  const { state } = advance(adoptedState, createAuditReadEvent(version))
+  return advance(startPoll(state, 0), createRingReadEvent(version)).state
 }
 const listEffects = (step: ReturnType<typeof advance>) =>
   step.effects.map((effect) => (effect.kind === 'log' ? effect.message : effect.kind))
@@ -60,9 +60,9 @@ test('begins a poll with a report, and then reads the ring', () => {
 })
 
 test('adopts a new ring first, then reads its audit, then reports it', () => {
-  const readStep = advance(startPoll(createFollowingState(1), 10), createRingRead(2))
+  const readStep = advance(startPoll(createFollowingState(1), 10), createRingReadEvent(2))
   expect(readStep.effects).toEqual([{ kind: 'adopt-ring', ring: createRing(2) }])
-  const adoptionStep = advance(readStep.state, createRingAdopted(2))
+  const adoptionStep = advance(readStep.state, createRingAdoptedEvent(2))
   expect(listEffects(adoptionStep)).toEqual(['read-audit', 'adopted the key ring', 'report'])
   expect(findPollReport(adoptionStep.state, 11)).toEqual({
     ringVersion: 2,
@@ -78,18 +78,21 @@ test.for([
 ] as const)('an instance %s announces that it signs, and signs after the next read', ([, state, effects]) => {
   expect(findPollReport(state, LEASE_MS)).toEqual(SIGNS_NOTHING)
   const pollingState = startPoll(state, LEASE_MS)
-  const firstRead = advance(pollingState, state.ring ? createRingRead(1) : createRingAdopted(1))
+  const firstRead = advance(pollingState, state.ring ? createRingReadEvent(1) : createRingAdoptedEvent(1))
   expect(listEffects(firstRead)).toEqual(effects)
   expect(hasLease(firstRead.state, LEASE_MS)).toBe(false)
   expect(findPollReport(firstRead.state, LEASE_MS)).toMatchObject({ ringVersion: 1, signingKid: getKid(1) })
-  const secondRead = advance(startPoll(firstRead.state, LEASE_MS), createRingRead(1))
+  const secondRead = advance(startPoll(firstRead.state, LEASE_MS), createRingReadEvent(1))
   expect(hasLease(secondRead.state, LEASE_MS)).toBe(true)
-  const failedRead = advance(startPoll(firstRead.state, LEASE_MS), createPollFailed(createUnavailableError()))
+  const failedRead = advance(
+    startPoll(firstRead.state, LEASE_MS),
+    createPollFailedEvent(createUnavailableError()),
+  )
   expect(findPollReport(failedRead.state, LEASE_MS)).toEqual(SIGNS_NOTHING)
 })
 
 test('extends the lease from the start of the poll when it reads the same ring again', () => {
-  const step = advance(startPoll(createFollowingState(1), 60), createRingRead(1))
+  const step = advance(startPoll(createFollowingState(1), 60), createRingReadEvent(1))
   expect(listEffects(step)).toEqual([])
   expect([hasLease(step.state, 159), hasLease(step.state, 160)]).toEqual([true, false])
 })
@@ -102,15 +105,15 @@ test('adopts another set of published keys under the same version', () => {
   expect(listEffects(step)).toEqual(['adopt-ring'])
 })
 
-test('only logs when the database is unavailable', () => {
+test('changes no state when the database is unavailable, and logs it', () => {
   const state = startPoll(createFollowingState(1), 50)
-  const step = advance(state, createPollFailed(createUnavailableError()))
+  const step = advance(state, createPollFailedEvent(createUnavailableError()))
   expect(step.state).toBe(state)
   expect(listEffects(step)).toEqual(['the key ring could not be read'])
 })
 
 test('logs an unreadable row once, and extends the lease', () => {
-  const failure = createPollFailed(new UnreadableKey('kid-2', 1))
+  const failure = createPollFailedEvent(new UnreadableKey('kid-2', 1))
   const step = advance(startPoll(createFollowingState(1), 50), failure)
   expect(listEffects(step)).toEqual(['signing keys cannot be read: this instance is not ready'])
   expect(hasLease(step.state, 149)).toBe(true)
@@ -121,13 +124,13 @@ test('logs an unreadable row once, and extends the lease', () => {
 test('does not extend the lease when a row of a newer ring is unreadable', () => {
   const { state } = advance(
     startPoll(createFollowingState(1), 50),
-    createPollFailed(new UnreadableKey('kid-2', 2)),
+    createPollFailedEvent(new UnreadableKey('kid-2', 2)),
   )
   expect(hasLease(state, LEASE_MS)).toBe(false)
 })
 
 test('does not show the error of an unusable ring in the status', () => {
-  const step = advance(createFollowingState(1), createPollFailed(new Error('value of a secret')))
+  const step = advance(createFollowingState(1), createPollFailedEvent(new Error('value of a secret')))
   expect(listEffects(step)).toEqual(['the key ring cannot be used: this instance is not ready'])
   expect(toStatus(step.state).problem).toBe('the key ring cannot be used')
 })
@@ -135,24 +138,24 @@ test('does not show the error of an unusable ring in the status', () => {
 test('reports the ring again once a problem is solved', () => {
   const { state } = advance(
     startPoll(createFollowingState(1), 50),
-    createPollFailed(new UnreadableKey('kid-2', 1)),
+    createPollFailedEvent(new UnreadableKey('kid-2', 1)),
   )
   expect(findPollReport(state, 60)?.problem).toContain('kid-2')
-  const recovered = advance(startPoll(state, 60), createRingRead(1))
+  const recovered = advance(startPoll(state, 60), createRingReadEvent(1))
   expect(listEffects(recovered)).toEqual(['the key ring can be read again', 'report'])
   expect(findPollReport(recovered.state, 61)?.problem).toBeUndefined()
 })
 
 test('reads the last row of the audit again if it could not be read', () => {
-  const { state } = advance(startPoll(createFollowingState(1), 10), createRingAdopted(2))
+  const { state } = advance(startPoll(createFollowingState(1), 10), createRingAdoptedEvent(2))
   const failedRead = advance(state, { kind: 'audit-read-failed', error: createUnavailableError() })
   expect(toStatus(failedRead.state)).toMatchObject({ audit: { number: 1 }, audit_unread: true })
-  const nextPoll = advance(startPoll(failedRead.state, 20), createRingRead(2))
+  const nextPoll = advance(startPoll(failedRead.state, 20), createRingReadEvent(2))
   expect(listEffects(nextPoll)).toEqual(['read-audit'])
-  const auditedState = advance(nextPoll.state, createAuditRead(2)).state
+  const auditedState = advance(nextPoll.state, createAuditReadEvent(2)).state
   expect(toStatus(auditedState)).toMatchObject({ audit: { number: 2 } })
   expect(toStatus(auditedState)).not.toHaveProperty('audit_unread')
-  expect(listEffects(advance(startPoll(auditedState, 30), createRingRead(2)))).toEqual([])
+  expect(listEffects(advance(startPoll(auditedState, 30), createRingReadEvent(2)))).toEqual([])
 })
 
 /** Creates one of several instances of a simulated database. Other instances can run between any two effects of its poll. */
@@ -172,7 +175,7 @@ function createInstance(instanceId: string, world: World) {
       effect.kind === 'read-ring' || (effect.kind === 'report' && !(failure instanceof UnreadableKey))
     if (failure !== undefined && canFail) {
       pendingEffects = []
-      return handle(createPollFailed(failure))
+      return handle(createPollFailedEvent(failure))
     }
     if (effect.kind === 'report') {
       const reportedAt = new Date(world.now)
@@ -184,9 +187,9 @@ function createInstance(instanceId: string, world: World) {
         seenAt: reportedAt,
       })
     }
-    if (effect.kind === 'read-ring') handle(createRingRead(world.version))
+    if (effect.kind === 'read-ring') handle(createRingReadEvent(world.version))
     if (effect.kind === 'adopt-ring') handle({ kind: 'ring-adopted', ring: effect.ring, proof: 'proof' })
-    if (effect.kind === 'read-audit') handle(createAuditRead(effect.ringVersion))
+    if (effect.kind === 'read-audit') handle(createAuditReadEvent(effect.ringVersion))
   }
   /** Returns the version of the ring by which this instance signs; undefined if it may not sign. */
   const getSigningVersion = () => (hasLease(state, world.now) ? state.ring?.version : undefined)
@@ -204,7 +207,15 @@ const action = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('advance' as const),
       instance: fc.nat(1),
-      fails: fc.constantFrom('no', 'no', 'no', 'no', 'unavailable', 'unreadable', 'broken' as const),
+      failure: fc.constantFrom(
+        'none',
+        'none',
+        'none',
+        'none',
+        'unavailable',
+        'unreadable',
+        'broken' as const,
+      ),
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(80) }) },
@@ -223,12 +234,12 @@ test('no instance signs by an older ring once no follower lags behind, wherever 
         if (nextAction.do === 'change') world.version += 1
         if (nextAction.do === 'advance') {
           const failures = {
-            no: undefined,
+            none: undefined,
             unavailable: createUnavailableError(),
             unreadable: new UnreadableKey('kid', world.version),
             broken: new Error('broken'),
           }
-          instances[nextAction.instance]?.performNext(failures[nextAction.fails])
+          instances[nextAction.instance]?.performNext(failures[nextAction.failure])
         }
         if (nextAction.do === 'check') {
           const followers = [...world.followers.values()]

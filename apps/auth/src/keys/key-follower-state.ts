@@ -18,7 +18,7 @@ export interface LoadedRing {
   readonly signingSince: Date | undefined
 }
 
-/** What an instance knows about the key ring and itself. Times are milliseconds of a monotonic clock. */
+/** The knowledge of an instance about the key ring and about itself. Times are milliseconds of a monotonic clock. */
 export interface KeyFollowerState {
   /**
    * The adopted ring, and a proof, signed with its signing key, that this instance uses it. Undefined before the first
@@ -39,7 +39,7 @@ export interface KeyFollowerState {
   readonly mustAnnounceSigning: boolean
 }
 
-/** What an instance reports about its signing keys. */
+/** The report of an instance on its signing keys. */
 interface SigningReport {
   /** 0 if the instance reports that it does not sign. */
   readonly ringVersion: number

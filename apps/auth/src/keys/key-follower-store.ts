@@ -46,7 +46,7 @@ export async function readFollowers(db: Database): Promise<Follower[]> {
 export interface KeyFollowerStore {
   report(report: FollowerReport): Promise<void>
   /** Stores an instance's report on a canary. */
-  reportCanary(instanceId: string, canary: string): Promise<void>
+  reportCanary(instanceId: string, canaryReport: string): Promise<void>
   /** Finds the token store that an instance reported last; undefined before the first report. */
   findLastTokenStore(): Promise<TokenStoreIdentity | undefined>
   /** Removes a stopping instance, and all instances that have not reported for an hour. */
@@ -81,8 +81,11 @@ export function createKeyFollowerStore(db: Database): KeyFollowerStore {
         ],
       )
     },
-    async reportCanary(instanceId, canary) {
-      await db.query('update key_followers set canary = $2 where instance_id = $1', [instanceId, canary])
+    async reportCanary(instanceId, canaryReport) {
+      await db.query('update key_followers set canary = $2 where instance_id = $1', [
+        instanceId,
+        canaryReport,
+      ])
     },
     async findLastTokenStore() {
       const { rows } = await db.query('select token_store from token_store_in_use')

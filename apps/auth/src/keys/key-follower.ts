@@ -180,12 +180,12 @@ export function createKeyMetrics(metrics: Pick<Metrics, 'createGauge'>): (status
     'key_audit_readable',
     '1 when the end of the key audit could be read after the last change',
   )
-  return ({ ring_version, signing_kid, signing_since, problem, audit, audit_unread: unread }) => {
+  return ({ ring_version, signing_kid, signing_since, problem, audit, audit_unread: isAuditUnread }) => {
     setVersion(ring_version)
     setSigningKey(1, { kid: signing_kid })
     if (signing_since !== undefined) setSigningSince(Date.parse(signing_since) / 1000)
     setReadable(problem === undefined ? 1 : 0)
-    setAuditReadable(unread ? 0 : 1)
+    setAuditReadable(isAuditUnread ? 0 : 1)
     if (audit) setAuditNumber(audit.number, { head: audit.head })
   }
 }

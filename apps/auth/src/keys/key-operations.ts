@@ -71,9 +71,9 @@ export interface StepOptions {
 
 /** Which instances are running, and which of them have not adopted a change. */
 interface AdoptionStatus {
-  readonly live: readonly Follower[]
+  readonly liveInstances: readonly Follower[]
   /** The live instances that still sign by an older ring. */
-  readonly lagging: readonly Follower[]
+  readonly laggingInstances: readonly Follower[]
 }
 
 const POLL_MS = 50
@@ -141,9 +141,9 @@ export function createKeyOperations({ keys, settings, actor }: KeyOperationsDeps
       const next = findDueStep(view.ring, toCircumstances(view))
       if (!next) return err({ reason: 'There is no signing key. Create one with: auth keys init' })
       const hasSuccessor = view.ring.keys.some(({ state }) => state === 'generated' || state === 'published')
-      const beginsRotation = next.safeFrom > view.now && options.early === true && !hasSuccessor
-      if (next.safeFrom > view.now && !beginsRotation) return ok({ next })
-      const { step, kid } = beginsRotation ? { step: 'generate' as const, kid: undefined } : next
+      const isEarlyStart = next.safeFrom > view.now && options.early === true && !hasSuccessor
+      if (next.safeFrom > view.now && !isEarlyStart) return ok({ next })
+      const { step, kid } = isEarlyStart ? { step: 'generate' as const, kid: undefined } : next
       return keys.update(actor, createDecider(step, { ...options, kid }), options)
     },
     async revoke(kid, options) {
@@ -165,9 +165,10 @@ export function createKeyOperations({ keys, settings, actor }: KeyOperationsDeps
       for (;;) {
         const view = await keys.view()
         const circumstances = toCircumstances(view)
-        const lagging = findLaggingInstances({ version }, circumstances)
-        const live = view.followers.filter((follower) => isLive(follower, circumstances))
-        if (lagging.length === 0 || performance.now() > deadline) return { live, lagging }
+        const laggingInstances = findLaggingInstances({ version }, circumstances)
+        const liveInstances = view.followers.filter((follower) => isLive(follower, circumstances))
+        if (laggingInstances.length === 0 || performance.now() > deadline)
+          return { liveInstances, laggingInstances }
         await sleep(POLL_MS)
       }
     },
@@ -199,10 +200,8 @@ function toRingChange(
 }
 
 interface KeyVerification {
-  /** The number of keys. */
-  readonly keys: number
-  /** The number of live instances. */
-  readonly instances: number
+  readonly keyCount: number
+  readonly liveInstanceCount: number
   /** The hash of the newest audit row, base64url; undefined if the audit is empty or invalid. */
   readonly auditHead: string | undefined
   /** The faults, each as a sentence. */
@@ -258,8 +257,8 @@ export async function verifyKeys(operations: KeyOperations): Promise<KeyVerifica
       findings.push(`The signing key does not verify the signature that instance ${host} reported.`)
   }
   return {
-    keys: inspectedKeys.length,
-    instances: liveFollowers.length,
+    keyCount: inspectedKeys.length,
+    liveInstanceCount: liveFollowers.length,
     auditHead: chain.ok ? chain.value.head : undefined,
     findings,
   }

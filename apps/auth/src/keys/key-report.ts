@@ -108,11 +108,11 @@ export function formatRing(view: RingView, circumstances: Circumstances): string
 }
 
 /** Formats the key that each live instance signs with. */
-export const formatInstances = (live: readonly Follower[]) =>
-  live.length > 0
+export const formatInstances = (liveInstances: readonly Follower[]) =>
+  liveInstances.length > 0
     ? formatTable(
         ['INSTANCE', 'SIGNS WITH'],
-        live.map(({ host, signingKid }) => [host, signingKid ?? 'nothing']),
+        liveInstances.map(({ host, signingKid }) => [host, signingKid ?? 'nothing']),
       )
     : 'No instance of the server is running.'
 

@@ -68,7 +68,7 @@ test('generates one successor at a time', () => {
   expect(generate(createRing(signingKey, createKey(1, 'published')), getKid(2)).ok).toBe(false)
 })
 
-test('lets a key sign once caches of the older key set have expired, and says from when', () => {
+test('activates a key only after caches of the older key set have expired, and says from when', () => {
   const ring = createRing(createKey(0, 'signing'), createKey(1, 'published'))
   expect(activate(ring, getKid(1), createCircumstances(329))).toMatchObject({
     ok: false,
@@ -83,7 +83,7 @@ test('lets a key sign once caches of the older key set have expired, and says fr
   })
 })
 
-test('postpones activation for an instance that adopted late, and refuses it while one has not adopted', () => {
+test('postpones activation if an instance adopted the ring late, and refuses it while a live one has not adopted the ring', () => {
   const ring = createRing(createKey(0, 'signing'), createKey(1, 'published'))
   const lateFollower = createFollower({ followedAt: addMs(200) })
   expect(activate(ring, getKid(1), createCircumstances(400, [lateFollower]))).toMatchObject({

@@ -90,7 +90,7 @@ test('erases the private part of a revoked key, and lets another key sign', asyn
   expect((await keys.read()).keys.filter(({ state }) => state === 'signing')).toHaveLength(1)
 })
 
-test('publishes a key for one of three simultaneous operators, and refuses the others with its state', async () => {
+test('publishes a key for one of three simultaneous operators, and tells the others the state of the key', async () => {
   await initKeys({ keys })
   const { kid } = await addSuccessor()
   const results = await Promise.all([publishKey(kid), publishKey(kid), publishKey(kid)])
@@ -137,7 +137,7 @@ describe('the audit', () => {
       await expect(stores.db.query(change)).rejects.toMatchObject({ code: '42501' })
   })
 
-  test('prevents a change of the keys if its row cannot be inserted', async () => {
+  test('prevents a change of the keys if the row for the change cannot be inserted', async () => {
     const kid = (await initKeys({ keys })) ?? ''
     await using owner = openPool(stores.database.ownerUrl)
     await owner.query('revoke insert on key_audit from public')
@@ -151,7 +151,7 @@ describe('the audit', () => {
     expect(await dumpTables(stores.db)).toBe(before)
   })
 
-  test('shows an edit by the owner, and with an earlier head also the removal of the last row', async () => {
+  test('reveals an edit by the owner and, given an earlier head, the removal of the last row', async () => {
     await initKeys({ keys })
     await addSuccessor()
     const verified = verifyKeyAudit(await keys.readAudit())
@@ -228,7 +228,8 @@ describe('a row that was changed or cannot be decrypted', () => {
 })
 
 test('re-encrypts every private key under the newest key-encryption key, once', async () => {
-  const [oldKek, newKek] = [generateKeyEncryptionKey(), generateKeyEncryptionKey()]
+  const oldKek = generateKeyEncryptionKey()
+  const newKek = generateKeyEncryptionKey()
   const openStore = (text: string) => createKeyStore(stores.db, parseKeyEncryptionKeys(text))
   keys = openStore(oldKek)
   await initKeys({ keys })

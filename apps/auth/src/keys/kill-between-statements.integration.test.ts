@@ -5,6 +5,7 @@ import { createKeyOperations, initKeys, verifyKeys } from './key-operations.ts'
 import { toKeySettings } from './key-settings.ts'
 import { createKeyStore } from './key-store.ts'
 
+// Parsed values, which are in milliseconds.
 const settings = toKeySettings({
   AUTH_KEYS_MAX_AGE_SECONDS: 0,
   AUTH_KEYS_TRUST_SECONDS: 0,

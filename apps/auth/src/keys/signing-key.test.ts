@@ -9,7 +9,7 @@ const createKey = (state: KeyState): SigningKey => ({
   createdAt: since,
 })
 
-test('selects the signing key, and publishes it first, then the published and the retiring key', () => {
+test('selectInstanceKeys selects the signing key, and publishes it first, then the published and the retiring key', () => {
   const keys = KeyState.options.map(createKey)
   const [, published, signing, retiring] = keys
   expect(selectInstanceKeys(keys)).toEqual({
@@ -18,12 +18,12 @@ test('selects the signing key, and publishes it first, then the published and th
   })
 })
 
-test('publishes no private part', () => {
+test('selectInstanceKeys publishes no private part', () => {
   const { published } = selectInstanceKeys([createKey('signing'), createKey('published')])
   expect(JSON.stringify(published)).not.toContain('"d"')
 })
 
-test('names the command to run if there is no signing key with a private part', () => {
+test('selectInstanceKeys names the command to run if there is no signing key with a private part', () => {
   const others = KeyState.options.filter((state) => state !== 'signing').map(createKey)
   const withoutPrivatePart = { ...createKey('signing'), privateJwk: undefined }
   for (const keys of [[], others, [withoutPrivatePart]])

@@ -57,8 +57,8 @@ const PUBLISHED_STATES: ReadonlySet<string> = new Set(['published', 'signing', '
 export function selectInstanceKeys(keys: readonly SigningKey[]): InstanceKeys {
   const signing = keys.find((key) => key.state === 'signing')
   if (!signing?.privateJwk) throw new Error('no signing key: run "auth keys init" once')
-  const others = keys.filter((key) => PUBLISHED_STATES.has(key.state) && key.kid !== signing.kid)
-  return { signing: signing.privateJwk, published: [signing, ...others].map((key) => key.publicJwk) }
+  const otherKeys = keys.filter((key) => PUBLISHED_STATES.has(key.state) && key.kid !== signing.kid)
+  return { signing: signing.privateJwk, published: [signing, ...otherKeys].map((key) => key.publicJwk) }
 }
 
 export interface KeyPair {

@@ -16,10 +16,10 @@ test.for([
   ['Guides:Read', err('no-scope-granted')],
   ['guides:read,waitlist:write', err('no-scope-granted')],
   ['*', err('no-scope-granted')],
-] as const)('for the requested scope %o, returns %o', ([requested, result]) => {
+] as const)('a request for the scope %o gets %o', ([requested, result]) => {
   expect(grantScope(requested, ALLOWED)).toEqual(result)
 })
 
-test('grants nothing to a client without scopes', () => {
+test('a client without scopes gets none', () => {
   expect(grantScope(undefined, [])).toEqual(err('no-scope-granted'))
 })

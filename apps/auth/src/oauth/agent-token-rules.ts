@@ -4,7 +4,7 @@ import { Problem } from '@plainpath/http'
 import type { Context } from 'koa'
 import { z } from 'zod'
 import { DOCUMENT_EXPIRES_AT } from '../clients/client-authenticator.ts'
-import { invalidClient } from '../clients/invalid-client.ts'
+import { createInvalidClientProblem } from '../clients/invalid-client.ts'
 
 const TOKEN_SECONDS = RULES.tokenMs / 1000
 const DocumentExpiry = z.date().optional()
@@ -20,7 +20,9 @@ export function computeTokenSeconds({ state }: Pick<Context, 'state'>, now: Date
   if (expiresAt === undefined) return TOKEN_SECONDS
   const remainingSeconds = Math.floor((expiresAt.getTime() - now.getTime()) / 1000)
   if (remainingSeconds < 1)
-    throw invalidClient('The stored copy of your document has just expired. Send the request again.')
+    throw createInvalidClientProblem(
+      'The stored copy of your document has just expired. Send the request again.',
+    )
   return Math.min(TOKEN_SECONDS, remainingSeconds)
 }
 
@@ -58,7 +60,8 @@ export function readRequestedScope(form: URLSearchParams): string | undefined {
  * request does not name any.
  *
  * @param requested the `scope` parameter; an empty string counts as absent
- * @returns `no-scope-granted` if the client is allowed none of the requested scopes
+ * @returns the granted scopes, separated by spaces; `no-scope-granted` if the client is allowed none of the requested scopes, or
+ *   no scope at all
  */
 export function grantScope(
   requested: string | undefined,

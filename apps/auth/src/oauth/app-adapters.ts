@@ -120,7 +120,8 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
       ...createRefusingAdapter('AccessToken'),
       async upsert(token, payload) {
         const { connection, epoch } = getCurrentAppRequest() ?? {}
-        if (!connection || epoch === undefined) throw new Error('an access token is stored for no connection')
+        if (!connection || epoch === undefined)
+          throw new Error('cannot store an access token: the app request has no connection')
         if (!(await usage.recordUse(connection.agentId)))
           throw new errors.InvalidGrant('the connection has ended')
         const scope = payload.scope ?? ''

@@ -49,6 +49,7 @@ export const SIGN_IN_PATH = '/oauth/sign-in'
 /** The only scope of apps: it lets them send, see and withdraw a person's messages. Public operations need no scope. */
 export const APP_SCOPE = 'contact:write' satisfies Scope
 const AUTHORIZATION_CODE_SECONDS = 60
+/** For settings that the library requires, although it signs nothing. */
 const UNUSED_ALGORITHM = 'ES256'
 
 /** Creates the Provider, without I/O or timers. */

@@ -90,7 +90,8 @@ export function createInteractions(deps: {
       await appClients.markUsed(interaction.client.id, now())
       const { Grant } = deps.provider
       const grant = new Grant({ accountId: agentId, clientId: interaction.client.id })
-      // oidc-provider treats the scope as an OpenID scope too, because its setting `scopes` lists it, so it needs both grants.
+      // oidc-provider also treats the scope as an OpenID scope, because the setting `scopes` lists it. The grant therefore needs
+      // it in both forms.
       grant.addOIDCScope(APP_SCOPE)
       grant.addResourceScope(urls.signedInMcp, APP_SCOPE)
       await finish(ctx, {

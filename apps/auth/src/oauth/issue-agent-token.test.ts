@@ -1,4 +1,4 @@
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import type Provider from 'oidc-provider'
 import { expect, test } from 'vitest'
 import {
@@ -17,14 +17,17 @@ import { type AgentTokenDeps, createAgentTokenIssuer } from './issue-agent-token
 
 const { agent } = createExampleAgent()
 
-/** Issues tokens to `agent`, under the credential version of the request. */
-function openIssuer(
+/**
+ * Creates an issuer of tokens for `agent`. `requestToken` requests one with the given state of the request, which contains the
+ * credential version.
+ */
+function createTestIssuer(
   overrides: { findAgent?: () => AgentRecord; provider?: Provider; now?: AgentTokenDeps['now'] } = {},
 ) {
   const savedTokens: NewToken[] = []
   const issueToken = createAgentTokenIssuer({
     provider: overrides.provider ?? createTestProvider().provider,
-    urls: serviceUrls('https://plainpath.example'),
+    urls: createServiceUrls('https://plainpath.example'),
     tokens: { save: async (_hash, token) => void savedTokens.push(token) },
     findAgent: async () => overrides.findAgent?.() ?? { agent, secrets: [] },
     usage: { recordUse: async () => true },
@@ -40,8 +43,8 @@ function openIssuer(
   return { savedTokens, requestToken }
 }
 
-test('saves a token under the credential version of its request, even if that is outdated', async () => {
-  const { savedTokens, requestToken } = openIssuer({
+test('saves a token under the credential version of its request, even if that is outdated, and none without a version', async () => {
+  const { savedTokens, requestToken } = createTestIssuer({
     findAgent: () => ({ agent: { ...agent, credentialVersion: 2 }, secrets: [] }),
   })
   await requestToken({ [CREDENTIAL_VERSION]: 1 })
@@ -56,7 +59,7 @@ test('saves no token for an agent that is deactivated while its token is issued'
     { agent, secrets: [] },
     { agent: { ...agent, status: 'disabled' }, secrets: [] },
   ]
-  const { savedTokens, requestToken } = openIssuer({ findAgent: () => lookups.shift()! })
+  const { savedTokens, requestToken } = createTestIssuer({ findAgent: () => lookups.shift()! })
   await expect(requestToken({ [CREDENTIAL_VERSION]: 1 })).rejects.toMatchObject({ code: 'invalid-client' })
   expect(lookups).toEqual([])
   expect(savedTokens).toEqual([])
@@ -68,7 +71,7 @@ test('a bound token never expires after the document of its client, even if mark
     clock.now = new Date('2026-11-20T09:01:00Z')
     return true
   })
-  const { savedTokens, requestToken } = openIssuer({
+  const { savedTokens, requestToken } = createTestIssuer({
     provider: testProvider.provider,
     now: () => clock.now,
   })

@@ -12,7 +12,7 @@ import type Provider from 'oidc-provider'
 import type { AgentRecord } from '../agents/agent-store.ts'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
 import { CREDENTIAL_VERSION } from '../clients/client-authenticator.ts'
-import { invalidClient } from '../clients/invalid-client.ts'
+import { createInvalidClientProblem } from '../clients/invalid-client.ts'
 import type { AuthEvents } from '../events.ts'
 import type { NewToken, TokenStore } from '../tokens/token-store.ts'
 import { generateAccessToken } from './access-token.ts'
@@ -112,7 +112,7 @@ function requireAgentGrant(form: URLSearchParams): string {
 /** @throws {Problem} `invalid-client` if the agent was deactivated after it was authenticated */
 async function requireActiveAgent({ findAgent }: Pick<AgentTokenDeps, 'findAgent'>, id: AgentId) {
   const agent = (await findAgent(id))?.agent
-  if (agent?.status !== 'active') throw invalidClient()
+  if (agent?.status !== 'active') throw createInvalidClientProblem()
   return agent
 }
 
@@ -189,7 +189,7 @@ async function mintToken(deps: AgentTokenDeps, token: NewToken): Promise<string>
   const includesContact = scopes.includes('contact:write')
   if (includesContact && jkt === undefined && agent.contactBoundSince !== undefined)
     throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND_DETAIL })
-  if (!(await deps.usage.recordUse(clientId))) throw invalidClient()
+  if (!(await deps.usage.recordUse(clientId))) throw createInvalidClientProblem()
   const accessToken = generateAccessToken()
   await deps.tokens.save(sha256(accessToken), {
     ...token,

@@ -20,18 +20,18 @@ const advanceTime = (ms: number) => {
   now = new Date(now.getTime() + ms)
 }
 const kek = generateKeyEncryptionKey()
-/** Opens the store with these key-encryption keys, the newest first. */
-const openStoreWith = (...keks: string[]) =>
+/** Creates a store with these key-encryption keys, the newest first. */
+const createStoreWith = (...keks: string[]) =>
   createOAuthRecordStore(stores.db, {
     sealingKeys: parseKeyEncryptionKeys(keks.join('\n')),
     now: () => now,
   })
-const openStore = () => openStoreWith(kek)
+const createStore = () => createStoreWith(kek)
 const createId = () => randomBytes(32).toString('base64url')
 const countRecords = async () => (await stores.db.query('select from oauth_records')).rowCount
 
 test('stores ids only as hashes and contents only encrypted, and finds a record only by its model and id', async () => {
-  const records = openStore()
+  const records = createStore()
   const [id, grantId] = [createId(), createId()]
   const payload = { accountId: 'canary-account', grantId, params: { state: 'canary-state' } }
   await records.save('AuthorizationCode', id, payload, 60)
@@ -42,12 +42,12 @@ test('stores ids only as hashes and contents only encrypted, and finds a record 
   })
   for (const model of ['RefreshToken', 'Grant', 'Interaction'] as const)
     expect(await records.find(model, id)).toBeUndefined()
-  const dumped = await dumpTables(stores.db)
-  for (const secret of [id, grantId, 'canary-account', 'canary-state']) expect(dumped).not.toContain(secret)
+  const dump = await dumpTables(stores.db)
+  for (const secret of [id, grantId, 'canary-account', 'canary-state']) expect(dump).not.toContain(secret)
 })
 
 test('does not find a record whose content was copied from another row', async () => {
-  const records = openStore()
+  const records = createStore()
   const [firstId, secondId] = [createId(), createId()]
   for (const id of [firstId, secondId]) await records.save('Grant', id, { accountId: id }, 60)
   await stores.db.query(
@@ -58,7 +58,7 @@ test('does not find a record whose content was copied from another row', async (
 })
 
 test('sweeps expired records, and extends an interaction that is saved again', async () => {
-  const records = openStore()
+  const records = createStore()
   const [id, otherId] = [createId(), createId()]
   await records.save('Interaction', id, { cid: 'a' }, 60)
   await records.save('Interaction', otherId, { cid: 'b' }, 60)
@@ -72,7 +72,7 @@ test('sweeps expired records, and extends an interaction that is saved again', a
 })
 
 test('lets one of several simultaneous calls use a record, and keeps the time of the first use', async () => {
-  const records = openStore()
+  const records = createStore()
   const id = createId()
   await records.save('AuthorizationCode', id, {}, 600)
   const results = await Promise.all([1, 2, 3, 4].map(() => records.consume('AuthorizationCode', id)))
@@ -83,8 +83,8 @@ test('lets one of several simultaneous calls use a record, and keeps the time of
   expect(await records.consume('AuthorizationCode', createId())).toBe(false)
 })
 
-test('removes a record for one of several simultaneous calls', async () => {
-  const records = openStore()
+test('reports the removal of a record to only one of several simultaneous calls', async () => {
+  const records = createStore()
   const id = createId()
   await records.save('Interaction', id, {}, 600)
   const results = await Promise.all([1, 2, 3].map(() => records.remove('Interaction', id)))
@@ -92,7 +92,7 @@ test('removes a record for one of several simultaneous calls', async () => {
 })
 
 test('keeps the newest 100 refresh tokens of each grant', async () => {
-  const records = openStore()
+  const records = createStore()
   const [fullGrantId, otherGrantId] = [createId(), createId()]
   const tokens: string[] = []
   const addToken = async (grantId: string) => {
@@ -110,7 +110,7 @@ test('keeps the newest 100 refresh tokens of each grant', async () => {
 })
 
 test('does not find a record that an emergency revocation covers, even if it was saved again', async () => {
-  const records = openStore()
+  const records = createStore()
   const [firstId, secondId, thirdId] = [createId(), createId(), createId()]
   await records.save('Grant', firstId, {}, 600)
   await stores.db.query('update token_stop set epoch = epoch + 1, claimed = claimed + 1')
@@ -130,14 +130,14 @@ test('does not find a record that an emergency revocation covers, even if it was
 
 test('re-encrypts records under the newest key, and does not find a record without its key', async () => {
   const id = createId()
-  await openStore().save('Grant', id, { accountId: 'a' }, 600)
+  await createStore().save('Grant', id, { accountId: 'a' }, 600)
   const newKek = generateKeyEncryptionKey()
-  expect(await openStoreWith(newKek).find('Grant', id)).toBeUndefined()
+  expect(await createStoreWith(newKek).find('Grant', id)).toBeUndefined()
   const keys = parseKeyEncryptionKeys(`${newKek}\n${kek}`)
   expect(await reencryptOAuthRecords(stores.db, keys, { dryRun: true })).toBe(1)
   expect(await reencryptOAuthRecords(stores.db, keys, { dryRun: false })).toBe(1)
   expect(await reencryptOAuthRecords(stores.db, keys, { dryRun: false })).toBe(0)
-  expect(await openStoreWith(newKek).find('Grant', id)).toMatchObject({ payload: { accountId: 'a' } })
+  expect(await createStoreWith(newKek).find('Grant', id)).toMatchObject({ payload: { accountId: 'a' } })
   await expect(
     reencryptOAuthRecords(stores.db, parseKeyEncryptionKeys(generateKeyEncryptionKey()), { dryRun: false }),
   ).rejects.toThrow(SealError)

@@ -13,7 +13,7 @@ import {
   type RawRoute,
   readForm,
 } from '@plainpath/http'
-import { APP_GRANT_TYPES, listResourceNames, type ServiceUrls } from '@plainpath/metadata'
+import { APP_GRANT_TYPES, listResourceIdentifiers, type ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
@@ -112,13 +112,13 @@ function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
   // An empty parameter counts as absent (RFC 6749 §3.2).
   if (resources.length === 0 && values.length < 2) return
   const [resource = '', secondResource] = resources
-  if (secondResource !== undefined || !listResourceNames(urls).includes(resource))
+  if (secondResource !== undefined || !listResourceIdentifiers(urls).includes(resource))
     throw createInvalidTargetProblem(urls)
 }
 
 /** Creates the problem for a `resource` parameter (RFC 8707) that does not name the API. */
 function createInvalidTargetProblem(urls: ServiceUrls): Problem {
-  const resourceParameters = listResourceNames(urls).map((name) => `resource=${name}`)
+  const resourceParameters = listResourceIdentifiers(urls).map((name) => `resource=${name}`)
   return new Problem('invalid-target', {
     detail: `Leave resource out, or send ${resourceParameters.join(' or ')}`,
   })
@@ -162,8 +162,9 @@ async function serveAgentRevocation(
 }
 
 /**
- * Decides whether a revocation request comes from an app. A URL may be the id of both an agent and an app. An app without keys
- * sends no assertion; otherwise, the owner of the token decides.
+ * Returns whether a revocation request comes from an app. A URL may be the id of both an agent and an app. Such an agent always
+ * sends an assertion. An app with keys sends one too: then the request comes from the app if the token is known and was not issued
+ * to the agent.
  */
 async function isFromApp(
   form: URLSearchParams,

@@ -61,7 +61,7 @@ export async function validateProof(
  * context that `validateProof` has not prepared.
  *
  * Replaces nothing: see `validateProof`.
- * API      internal: `checkDpopReplay`, as `validateDpop`.
+ * API      internal: `checkDpopReplay`, for the same reason as `validateDpop`.
  * Test     'validates proofs for the grants of agents, and marks them as used'
  *
  * @throws {Problem} `invalid-dpop-proof` if the proof was used before

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { Problem } from '@plainpath/http'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import { expect, test } from 'vitest'
 import {
@@ -36,7 +36,7 @@ async function createCodeForm({ provider }: TestProvider): Promise<Record<string
   const client = await provider.Client.find(APP.id)
   if (!client) throw new Error('the app was not found')
   const grant = new provider.Grant({ accountId: AGENT, clientId: APP.id })
-  const { signedInMcp } = serviceUrls(ORIGIN)
+  const { signedInMcp } = createServiceUrls(ORIGIN)
   grant.addOIDCScope(APP_SCOPE)
   grant.addResourceScope(signedInMcp, APP_SCOPE)
   const [redirectUri = ''] = APP.redirectUris
@@ -68,10 +68,10 @@ test('builds URLs from the configured origin, whatever the Host header says', ()
 
 test('prefixes the tokens of apps', () => {
   const { AccessToken, RefreshToken } = createTestProvider().provider
-  const generate = ({ prototype }: { prototype: object }, kind: string) =>
+  const generateTokenId = ({ prototype }: { prototype: object }, kind: string) =>
     (prototype as { generateTokenId(): string }).generateTokenId.call({ kind })
-  expect(generate(AccessToken, 'AccessToken')).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
-  expect(generate(RefreshToken, 'RefreshToken')).toMatch(/^ppr_[A-Za-z0-9_-]{43}$/)
+  expect(generateTokenId(AccessToken, 'AccessToken')).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
+  expect(generateTokenId(RefreshToken, 'RefreshToken')).toMatch(/^ppr_[A-Za-z0-9_-]{43}$/)
 })
 
 test('accepts a client only with the internal secret for that client', async () => {
@@ -91,8 +91,8 @@ test('accepts a client only with the internal secret for that client', async () 
   await expect(fetchToken(withOtherSecret)).rejects.toMatchObject({ code: 'invalid-client' })
 })
 
-/** Opens a Provider that records each proof that it marks as used, and accepts a proof only while `isNew` is true. */
-function openProofProvider() {
+/** Creates a Provider that records each proof that it marks as used, and accepts a proof only while `isNew` is true. */
+function createProofProvider() {
   const markedProofs = { all: [] as unknown[], isNew: true }
   const testProvider = createTestProvider({}, async (proof) => {
     markedProofs.all.push(proof)
@@ -107,7 +107,7 @@ const REPLAY_PROBLEM = {
 }
 
 test('marks each DPoP proof as used in one step', async () => {
-  const { testProvider, markedProofs } = openProofProvider()
+  const { testProvider, markedProofs } = createProofProvider()
   const nonce = await fetchNonce(testProvider)
   expect(markedProofs.all).toEqual([])
   const { ctx, jkt } = await createProofRequest({ nonce })
@@ -122,7 +122,7 @@ test('marks each DPoP proof as used in one step', async () => {
 })
 
 test('validates proofs for the grants of agents, and marks them as used', async () => {
-  const { testProvider, markedProofs } = openProofProvider()
+  const { testProvider, markedProofs } = createProofProvider()
   const { provider } = testProvider
   expect(await validateProof(provider, createContext(OAUTH_PATHS.token))).toBeUndefined()
   const nonce = await fetchNonce(testProvider)
@@ -144,8 +144,8 @@ test('validates proofs for the grants of agents, and marks them as used', async 
     nonce,
   }
   const forged = [header, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.')
-  const forgery = validateProof(provider, createContext(OAUTH_PATHS.token, { dpop: forged }))
-  await expect(forgery).rejects.toMatchObject({
+  const validation = validateProof(provider, createContext(OAUTH_PATHS.token, { dpop: forged }))
+  await expect(validation).rejects.toMatchObject({
     code: 'invalid-dpop-proof',
     options: { detail: expect.stringContaining('signature') },
   })

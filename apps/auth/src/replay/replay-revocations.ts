@@ -56,6 +56,7 @@ interface KeyReplacement {
 export interface LoggedRevocations {
   /** Clients that were deleted, or disabled and not enabled again. */
   readonly clients: ReadonlyMap<AgentId, 'disabled' | 'deleted'>
+  /** The e-mail verifications that were revoked. */
   readonly claims: ReadonlySet<RegistrationId>
   /** The agent of each removed secret, by the id of the secret. */
   readonly secrets: ReadonlyMap<string, AgentId>
@@ -157,12 +158,12 @@ export async function replayRevocations(
     if (verification) await revokeVerification(verification.id)
     return (await deactivateAgent(stores, id, how)) ? 1 : 0
   }
-  let clients = 0
-  let claims = 0
-  let secrets = 0
-  let changedClients = 0
-  let documents = 0
-  let domains = 0
+  let clientCount = 0
+  let claimCount = 0
+  let secretCount = 0
+  let changedClientCount = 0
+  let documentCount = 0
+  let domainCount = 0
   for (const domain of logged.domains) {
     const { auditHead } = await blockDomain(
       stores,
@@ -170,24 +171,24 @@ export async function replayRevocations(
       { actor, reason: 'replay after a restore' },
       now(),
     )
-    if (auditHead !== undefined) domains += 1
+    if (auditHead !== undefined) domainCount += 1
   }
   // Clients whose restored document has expired are included, because tokens from after the backup may still be valid.
   for (const id of logged.documents)
-    if (await expireDocument(stores, id, now(), { skipExpired: false })) documents += 1
-  for (const [id, how] of logged.clients) clients += await deactivate(id, how)
-  for (const id of logged.claims) if (await revokeVerification(id)) claims += 1
+    if (await expireDocument(stores, id, now(), { skipExpired: false })) documentCount += 1
+  for (const [id, how] of logged.clients) clientCount += await deactivate(id, how)
+  for (const id of logged.claims) if (await revokeVerification(id)) claimCount += 1
   for (const [secretId, id] of logged.secrets) {
     const outcome = await removeSecret(stores, { id, secretId }, now())
-    if (outcome === 'removed') secrets += 1
+    if (outcome === 'removed') secretCount += 1
     // The backup is older than the replacement secret, so the removed secret is the only one in the database.
-    if (outcome === 'last') clients += await deactivate(id, 'disabled')
+    if (outcome === 'last') clientCount += await deactivate(id, 'disabled')
   }
   const upToDateClients = new Set<AgentId>()
   for (const [id, { thumbprints }] of logged.newKeys) {
     if (deactivatedClients.has(id)) continue
     if (thumbprints && (await hasKeys(stores, id, thumbprints))) upToDateClients.add(id)
-    else changedClients += await deactivate(id, 'disabled')
+    else changedClientCount += await deactivate(id, 'disabled')
   }
   for (const [secretId, id] of logged.addedSecrets) {
     // A client that has keys cannot add a secret, so the secret was added, and replaced by the keys, before the backup.
@@ -196,9 +197,16 @@ export async function replayRevocations(
     if (logged.secrets.has(secretId)) continue
     const storedSecrets = await findSecrets(stores.db, id)
     if (!storedSecrets.some((secret) => secret.id === secretId))
-      changedClients += await deactivate(id, 'disabled')
+      changedClientCount += await deactivate(id, 'disabled')
   }
-  return { clients, claims, secrets, changed: changedClients, documents, domains }
+  return {
+    clients: clientCount,
+    claims: claimCount,
+    secrets: secretCount,
+    changed: changedClientCount,
+    documents: documentCount,
+    domains: domainCount,
+  }
 }
 
 /** Returns whether the stored keys of a client are those with these thumbprints. */

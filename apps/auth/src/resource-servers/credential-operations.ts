@@ -60,7 +60,7 @@ export interface CredentialOperations {
 
 export function createCredentialOperations(deps: CredentialOperationsDeps): CredentialOperations {
   const { followers, leaseMs, timeoutMs = leaseMs + EXTRA_WAIT_MS, onWritten } = deps
-  const file = openServersFile(deps)
+  const file = createServersFileAccess(deps)
   const view = async (): Promise<CredentialView> => ({
     servers: await file.read(),
     ...(await followers.view()),
@@ -165,8 +165,8 @@ async function readFileIfExists(path: string): Promise<string | undefined> {
   }
 }
 
-/** Opens the file that commands change: a copy, if the operator named one, or else the file that the instances read. */
-function openServersFile({
+/** Creates the functions that read and change the file of the commands: a copy, if the operator named one, or else the file that the instances read. */
+function createServersFileAccess({
   servedFile,
   copyFile,
 }: Pick<CredentialOperationsDeps, 'servedFile' | 'copyFile'>) {
@@ -189,7 +189,8 @@ function openServersFile({
      */
     async findConflict(clientId: string): Promise<string | undefined> {
       if (copyFile === undefined) return undefined
-      const [servedServers, copyServers] = [await readResourceServers(servedFile), await readServers()]
+      const servedServers = await readResourceServers(servedFile)
+      const copyServers = await readServers()
       if (differsByAtMostOneSecret({ served: servedServers, copy: copyServers }, clientId)) return undefined
       return `${copyFile} was copied before other changes to ${servedFile}, and would undo them. Remove the copy, and start again.`
     },

@@ -9,16 +9,16 @@ import {
 } from './rotate-credential.ts'
 
 const AUDIENCE = 'https://plainpath.example/api'
-const [withOlder, withNewer] = [
-  createResourceServer('rs_api', AUDIENCE).server,
-  createResourceServer('rs_api', AUDIENCE).server,
-]
+const withOlder = createResourceServer('rs_api', AUDIENCE).server
+const withNewer = createResourceServer('rs_api', AUDIENCE).server
 /** The digests of two secrets. */
-const [older = '', newer = ''] = [withOlder.secrets[0], withNewer.secrets[0]]
-const [OLDER, NEWER] = [{ which: 'older' }, { which: 'newer' }] as const
+const older = withOlder.secrets[0] ?? ''
+const newer = withNewer.secrets[0] ?? ''
+const OLDER = { which: 'older' } as const
+const NEWER = { which: 'newer' } as const
 const withBoth: ResourceServer = { ...withOlder, secrets: [older, newer] }
 
-/** By default, two instances accept both secrets, and only the newer one was used within the lease. */
+/** Creates a view. By default, two instances accept both secrets, and only the newer one was used within the lease. */
 const createView = (change: Partial<CredentialView> = {}): CredentialView => ({
   servers: [withBoth],
   followers: ['auth-1', 'auth-2'].map((host) => createFollower(host, [older, newer])),

@@ -48,7 +48,8 @@ export function differsByAtMostOneSecret(
     JSON.stringify(
       servers.map((server) => (server.client_id === clientId ? { ...server, secrets: [] } : server)),
     )
-  const [servedSecrets, copiedSecrets] = [listSecrets(served, clientId), listSecrets(copy, clientId)]
+  const servedSecrets = listSecrets(served, clientId)
+  const copiedSecrets = listSecrets(copy, clientId)
   const [fewerSecrets, moreSecrets] =
     servedSecrets.length < copiedSecrets.length
       ? [servedSecrets, copiedSecrets]

@@ -94,7 +94,7 @@ export function createRedisRevocationPublisher(
             step.kind === 'respond' ? 0 : await runScript(REMOVE_PENDING, mark, sequenceNumber)
           events.emit('revocation-published', {
             seconds: (performance.now() - published.publishedAt) / 1000,
-            removed: removedCount,
+            removedCount,
           })
           return
         }

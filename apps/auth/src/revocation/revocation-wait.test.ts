@@ -8,12 +8,12 @@ const knownMark = { mark: 'a', since: 0 }
 const decide = (state: Partial<Parameters<typeof decideNextStep>[1]>, now: number) =>
   decideNextStep(published, { knownMark, pollCount: 1, lastPoll: undefined, ...state }, now, INTERVALS)
 
-test('finishes once every subscriber has acknowledged', () => {
+test('decideNextStep responds once every subscriber has acknowledged', () => {
   expect(decide({ lastPoll: { mark: 'a', pending: 0 } }, 10_001)).toEqual({ kind: 'respond' })
   expect(decide({ lastPoll: { mark: 'a', pending: 1 } }, 10_001)).toMatchObject({ kind: 'poll' })
 })
 
-test('polls soon at first, then less often, and never later than a lease and the margin', () => {
+test('decideNextStep polls soon at first, then less often, and never later than a lease and the margin after the publication', () => {
   const pauses = [0, 1, 2, 3, 4, 5, 6, 60].map((pollCount) => {
     const next = decide({ pollCount, lastPoll: { mark: 'a', pending: 1 } }, 10_000)
     return next.kind === 'poll' ? next.at - 10_000 : undefined
@@ -22,14 +22,14 @@ test('polls soon at first, then less often, and never later than a lease and the
   expect(decide({ pollCount: 9 }, 12_240)).toEqual({ kind: 'poll', at: 12_250 })
 })
 
-test('removes the subscribers that have not acknowledged after a lease and the margin', () => {
+test('decideNextStep removes the subscribers that have not acknowledged after a lease and the margin', () => {
   expect(decide({ lastPoll: { mark: 'a', pending: 1 } }, 12_249)).toMatchObject({ kind: 'poll' })
   expect(decide({ lastPoll: { mark: 'a', pending: 1 } }, 12_250)).toEqual({
     kind: 'remove-pending-then-respond',
   })
 })
 
-test('does not trust a subscriber list whose mark it has not known for a lease and the margin', () => {
+test('decideNextStep does not trust a subscriber list whose mark it has not known for a lease and the margin', () => {
   const lastPoll = { mark: 'a', pending: 0 }
   expect(decide({ knownMark: { mark: 'a', since: 9_000 }, lastPoll }, 10_001)).toEqual({
     kind: 'poll',
@@ -40,7 +40,7 @@ test('does not trust a subscriber list whose mark it has not known for a lease a
   })
 })
 
-test('waits a full lease and the margin if the mark changes during the wait', () => {
+test('decideNextStep waits a full lease and the margin if the mark changes during the wait', () => {
   const pollAtDeadline = { kind: 'poll', at: 12_250 }
   expect(decide({ lastPoll: { mark: 'b', pending: 0 } }, 10_001)).toEqual(pollAtDeadline)
   expect(decide({ lastPoll: { mark: '', pending: 0 } }, 10_001)).toEqual(pollAtDeadline)
@@ -48,7 +48,7 @@ test('waits a full lease and the margin if the mark changes during the wait', ()
   expect(decide(newMark, 10_001)).toEqual(pollAtDeadline)
 })
 
-test('keeps the time when it first read a mark, and replaces it when the mark changes', () => {
+test('updateKnownMark keeps the time of the first read of a mark, and replaces it when the mark changes', () => {
   const knownSinceFive = updateKnownMark(undefined, 'a', 5)
   expect(updateKnownMark(knownSinceFive, 'a', 9)).toEqual({ mark: 'a', since: 5 })
   expect(updateKnownMark(knownSinceFive, 'b', 9)).toEqual({ mark: 'b', since: 9 })

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   type AgentId,
-  canonicalEmail,
+  canonicalizeEmail,
   EmailAddress,
   formatAppHost,
   parseAppHost,
@@ -40,7 +40,7 @@ import type { Context } from 'koa'
 import { z } from 'zod'
 import { type ChatHosts, findClientLabel } from '../app-clients/chat-hosts.ts'
 import type { AuthEvents, SignInOutcome } from '../events.ts'
-import { LIMITS, SIGN_IN_ADDRESS } from '../limits.ts'
+import { LIMITS, SIGN_IN_ADDRESS_LIMIT } from '../limits.ts'
 import { SIGN_IN_PATH } from '../oauth/create-provider.ts'
 import type { Interactions, SignInInteraction } from '../oauth/interactions.ts'
 import type { Stores } from '../stores.ts'
@@ -91,7 +91,7 @@ async function serveSignIn(ctx: Context, deps: SignInRouteDeps): Promise<void> {
   if (!interaction) return renderResponse(ctx, deps, 410, renderNoSignInPage())
   const appHost = formatAppHost(interaction.redirectUri)
   const appOnPage: AppOnPage = {
-    place: parseAppHost(appHost),
+    destination: parseAppHost(appHost),
     name: interaction.client.name,
     ...(interaction.client.source !== 'registered' && { clientHost: new URL(interaction.client.id).host }),
   }
@@ -140,7 +140,7 @@ async function mailCode(
   const { ctx, deps, interaction, appHost, pageProps } = visit
   const { stores, hashKey, urls, limiter, now } = deps
   const parsedEmail = EmailAddress.safeParse(email)
-  const canonical = canonicalEmail(email)
+  const canonical = canonicalizeEmail(email)
   if (!parsedEmail.success || canonical === undefined)
     return renderResponse(
       ctx,
@@ -149,7 +149,7 @@ async function mailCode(
       renderSignInPage({ ...pageProps, email, mistake: describeAddressMistake(email) }),
     )
   const ipAddress = String(ctx.state['address'])
-  enforceLimits(ctx, await limiter.takeForAddress(SIGN_IN_ADDRESS, ipAddress))
+  enforceLimits(ctx, await limiter.takeForAddress(SIGN_IN_ADDRESS_LIMIT, ipAddress))
   const code = generateCode()
   const id = `cla_${generateRandomId()}`
   const createdAt = now()

@@ -46,7 +46,7 @@ const createDeps = () => ({
 const createRandomId = () => randomBytes(16).toString('base64url')
 const APP = { clientId: 'https://claude.ai/client', host: 'claude.ai', name: 'Canary of the app' }
 
-/** Mails a code for the sign-in, with new ids and another code each time. */
+/** Mails a code for the sign-in, with new ids and another hash of a code each time. */
 function mailCode(uid: string, email: string, now = START) {
   const id = `cla_${createRandomId()}`
   const attempt = {
@@ -83,8 +83,7 @@ test('runs the same statements for a known, a blocked and a new address', async 
     const uid = createRandomId()
     statements.splice(0)
     expect((await mailCode(uid, email)).ok).toBe(true)
-    const { openAttempt } = await createSignInStore(createDeps()).find(uid, START)
-    const { agentId } = await createSignInStore(createDeps()).find(uid, START)
+    const { openAttempt, agentId } = await createSignInStore(createDeps()).find(uid, START)
     await createVerificationAttemptStore(createDeps()).countTry(
       { agentId: agentId ?? '', attemptId: openAttempt?.attemptId },
       START,
@@ -121,8 +120,8 @@ test('stores a sign-in only hashed or encrypted, and the sweep erases the addres
   const uid = createRandomId()
   const email = 'canary-of-the-address@example.org'
   await mailCode(uid, email)
-  const dumped = await dumpTables(stores.db)
-  for (const canary of [uid, email, APP.name, 'canary-of-the-address']) expect(dumped).not.toContain(canary)
+  const dump = await dumpTables(stores.db)
+  for (const canary of [uid, email, APP.name, 'canary-of-the-address']) expect(dump).not.toContain(canary)
   await sweepVerifications(stores.db, at(RULES.verificationCodeMs))
   const { rows } = await stores.db.query('select from claim_attempts where email_sealed is not null')
   expect(rows).toHaveLength(0)

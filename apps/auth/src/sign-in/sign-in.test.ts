@@ -7,7 +7,8 @@ import { buildPageCsp } from './sign-in-routes.ts'
 const START = new Date('2026-11-20T09:00:00Z')
 const addMs = (ms: number) => new Date(START.getTime() + ms)
 /** The hashes of two addresses. */
-const [anaHash, benHash] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+const anaHash = Buffer.alloc(32, 1)
+const benHash = Buffer.alloc(32, 2)
 const createAttempt = (state: AttemptState = 'code_shown'): SignInAttempt => ({
   id: 'cla_x',
   registrationId: 'clm_x',
@@ -48,8 +49,8 @@ test.for([
     RULES.verificationCodeMs,
     refuse('no-codes-left'),
   ],
-] as const)('decideCodeMail %s', ([, mailedCodes, newestAttempt, emailHash, ms, decision]) => {
-  expect(decideCodeMail(mailedCodes, newestAttempt, emailHash, addMs(ms))).toEqual(decision)
+] as const)('decideCodeMail %s', ([, mailedCodeCount, currentAttempt, emailHash, ms, decision]) => {
+  expect(decideCodeMail(mailedCodeCount, currentAttempt, emailHash, addMs(ms))).toEqual(decision)
 })
 
 test.for([
@@ -64,7 +65,7 @@ test.for([
   // The connection was revoked after the sign-in was completed.
   ['completed', 2, false, { step: 'address' }],
 ] as const satisfies [unknown, number, boolean, object][])(
-  'computes the step in the state %s, with %i codes left, allowed: %s',
+  'computeSignInStep for an attempt in the state %s, with %i codes left, allowed: %s',
   ([state, codesLeft, isAllowed, step]) => {
     expect(computeSignInStep(state, { codesLeft, isAllowed })).toEqual(step)
   },

@@ -24,21 +24,22 @@ export type CodeMailRefusal = 'no-codes-left' | 'too-soon' | 'ended'
  * Decides whether a code may be mailed. Another request for the same address within a minute is refused, since it is usually a
  * double click.
  *
- * @param mailedCodes how many codes were mailed for this sign-in, to any address
+ * @param mailedCodeCount how many codes were mailed for this sign-in, to any address
+ * @param currentAttempt the open attempt, or else the newest one; undefined before the first code
  */
 export function decideCodeMail(
-  mailedCodes: number,
-  newestAttempt: SignInAttempt | undefined,
+  mailedCodeCount: number,
+  currentAttempt: SignInAttempt | undefined,
   emailHash: Buffer,
   now: Date,
 ): Result<void, CodeMailRefusal> {
   const isRepeated =
-    newestAttempt !== undefined &&
-    computeState(newestAttempt, now) === 'code_shown' &&
-    newestAttempt.emailHash?.equals(emailHash) === true &&
-    now.getTime() - newestAttempt.createdAt.getTime() < RULES.signInResendMs
+    currentAttempt !== undefined &&
+    computeState(currentAttempt, now) === 'code_shown' &&
+    currentAttempt.emailHash?.equals(emailHash) === true &&
+    now.getTime() - currentAttempt.createdAt.getTime() < RULES.signInResendMs
   if (isRepeated) return err('too-soon')
-  return mailedCodes >= RULES.signInCodes ? err('no-codes-left') : ok(undefined)
+  return mailedCodeCount >= RULES.signInCodes ? err('no-codes-left') : ok(undefined)
 }
 
 /** The step that the page of a sign-in shows. `lastCodeState` is set if the last code no longer works. */
@@ -49,8 +50,9 @@ export type SignInStep =
   | { readonly step: 'allowed' }
 
 /**
- * Computes the step from the state of the newest attempt.
+ * Computes the step.
  *
+ * @param state the state of the open attempt, or else of the newest one; undefined before the first code
  * @param codesLeft how many codes can still be mailed
  */
 export function computeSignInStep(

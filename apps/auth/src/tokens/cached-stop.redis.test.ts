@@ -32,26 +32,27 @@ afterAll(async () => {
 })
 
 const now = () => new Date()
-const openStore = (readCutoff = stores.createTokenAuthority(now).readCutoff) =>
+const createStore = (readCutoff = stores.createTokenAuthority(now).readCutoff) =>
   createRedisTokenStore(scratch.redis, {
     prefix: scratch.prefix,
     authority: { ...stores.createTokenAuthority(now), readCutoff },
     now,
   })
-async function issue(epoch?: number, store = openStore()) {
+async function issue(epoch?: number, store = createStore()) {
   const hash = sha256(generateToken())
-  const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
+  const issuedAt = new Date()
+  const expiresAt = new Date(issuedAt.getTime() + 3_600_000)
   const token = { clientId, credentialVersion: 1, scope: '', audience: '', issuedAt, expiresAt }
   await store.save(hash, { ...token, ...(epoch !== undefined && { epoch }) })
   return hash
 }
-const isActive = async (hash: Buffer) => (await openStore().find(hash)) !== undefined
+const isActive = async (hash: Buffer) => (await createStore().find(hash)) !== undefined
 const revokeAllTokens = (tokens: Partial<TokenStore> = {}) =>
   revokeInEmergency(
     {
       revocationPublisher: noOpRevocationPublisher,
       emergencyRevocations: stores.emergencyRevocations,
-      tokens: { ...openStore(), ...tokens },
+      tokens: { ...createStore(), ...tokens },
       actor,
     },
     ALL_TOKENS,
@@ -64,7 +65,7 @@ const failWithTimeout = () => Promise.reject(new Error('Command timed out'))
 
 test('reads the cutoff from the token authority once, then caches it', async () => {
   let readCount = 0
-  const countingStore = openStore(() => {
+  const countingStore = createStore(() => {
     readCount += 1
     return stores.createTokenAuthority(now).readCutoff()
   })
@@ -83,10 +84,10 @@ test('reads a lost cutoff from the token authority again, and finds no revoked t
   expect([await isActive(hash), await isActive(await issue())]).toEqual([false, true])
 })
 
-test('throws from find and readCutoff when the token authority is unavailable', async () => {
+test('find and readCutoff throw when the token authority is unavailable', async () => {
   const hash = await issue()
   await scratch.loseKeys('stop')
-  const storeWithoutAuthority = openStore(() => Promise.reject(new Error('no database')))
+  const storeWithoutAuthority = createStore(() => Promise.reject(new Error('no database')))
   await expect(storeWithoutAuthority.find(hash)).rejects.toThrow('no database')
   await expect(storeWithoutAuthority.readCutoff()).rejects.toThrow('no database')
 })
@@ -95,7 +96,7 @@ test('a slow read from the token authority does not undo a revocation', async ()
   const hash = await issue()
   await scratch.loseKeys('stop')
   const authorityResponse = Promise.withResolvers<void>()
-  const slowStore = openStore(async () => {
+  const slowStore = createStore(async () => {
     const cutoff = await stores.createTokenAuthority(now).readCutoff()
     await authorityResponse.promise
     return cutoff
@@ -112,7 +113,7 @@ test('a slow read from the token authority does not undo a revocation', async ()
 
 test('revokes a token whose epoch was read from the token authority before the revocation', async () => {
   const authorityResponse = Promise.withResolvers<void>()
-  const slowStore = openStore(async () => {
+  const slowStore = createStore(async () => {
     const cutoff = await stores.createTokenAuthority(now).readCutoff()
     await authorityResponse.promise
     return cutoff
@@ -125,12 +126,12 @@ test('revokes a token whose epoch was read from the token authority before the r
   expect(await isActive(await issue())).toBe(true)
 })
 
-test('raises the cached cutoff again after the commit if Redis has lost it', async () => {
+test('a revocation raises the cached cutoff again after its commit if Redis has lost it', async () => {
   const hash = await issue()
   let raiseCount = 0
   await revokeAllTokens({
     async raiseCutoff(cutoff) {
-      await openStore().raiseCutoff(cutoff)
+      await createStore().raiseCutoff(cutoff)
       raiseCount += 1
       if (raiseCount > 1) return
       await scratch.loseKeys('stop')
@@ -141,20 +142,21 @@ test('raises the cached cutoff again after the commit if Redis has lost it', asy
   expect([raiseCount, await isActive(hash)]).toEqual([2, false])
 })
 
-test('does not lower the epoch or the time of the cached cutoff', async () => {
-  const [earlierTime, laterTime] = [new Date(1_000), new Date(1_790_000_000_000)]
-  await openStore().raiseCutoff({ epoch: 5, issuedBefore: earlierTime })
-  await openStore().raiseCutoff({ epoch: 3, issuedBefore: laterTime })
-  await openStore().raiseCutoff({ epoch: 4, issuedBefore: undefined })
+test('raiseCutoff never lowers the epoch or the time of the cached cutoff', async () => {
+  const earlierTime = new Date(1_000)
+  const laterTime = new Date(1_790_000_000_000)
+  await createStore().raiseCutoff({ epoch: 5, issuedBefore: earlierTime })
+  await createStore().raiseCutoff({ epoch: 3, issuedBefore: laterTime })
+  await createStore().raiseCutoff({ epoch: 4, issuedBefore: undefined })
   expect(await readCachedCutoff()).toBe('5 1790000000000')
-  expect(await openStore().readCutoff()).toEqual({ epoch: 5, issuedBefore: laterTime })
+  expect(await createStore().readCutoff()).toEqual({ epoch: 5, issuedBefore: laterTime })
 })
 
 test('a repeated revocation also revokes a token that was issued after the first attempt failed before its commit', async () => {
   const earlierToken = await issue()
   let raiseCount = 0
   const raiseCutoff: TokenStore['raiseCutoff'] = async (cutoff) => {
-    await openStore().raiseCutoff(cutoff)
+    await createStore().raiseCutoff(cutoff)
     raiseCount += 1
     throw new Error('Command timed out')
   }
@@ -171,13 +173,13 @@ test('a repeated revocation also revokes a token that was issued after the first
   expect([await isActive(earlierToken), await isActive(laterToken)]).toEqual([false, false])
 })
 
-test('reports the progress "committed" when Redis fails after the commit, and succeeds when repeated', async () => {
+test('a revocation reports the progress "committed" when Redis fails after the commit, and succeeds when repeated', async () => {
   const hash = await issue()
   const rowCount = (await stores.emergencyRevocations.readAudit()).length
   let raiseCount = 0
   const raiseCutoff: TokenStore['raiseCutoff'] = (cutoff) => {
     raiseCount += 1
-    return raiseCount === 1 ? openStore().raiseCutoff(cutoff) : failWithTimeout()
+    return raiseCount === 1 ? createStore().raiseCutoff(cutoff) : failWithTimeout()
   }
   await expect(revokeAllTokens({ raiseCutoff })).rejects.toMatchObject({ progress: 'committed' })
   expect(await stores.emergencyRevocations.readAudit()).toHaveLength(rowCount + 1)

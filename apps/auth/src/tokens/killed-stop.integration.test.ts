@@ -6,8 +6,7 @@ import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { verifyRows } from '../audit/audit-chain.ts'
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { revokeInEmergency } from './emergency-revocation.ts'
-import type { RevocationScope } from './emergency-revocation-store.ts'
-import { createEmergencyRevocationStore } from './emergency-revocation-store.ts'
+import { createEmergencyRevocationStore, type RevocationScope } from './emergency-revocation-store.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { generateToken } from './token-store.contract.ts'
 
@@ -39,7 +38,8 @@ async function issueToken({ db, agents }: TestStores) {
   const clientId = record.agent.id
   const tokens = createPostgresTokenStore(db, { now: () => new Date() })
   const hash = sha256(generateToken())
-  const [issuedAt, expiresAt] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)]
+  const issuedAt = new Date(Date.now() - 60_000)
+  const expiresAt = new Date(Date.now() + 60_000)
   const { epoch } = await tokens.readCutoff()
   await tokens.save(hash, {
     clientId,

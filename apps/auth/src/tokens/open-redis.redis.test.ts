@@ -1,23 +1,23 @@
 import { createLog } from '@plainpath/http'
 import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
+import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { startStoreProxy } from '../../test/start-store-proxy.ts'
 import { isRedisUnavailable, openRedis } from './open-redis.ts'
 
 const silentLog = createLog({ service: 'test', write: () => undefined })
-type OpenedRedis = Awaited<ReturnType<typeof openRedis>>
 
 /** Functions that each send another kind of command. */
 const COMMANDS = {
-  set: (redis: OpenedRedis) => redis.set('plainpath-test', '1', 'EX', 10),
-  get: (redis: OpenedRedis) => redis.get('plainpath-test'),
-  eval: (redis: OpenedRedis) =>
+  set: (redis: Redis) => redis.set('plainpath-test', '1', 'EX', 10),
+  get: (redis: Redis) => redis.get('plainpath-test'),
+  eval: (redis: Redis) =>
     redis.eval(`return redis.call('SET', KEYS[1], '1', 'EX', '10')`, 1, 'plainpath-test'),
-  ping: (redis: OpenedRedis) => redis.ping(),
+  ping: (redis: Redis) => redis.ping(),
 }
 
 /** Sends all commands. Returns the error of each (undefined for a success), and the milliseconds until all have settled. */
-async function sendCommands(redis: OpenedRedis) {
+async function sendCommands(redis: Redis) {
   const startedAt = performance.now()
   const settled = await Promise.allSettled(Object.values(COMMANDS).map((send) => send(redis)))
   const errors = settled.map((result) =>
@@ -27,16 +27,16 @@ async function sendCommands(redis: OpenedRedis) {
 }
 
 /** A command timeout that is long enough for tests on a busy machine. The default is 200 ms. */
-const PATIENT_MS = 3_000
+const PATIENT_TIMEOUT_MS = 3_000
 
-async function expectUnavailable(redis: OpenedRedis, withinMs: number, messagePattern = /./) {
+async function expectUnavailable(redis: Redis, withinMs: number, messagePattern = /./) {
   const { errors, elapsedMs } = await sendCommands(redis)
   for (const error of errors) expect(String(error)).toMatch(messagePattern)
   expect(errors).not.toContain(undefined)
   expect(errors.map(isRedisUnavailable)).toEqual(errors.map(() => true))
   expect(elapsedMs).toBeLessThan(withinMs)
 }
-const expectAvailable = (redis: OpenedRedis) =>
+const expectAvailable = (redis: Redis) =>
   expect
     .poll(async () => (await sendCommands(redis)).errors)
     .toEqual([undefined, undefined, undefined, undefined])
@@ -70,22 +70,22 @@ test('does not accumulate commands for a silent Redis', async () => {
 
 test('reports a killed Redis as unavailable before commands time out, and reconnects after its restart', async () => {
   await using server = await startRedis()
-  await using redis = await openRedis(server.url, silentLog, PATIENT_MS)
+  await using redis = await openRedis(server.url, silentLog, PATIENT_TIMEOUT_MS)
   await expectAvailable(redis)
   const sending = sendCommands(redis)
   await server.kill()
   const { errors } = await sending
   // A command that Redis answered before it was killed has no error.
   expect(errors.filter((error) => error && !isRedisUnavailable(error))).toEqual([])
-  await expectUnavailable(redis, PATIENT_MS / 2)
+  await expectUnavailable(redis, PATIENT_TIMEOUT_MS / 2)
   await server.restart()
   await expectAvailable(redis)
 })
 
 describe('an error means that Redis is unavailable if it comes from', () => {
-  async function withServer(runTest: (redis: OpenedRedis, server: TestRedis) => Promise<void>) {
+  async function withServer(runTest: (redis: Redis, server: TestRedis) => Promise<void>) {
     await using server = await startRedis()
-    await using redis = await openRedis(server.url, silentLog, PATIENT_MS)
+    await using redis = await openRedis(server.url, silentLog, PATIENT_TIMEOUT_MS)
     await runTest(redis, server)
   }
   const catchError = async (command: Promise<unknown>) => {
@@ -115,7 +115,7 @@ describe('an error means that Redis is unavailable if it comes from', () => {
 
   test('a Redis that runs a script for too long', () =>
     withServer(async (redis, server) => {
-      await using otherConnection = await openRedis(server.url, silentLog, PATIENT_MS)
+      await using otherConnection = await openRedis(server.url, silentLog, PATIENT_TIMEOUT_MS)
       await redis.config('SET', 'busy-reply-threshold', '20')
       const endlessScript = catchError(otherConnection.eval('while true do end', 0))
       await expect.poll(async () => (await catchError(redis.get('x')))?.message).toMatch(/^BUSY/)
@@ -127,19 +127,19 @@ describe('an error means that Redis is unavailable if it comes from', () => {
 
 test('does not report an invalid command as unavailability', async () => {
   await using server = await startRedis()
-  await using redis = await openRedis(server.url, silentLog, PATIENT_MS)
+  await using redis = await openRedis(server.url, silentLog, PATIENT_TIMEOUT_MS)
   await redis.lpush('plainpath-test', '1')
   const [settled] = await Promise.allSettled([redis.get('plainpath-test')])
   expect(settled).toMatchObject({ status: 'rejected' })
   expect(isRedisUnavailable((settled as PromiseRejectedResult).reason)).toBe(false)
 })
 
-test('rejects a Redis that may evict keys', async () => {
+test('openRedis rejects a Redis that may evict keys', async () => {
   await using server = await startRedis({ 'maxmemory-policy': 'allkeys-lru' })
   await expect(openRedis(server.url, silentLog)).rejects.toThrow('noeviction; it runs with allkeys-lru')
 })
 
-test('fails when Redis does not respond, and when it refuses connections, within three seconds in all', async () => {
+test('openRedis fails when Redis does not respond, and when it refuses connections, within three seconds in all', async () => {
   await using server = await startRedis()
   await using proxy = await startStoreProxy(server.url, 6379)
   proxy.silence()

@@ -20,13 +20,14 @@ describeEmergencyRevocation('Postgres', open)
 describeTokenStoreModel('Postgres', open)
 
 test('finds no token of a client that was disabled with SQL', async () => {
-  await using store = await openTokenStoreFixture(open)
+  await using fixture = await openTokenStoreFixture(open)
   const record = createExampleAgent()
   const clientId = record.agent.id
-  await store.stores.agents.add(record)
-  const [hash, issuedAt] = [sha256(generateToken()), store.clock.now]
+  await fixture.stores.agents.add(record)
+  const hash = sha256(generateToken())
+  const issuedAt = fixture.clock.now
   const expiresAt = new Date(issuedAt.getTime() + 1_000)
-  await store.tokens.save(hash, {
+  await fixture.tokens.save(hash, {
     clientId,
     credentialVersion: 1,
     epoch: 0,
@@ -35,7 +36,7 @@ test('finds no token of a client that was disabled with SQL', async () => {
     issuedAt,
     expiresAt,
   })
-  expect(await store.tokens.find(hash)).toBeDefined()
-  await store.stores.db.query(`update agents set status = 'disabled' where id = $1`, [clientId])
-  expect(await store.tokens.find(hash)).toBeUndefined()
+  expect(await fixture.tokens.find(hash)).toBeDefined()
+  await fixture.stores.db.query(`update agents set status = 'disabled' where id = $1`, [clientId])
+  expect(await fixture.tokens.find(hash)).toBeUndefined()
 })

@@ -51,13 +51,13 @@ describe('the credential versions that Redis caches', () => {
 
   const now = () => new Date()
   const findCredentialVersion = (id: AgentId) => stores.createTokenAuthority(now).findCredentialVersion(id)
-  const openStoreWithAuthority = (findVersion: TokenAuthority['findCredentialVersion']) =>
+  const createStoreWithAuthority = (findVersion: TokenAuthority['findCredentialVersion']) =>
     createRedisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
       authority: { ...stores.createTokenAuthority(now), findCredentialVersion: findVersion },
       now,
     })
-  const openStore = () => openStoreWithAuthority(findCredentialVersion)
+  const createStore = () => createStoreWithAuthority(findCredentialVersion)
   async function register() {
     const record = createExampleAgent()
     await stores.agents.add(record)
@@ -65,8 +65,9 @@ describe('the credential versions that Redis caches', () => {
   }
   async function issue(clientId: AgentId, credentialVersion = 1, epoch = 0) {
     const hash = sha256(generateToken())
-    const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
-    await openStore().save(hash, {
+    const issuedAt = new Date()
+    const expiresAt = new Date(issuedAt.getTime() + 3_600_000)
+    await createStore().save(hash, {
       clientId,
       credentialVersion,
       epoch,
@@ -77,11 +78,11 @@ describe('the credential versions that Redis caches', () => {
     })
     return hash
   }
-  const isActive = async (hash: Buffer) => (await openStore().find(hash)) !== undefined
+  const isActive = async (hash: Buffer) => (await createStore().find(hash)) !== undefined
   const deactivate = (
     id: AgentId,
     status: 'disabled' | 'deleted',
-    revokeTokensOf: (subject: RevokedSubject) => Promise<void> = openStore().revokeTokensOf,
+    revokeTokensOf: (subject: RevokedSubject) => Promise<void> = createStore().revokeTokensOf,
   ) =>
     deactivateAgent(
       {
@@ -97,7 +98,7 @@ describe('the credential versions that Redis caches', () => {
 
   test('are read from the token authority once, then cached', async () => {
     const readIds: string[] = []
-    const recordingStore = openStoreWithAuthority((id) => {
+    const recordingStore = createStoreWithAuthority((id) => {
       readIds.push(id)
       return findCredentialVersion(id)
     })
@@ -117,7 +118,7 @@ describe('the credential versions that Redis caches', () => {
 
   test('are read from the token authority again if a token has a higher one than the cache', async () => {
     const { id } = createExampleAgent().agent
-    const storeWithVersion2 = openStoreWithAuthority(async () => 2)
+    const storeWithVersion2 = createStoreWithAuthority(async () => 2)
     const [revokedToken, hash] = [await issue(id, 1), await issue(id, 2)]
     await scratch.redis.set(`${scratch.prefix}generation:${id}`, '1')
     expect(await storeWithVersion2.find(hash)).toMatchObject({ clientId: id, credentialVersion: 2 })
@@ -126,7 +127,7 @@ describe('the credential versions that Redis caches', () => {
   })
 
   test('are required by find, which throws if the token authority is unavailable', async () => {
-    const storeWithoutAuthority = openStoreWithAuthority(() => Promise.reject(new Error('no database')))
+    const storeWithoutAuthority = createStoreWithAuthority(() => Promise.reject(new Error('no database')))
     const hash = await issue(await register())
     await expect(storeWithoutAuthority.find(hash)).rejects.toThrow('no database')
     expect(await isActive(hash)).toBe(true)
@@ -134,8 +135,8 @@ describe('the credential versions that Redis caches', () => {
 
   test('never decrease', async () => {
     const id = await register()
-    await openStore().revokeTokensOf({ kind: 'client', id, credentialVersion: 5 })
-    await openStore().revokeTokensOf({ kind: 'client', id, credentialVersion: 3 })
+    await createStore().revokeTokensOf({ kind: 'client', id, credentialVersion: 5 })
+    await createStore().revokeTokensOf({ kind: 'client', id, credentialVersion: 3 })
     expect(await readCachedVersion(id)).toBe('5')
   })
 
@@ -143,7 +144,7 @@ describe('the credential versions that Redis caches', () => {
     const id = await register()
     const hash = await issue(id)
     const authorityResponse = Promise.withResolvers<void>()
-    const slowStore = openStoreWithAuthority(async (clientId) => {
+    const slowStore = createStoreWithAuthority(async (clientId) => {
       const credentialVersion = await findCredentialVersion(clientId)
       await authorityResponse.promise
       return credentialVersion
@@ -161,7 +162,7 @@ describe('the credential versions that Redis caches', () => {
     const id = await register()
     const hash = await issue(id)
     const authorityResponse = Promise.withResolvers<void>()
-    const slowStore = openStoreWithAuthority(async (clientId) => {
+    const slowStore = createStoreWithAuthority(async (clientId) => {
       const credentialVersion = await findCredentialVersion(clientId)
       await authorityResponse.promise
       return credentialVersion
@@ -180,7 +181,7 @@ describe('the credential versions that Redis caches', () => {
     const id = await register()
     const raisedVersions: number[] = []
     await deactivate(id, 'deleted', async (subject) => {
-      await openStore().revokeTokensOf(subject)
+      await createStore().revokeTokensOf(subject)
       if (subject.kind === 'client') raisedVersions.push(subject.credentialVersion)
       if (raisedVersions.length > 1) return
       await scratch.loseKeys('generation:*')
@@ -204,7 +205,7 @@ describe('the credential versions that Redis caches', () => {
     const id = await register()
     const hash = await issue(id)
     await isActive(hash)
-    await openStoreWithAuthority(async () => undefined).find(await issue(createExampleAgent().agent.id))
+    await createStoreWithAuthority(async () => undefined).find(await issue(createExampleAgent().agent.id))
     const keys = await scratch.listKeys()
     const seconds = await Promise.all(keys.map((key) => scratch.redis.ttl(key)))
     expect(keys.length).toBeGreaterThan(2)
@@ -226,7 +227,8 @@ test('finds no token that was saved under an earlier replication ID', async () =
   }
   const store = createRedisTokenStore(redis, { prefix: 'auth:', authority, now: () => new Date() })
   const hash = sha256(generateToken())
-  const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
+  const issuedAt = new Date()
+  const expiresAt = new Date(issuedAt.getTime() + 3_600_000)
   const token = {
     clientId: createExampleAgent().agent.id,
     credentialVersion: 1,

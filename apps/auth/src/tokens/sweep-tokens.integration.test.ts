@@ -61,7 +61,7 @@ test('deletes at most 1,000 tokens per sweep, even in two concurrent sweeps', as
   expect(await readStoredHashes()).toHaveLength(1)
 })
 
-test('sweeps until it is disposed, and continues after the database was unavailable', async () => {
+test('a started sweep runs until it is disposed, and continues after the database was unavailable', async () => {
   const lines: string[] = []
   const sweptNames: string[] = []
   const events = createEvents()

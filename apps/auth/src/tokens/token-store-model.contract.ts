@@ -13,7 +13,7 @@ import {
   type TokenStoreFixture,
 } from './token-store.contract.ts'
 
-/** The expected state in its simplest form. */
+/** The expected state in its simplest form. Times are Unix times in milliseconds. */
 interface Model {
   readonly clients: { id: AgentId; status: 'active' | 'disabled' | 'deleted'; credentialVersion: number }[]
   readonly tokens: {
@@ -25,14 +25,14 @@ interface Model {
     expiresAt: number
     isRevokedOrLost: boolean
   }[]
-  /** The cutoff of the emergency revocations so far. `issuedBefore` is in milliseconds. */
+  /** The cutoff of the emergency revocations so far. `issuedBefore` is 0 if there is none. */
   epoch: number
   issuedBefore: number
   now: number
 }
 /** The store under test, which runs the same commands as the model. */
 interface Real {
-  readonly store: TokenStoreFixture
+  readonly fixture: TokenStoreFixture
   /** Deletes the cached values, or the tokens too. Absent for a store that loses nothing. */
   lose?(lostData: 'cached copies' | 'everything'): Promise<void>
 }
@@ -58,9 +58,9 @@ const createCommand = (name: string, parts: Omit<Command, 'toString'>): Command 
 const register = () =>
   createCommand('register', {
     check: (model) => model.clients.length < 3,
-    async run(model, { store }) {
+    async run(model, { fixture }) {
       const { agent } = createExampleAgent()
-      await store.stores.agents.add({ agent, secrets: [] })
+      await fixture.stores.agents.add({ agent, secrets: [] })
       model.clients.push({ id: agent.id, status: 'active', credentialVersion: 1 })
     },
   })
@@ -90,18 +90,18 @@ const issue = (
           (versionsBehind > 0 || client.status === 'active')
         )
       },
-      async run(model, { store }) {
+      async run(model, { fixture }) {
         const client = model.clients[clientIndex]!
         const credentialVersion = client.credentialVersion - versionsBehind
         const hash = sha256(generateToken())
         const issuedAt = toWholeSecond(model.now)
         const expiresAt = model.now + lifetimeSeconds * 1000
         const { epoch } = stopsBeforeSave
-          ? await store.stores.createTokenAuthority(() => store.clock.now).readCutoff()
+          ? await fixture.stores.createTokenAuthority(() => fixture.clock.now).readCutoff()
           : model
         expect(epoch).toBe(model.epoch)
-        if (stopsBeforeSave) await stopAll(model, store)
-        await store.tokens.save(hash, {
+        if (stopsBeforeSave) await stopAll(model, fixture)
+        await fixture.tokens.save(hash, {
           clientId: client.id,
           credentialVersion,
           ...(stopsBeforeSave && { epoch }),
@@ -127,8 +127,8 @@ const issue = (
 const revoke = (tokenIndex: number) =>
   createCommand(`revoke(${tokenIndex})`, {
     check: (model) => model.tokens[tokenIndex] !== undefined,
-    async run(model, { store }) {
-      await store.tokens.revoke(model.tokens[tokenIndex]!.hash)
+    async run(model, { fixture }) {
+      await fixture.tokens.revoke(model.tokens[tokenIndex]!.hash)
       model.tokens[tokenIndex]!.isRevokedOrLost = true
     },
   })
@@ -136,9 +136,9 @@ const revoke = (tokenIndex: number) =>
 const deactivate = (clientIndex: number, status: 'disabled' | 'deleted') =>
   createCommand(`${status}(${clientIndex})`, {
     check: (model) => model.clients[clientIndex] !== undefined,
-    async run(model, { store }) {
+    async run(model, { fixture }) {
       const client = model.clients[clientIndex]!
-      const isDeactivated = await store.deactivateAgent(client.id, status)
+      const isDeactivated = await fixture.deactivateAgent(client.id, status)
       expect(isDeactivated).toBe(client.status !== 'deleted')
       if (isDeactivated) Object.assign(client, { status, credentialVersion: client.credentialVersion + 1 })
     },
@@ -147,34 +147,37 @@ const deactivate = (clientIndex: number, status: 'disabled' | 'deleted') =>
 const enable = (clientIndex: number) =>
   createCommand(`enable(${clientIndex})`, {
     check: (model) => model.clients[clientIndex]?.status === 'disabled',
-    async run(model, { store }) {
-      expect(await store.stores.agents.enable(model.clients[clientIndex]!.id, new Date())).toBe(true)
+    async run(model, { fixture }) {
+      expect(await fixture.stores.agents.enable(model.clients[clientIndex]!.id, new Date())).toBe(true)
       model.clients[clientIndex]!.status = 'active'
     },
   })
 
 const toWholeSecond = (ms: number) => Math.floor(ms / 1000) * 1000
-const tryStop = async (store: TokenStoreFixture, scope: RevocationScope) =>
-  (await store.revokeInEmergency(scope)).ok
+const tryStop = async (fixture: TokenStoreFixture, scope: RevocationScope) =>
+  (await fixture.revokeInEmergency(scope)).ok
 
-async function stopAll(model: Model, store: TokenStoreFixture): Promise<void> {
-  expect(await tryStop(store, { kind: 'all-tokens' })).toBe(true)
+async function stopAll(model: Model, fixture: TokenStoreFixture): Promise<void> {
+  expect(await tryStop(fixture, { kind: 'all-tokens' })).toBe(true)
   // A failed attempt also reserves an epoch, so the epoch may have risen by more than one.
-  const { epoch } = await store.stores.createTokenAuthority(() => store.clock.now).readCutoff()
+  const { epoch } = await fixture.stores.createTokenAuthority(() => fixture.clock.now).readCutoff()
   expect(epoch).toBeGreaterThan(model.epoch)
   model.epoch = epoch
 }
 
 const stopEverything = () =>
-  createCommand('stop everything', { check: () => true, run: (model, { store }) => stopAll(model, store) })
+  createCommand('stop everything', {
+    check: () => true,
+    run: (model, { fixture }) => stopAll(model, fixture),
+  })
 
 const stopBefore = (secondsAgo: number) =>
   createCommand(`stop the tokens issued before ${secondsAgo} s ago`, {
     check: () => true,
-    async run(model, { store }) {
+    async run(model, { fixture }) {
       const cutoff = toWholeSecond(model.now) - secondsAgo * 1000
       const startedAt = Date.now()
-      const isStopped = await tryStop(store, { kind: 'issued-before', at: new Date(cutoff) })
+      const isStopped = await tryStop(fixture, { kind: 'issued-before', at: new Date(cutoff) })
       if (cutoff <= startedAt) expect(isStopped).toBe(true)
       if (cutoff > Date.now()) expect(isStopped).toBe(false)
       if (isStopped) model.issuedBefore = Math.max(model.issuedBefore, cutoff)
@@ -184,9 +187,9 @@ const stopBefore = (secondsAgo: number) =>
 const stopClient = (clientIndex: number) =>
   createCommand(`stop the tokens of ${clientIndex}`, {
     check: (model) => model.clients[clientIndex] !== undefined,
-    async run(model, { store }) {
+    async run(model, { fixture }) {
       const client = model.clients[clientIndex]!
-      const isStopped = await tryStop(store, { kind: 'client', clientId: client.id })
+      const isStopped = await tryStop(fixture, { kind: 'client', clientId: client.id })
       expect(isStopped).toBe(client.status !== 'deleted')
       if (isStopped) client.credentialVersion += 1
     },
@@ -195,8 +198,8 @@ const stopClient = (clientIndex: number) =>
 const crashBeforeStopping = () =>
   createCommand('crash before stopping everything', {
     check: () => true,
-    async run(_model, { store }) {
-      await store.stores.emergencyRevocations.reserveEpoch()
+    async run(_model, { fixture }) {
+      await fixture.stores.emergencyRevocations.reserveEpoch()
     },
   })
 
@@ -213,17 +216,17 @@ const lose = (lostData: 'cached copies' | 'everything') =>
 const wait = (seconds: number) =>
   createCommand(`wait(${seconds} s)`, {
     check: () => true,
-    async run(model, { store }) {
+    async run(model, { fixture }) {
       model.now += seconds * 1000
-      store.clock.now = new Date(model.now)
+      fixture.clock.now = new Date(model.now)
     },
   })
 
 const findAll = () =>
   createCommand('find', {
     check: (model) => model.tokens.length > 0,
-    async run(model, { store }) {
-      const foundTokens = await Promise.all(model.tokens.map(({ hash }) => store.tokens.find(hash)))
+    async run(model, { fixture }) {
+      const foundTokens = await Promise.all(model.tokens.map(({ hash }) => fixture.tokens.find(hash)))
       expect(foundTokens.map((token) => token !== undefined)).toEqual(
         model.tokens.map((token) => shouldBeActive(model, token)),
       )
@@ -265,25 +268,25 @@ export function describeTokenStoreModel(
   ) => Promise<OpenedTokenStore & { lose?(lostData: 'cached copies' | 'everything'): Promise<void> }>,
 ): void {
   describe(`${kind} token store against a model`, () => {
-    let store: TokenStoreFixture & AsyncDisposable
+    let fixture: TokenStoreFixture & AsyncDisposable
     let loseData: Real['lose']
     beforeAll(async () => {
-      store = await openTokenStoreFixture(async (stores, now) => {
+      fixture = await openTokenStoreFixture(async (stores, now) => {
         const openedStore = await open(stores, now)
         loseData = openedStore.lose
         return openedStore
       })
     })
-    afterAll(() => store[Symbol.asyncDispose]())
+    afterAll(() => fixture[Symbol.asyncDispose]())
 
     test('finds exactly the tokens that are active in the model', { timeout: 60_000 }, async () => {
       const property = fc.asyncProperty(fc.commands(COMMANDS, { size: '+1' }), (commands) =>
         fc.asyncModelRun(async () => {
           const now = Date.now()
-          const { epoch, issuedBefore } = await store.stores
-            .createTokenAuthority(() => store.clock.now)
+          const { epoch, issuedBefore } = await fixture.stores
+            .createTokenAuthority(() => fixture.clock.now)
             .readCutoff()
-          store.clock.now = new Date(now)
+          fixture.clock.now = new Date(now)
           const model: Model = {
             clients: [],
             tokens: [],
@@ -291,7 +294,7 @@ export function describeTokenStoreModel(
             epoch,
             issuedBefore: issuedBefore?.getTime() ?? 0,
           }
-          return { model, real: { store, ...(loseData && { lose: loseData }) } }
+          return { model, real: { fixture, ...(loseData && { lose: loseData }) } }
         }, commands),
       )
       await fc.assert(property, {

@@ -20,39 +20,39 @@ export function describeVerifiedTokens(
   open: (stores: TestStores, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
   describe(`a token that depends on a verification, in the ${kind} token store,`, () => {
-    let store: TokenStoreFixture & AsyncDisposable
+    let fixture: TokenStoreFixture & AsyncDisposable
     beforeAll(async () => {
-      store = await openTokenStoreFixture(open)
+      fixture = await openTokenStoreFixture(open)
     })
-    afterAll(() => store[Symbol.asyncDispose]())
+    afterAll(() => fixture[Symbol.asyncDispose]())
 
-    const deps = () => ({
-      db: store.stores.db,
-      sealingKeys: store.stores.sealingKeys,
+    const createDeps = () => ({
+      db: fixture.stores.db,
+      sealingKeys: fixture.stores.sealingKeys,
       hashKey: createExampleHashKey(),
       addMail: async () => undefined,
-      events: store.stores.events,
+      events: fixture.stores.events,
     })
-    const openVerifications = () =>
+    const createVerifications = () =>
       createVerificationStore({
-        ...deps(),
-        tokens: store.tokens,
+        ...createDeps(),
+        tokens: fixture.tokens,
         revocationPublisher: noOpRevocationPublisher,
       })
     async function register() {
       const record = createExampleAgent()
-      await store.stores.agents.add(record)
+      await fixture.stores.agents.add(record)
       return record.agent.id
     }
     /** Adds a verification of the client, which replaces the earlier one. */
     async function verify(clientId: AgentId): Promise<RegistrationId> {
-      const now = store.clock.now
+      const now = fixture.clock.now
       const attempt = createAttempt(clientId, { createdAt: now })
-      const attempts = createVerificationAttemptStore(deps())
+      const attempts = createVerificationAttemptStore(createDeps())
       await attempts.begin(attempt, createLinkMail(attempt))
       await attempts.showCode(attempt.id, sha256('code'), now)
       expect(
-        await openVerifications().redeem(createRedemption(attempt.id, sha256('code'), now)),
+        await createVerifications().redeem(createRedemption(attempt.id, sha256('code'), now)),
       ).toMatchObject({
         ok: true,
       })
@@ -60,7 +60,7 @@ export function describeVerifiedTokens(
     }
     async function issue(clientId: AgentId, verificationId?: RegistrationId) {
       const hash = sha256(generateToken())
-      const issuedAt = new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
+      const issuedAt = new Date(Math.floor(fixture.clock.now.getTime() / 1000) * 1000)
       const expiresAt = new Date(issuedAt.getTime() + 3_600_000)
       const token = {
         clientId,
@@ -69,19 +69,19 @@ export function describeVerifiedTokens(
         scope: 'contact:write',
         audience: 'https://a.example/api',
       }
-      await store.tokens.save(hash, { ...token, issuedAt, expiresAt, verificationId })
+      await fixture.tokens.save(hash, { ...token, issuedAt, expiresAt, verificationId })
       return hash
     }
-    const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
+    const isActive = async (hash: Buffer) => (await fixture.tokens.find(hash)) !== undefined
 
     test('is found with the id of its verification while the verification is live', async () => {
       const clientId = await register()
       const verificationId = await verify(clientId)
-      expect(await store.tokens.find(await issue(clientId, verificationId))).toMatchObject({
+      expect(await fixture.tokens.find(await issue(clientId, verificationId))).toMatchObject({
         clientId,
         verificationId,
       })
-      expect(await store.tokens.find(await issue(clientId))).not.toHaveProperty('verificationId')
+      expect(await fixture.tokens.find(await issue(clientId))).not.toHaveProperty('verificationId')
     })
 
     test.for(['person', 'agent', 'operator'] as const)(
@@ -91,7 +91,7 @@ export function describeVerifiedTokens(
         const verificationId = await verify(clientId)
         const [verifiedToken, ownToken] = [await issue(clientId, verificationId), await issue(clientId)]
         expect([await isActive(verifiedToken), await isActive(ownToken)]).toEqual([true, true])
-        expect(await openVerifications().revoke(verificationId, by, store.clock.now)).toBe(true)
+        expect(await createVerifications().revoke(verificationId, by, fixture.clock.now)).toBe(true)
         expect([await isActive(verifiedToken), await isActive(ownToken)]).toEqual([false, true])
         expect(await isActive(await issue(clientId, verificationId))).toBe(false)
       },
@@ -108,10 +108,11 @@ export function describeVerifiedTokens(
     test('is not active if its verification is unknown', async () => {
       const clientId = await register()
       const hash = sha256(generateToken())
-      const [issuedAt, expiresAt] = [store.clock.now, new Date(store.clock.now.getTime() + 3_600_000)]
+      const issuedAt = fixture.clock.now
+      const expiresAt = new Date(issuedAt.getTime() + 3_600_000)
       const token = { clientId, credentialVersion: 1, epoch: 0, scope: '', audience: '', issuedAt, expiresAt }
       const verificationId = `clm_${'A'.repeat(22)}`
-      await Promise.allSettled([store.tokens.save(hash, { ...token, verificationId })])
+      await Promise.allSettled([fixture.tokens.save(hash, { ...token, verificationId })])
       expect(await isActive(hash)).toBe(false)
     })
 
@@ -119,11 +120,11 @@ export function describeVerifiedTokens(
       const clientId = await register()
       const verificationId = await verify(clientId)
       const failingVerifications = createVerificationStore({
-        ...deps(),
+        ...createDeps(),
         tokens: { revokeTokensOf: () => Promise.reject(new Error('no subscriber')) },
         revocationPublisher: noOpRevocationPublisher,
       })
-      const revocation = failingVerifications.revoke(verificationId, 'person', store.clock.now)
+      const revocation = failingVerifications.revoke(verificationId, 'person', fixture.clock.now)
       await expect(revocation).rejects.toThrow('no subscriber')
       expect(await isActive(await issue(clientId, verificationId))).toBe(true)
     })
@@ -134,7 +135,7 @@ export function describeVerifiedTokens(
         const verificationId = await verify(clientId)
         const hashes = await Promise.all(Array.from({ length: 3 }, () => issue(clientId, verificationId)))
         const earlierFinds = hashes.map(isActive)
-        await openVerifications().revoke(verificationId, 'agent', store.clock.now)
+        await createVerifications().revoke(verificationId, 'agent', fixture.clock.now)
         hashes.push(await issue(clientId, verificationId))
         await Promise.all(earlierFinds)
         return Promise.all(hashes.map(isActive))

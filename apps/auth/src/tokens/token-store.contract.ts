@@ -17,9 +17,10 @@ export interface OpenedTokenStore extends AsyncDisposable {
   dump(): Promise<string>
 }
 
-/** An opened store with its stores, its clock and the functions that the tests call. */
+/** A token store for the tests, with the other stores, the clock, and the functions that the tests call. */
 export interface TokenStoreFixture {
   readonly stores: TestStores
+  /** The token store under test. */
   readonly tokens: TokenStore
   deactivateAgent(id: AgentId, status: 'disabled' | 'deleted'): Promise<boolean>
   revokeInEmergency(scope: RevocationScope): ReturnType<typeof revokeInEmergency>
@@ -27,7 +28,7 @@ export interface TokenStoreFixture {
   dump(): Promise<string>
 }
 
-/** Opens a store with an empty database as its stores. The test moves the clock. */
+/** Opens a token store with an empty database. The test moves the clock. */
 export async function openTokenStoreFixture(
   open: (stores: TestStores, now: () => Date) => Promise<OpenedTokenStore>,
 ): Promise<TokenStoreFixture & AsyncDisposable> {
@@ -76,19 +77,19 @@ export function describeTokenStore(
   open: (stores: TestStores, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
   describe(`${kind} token store`, () => {
-    let store: TokenStoreFixture & AsyncDisposable
+    let fixture: TokenStoreFixture & AsyncDisposable
     beforeAll(async () => {
-      store = await openTokenStoreFixture(open)
+      fixture = await openTokenStoreFixture(open)
     })
-    afterAll(() => store[Symbol.asyncDispose]())
+    afterAll(() => fixture[Symbol.asyncDispose]())
 
     async function register() {
       const record = createExampleAgent()
-      await store.stores.agents.add(record)
+      await fixture.stores.agents.add(record)
       return record.agent.id
     }
     function buildToken(clientId: AgentId, credentialVersion = 1, epoch = 0): TokenRecord {
-      const issuedAt = new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
+      const issuedAt = new Date(Math.floor(fixture.clock.now.getTime() / 1000) * 1000)
       const expiresAt = new Date(issuedAt.getTime() + HOUR_MS)
       return {
         clientId,
@@ -105,64 +106,65 @@ export function describeTokenStore(
     async function issue(clientId: AgentId, credentialVersion = 1) {
       const hash = sha256(generateToken())
       const binding = issuedCount++ % 2 ? { jkt: JKT } : {}
-      await store.tokens.save(hash, { ...buildToken(clientId, credentialVersion), ...binding })
+      await fixture.tokens.save(hash, { ...buildToken(clientId, credentialVersion), ...binding })
       return hash
     }
-    const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
+    const isActive = async (hash: Buffer) => (await fixture.tokens.find(hash)) !== undefined
 
     test('finds each saved token with its values', async () => {
       const id = await register()
       const [firstHash, secondHash] = [sha256(generateToken()), sha256(generateToken())]
-      await store.tokens.save(firstHash, buildToken(id))
-      await store.tokens.save(secondHash, { ...buildToken(id), scope: 'guides:read waitlist:write' })
-      expect(await store.tokens.find(firstHash)).toEqual(buildToken(id))
-      expect(await store.tokens.find(secondHash)).toEqual({
+      await fixture.tokens.save(firstHash, buildToken(id))
+      await fixture.tokens.save(secondHash, { ...buildToken(id), scope: 'guides:read waitlist:write' })
+      expect(await fixture.tokens.find(firstHash)).toEqual(buildToken(id))
+      expect(await fixture.tokens.find(secondHash)).toEqual({
         ...buildToken(id),
         scope: 'guides:read waitlist:write',
       })
     })
 
     test('finds a bound token with the thumbprint of its key', async () => {
-      const [hash, boundToken] = [sha256(generateToken()), { ...buildToken(await register()), jkt: JKT }]
-      await store.tokens.save(hash, boundToken)
-      expect(await store.tokens.find(hash)).toEqual(boundToken)
+      const hash = sha256(generateToken())
+      const boundToken = { ...buildToken(await register()), jkt: JKT }
+      await fixture.tokens.save(hash, boundToken)
+      expect(await fixture.tokens.find(hash)).toEqual(boundToken)
     })
 
     test('finds no token that was not saved', async () => {
-      expect(await store.tokens.find(sha256(generateToken()))).toBeUndefined()
+      expect(await fixture.tokens.find(sha256(generateToken()))).toBeUndefined()
     })
 
     test('finds a token until it expires, and not at its time of expiry', async () => {
       const hash = await issue(await register())
       const { expiresAt } = buildToken(createExampleAgent().agent.id)
-      const originalTime = store.clock.now
-      store.clock.now = new Date(expiresAt.getTime() - 1)
+      const originalTime = fixture.clock.now
+      fixture.clock.now = new Date(expiresAt.getTime() - 1)
       expect(await isActive(hash)).toBe(true)
-      store.clock.now = expiresAt
+      fixture.clock.now = expiresAt
       expect(await isActive(hash)).toBe(false)
-      store.clock.now = originalTime
+      fixture.clock.now = originalTime
     })
 
     test('does not find a revoked token, but finds another token of the client', async () => {
       const id = await register()
       const [revokedToken, otherToken] = [await issue(id), await issue(id)]
-      await store.tokens.revoke(revokedToken)
+      await fixture.tokens.revoke(revokedToken)
       expect([await isActive(revokedToken), await isActive(otherToken)]).toEqual([false, true])
     })
 
     test('accepts the revocation of an unknown token, and of one that is already revoked', async () => {
       const hash = await issue(await register())
-      await store.tokens.revoke(hash)
-      await store.tokens.revoke(hash)
-      await store.tokens.revoke(sha256(generateToken()))
+      await fixture.tokens.revoke(hash)
+      await fixture.tokens.revoke(hash)
+      await fixture.tokens.revoke(sha256(generateToken()))
       expect(await isActive(hash)).toBe(false)
     })
 
     test('stores no token in clear, and finds no token by a hash that differs in one bit', async () => {
       const token = generateToken()
       const id = await register()
-      await store.tokens.save(sha256(token), buildToken(id))
-      const dump = await store.dump()
+      await fixture.tokens.save(sha256(token), buildToken(id))
+      const dump = await fixture.dump()
       expect(dump).toContain(id)
       expect(dump).not.toContain(token)
       expect(dump).not.toContain(token.slice('ppt_'.length))
@@ -175,7 +177,7 @@ export function describeTokenStore(
     test.for(['disabled', 'deleted'] as const)('finds no token of a %s client', async (status) => {
       const [deactivatedClient, otherClient] = [await register(), await register()]
       const [revokedToken, otherToken] = [await issue(deactivatedClient), await issue(otherClient)]
-      expect(await store.deactivateAgent(deactivatedClient, status)).toBe(true)
+      expect(await fixture.deactivateAgent(deactivatedClient, status)).toBe(true)
       expect([await isActive(revokedToken), await isActive(otherToken)]).toEqual([false, true])
     })
 
@@ -183,7 +185,7 @@ export function describeTokenStore(
       'finds no token that is saved with the old credential version after the client was %s',
       async (status) => {
         const id = await register()
-        await store.deactivateAgent(id, status)
+        await fixture.deactivateAgent(id, status)
         expect(await isActive(await issue(id, 1))).toBe(false)
       },
     )
@@ -191,8 +193,8 @@ export function describeTokenStore(
     test('finds only tokens of the new credential version after a client was disabled and enabled', async () => {
       const id = await register()
       const earlierToken = await issue(id)
-      await store.deactivateAgent(id, 'disabled')
-      await store.stores.agents.enable(id, new Date())
+      await fixture.deactivateAgent(id, 'disabled')
+      await fixture.stores.agents.enable(id, new Date())
       const [staleToken, currentToken] = [await issue(id, 1), await issue(id, 2)]
       expect(await Promise.all([earlierToken, staleToken, currentToken].map(isActive))).toEqual([
         false,
@@ -208,7 +210,7 @@ export function describeTokenStore(
     test('finds no token of a client that the token authority does not know', async () => {
       const hash = sha256(generateToken())
       // A store may also refuse to save it.
-      await Promise.allSettled([store.tokens.save(hash, buildToken(createExampleAgent().agent.id))])
+      await Promise.allSettled([fixture.tokens.save(hash, buildToken(createExampleAgent().agent.id))])
       expect(await isActive(hash)).toBe(false)
     })
 
@@ -217,7 +219,7 @@ export function describeTokenStore(
       const rounds = Array.from({ length: 20 }, async () => {
         const hash = await issue(id)
         const earlierFinds = Promise.all(Array.from({ length: 5 }, () => isActive(hash)))
-        await store.tokens.revoke(hash)
+        await fixture.tokens.revoke(hash)
         const isActiveAfterwards = await isActive(hash)
         await earlierFinds
         return isActiveAfterwards
@@ -230,7 +232,7 @@ export function describeTokenStore(
         const id = await register()
         const saves = Array.from({ length: 5 }, () => issue(id))
         const earlierFinds = saves.map(async (hash) => isActive(await hash))
-        await store.deactivateAgent(id, 'deleted')
+        await fixture.deactivateAgent(id, 'deleted')
         const lateToken = await issue(id)
         const hashes = [...(await Promise.all(saves)), lateToken]
         await Promise.all(earlierFinds)
@@ -242,9 +244,9 @@ export function describeTokenStore(
     test('finds only tokens of the third credential version after two simultaneous deactivations', async () => {
       const id = await register()
       const hash = await issue(id)
-      await Promise.all([store.deactivateAgent(id, 'disabled'), store.deactivateAgent(id, 'disabled')])
-      await store.stores.agents.enable(id, new Date())
-      const credentialVersion = (await store.stores.agents.find(id))?.agent.credentialVersion
+      await Promise.all([fixture.deactivateAgent(id, 'disabled'), fixture.deactivateAgent(id, 'disabled')])
+      await fixture.stores.agents.enable(id, new Date())
+      const credentialVersion = (await fixture.stores.agents.find(id))?.agent.credentialVersion
       const hashes = [hash, await issue(id, 1), await issue(id, 2), await issue(id, credentialVersion)]
       expect(credentialVersion).toBe(3)
       expect(await Promise.all(hashes.map(isActive))).toEqual([false, false, false, true])

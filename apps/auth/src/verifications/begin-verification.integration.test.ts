@@ -78,6 +78,7 @@ test('begins a verification with the same statements and response members for ev
   await begin({ agentId: (await registerAgent()).id, email: 'blocked@example.org' })
   expect((await declineVerification(linkDeps, secret)).ok).toBe(true)
 
+  // More mails than a mailbox may get in a day.
   for (let n = 0; n < 12; n++) {
     const agent = await registerAgent()
     await begin({ agentId: agent.id, email: 'capped@example.org' })

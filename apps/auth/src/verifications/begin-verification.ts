@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { canonicalEmail, RULES } from '@plainpath/domain'
+import { canonicalizeEmail, RULES } from '@plainpath/domain'
 import { parseMailbox } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
@@ -33,7 +33,7 @@ export async function beginVerification(
   },
   { agentId, email, network }: { agentId: string; email: string; network: string },
 ): Promise<NewAttempt | undefined> {
-  const canonical = canonicalEmail(email)
+  const canonical = canonicalizeEmail(email)
   if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
   const createdAt = now()
   const secret = generateLinkSecret()

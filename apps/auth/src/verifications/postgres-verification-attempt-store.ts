@@ -112,7 +112,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
       await db.query(SUPERSEDE_OPEN_ATTEMPT_SQL, [agentId])
     },
 
-    async wantsMail(id, now) {
+    async isMailWanted(id, now) {
       const attempt = await findAttempt(db, 'id = $1', [id])
       if (!attempt) return false
       if (attempt.purpose === 'sign-in') return computeState(attempt, now) === 'code_shown'

@@ -11,11 +11,12 @@ import { createVerificationStore } from './postgres-verification-store.ts'
 import { reencryptVerifications } from './reencrypt-verifications.ts'
 import { revokeVerificationsOfAgent } from './revoke-verifications.ts'
 import { sweepVerifications } from './sweep-verifications.ts'
-import type { NewAttempt } from './verification-attempt-store.ts'
+import type { NewAttempt, VerificationAttemptStore } from './verification-attempt-store.ts'
+import type { VerificationStore } from './verification-store.ts'
 
 let stores: TestStores
-let attempts: ReturnType<typeof createVerificationAttemptStore>
-let verifications: ReturnType<typeof createVerificationStore>
+let attempts: VerificationAttemptStore
+let verifications: VerificationStore
 const addedMails = createMailRecorder()
 /** The verifications whose tokens were revoked. */
 const revokedIds: string[] = []
@@ -75,7 +76,7 @@ async function collectResults<T>(calls: Promise<T>[]): Promise<T[]> {
 }
 
 describe('an attempt', () => {
-  test('becomes a verification once, which has the address of the attempt', async () => {
+  test('becomes a verification only once, with the address of the attempt', async () => {
     const agentId = await registerAgent()
     const attempt = await beginAndShowCode(agentId, { email: 'Ana+1@Example.org' })
     expect((await attempts.countTry({ agentId }, START)).ok).toBe(true)
@@ -191,15 +192,15 @@ describe('declining an attempt', () => {
   test('prevents mails to the mailbox for thirty days', async () => {
     const email = newMailbox()
     const declined = await begin(await registerAgent(), { email })
-    expect(await attempts.wantsMail(declined.id, START)).toBe(true)
+    expect(await attempts.isMailWanted(declined.id, START)).toBe(true)
     await attempts.decline(declined.id, START)
-    expect(await attempts.wantsMail(declined.id, START)).toBe(false)
-    const wantsMailAfter = async (ms: number) => {
+    expect(await attempts.isMailWanted(declined.id, START)).toBe(false)
+    const isMailWantedAfter = async (ms: number) => {
       const attempt = await begin(await registerAgent(), { email, createdAt: at(ms) })
-      return attempts.wantsMail(attempt.id, at(ms))
+      return attempts.isMailWanted(attempt.id, at(ms))
     }
-    expect(await wantsMailAfter(29 * DAY_MS)).toBe(false)
-    expect(await wantsMailAfter(30 * DAY_MS)).toBe(true)
+    expect(await isMailWantedAfter(29 * DAY_MS)).toBe(false)
+    expect(await isMailWantedAfter(30 * DAY_MS)).toBe(true)
   })
 })
 
@@ -223,7 +224,7 @@ test('stores the outcome of the mail, and erases the personal data of an attempt
   expect(await readRow(failed)).toMatchObject({ state: 'failed' })
   await sweepVerifications(stores.db, at(RULES.verificationLinkMs))
   expect(await readRow(failed)).toMatchObject({ state: 'expired' })
-  expect(await attempts.wantsMail(sent.id, START)).toBe(false)
+  expect(await attempts.isMailWanted(sent.id, START)).toBe(false)
 })
 
 /** Reads when and by whom a verification was revoked. */
@@ -341,7 +342,7 @@ test('stores no address and no match phrase in clear', async () => {
 test('re-encrypts verifications and attempts, so that they can be read without the old key-encryption key', async () => {
   await using otherAuthority = await openTestStores()
   const [oldKey, newKey] = [generateKeyEncryptionKey(), generateKeyEncryptionKey()]
-  const openStores = (keys: string) => {
+  const createStores = (keys: string) => {
     const deps = {
       db: otherAuthority.db,
       sealingKeys: parseKeyEncryptionKeys(keys),
@@ -354,7 +355,7 @@ test('re-encrypts verifications and attempts, so that they can be read without t
       verifications: createVerificationStore({ ...deps, ...NO_TOKENS }),
     }
   }
-  const oldStores = openStores(oldKey)
+  const oldStores = createStores(oldKey)
   const [verifiedAgent, otherAgent] = [createExampleAgent(), createExampleAgent()]
   for (const agent of [verifiedAgent, otherAgent]) await otherAuthority.agents.add(agent)
   const redeemedAttempt = createAttempt(verifiedAgent.agent.id)
@@ -368,14 +369,13 @@ test('re-encrypts verifications and attempts, so that they can be read without t
   expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: true })).toBe(3)
   expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: false })).toBe(3)
   expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: false })).toBe(0)
-  const newStores = openStores(newKey)
+  const newStores = createStores(newKey)
   const person = await newStores.verifications.findPerson(redeemedAttempt.registrationId, START)
   expect(person?.email).toBe(redeemedAttempt.email)
   expect((await newStores.attempts.findByLink(openAttempt.linkHash, START))?.matchPhrase).toBe('amber river')
   await newStores.attempts.showCode(openAttempt.id, codeHash, START)
-  expect((await newStores.verifications.redeem(createRedemption(openAttempt.id, codeHash, START))).ok).toBe(
-    true,
-  )
+  const redeemed = await newStores.verifications.redeem(createRedemption(openAttempt.id, codeHash, START))
+  expect(redeemed.ok).toBe(true)
 })
 
 test('publishes a revocation again when it is repeated after publishing has failed', async () => {

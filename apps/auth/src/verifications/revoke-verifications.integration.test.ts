@@ -19,11 +19,12 @@ beforeAll(async () => {
 })
 afterAll(() => stores[Symbol.asyncDispose]())
 
-const deps = () => {
+const createDeps = () => {
   const { db, sealingKeys, events } = stores
   return { db, sealingKeys, hashKey, addMail: addedMails.add, events }
 }
-const openVerifications = (change = {}) => createVerificationStore({ ...deps(), ...NO_TOKENS, ...change })
+const createVerifications = (change = {}) =>
+  createVerificationStore({ ...createDeps(), ...NO_TOKENS, ...change })
 async function registerAgent(): Promise<string> {
   const record = createExampleAgent()
   await stores.agents.add(record)
@@ -32,25 +33,23 @@ async function registerAgent(): Promise<string> {
 let mailboxCount = 0
 /** Begins an attempt of the agent and redeems it, so that it becomes a verification. */
 async function verify(agentId: string, email = `ana${mailboxCount++}@example.org`): Promise<NewAttempt> {
-  const attempts = createVerificationAttemptStore(deps())
+  const attempts = createVerificationAttemptStore(createDeps())
   const attempt = createAttempt(agentId, { email })
   await attempts.begin(attempt, createLinkMail(attempt))
   await attempts.showCode(attempt.id, codeHash, START)
-  expect((await openVerifications().redeem(createRedemption(attempt.id, codeHash, START))).ok).toBe(true)
+  expect((await createVerifications().redeem(createRedemption(attempt.id, codeHash, START))).ok).toBe(true)
   return attempt
 }
 const findRevocationMails = ({ registrationId: id }: NewAttempt) =>
   addedMails.mails.filter(({ kind, about }) => kind === 'claim-ended' && about === id)
 const readEndedBy = async ({ registrationId: id }: NewAttempt) =>
-  (await openVerifications().find(id))?.endedBy
+  (await createVerifications().find(id))?.endedBy
 
 test('queues no mail for an expiry, or for a revocation with mail: false', async () => {
-  const [silentlyRevoked, expired] = [
-    await verify(await registerAgent()),
-    await verify(await registerAgent()),
-  ]
+  const silentlyRevoked = await verify(await registerAgent())
+  const expired = await verify(await registerAgent())
   const options = { mail: false }
-  expect(await openVerifications().revoke(silentlyRevoked.registrationId, 'operator', START, options)).toBe(
+  expect(await createVerifications().revoke(silentlyRevoked.registrationId, 'operator', START, options)).toBe(
     true,
   )
   await sweepVerifications(stores.db, at(30 * DAY_MS))
@@ -73,7 +72,7 @@ test('mails the earlier address when another address confirms the agent, and doe
 test('queues one mail for three simultaneous revocations', async () => {
   const attempt = await verify(await registerAgent())
   const revocations = (['person', 'agent', 'operator'] as const).map((by) =>
-    openVerifications().revoke(attempt.registrationId, by, at(MINUTE_MS)),
+    createVerifications().revoke(attempt.registrationId, by, at(MINUTE_MS)),
   )
   expect((await Promise.all(revocations)).filter(Boolean)).toHaveLength(1)
   expect(findRevocationMails(attempt)).toHaveLength(1)
@@ -81,7 +80,7 @@ test('queues one mail for three simultaneous revocations', async () => {
 
 test('revokes a verification without a mail if its address can no longer be decrypted', async () => {
   const attempt = await verify(await registerAgent())
-  const storeWithOtherKeys = openVerifications({
+  const storeWithOtherKeys = createVerifications({
     sealingKeys: parseKeyEncryptionKeys(generateKeyEncryptionKey()),
   })
   expect(await storeWithOtherKeys.revoke(attempt.registrationId, 'person', START)).toBe(true)

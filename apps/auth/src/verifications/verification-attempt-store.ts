@@ -111,7 +111,7 @@ export interface VerificationAttemptStore {
   /** Withdraws the agent's open attempt. Its state becomes `superseded`. */
   withdraw(agentId: string): Promise<void>
   /** Returns whether the mail of the attempt should still be sent. */
-  wantsMail(id: string, now: Date): Promise<boolean>
+  isMailWanted(id: string, now: Date): Promise<boolean>
   /** Restarts the lifetime of the link when its mail is sent late. The link never outlives the attempt. */
   renewLink(id: string, now: Date): Promise<void>
   /** Updates the state of the attempt after its mail was sent or given up. A dropped mail changes nothing. */

@@ -129,7 +129,7 @@ describe.for(OPEN_STATES)('an attempt that is %s', (state) => {
   })
 })
 
-test('shows at most three codes, and none is valid for longer than the link', () => {
+test('an attempt shows at most three codes, and none is valid for longer than the link', () => {
   const attempt = buildAttempt('code_shown', { presses: 2 })
   expect(decideShowingCode(attempt, UNBLOCKED, start).ok).toBe(true)
   expect(decideShowingCode({ ...attempt, presses: 3 }, UNBLOCKED, start)).toEqual(refusal('no-codes-left'))
@@ -139,12 +139,15 @@ test('shows at most three codes, and none is valid for longer than the link', ()
   })
 })
 
-test.for(['initiated', 'sent'] as const)('refuses a try before a code was shown (%s)', (state) => {
-  expect(decideTry(buildAttempt(state), UNBLOCKED, start)).toEqual(refusal('code-not-shown'))
-  expect(decideRedemption(buildAttempt(state), { hash, isBlocked: false }, start)).toEqual(
-    refusal('code-not-shown'),
-  )
-})
+test.for(['initiated', 'sent'] as const)(
+  'an attempt that is %s refuses a try, because no code was shown',
+  (state) => {
+    expect(decideTry(buildAttempt(state), UNBLOCKED, start)).toEqual(refusal('code-not-shown'))
+    expect(decideRedemption(buildAttempt(state), { hash, isBlocked: false }, start)).toEqual(
+      refusal('code-not-shown'),
+    )
+  },
+)
 
 test.for([
   [10 * MINUTE_MS - 1_000, true],
@@ -157,7 +160,7 @@ test.for([
   expect(decideRedemption(attempt, { hash, isBlocked: false }, after(ms))).toMatchObject(expected)
 })
 
-test('reports the remaining tries of the attempt or of the mailbox, whichever are fewer', () => {
+test('decideTry reports the remaining tries of the attempt or of the mailbox, whichever are fewer', () => {
   const countRemaining = (tries: number, mailboxTries: number) => {
     const mailbox = { isBlocked: false, tries: mailboxTries }
     const counted = decideTry(buildAttempt('code_shown', { tries }), mailbox, start)
@@ -167,14 +170,14 @@ test('reports the remaining tries of the attempt or of the mailbox, whichever ar
   expect([5, 6, 8, 9, 10].map((tries) => countRemaining(0, tries))).toEqual([4, 3, 1, 0, 'locked'])
 })
 
-test('refuses to redeem a code with another hash', () => {
+test('decideRedemption refuses a code with another hash', () => {
   const otherHash = Buffer.alloc(32, 2)
   expect(decideRedemption(buildAttempt('code_shown'), { hash: otherHash, isBlocked: false }, start)).toEqual(
     refusal('code-expired'),
   )
 })
 
-test('redeems the correct code after five tries', () => {
+test('decideRedemption accepts the correct code after five tries', () => {
   expect(
     decideRedemption(buildAttempt('code_shown', { tries: 5 }), { hash, isBlocked: false }, start).ok,
   ).toBe(true)
@@ -186,6 +189,9 @@ test.for([
   ['initiated', 'dropped', undefined],
   ['sent', 'dead', undefined],
   ['code_shown', 'sent', undefined],
-] as const)('an attempt that is %s, whose mail is %s, changes to %s', ([state, outcome, nextState]) => {
-  expect(computeStateAfterMail(state, outcome)).toBe(nextState)
-})
+] as const)(
+  'computeStateAfterMail for the state %s and a mail that is %s returns %s',
+  ([state, outcome, nextState]) => {
+    expect(computeStateAfterMail(state, outcome)).toBe(nextState)
+  },
+)

@@ -10,7 +10,7 @@ describe('a code', () => {
     expect(codes.some((code) => code.startsWith('00'))).toBe(true)
   })
 
-  test('has each digit equally often in each place (chi-squared, one false alarm in a million)', () => {
+  test('has each digit equally often in each place (chi-squared test, four false alarms in a million runs)', () => {
     const rounds = 60_000
     const counts = Array.from({ length: 6 }, () => Array.from({ length: 10 }, () => 0))
     for (let round = 0; round < rounds; round++)

@@ -164,17 +164,17 @@ const describeAccessPeriod = (firstDay: string, lastDay: string) =>
 
 /** Creates the handlers of verification mails. */
 export const createVerificationMailHandlers = (deps: {
-  attempts: Pick<VerificationAttemptStore, 'wantsMail' | 'recordMailOutcome' | 'renewLink'>
+  attempts: Pick<VerificationAttemptStore, 'isMailWanted' | 'recordMailOutcome' | 'renewLink'>
   now: () => Date
 }): Record<VerificationMail['kind'], MailHandler> => ({
   'claim-link': {
-    isWanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
+    isWanted: (attemptId) => deps.attempts.isMailWanted(attemptId, deps.now()),
     maxWaitMs: RULES.dayMailWaitsMs,
     renew: (attemptId, now) => deps.attempts.renewLink(attemptId, now),
     onSettled: (tx, attemptId, outcome) => deps.attempts.recordMailOutcome(tx, attemptId, outcome),
   },
   'sign-in-code': {
-    isWanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
+    isWanted: (attemptId) => deps.attempts.isMailWanted(attemptId, deps.now()),
     // A code is not mailed after it has expired.
     maxWaitMs: RULES.verificationCodeMs,
   },

@@ -4,8 +4,13 @@ import { parseMailbox } from '@plainpath/mail'
 import { operations } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
 import { type IssueAssertionDeps, issueAssertion } from '../assertions/issue-assertion.ts'
-import { invalidClient } from '../clients/invalid-client.ts'
-import { CLIENT_LIMITS, VERIFICATION_ADDRESS, VERIFICATION_MAILS, VERIFICATION_RESEND } from '../limits.ts'
+import { createInvalidClientProblem } from '../clients/invalid-client.ts'
+import {
+  CLIENT_LIMITS,
+  VERIFICATION_ADDRESS_LIMIT,
+  VERIFICATION_MAIL_LIMIT,
+  VERIFICATION_RESEND_LIMIT,
+} from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { beginVerification } from './begin-verification.ts'
 import { type CompletionRefusal, completeVerification } from './complete-verification.ts'
@@ -30,18 +35,18 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
     limits: CLIENT_LIMITS,
     async handle({ caller, body, request }) {
       const email = body.email ?? body.login_hint ?? ''
-      await request.take(VERIFICATION_RESEND, `${caller.clientId}\n${parseMailbox(email).mailbox}`)
+      await request.take(VERIFICATION_RESEND_LIMIT, `${caller.clientId}\n${parseMailbox(email).mailbox}`)
       // A client that a person has confirmed is exempt, so other clients at its network address cannot lock it out.
       const newestVerification = await deps.stores.verifications.findNewest(caller.clientId)
       if (!newestVerification || wasRevokedByPersonOrOperator(newestVerification))
-        await request.takeForAddress(VERIFICATION_ADDRESS)
-      await request.take(VERIFICATION_MAILS, caller.clientId)
+        await request.takeForAddress(VERIFICATION_ADDRESS_LIMIT)
+      await request.take(VERIFICATION_MAIL_LIMIT, caller.clientId)
       const begunAttempt = await beginVerification(deps, {
         agentId: caller.clientId,
         email,
         network: request.network(),
       })
-      if (!begunAttempt) throw invalidClient()
+      if (!begunAttempt) throw createInvalidClientProblem()
       return {
         status: 202,
         body: {
@@ -53,7 +58,7 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
           delivery: { method: 'email', to: maskAddress(email) },
           otp_length: RULES.verificationCodeDigits,
           attempts_allowed: RULES.verificationTries,
-          resend_after: VERIFICATION_RESEND.windowSeconds,
+          resend_after: VERIFICATION_RESEND_LIMIT.windowSeconds,
         },
       }
     },
@@ -64,7 +69,7 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
     limits: CLIENT_LIMITS,
     async handle({ caller, body }) {
       const agent = (await deps.stores.agentCache.find(AgentId.parse(caller.clientId)))?.agent
-      if (!agent) throw invalidClient()
+      if (!agent) throw createInvalidClientProblem()
       const code = requireCode(body.otp ?? body.user_code ?? '', body.otp ? '#/otp' : '#/user_code')
       const attempt = { agent, code, attemptId: body.claim_attempt_id ?? undefined }
       const completed = await completeVerification(deps, attempt)

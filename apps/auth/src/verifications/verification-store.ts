@@ -12,7 +12,10 @@ export interface AppGrant {
   readonly appClientId: string
 }
 
-/** A verification with the secret of the link that revokes it. The secret is absent if an earlier hash key derived it. */
+/**
+ * A verification with the secret of the link that revokes it. The secret is absent if an earlier release or an earlier hash key
+ * created the link.
+ */
 export interface LinkedVerification {
   readonly verification: Verification
   readonly revocationSecret: string | undefined

@@ -27,7 +27,7 @@ export interface AnswerService {
    * @throws {Problem} 503 with `findHelp` while answers are paused or unavailable
    */
   answer(request: AnswerRequest, options?: AnswerOptions): Answer
-  /** Returns the response of `GET /triggers`, which lists the enabled triggers. */
+  /** Returns the response of `GET /api/triggers`, which lists the enabled triggers. */
   getTriggerList(catalog: GuideCatalog): PreparedResponse
 }
 
@@ -46,7 +46,7 @@ export function createAnswerService(deps: {
   let state: AnswersState = { status: 'unavailable', withdrawnSections: [], disabledTriggers: [] }
   let knowledge: Knowledge | undefined
 
-  /** Prepares the knowledge. Returns undefined if the operators' switches have not been read, there are no guides, or it fails. */
+  /** Returns undefined if the operators' switches have not been read, if there are no guides, or if the preparation fails. */
   function prepareFromCatalog(catalog: GuideCatalog): Knowledge | undefined {
     const { guides, switches } = catalog
     if (switches === undefined || guides.length === 0) return undefined
@@ -91,7 +91,7 @@ const warmUp = (knowledge: Knowledge, today: Date) =>
 
 /** Staff resume paused answers by hand. A client that retries sooner would only add load. */
 const PAUSED_RETRY_SECONDS = 300
-/** Answers are unavailable until the guides have been read, which the instance retries within seconds. */
+/** The instance polls the guides and the operators' switches every second, so answers are usually available again soon. */
 const UNAVAILABLE_RETRY_SECONDS = 2
 
 const createUnavailableProblem = (status: AnswersState['status']) =>

@@ -2,7 +2,7 @@ import { type RequestHandler, type RunningServer, serve } from '@plainpath/http'
 import { expect, test } from 'vitest'
 import { createAuthorizationServerClient, KEY_SET_PATH } from './authorization-server-client.ts'
 
-const anyPort = { port: 0, host: '127.0.0.1', drainSeconds: 0 }
+const anyPortOptions = { port: 0, host: '127.0.0.1', drainSeconds: 0 }
 const newSignal = () => AbortSignal.timeout(10_000)
 
 /** Starts a server that responds with its name, and records the requested paths. */
@@ -12,7 +12,7 @@ async function startInstance(name: string, port = 0) {
     paths.push(incoming.url ?? '')
     response.end(name)
   }
-  const server: RunningServer = await serve(handler, { ...anyPort, port })
+  const server: RunningServer = await serve(handler, { ...anyPortOptions, port })
   return { ...server, paths, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
 
@@ -25,20 +25,21 @@ test('sends requests to all instances in turn', async () => {
 })
 
 test('sends fewer requests to a slow instance', async () => {
-  const slowReplies: (() => void)[] = []
-  const replyLater: RequestHandler = (_request, response) => void slowReplies.push(() => response.end('slow'))
-  await using first = await serve(replyLater, anyPort)
+  const delayedResponses: (() => void)[] = []
+  const respondLater: RequestHandler = (_request, response) =>
+    void delayedResponses.push(() => response.end('slow'))
+  await using first = await serve(respondLater, anyPortOptions)
   await using second = await startInstance('second')
   const request = createAuthorizationServerClient([first.url, second.url])
   const pendingResponses = [request('/a', { signal: newSignal() }), request('/a', { signal: newSignal() })]
-  await expect.poll(() => [slowReplies.length, second.paths.length]).toEqual([1, 1])
+  await expect.poll(() => [delayedResponses.length, second.paths.length]).toEqual([1, 1])
   for (let n = 0; n < 6; n += 1) expect((await request('/b', { signal: newSignal() })).text).toBe('second')
-  slowReplies[0]?.()
+  delayedResponses[0]?.()
   const texts = (await Promise.all(pendingResponses)).map(({ text }) => text)
-  expect([texts.toSorted(), slowReplies.length]).toEqual([['second', 'slow'], 1])
+  expect([texts.toSorted(), delayedResponses.length]).toEqual([['second', 'slow'], 1])
 })
 
-test('skips an unavailable instance, and uses it again when it is back', async () => {
+test('skips an unavailable instance, and uses it again once a probe succeeds', async () => {
   const first = await startInstance('first')
   await using second = await startInstance('second')
   const request = createAuthorizationServerClient([first.url, second.url])
@@ -67,7 +68,7 @@ test('probes an instance every 250 ms while it responds with 503, and sends it n
     paths.push(incoming.url ?? '')
     response.writeHead(503).end()
   }
-  await using _unready = await serve(refuse, { ...anyPort, port: first.port })
+  await using _unready = await serve(refuse, { ...anyPortOptions, port: first.port })
   for (const expectedProbes of [1, 2, 3]) {
     now += 250
     const countProbes = async () => {
@@ -92,9 +93,9 @@ const CONNECTION_LOSSES: [string, RequestHandler][] = [
 ]
 
 test.for(CONNECTION_LOSSES)(
-  'treats an instance whose connection is lost %s as unavailable',
+  'sends a request to another instance if the connection is lost %s',
   async ([, loseConnection]) => {
-    await using broken = await serve(loseConnection, anyPort)
+    await using broken = await serve(loseConnection, anyPortOptions)
     await using second = await startInstance('second')
     const request = createAuthorizationServerClient([broken.url, second.url])
     for (let n = 0; n < 2; n += 1) expect((await request('/a', { signal: newSignal() })).text).toBe('second')
@@ -102,7 +103,7 @@ test.for(CONNECTION_LOSSES)(
 )
 
 test('does not repeat a request after a 500, and keeps using the instance', async () => {
-  await using faulty = await serve((_request, response) => response.writeHead(500).end(), anyPort)
+  await using faulty = await serve((_request, response) => response.writeHead(500).end(), anyPortOptions)
   await using second = await startInstance('second')
   const request = createAuthorizationServerClient([faulty.url, second.url])
   const statuses: number[] = []
@@ -114,7 +115,7 @@ test('does not repeat a request after a 500, and keeps using the instance', asyn
 })
 
 test('skips an instance for later requests after a request to it timed out', async () => {
-  await using silent = await serve(() => undefined, anyPort)
+  await using silent = await serve(() => undefined, anyPortOptions)
   await using second = await startInstance('second')
   const request = createAuthorizationServerClient([silent.url, second.url])
   const requestWithinSecond = async () => {
@@ -127,13 +128,16 @@ test('skips an instance for later requests after a request to it timed out', asy
 })
 
 test('skips an instance after a 503, and tries it less often while it responds only to probes', async () => {
-  let [posts, probes, status, now] = [0, 0, 503, 0]
+  let requestCount = 0
+  let keySetRequestCount = 0
+  let status = 503
+  let now = 0
   const handler: RequestHandler = (incoming, response) => {
-    if (incoming.url === KEY_SET_PATH) probes += 1
-    else posts += 1
+    if (incoming.url === KEY_SET_PATH) keySetRequestCount += 1
+    else requestCount += 1
     response.writeHead(incoming.url === KEY_SET_PATH ? 200 : status).end('failing')
   }
-  await using failing = await serve(handler, anyPort)
+  await using failing = await serve(handler, anyPortOptions)
   await using healthy = await startInstance('healthy')
   const request = createAuthorizationServerClient([failing.url, healthy.url], { now: () => now })
   const advanceAndRequest = async (ms = 250) => {
@@ -142,21 +146,23 @@ test('skips an instance after a 503, and tries it less often while it responds o
     for (let times = 0; times < 2; times += 1) await request(KEY_SET_PATH, { signal: newSignal() })
     return (await request('/a', { signal: newSignal() })).text
   }
-  // One minute in steps of 250 ms. Pauses that double up to 8 s leave room for about a dozen posts.
+  // One minute in steps of 250 ms. Pauses that double up to 8 s leave room for about a dozen requests to `/a`.
   for (let n = 0; n < 240; n += 1) expect(await advanceAndRequest()).toBe('healthy')
-  expect(posts).toBeGreaterThan(3)
-  expect(posts).toBeLessThan(18)
+  expect(requestCount).toBeGreaterThan(3)
+  expect(requestCount).toBeLessThan(18)
   status = 200
   await expect.poll(() => advanceAndRequest(8_000)).toBe('failing')
   status = 503
-  const [postsBefore, probesBefore] = [posts, probes]
-  const requestAndCountPosts = async () => {
+  const requestCountBefore = requestCount
+  const keySetRequestCountBefore = keySetRequestCount
+  const requestAndGetCount = async () => {
     expect((await request('/a', { signal: newSignal() })).text).toBe('healthy')
-    return posts
+    return requestCount
   }
-  await expect.poll(requestAndCountPosts).toBe(postsBefore + 1)
-  await expect.poll(requestAndCountPosts).toBe(postsBefore + 2)
-  expect(probes).toBe(probesBefore + 1)
+  await expect.poll(requestAndGetCount).toBe(requestCountBefore + 1)
+  await expect.poll(requestAndGetCount).toBe(requestCountBefore + 2)
+  // The only request for the key set was the probe between the two.
+  expect(keySetRequestCount).toBe(keySetRequestCountBefore + 1)
 })
 
 test('does not mark an instance as unavailable if an earlier instance used up the time of the request', async () => {
@@ -165,9 +171,10 @@ test('does not mark an instance as unavailable if an earlier instance used up th
     paths.push(incoming.url ?? '')
     if (paths.length > 1) response.end('healthy')
   }
-  await using slow = await serve(handler, anyPort)
-  await using failing = await serve((_request, response) => response.writeHead(503).end(), anyPort)
+  await using slow = await serve(handler, anyPortOptions)
+  await using failing = await serve((_request, response) => response.writeHead(503).end(), anyPortOptions)
   const request = createAuthorizationServerClient([slow.url, failing.url])
+  // These requests are sent to no instance, because their signal is already aborted.
   const aborted = { signal: AbortSignal.abort(new RangeError('over')) }
   for (let times = 0; times < 3; times += 1) await expect(request('/none', aborted)).rejects.toThrow('over')
   await expect(request('/a', { signal: AbortSignal.timeout(200) })).rejects.toThrow(/timeout/)
@@ -181,7 +188,7 @@ test('throws the connection error after two tries at each instance when all clos
     serve((request) => {
       tries[number] = (tries[number] ?? 0) + 1
       request.socket.destroy()
-    }, anyPort)
+    }, anyPortOptions)
   await using one = await serveLostConnections(0)
   await using two = await serveLostConnections(1)
   const request = createAuthorizationServerClient([one.url, two.url])
@@ -195,8 +202,8 @@ test('returns 503 after one try at each instance when all respond with 503', asy
     requestCount += 1
     response.writeHead(503).end()
   }
-  await using one = await serve(refuse, anyPort)
-  await using two = await serve(refuse, anyPort)
+  await using one = await serve(refuse, anyPortOptions)
+  await using two = await serve(refuse, anyPortOptions)
   const request = createAuthorizationServerClient([one.url, two.url])
   expect([(await request('/a', { signal: newSignal() })).status, requestCount]).toEqual([503, 2])
 })

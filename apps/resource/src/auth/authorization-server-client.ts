@@ -31,7 +31,8 @@ const MAX_PAUSE_MS = 8_000
  *
  * An instance becomes unavailable when its connection fails, when it responds with 503, or when a request to it times out. After
  * a failed connection or a 503, the client immediately sends the request to another instance, so send only requests that may be
- * repeated. An unavailable instance gets no requests until it responds to a probe, or until no other instance is left to try.
+ * repeated. An unavailable instance gets no requests until it responds to a probe, or until no other instance is left to try. If
+ * every instance fails, the client returns the last 503 or throws the last connection error.
  *
  * A probe can succeed while the instance cannot reach its store, or while its clock is skewed. If an instance responds only to
  * probes, the pause before its next probe doubles each time, up to 8 s.

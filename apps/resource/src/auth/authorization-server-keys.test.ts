@@ -1,5 +1,5 @@
 import { serve } from '@plainpath/http'
-import { exportJWK, generateKeyPair } from 'jose'
+import { exportJWK, generateKeyPair, type JWTVerifyGetKey } from 'jose'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthorizationServerClient } from './authorization-server-client.ts'
 import { createAuthorizationServerKeys } from './authorization-server-keys.ts'
@@ -11,7 +11,7 @@ let requestCount = 0
 let holdUntil: Promise<void> | undefined
 let status = 200
 let body: { keys: unknown[]; trust_seconds?: unknown }
-let getKey: ReturnType<typeof createAuthorizationServerKeys>
+let getKey: JWTVerifyGetKey
 
 const createJwk = async (kid: string) => ({
   ...(await exportJWK((await generateKeyPair('ES256')).publicKey)),

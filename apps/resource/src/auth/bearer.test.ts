@@ -1,5 +1,5 @@
 import { AgentId } from '@plainpath/domain'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createCachedBearerCheck } from './bearer.ts'
@@ -18,7 +18,7 @@ describe('readPresentedToken', () => {
     [`BeArEr   ${TOKEN}`, 'Bearer'],
     [`DPoP ${TOKEN}`, 'DPoP'],
     [`dpop  ${TOKEN}`, 'DPoP'],
-  ] as const)('reads the token of %s', ([header, scheme]) => {
+  ] as const)('reads the scheme and token of %s', ([header, scheme]) => {
     expect(readToken(header)).toEqual({ ok: true, value: { scheme, token: TOKEN } })
   })
 
@@ -81,7 +81,7 @@ test('formatChallenge replaces characters that are not allowed in a parameter', 
 
 describe('createCachedBearerCheck', () => {
   const now = new Date('2026-11-20T09:00:00Z')
-  const urls = serviceUrls('https://plainpath.example')
+  const urls = createServiceUrls('https://plainpath.example')
   const active: ActiveIntrospection = {
     active: true,
     clientId: AgentId.parse(`agt_${'a'.repeat(22)}`),

@@ -28,7 +28,7 @@ const NEEDS_BEARER =
 
 /**
  * Creates the function that checks a request's access token and, for a bound token, its DPoP proof. The check alone does not stop a
- * replay: its caller must then apply the client's limits, and mark the proof as used (`createProofUse`).
+ * replay: its caller must then apply the client's limits, and mark the proof as used (`createUseProof`).
  *
  * @param deps.clock while this clock is not synchronised, every check throws 503, because no expiry can be judged
  * @param deps.now a token is refused from its `exp` on, even if the introspection says that it is active
@@ -111,7 +111,7 @@ export function createBearerCheck(deps: {
  * @throws {Problem} 401 with a challenge when the proof was used before; 503 while the clock is not synchronised. Also rethrows
  *   store errors
  */
-export function createProofUse(deps: {
+export function createUseProof(deps: {
   usedProofs: UsedProofs
   urls: ServiceUrls
   clock: Pick<WatchedClock, 'requireSynchronised'>

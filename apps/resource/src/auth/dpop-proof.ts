@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto'
-import { ASSERTION_ALGORITHMS, err, ok, PRIVATE_JWK_MEMBERS, type Result, SentJwk } from '@plainpath/domain'
+import {
+  ASSERTION_ALGORITHMS,
+  err,
+  ok,
+  PRIVATE_JWK_MEMBERS,
+  type Result,
+  RULES,
+  SentJwk,
+} from '@plainpath/domain'
 import { type CryptoKey, decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -8,10 +16,9 @@ import { z } from 'zod'
 export const DPOP_ALGORITHMS = ASSERTION_ALGORITHMS
 
 const MAX_PROOF_BYTES = 4_096
-const MAX_JTI_CHARACTERS = 128
-/** A proof is accepted from 10 s before to 60 s after its `iat`. */
-const MAX_PAST_SECONDS = 60
+/** A proof is accepted from 10 s before its `iat` until `MAX_PAST_SECONDS` after it. */
 const MAX_FUTURE_SECONDS = 10
+const MAX_PAST_SECONDS = RULES.dpopProofMs / 1000
 
 /** The request that a proof must match. */
 interface ProvenRequest {
@@ -49,7 +56,7 @@ type ProofKey = z.infer<typeof ProofKey>
 
 const ProofHeader = z.object({ typ: z.literal('dpop+jwt'), alg: z.enum(DPOP_ALGORITHMS), jwk: ProofKey })
 const ProofClaims = z.object({
-  jti: z.string().min(1).max(MAX_JTI_CHARACTERS),
+  jti: z.string().min(1).max(RULES.jtiCharacters),
   htm: z.string(),
   htu: z.string(),
   iat: z.number(),
@@ -103,7 +110,7 @@ function describeHeaderFault({ issues }: z.ZodError): string {
 
 function describeClaimFault({ issues }: z.ZodError): string {
   const [member] = issues[0]?.path ?? []
-  if (member === 'jti') return `The jti claim of the proof must have 1 to ${MAX_JTI_CHARACTERS} characters.`
+  if (member === 'jti') return `The jti claim of the proof must have 1 to ${RULES.jtiCharacters} characters.`
   return `The ${String(member)} claim of the proof is missing or has another type.`
 }
 
@@ -159,13 +166,13 @@ const MAX_CACHED_KEYS = 1_000
  * @returns a function that resolves to the reason for a refusal, or to undefined for a valid proof
  */
 export function createProofVerifier() {
-  const keys = new LRUCache<string, CryptoKey>({ max: MAX_CACHED_KEYS })
+  const importedKeys = new LRUCache<string, CryptoKey>({ max: MAX_CACHED_KEYS })
   return async (proof: UnverifiedProof, jkt: string, now: Date): Promise<string | undefined> => {
     if (computeThumbprint(proof.jwk) !== jkt)
       return 'The proof was signed by another key than the token is bound to.'
-    const key = keys.get(jkt) ?? (await importKey(proof.jwk))
+    const key = importedKeys.get(jkt) ?? (await importKey(proof.jwk))
     if (!key) return 'The header jwk of the proof is not a usable key.'
-    keys.set(jkt, key)
+    importedKeys.set(jkt, key)
     try {
       const verifyOptions = { typ: 'dpop+jwt', algorithms: [...DPOP_ALGORITHMS], currentDate: now }
       await jwtVerify(proof.jwt, key, verifyOptions)

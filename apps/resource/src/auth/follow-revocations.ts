@@ -39,8 +39,8 @@ const CONNECT_TIMEOUT_MS = 1_000
 
 /**
  * Receives revocations until the result is disposed of. Notifications and renewals share one connection, so a process that receives
- * no notifications cannot renew its lease either. After a failure, it opens another connection and subscribes again. While it has
- * no lease, each token is introspected.
+ * no notifications cannot renew its lease either. When the connection fails, opens another and subscribes again. While the process
+ * has no lease, it introspects each token.
  */
 export function followRevocations(url: string, deps: FollowDeps): AsyncDisposable {
   const shutdown = new AbortController()

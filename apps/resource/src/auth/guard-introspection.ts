@@ -34,6 +34,12 @@ export class IntrospectionLimited extends Error {
   }
 }
 
+/** A network of an address, and the factor by which its quotas are multiplied. */
+interface LimitedNetwork {
+  readonly network: string
+  readonly factor: number
+}
+
 /**
  * Wraps `introspect` with limits for each network, so that a caller with invalid tokens cannot use up the service for others. The
  * limits do not apply to a token that this process verified within the last ten minutes. Any other token is refused after 30 failed
@@ -57,10 +63,11 @@ export function guardIntrospection(options: {
   const inFlightByNetwork = new Map<string, number>()
   let totalInFlight = 0
 
-  const findNetworks = (address: string) =>
+  const findNetworks = (address: string): LimitedNetwork[] =>
     listNetworks(address).map(({ network, allowance }) => ({ network, factor: factor * allowance }))
 
-  async function requirePermission(networks: ReturnType<typeof findNetworks>): Promise<void> {
+  /** Throws if a limit of the networks, or the limit of all introspections in flight, is reached. */
+  async function requirePermission(networks: readonly LimitedNetwork[]): Promise<void> {
     for (const { network, factor: networkFactor } of networks) {
       const policy = scaleQuota(FAILED_TOKENS, networkFactor)
       // Refused requests are not counted, so `take` changes nothing here. It returns when the next request is allowed.
@@ -79,7 +86,7 @@ export function guardIntrospection(options: {
       throw new AuthorizationServerFailure('too many introspections of tokens that were not verified before')
   }
 
-  function changeInFlightCount(networks: ReturnType<typeof findNetworks>, change: 1 | -1): void {
+  function changeInFlightCount(networks: readonly LimitedNetwork[], change: 1 | -1): void {
     totalInFlight += change
     for (const { network } of networks) {
       const count = (inFlightByNetwork.get(network) ?? 0) + change

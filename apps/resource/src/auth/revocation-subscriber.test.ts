@@ -1,10 +1,11 @@
 import { estimateEntryBytes } from '@plainpath/domain'
 import type { RevocationNotification } from '@plainpath/revocation'
 import { expect, test } from 'vitest'
-import type { ActiveIntrospection } from './introspection.ts'
+import type { ActiveIntrospection, Introspection } from './introspection.ts'
 import {
   createRevocationSubscriber,
   type InFlightIntrospection,
+  type RevocationSubscriber,
   type Subscribe,
 } from './revocation-subscriber.ts'
 
@@ -28,7 +29,7 @@ const newTokenRevocation = (number: number, hash: string, mark = MARK): Revocati
 })
 
 /** Creates a subscriber whose subscription was requested at 0 and granted with number 7. */
-function createSubscribed(options: { maxCachedBytes?: number; cacheMs?: number } = {}) {
+function createSubscriberWithLease(options: { maxCachedBytes?: number; cacheMs?: number } = {}) {
   const subscriber = createRevocationSubscriber({
     name: 'api',
     leaseMs: LEASE_MS,
@@ -41,16 +42,23 @@ function createSubscribed(options: { maxCachedBytes?: number; cacheMs?: number }
   subscriber.onSubscribed(command, { mark: MARK, number: 7 }, 1)
   return subscriber
 }
-type Subscriber = ReturnType<typeof createSubscribed>
 
-function beginNew(subscriber: Subscriber, hash: string, now: number): InFlightIntrospection {
+function beginNewIntrospection(
+  subscriber: RevocationSubscriber,
+  hash: string,
+  now: number,
+): InFlightIntrospection {
   const source = subscriber.beginIntrospection(hash, now)
   if (source.from !== 'new') throw new Error(`${hash} was ${source.from}`)
   return source.inFlight
 }
-const cacheResult = (subscriber: Subscriber, hash: string, now: number, result = newIntrospection()) =>
-  subscriber.finishIntrospection(beginNew(subscriber, hash, now), result, now)
-const getSource = (subscriber: Subscriber, hash: string, now: number) =>
+const cacheResult = (
+  subscriber: RevocationSubscriber,
+  hash: string,
+  now: number,
+  result = newIntrospection(),
+) => subscriber.finishIntrospection(beginNewIntrospection(subscriber, hash, now), result, now)
+const getSource = (subscriber: RevocationSubscriber, hash: string, now: number) =>
   subscriber.beginIntrospection(hash, now).from
 
 test('uses cached introspections under a lease, whose time begins when the subscribe command is sent', () => {
@@ -81,14 +89,14 @@ test('uses cached introspections under a lease, whose time begins when the subsc
 })
 
 test('shares introspections in flight only under a lease', () => {
-  const subscriber = createSubscribed()
-  const inFlight = beginNew(subscriber, 'a', 10)
+  const subscriber = createSubscriberWithLease()
+  const inFlight = beginNewIntrospection(subscriber, 'a', 10)
   expect(subscriber.beginIntrospection('a', 11)).toEqual({ from: 'shared', inFlight })
   expect(getSource(subscriber, 'b', 12)).toBe('new')
   expect(getSource(subscriber, 'a', LEASE_MS)).toBe('uncached')
 })
 
-test.for<[string, (subscriber: Subscriber) => unknown, Record<string, string>]>([
+test.for<[string, (subscriber: RevocationSubscriber) => unknown, Record<string, string>]>([
   [
     'that revokes a token',
     (subscriber) => subscriber.onNotification(newTokenRevocation(8, 'a'), 20),
@@ -118,11 +126,11 @@ test.for<[string, (subscriber: Subscriber) => unknown, Record<string, string>]>(
     (subscriber) => subscriber.onNotification(newTokenRevocation(7, 'a'), 20),
     { a: 'cache', b: 'cache', c: 'shared' },
   ],
-])('removes the revoked introspections after a notification %s', ([, notify, expected]) => {
-  const subscriber = createSubscribed()
+])('removes only the introspections that may be revoked after a notification %s', ([, notify, expected]) => {
+  const subscriber = createSubscriberWithLease()
   cacheResult(subscriber, 'a', 10)
   cacheResult(subscriber, 'b', 10, newIntrospection({ clientId: `agt_${'B'.repeat(22)}` }))
-  beginNew(subscriber, 'c', 10)
+  beginNewIntrospection(subscriber, 'c', 10)
   notify(subscriber)
   expect(Object.fromEntries(['a', 'b', 'c'].map((hash) => [hash, getSource(subscriber, hash, 21)]))).toEqual(
     expected,
@@ -130,23 +138,23 @@ test.for<[string, (subscriber: Subscriber) => unknown, Record<string, string>]>(
 })
 
 test('does not cache an introspection whose token was revoked while it was in flight', () => {
-  const subscriber = createSubscribed()
-  const slow = beginNew(subscriber, 'a', 10)
+  const subscriber = createSubscriberWithLease()
+  const slowIntrospection = beginNewIntrospection(subscriber, 'a', 10)
   expect(subscriber.onNotification(newTokenRevocation(8, 'a'), 500)).toMatchObject([
     { do: 'acknowledge', lastSeen: 8 },
   ])
-  subscriber.finishIntrospection(slow, newIntrospection(), 1_500)
+  subscriber.finishIntrospection(slowIntrospection, newIntrospection(), 1_500)
   expect(getSource(subscriber, 'a', 1_501)).toBe('new')
 })
 
 test('acknowledges a notification once, and repeats its number in each renewal', () => {
-  const subscriber = createSubscribed()
+  const subscriber = createSubscriberWithLease()
   expect(subscriber.onNotification(newTokenRevocation(8, 'a'), 10)).toMatchObject([{ lastSeen: 8 }])
   expect(subscriber.onNotification(newTokenRevocation(8, 'a'), 11)).toEqual([])
   expect(subscriber.tick(12)).toMatchObject([{ lastSeen: 8 }])
 })
 
-test.for<[string, (subscriber: Subscriber) => unknown]>([
+test.for<[string, (subscriber: RevocationSubscriber) => unknown]>([
   ['the connection is lost', (subscriber) => subscriber.onDisconnected()],
   [
     'the store does not know the subscription',
@@ -157,7 +165,7 @@ test.for<[string, (subscriber: Subscriber) => unknown]>([
     (subscriber) => subscriber.onAcknowledged(createRenewal(subscriber), 9, 20),
   ],
   [
-    'the number of the store went back',
+    'the store has a smaller number than the acknowledged one',
     (subscriber) => subscriber.onAcknowledged(createRenewal(subscriber), 6, 20),
   ],
   [
@@ -166,9 +174,9 @@ test.for<[string, (subscriber: Subscriber) => unknown]>([
   ],
   ['a notification cannot be parsed', (subscriber) => subscriber.onNotification(undefined, 20)],
 ])('drops the lease when %s, and uses no earlier introspection under the next lease', ([, loseLease]) => {
-  const subscriber = createSubscribed()
+  const subscriber = createSubscriberWithLease()
   cacheResult(subscriber, 'a', 10)
-  const slow = beginNew(subscriber, 'b', 10)
+  const slowIntrospection = beginNewIntrospection(subscriber, 'b', 10)
   loseLease(subscriber)
   expect([subscriber.isValid(21), getSource(subscriber, 'a', 21), getSource(subscriber, 'b', 21)]).toEqual([
     false,
@@ -179,17 +187,17 @@ test.for<[string, (subscriber: Subscriber) => unknown]>([
   expect(command).toMatchObject({ do: 'subscribe' })
   expect(command.id).not.toBe('api.1')
   subscriber.onSubscribed(command, { mark: MARK, number: 20 }, 31)
-  subscriber.finishIntrospection(slow, newIntrospection(), 32)
+  subscriber.finishIntrospection(slowIntrospection, newIntrospection(), 32)
   expect([getSource(subscriber, 'a', 33), getSource(subscriber, 'b', 33)]).toEqual(['new', 'new'])
 })
-const createRenewal = (subscriber: Subscriber) => {
+const createRenewal = (subscriber: RevocationSubscriber) => {
   const [renewal] = subscriber.tick(15)
   if (renewal?.do !== 'acknowledge') throw new Error('not subscribed')
   return renewal
 }
 
 test('renews the lease only if the acknowledged number is the last number of the store', () => {
-  const subscriber = createSubscribed()
+  const subscriber = createSubscriberWithLease()
   const earlyRenewal = createRenewal(subscriber)
   const [acknowledgement] = subscriber.onNotification(newTokenRevocation(8, 'a'), 16)
   expect(subscriber.onAcknowledged(earlyRenewal, 8, 17)).toEqual([])
@@ -199,7 +207,7 @@ test('renews the lease only if the acknowledged number is the last number of the
 })
 
 test('acknowledges a notification that arrives before the subscription is granted, once it is granted', () => {
-  const subscriber = createSubscribed()
+  const subscriber = createSubscriberWithLease()
   subscriber.onDisconnected()
   const [command] = subscriber.onConnected(30) as [Subscribe]
   expect(subscriber.onNotification(newTokenRevocation(9, 'a'), 31)).toEqual([])
@@ -209,7 +217,7 @@ test('acknowledges a notification that arrives before the subscription is grante
 })
 
 test('ignores the reply to an earlier subscribe command or renewal', () => {
-  const subscriber = createSubscribed()
+  const subscriber = createSubscriberWithLease()
   const lateRenewal = createRenewal(subscriber)
   subscriber.onDisconnected()
   const [earlierCommand] = subscriber.onConnected(30) as [Subscribe]
@@ -237,22 +245,22 @@ test('has no lease if the store refuses the subscription, and subscribes again a
   expect(subscriber.tick(500)).toMatchObject([{ do: 'subscribe' }])
 })
 
-test.for<[string, Parameters<Subscriber['finishIntrospection']>[1]]>([
+test.for<[string, Introspection | undefined]>([
   ['that is inactive', { active: false }],
   ['that failed', undefined],
   ['whose revocation no store publishes', UNMARKED],
   ['whose revocation another store publishes', newIntrospection({ revocationMark: 'mark-2' })],
 ])('does not cache an introspection %s', ([, result]) => {
-  const subscriber = createSubscribed()
-  subscriber.finishIntrospection(beginNew(subscriber, 'a', 10), result, 11)
+  const subscriber = createSubscriberWithLease()
+  subscriber.finishIntrospection(beginNewIntrospection(subscriber, 'a', 10), result, 11)
   expect(getSource(subscriber, 'a', 12)).toBe('new')
 })
 
 test('does not cache an introspection that arrives after the lease has expired', () => {
-  const subscriber = createSubscribed()
-  const slow = beginNew(subscriber, 'a', 10)
+  const subscriber = createSubscriberWithLease()
+  const slowIntrospection = beginNewIntrospection(subscriber, 'a', 10)
   const [renewal] = subscriber.tick(LEASE_MS - 1)
-  subscriber.finishIntrospection(slow, newIntrospection(), LEASE_MS)
+  subscriber.finishIntrospection(slowIntrospection, newIntrospection(), LEASE_MS)
   if (renewal?.do === 'acknowledge') subscriber.onAcknowledged(renewal, 7, LEASE_MS + 1)
   expect(getSource(subscriber, 'a', LEASE_MS + 2)).toBe('new')
 })
@@ -261,7 +269,7 @@ const estimateCachedBytes = (introspection: ActiveIntrospection) => estimateEntr
 
 test('caches introspections for cacheMs, and removes the least recently used beyond maxCachedBytes', () => {
   const maxCachedBytes = 2 * estimateCachedBytes(newIntrospection())
-  const subscriber = createSubscribed({ cacheMs: 100, maxCachedBytes })
+  const subscriber = createSubscriberWithLease({ cacheMs: 100, maxCachedBytes })
   for (const hash of ['a', 'b']) cacheResult(subscriber, hash, 10)
   expect(getSource(subscriber, 'a', 20)).toBe('cache')
   cacheResult(subscriber, 'c', 30)
@@ -271,9 +279,9 @@ test('caches introspections for cacheMs, and removes the least recently used bey
   expect([getSource(subscriber, 'a', 110), getSource(subscriber, 'c', 110)]).toEqual(['new', 'cache'])
 })
 
-test('removes as many introspections as the memory of a larger one requires', () => {
+test('removes several introspections if a larger one needs their memory', () => {
   const large = newIntrospection({ clientId: `https://${'a'.repeat(1_000)}.example/` })
-  const subscriber = createSubscribed({ maxCachedBytes: estimateCachedBytes(large) })
+  const subscriber = createSubscriberWithLease({ maxCachedBytes: estimateCachedBytes(large) })
   for (const hash of ['a', 'b']) cacheResult(subscriber, hash, 10)
   cacheResult(subscriber, 'c', 10, large)
   expect(['a', 'b', 'c'].map((hash) => getSource(subscriber, hash, 20))).toEqual(['new', 'new', 'cache'])

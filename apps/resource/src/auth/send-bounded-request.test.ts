@@ -86,6 +86,7 @@ test('sends nothing when the signal is already aborted', async () => {
 test('accepts a URL with an upper-case scheme', async () => {
   const url = await startServer((socket) => socket.end(OK))
   expect((await sendBoundedRequest(url.replace('http:', 'HTTP:'), { signal: newSignal() })).text).toBe('ok')
+  // The server does not support TLS, so this error shows that TLS was used.
   await expect(sendBoundedRequest(url.replace('http:', 'HTTPS:'), { signal: newSignal() })).rejects.toThrow(
     'wrong version number',
   )

@@ -28,7 +28,7 @@ const HTTP = { request: http.request, agent: new http.Agent(AGENT_OPTIONS) }
 const HTTPS = { request: https.request, agent: new https.Agent(AGENT_OPTIONS) }
 
 /**
- * Sends a request and accepts a response of at most 64 KiB. Follows no redirects, and always ends when `signal` is aborted. Repeats
+ * Sends a request and accepts a response of at most 64 KiB. Follows no redirects. Rejects as soon as `signal` is aborted. Repeats
  * the request once if its connection is lost, so send only requests that may be repeated.
  *
  * @throws the reason of `signal`; Node's connection error, which has a `code`; a RangeError for a longer response; a TypeError

@@ -21,7 +21,7 @@ export interface UsedProofsUnderTest extends AsyncDisposable {
 
 /** Registers the tests that every store of used proofs must pass. */
 export function describeUsedProofs(kind: string, open: () => Promise<UsedProofsUnderTest>): void {
-  describe(`used proofs in ${kind}`, () => {
+  describe(`the store of used proofs in ${kind}`, () => {
     test('accepts a proof once, on any instance', async () => {
       await using underTest = await open()
       const [one, two] = underTest.stores
@@ -38,7 +38,7 @@ export function describeUsedProofs(kind: string, open: () => Promise<UsedProofsU
       expect(results.filter(Boolean)).toHaveLength(1)
     })
 
-    test('distinguishes keys and jtis', async () => {
+    test('accepts a proof whose key or jti differs from that of a used proof', async () => {
       await using underTest = await open()
       const [store] = underTest.stores
       const proof = newProof()

@@ -37,7 +37,8 @@ async function withAdmin<T>(run: (admin: Awaited<ReturnType<typeof connect>>) =>
 const connect = () => createClient({ url: server.url }).connect()
 
 describeUsedProofs('Redis', async () => {
-  const [one, two] = [await openStore(), await openStore()]
+  const one = await openStore()
+  const two = await openStore()
   return {
     stores: [one.store, two.store],
     readStored: () =>
@@ -58,10 +59,10 @@ test('stores a proof with a TTL of three minutes', async () => {
   // The proof is dated into the future, because an emptied Redis refuses proofs that were made before its first use.
   await opened.store.use(newProof({ iat: secondsFromNow(10) }))
   await withAdmin(async (admin) => {
-    const [proof = ''] = await admin.keys('resource:proof:*')
-    const seconds = await admin.ttl(proof)
-    expect(seconds).toBeGreaterThan(LIFETIME_SECONDS - 30)
-    expect(seconds).toBeLessThanOrEqual(LIFETIME_SECONDS)
+    const [proofKey = ''] = await admin.keys('resource:proof:*')
+    const ttlSeconds = await admin.ttl(proofKey)
+    expect(ttlSeconds).toBeGreaterThan(LIFETIME_SECONDS - 30)
+    expect(ttlSeconds).toBeLessThanOrEqual(LIFETIME_SECONDS)
     // The second key stores the replication ID.
     expect(await admin.keys('*')).toHaveLength(2)
   })

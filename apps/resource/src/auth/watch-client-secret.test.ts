@@ -19,7 +19,8 @@ const watch = (intervalMs: number) =>
   })
 beforeEach(() => {
   logLines.length = 0
-  ;[fileContent, readCount] = ['secret-one', 0]
+  fileContent = 'secret-one'
+  readCount = 0
   secret = watch(60_000)
 })
 afterEach(() => secret[Symbol.asyncDispose]())

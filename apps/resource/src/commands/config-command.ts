@@ -3,7 +3,7 @@ import { loadConfig } from '../config.ts'
 import { SETTINGS } from '../settings.ts'
 import { defineCommand } from './define-command.ts'
 
-const HIDDEN = '(secret)'
+const SECRET_PLACEHOLDER = '(secret)'
 
 export const configCommands = [
   defineCommand({
@@ -16,7 +16,7 @@ export const configCommands = [
         const settingValue = env[name] || setting.default
         if (settingValue === undefined) return []
         const from = env[name] ? 'environment' : 'default'
-        return [{ name, value: setting.secret ? HIDDEN : settingValue, from }]
+        return [{ name, value: setting.secret ? SECRET_PLACEHOLDER : settingValue, from }]
       })
       const lines = settings.map(({ name, value, from }) => `${name}=${value}  (${from})`)
       return { json: { ok: true, settings }, text: lines.join('\n') }

@@ -185,7 +185,7 @@ const toMessageJson = ({ agentDomain, handling, ...message }: DecryptedMessage) 
   email_verified: isEmailVerified(message),
 })
 
-/** Returns whether the e-mail address is verified. It always is for an agent's message, and for a person's after confirmation. */
+/** An agent's message always has a verified address. A person verifies the address by confirming the message. */
 const isEmailVerified = ({ state }: Pick<DecryptedMessage, 'state'>) => state !== 'unconfirmed'
 
 function describeWriter({ writtenBy, agentDomain, state }: DecryptedMessage): string {
@@ -195,7 +195,10 @@ function describeWriter({ writtenBy, agentDomain, state }: DecryptedMessage): st
   return `${writer}; e-mail ${isEmailVerified({ state }) ? 'verified' : 'not verified'}`
 }
 
-/** Formats a message for a terminal. Marks each line of the message and of the staff note, so they cannot imitate other lines. */
+/**
+ * Formats a message for a terminal. Marks each line of the text and of the staff note, so that none can imitate the other lines of
+ * the output.
+ */
 const describeMessage = (message: DecryptedMessage) =>
   [
     `Message ${message.id}, ${message.topic}, ${describeStaffState(message.state, message.handling)}`,

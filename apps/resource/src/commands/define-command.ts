@@ -57,7 +57,7 @@ export function defineCommand<
     async run(args, context) {
       const settings = settingNames.length > 0 ? readSettings(context.env, settingNames) : undefined
       await using db = opensDatabase ? openCommandPool(context.env) : undefined
-      const mistake = db && (await findDatabaseMistake(db, DATABASE))
+      const mistake = db && (await findDatabaseMistake(db, EXPECTED_DATABASE))
       if (mistake !== undefined) throw new Refusal(`${mistake} Nothing was changed.`)
       // The entry's type determines which of these the handler can use.
       const handlerInput: unknown = { ...context, args, settings, db }
@@ -70,11 +70,11 @@ export function defineCommand<
 
 /** Multiplies the database timeouts. A command waits longer than the server does, so that operators need not repeat it. */
 const DATABASE_PATIENCE = 4
-const DATABASE = {
+const EXPECTED_DATABASE = {
   app: 'resource',
   variable: 'RESOURCE_DATABASE_URL',
   folder: MIGRATIONS,
-  // Commands must also run on the tables of a newer release: after a rollback, the API's Job publishes guides on them. The
+  // Commands must also run on the tables of a newer release: after a rollback, the API's Job publishes guides in them. The
   // result is always true, because API instances do not register themselves, so no query could find them.
   isReleaseRunning: async () => true,
 }

@@ -57,7 +57,7 @@ export const guidesCommands = [
   }),
   defineCommand({
     name: 'guides status',
-    summary: 'list the sources that are stale or due for a recheck, by guide and by age',
+    summary: 'list the stale statements of each guide, and every source by the day of its last check',
     run({ now }) {
       const status = summarizeFreshness(loadGuides(), now())
       return { json: status, text: describeStatus(status) }
@@ -239,13 +239,13 @@ const isConflict = ({ step }: PlannedGuide) => step === 'version-not-raised'
 
 /** Formats one line per guide, except for unchanged and retired guides, and a summary. */
 function describeDifferences(plan: readonly PlannedGuide[]): string {
-  const sameGuides = plan.filter(({ step }) => step === 'same' || step === 'retired')
+  const unchangedGuides = plan.filter(({ step }) => step === 'same' || step === 'retired')
   const changes = plan.filter(isChange)
   const conflicts = plan.filter(isConflict)
-  const remainingCount = plan.length - sameGuides.length - changes.length - conflicts.length
+  const remainingCount = plan.length - unchangedGuides.length - changes.length - conflicts.length
   return [
-    ...plan.filter((guide) => !sameGuides.includes(guide)).map(describePlannedGuide),
-    `Would publish ${formatGuideCount(changes.length)}. Unchanged: ${sameGuides.length}.${remainingCount > 0 ? ` Skipped: ${remainingCount}.` : ''}`,
+    ...plan.filter((guide) => !unchangedGuides.includes(guide)).map(describePlannedGuide),
+    `Would publish ${formatGuideCount(changes.length)}. Unchanged: ${unchangedGuides.length}.${remainingCount > 0 ? ` Skipped: ${remainingCount}.` : ''}`,
     ...(conflicts.length > 0
       ? [
           `${formatGuideCount(conflicts.length)} cannot be published. Nothing will be published until the version of each is raised.`,

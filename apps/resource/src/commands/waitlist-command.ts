@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises'
 import { createFileErrorHandler, formatCount, option, Refusal } from '@plainpath/commands'
-import { canonicalEmail } from '@plainpath/domain'
+import { canonicalizeEmail } from '@plainpath/domain'
 import { createErasureLogger } from '../erasure-log.ts'
 import {
   countEntries,
@@ -102,7 +102,7 @@ export const waitlistCommands = [
     settings: ['RESOURCE_HASH_KEY_FILE'],
     opens: 'database',
     async run({ db, settings, args, operator, now, log }) {
-      const canonical = canonicalEmail(
+      const canonical = canonicalizeEmail(
         await readShortText(args.addressFile, '--address-file', MAX_ADDRESS_CHARACTERS),
       )
       if (canonical === undefined)

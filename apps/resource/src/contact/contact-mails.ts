@@ -31,7 +31,10 @@ const fillStaffTemplate = readTemplate(new URL('./staff-mail.template.txt', impo
 const fillReceiptTemplate = readTemplate(
   new URL('./receipt-mail.template.txt', import.meta.url),
   ['urls', 'introduction', 'topic', 'text', 'handOff', 'deliveryTime', 'secret', 'help', 'id', 'ifNotYou'],
-  { expected: wrapLines(REPLY_GUIDANCE.expected), ifYouCannotWait: wrapLines(REPLY_GUIDANCE.ifYouCannotWait) },
+  {
+    expected: wrapLines(REPLY_GUIDANCE.expected),
+    ifYouCannotWait: wrapLines(REPLY_GUIDANCE.ifYouCannotWait),
+  },
 )
 const fillWithdrawnTemplate = readTemplate(new URL('./withdrawn-mail.template.txt', import.meta.url), [
   'day',
@@ -59,12 +62,12 @@ function wrapLines(text: string): string {
 }
 
 /**
- * The author of a message: an agent that acts for a person, or a person who used the contact form. `agent` is undefined if auth of
+ * The writer of a message: an agent that acts for a person, or a person who used the contact form. `agent` is undefined if auth of
  * an earlier release introspected the token.
  */
 export type Writer = { readonly agent: ConfirmedAgent | undefined } | 'person'
 
-/** Describes the author in the staff mail. */
+/** Describes the writer in the staff mail. */
 const describeWriterForStaff = (writer: Writer) =>
   writer === 'person'
     ? 'A person who confirmed their e-mail address wrote this.'
@@ -148,7 +151,9 @@ function describeDeliveryTime(heldUntil: Date, receivedAt: Date): string {
 
 /** Chooses the help to list. If the topic is `attorney`, the attorney lists come first. */
 const chooseHelp = (topic: NewMessage['topic']): readonly Help[] =>
-  topic === 'attorney' ? [...new Set([...ATTORNEY_HELP, ...REPLY_GUIDANCE.findHelp])] : REPLY_GUIDANCE.findHelp
+  topic === 'attorney'
+    ? [...new Set([...ATTORNEY_HELP, ...REPLY_GUIDANCE.findHelp])]
+    : REPLY_GUIDANCE.findHelp
 
 const formatHelp = ({ title, phone, url }: Help) =>
   [[title, phone].filter((part) => part !== undefined).join(': '), url]
@@ -175,20 +180,20 @@ function describeAccess(urls: ServiceUrls, agent: ConfirmedAgent | undefined): s
   return lines.join('\n')
 }
 
-/**
- * Composes the mail that tells a person that their agent or app withdrew its message before staff got it.
- *
- * @param message.agent undefined if the agent cannot be found now. The mail then names `agentDomain`, if there is one
- */
+/** A message that an agent or app withdrew. */
+interface WithdrawnMessage {
+  readonly id: string
+  readonly replyTo: string
+  readonly createdAt: Date
+  /** Undefined if the agent cannot be found now. The mail then names `agentDomain`, if there is one. */
+  readonly agent?: ConfirmedAgent | undefined
+  readonly agentDomain: string | null
+}
+
+/** Composes the mail that informs a person that their agent or app withdrew its message before staff received it. */
 export const composeWithdrawnMail = (
   urls: Pick<ServiceUrls, 'endClaim'>,
-  message: {
-    id: string
-    replyTo: string
-    createdAt: Date
-    agent?: ConfirmedAgent | undefined
-    agentDomain: string | null
-  },
+  message: WithdrawnMessage,
 ): MailContent => ({
   to: message.replyTo,
   subject: 'A message to Plainpath was withdrawn',
@@ -203,7 +208,7 @@ export const composeWithdrawnMail = (
   }),
 })
 
-function referToWithdrawer({ agent, agentDomain }: Parameters<typeof composeWithdrawnMail>[1]): string {
+function referToWithdrawer({ agent, agentDomain }: WithdrawnMessage): string {
   if (agent) return referToAgentInMail(agent)
   // Messages do not store the host of an app. Without `agent`, the writer may be an app or an agent.
   return agentDomain === null ? 'An AI agent or app' : referToAgentInMail({ verifiedDomain: agentDomain })

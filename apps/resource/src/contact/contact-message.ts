@@ -53,11 +53,14 @@ export function findHoldEnd(receivedAt: Date, triggers: readonly string[], holdM
   return new Date(receivedAt.getTime() + Math.min(holdMs, maxHoldMs))
 }
 
-/** SQL like `ERASE_CONTENT`, for a withdrawn message. Keeps the withdrawal link, whose page then says that the message was withdrawn. */
+/**
+ * The SET clause that erases a withdrawn message. Unlike `ERASE_CONTENT`, it keeps the withdrawal link, whose page then says that the
+ * message was withdrawn.
+ */
 export const ERASE_WITHDRAWN = `state = 'erased', message_sealed = null, reply_sealed = null, hand_off_sealed = null,
   agent_domain_sealed = null, note_sealed = null, link_hash = null, content_hash = null`
 
-/** SQL that erases a message's text, reply address, triggers, agent's domain, staff note and links, but not its row. */
+/** The SET clause that erases a message's text, reply address, triggers, agent's domain, staff note and links, but not its row. */
 export const ERASE_CONTENT = `${ERASE_WITHDRAWN}, withdraw_hash = null`
 
 /** Returns the encryption context of one value of a message. */
@@ -66,7 +69,7 @@ export const getMessageContext = (
   column: 'message' | 'reply' | 'hand-off' | 'agent-domain' | 'note',
 ): string => `contact_messages/${id}/${column}`
 
-/** Encrypts the values of a message, by column. */
+/** Encrypts the values of a message. Returns them by column. */
 export const encryptMessage = (
   keys: SealingKeys,
   message: Pick<NewMessage, 'id' | 'text' | 'replyTo' | 'triggers' | 'agentDomain'>,

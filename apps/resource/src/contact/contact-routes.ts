@@ -11,8 +11,8 @@ export function createContactRoutes(deps: { sendMessage: SendMessage; ownMessage
     ...operations.sendContactMessage,
     limits: LIMITS.contact,
     async handle({ body, request, caller }) {
-      const key = parseIdempotencyKey(request.header('idempotency-key'))
-      return { status: 202, body: await deps.sendMessage(body, { request, caller }, key) }
+      const idempotencyKey = parseIdempotencyKey(request.header('idempotency-key'))
+      return { status: 202, body: await deps.sendMessage(body, { request, caller }, idempotencyKey) }
     },
   })
   const statusRoute = defineRoute({

@@ -1,4 +1,4 @@
-import { ContactStatus, canonicalEmail, err, ok, type Result, RULES } from '@plainpath/domain'
+import { ContactStatus, canonicalizeEmail, err, ok, type Result, RULES } from '@plainpath/domain'
 import type { MailContent, MailQueue } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Database, Pool } from '@plainpath/postgres'
@@ -74,7 +74,10 @@ export interface ContactStore {
   confirm(linkHash: Buffer, now: Date): Promise<Result<ReceivedMessage, 'not-found' | Duplicate>>
   /** Finds the status of a registration's message. */
   findStatus(id: string, registrationId: string): Promise<z.infer<typeof MessageStatus> | undefined>
-  /** Finds the status of the message of a withdrawal link. Returns undefined without a message, or if it was erased after delivery. */
+  /**
+   * Finds the status of the message that a withdrawal link belongs to. Returns undefined if there is no such message, or if it was
+   * erased after delivery.
+   */
   findByWithdrawLink(linkHash: Buffer): Promise<ContactStatus | undefined>
   /** Erases an undelivered message and its mails. Succeeds for a message that is already withdrawn. */
   withdraw(target: WithdrawTarget, now: Date): Promise<Result<void, WithdrawRefusal>>
@@ -135,7 +138,7 @@ export function createContactStore(deps: {
 
     storeUnconfirmed: (message, link, mail) =>
       db.transaction(async (tx) => {
-        const author = { address: canonicalEmail(message.replyTo) ?? message.replyTo }
+        const author = { address: canonicalizeEmail(message.replyTo) ?? message.replyTo }
         const contentHash = hashContent(hashKey, author, message)
         const extraColumns = { state: 'unconfirmed', link_hash: link.secretHash, content_hash: contentHash }
         await insertMessage(tx, sealingKeys, message, extraColumns)

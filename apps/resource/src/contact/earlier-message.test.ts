@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import type { NewMessage } from './contact-message.ts'
 import { hashContent } from './earlier-message.ts'
 
-test('gives equal content the same hash, and another hash under another key or for another author', () => {
-  const [key, otherKey] = [parseHashKey(generateHashKey()), parseHashKey(generateHashKey())]
+test('hashContent returns the same hash for equal content, and another hash for another key or author', () => {
+  const key = parseHashKey(generateHashKey())
+  const otherKey = parseHashKey(generateHashKey())
   const message: NewMessage = {
     id: '1',
     topic: 'question',

@@ -85,7 +85,7 @@ export async function findByIdempotencyKey(
  * Locks the content until the transaction ends, and finds an equal message from the last 24 hours that is neither unconfirmed nor
  * erased. Because of the lock, the second of two simultaneous equal messages finds the first.
  *
- * @returns the id of the oldest such message
+ * @returns the id of the oldest such message; undefined if there is none
  */
 export async function findDuplicate(tx: Database, hash: Buffer, now: Date): Promise<string | undefined> {
   await tx.query('select pg_advisory_xact_lock($1::bigint)', [toLockKey(hash)])

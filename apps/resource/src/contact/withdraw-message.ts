@@ -27,7 +27,7 @@ const HeldMessage = z.object({
  * Erases an undelivered message and its mails. If an agent withdraws the message, a mail informs the person. Locks the staff mail
  * before the message, in the same order as the mailer.
  *
- * @returns the message id
+ * @returns the message id, also for a message that was already erased
  */
 export async function withdrawMessage(
   tx: Database,

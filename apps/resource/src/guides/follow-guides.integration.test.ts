@@ -24,10 +24,10 @@ async function startFollowing(options: { isDown?: boolean } = {}) {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
   const pool = opening.use(openPool(database.appUrl, { max: 2 }))
-  const state = { isDown: options.isDown ?? false, readCount: 0 }
+  const state = { isDown: options.isDown ?? false, queryCount: 0 }
   const db: Database = {
     async query(text, values) {
-      state.readCount += 1
+      state.queryCount += 1
       if (state.isDown) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
       return pool.query(text, values)
     },
@@ -55,14 +55,14 @@ test('finds a change of the guides by polling when no notification arrives', asy
   await expect.poll(followed.readTitle, POLL_OPTIONS).toBe('Found')
 })
 
-test('serves the guides in memory while the database is down, and logs that once', async () => {
+test('serves the guides in memory while the database is down, and logs the failure once', async () => {
   await using followed = await startFollowing()
   await publishGuides(followed.pool, createLaterRelease('Before'), NOW)
   await expect.poll(followed.readTitle, POLL_OPTIONS).toBe('Before')
   followed.state.isDown = true
   await publishGuides(followed.pool, createLaterRelease('Meanwhile', 2), NOW)
-  const { readCount } = followed.state
-  await expect.poll(() => followed.state.readCount, POLL_OPTIONS).toBeGreaterThan(readCount + 3)
+  const { queryCount } = followed.state
+  await expect.poll(() => followed.state.queryCount, POLL_OPTIONS).toBeGreaterThan(queryCount + 3)
   expect(followed.readTitle()).toBe('Before')
   expect(followed.logLines.filter((line) => line.includes('those in memory are served'))).toHaveLength(1)
   followed.state.isDown = false

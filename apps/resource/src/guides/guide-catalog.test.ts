@@ -13,7 +13,7 @@ const newGuide = (slug: string, change: Partial<PackagedGuide> = {}): PackagedGu
 const now = () => new Date('2026-11-20T12:00:00Z')
 const listSlugs = ({ guides }: { guides: readonly { slug: string }[] }) => guides.map(({ slug }) => slug)
 
-describe('createGuideCatalog', () => {
+describe('a guide catalog', () => {
   const catalog = createGuideCatalog(
     treatReleaseAsPublished([
       newGuide('c'),
@@ -38,7 +38,7 @@ describe('createGuideCatalog', () => {
     expect(listSlugs(catalog.list({ after: 'b', limit: 2 }))).toEqual(['c'])
   })
 
-  test('continues after a slug that was removed in the meantime', () => {
+  test('continues the list after a slug that was removed in the meantime', () => {
     expect(listSlugs(catalog.list({ after: 'aa', limit: 2 }))).toEqual(['b', 'c'])
     expect(listSlugs(catalog.list({ after: 'z', limit: 2 }))).toEqual([])
   })

@@ -99,8 +99,8 @@ export function createGuideResponses(urls: ServiceUrls): GuideResponses {
   }
 }
 
-/** The URLs and texts of a response about guides: pages link to pages, and API responses link to the API. */
-interface GuideAudience {
+/** The URLs and the text in problems about guides: pages link to pages, and API responses link to the API. */
+interface GuideProblemOptions {
   readonly urls: ServiceUrls
   /** Returns the URL of a guide's page or JSON. */
   readonly guideUrl: (slug: string) => string
@@ -116,7 +116,7 @@ interface GuideAudience {
 export function requirePublishedGuide(
   catalog: GuideCatalog,
   slug: string,
-  { urls, guideUrl, unknownGuideDetail }: GuideAudience,
+  { urls, guideUrl, unknownGuideDetail }: GuideProblemOptions,
 ): DatedGuide {
   const successor = catalog.findSuccessor(slug)
   if (successor !== undefined) {
@@ -143,9 +143,9 @@ export type ReadEarlierGuide = (slug: string, version: number) => Promise<DatedG
 export async function requireGuideVersion(
   source: { guides: { current(): GuideCatalog }; readEarlierGuide: ReadEarlierGuide },
   { slug, version }: { slug: string; version?: number | null | undefined },
-  audience: GuideAudience,
+  problemOptions: GuideProblemOptions,
 ): Promise<DatedGuide> {
-  const published = requirePublishedGuide(source.guides.current(), slug, audience)
+  const published = requirePublishedGuide(source.guides.current(), slug, problemOptions)
   const requestedVersion = version ?? published.version
   const guide =
     requestedVersion === published.version ? published : await source.readEarlierGuide(slug, requestedVersion)

@@ -96,7 +96,7 @@ function createGuideRoute({ guides, readEarlierGuide, guideResponses, urls }: Gu
       const guide = await requireGuideVersion(
         { guides, readEarlierGuide },
         { slug, version },
-        createApiAudience(urls),
+        createApiProblemOptions(urls),
       )
       return { status: 200, prepared: guideResponses.negotiate(guide, request.accepts) }
     },
@@ -113,14 +113,14 @@ function createMarkdownRoute({ guides, readEarlierGuide, guideResponses, urls }:
       const guide = await requireGuideVersion(
         { guides, readEarlierGuide },
         { slug, version },
-        createApiAudience(urls),
+        createApiProblemOptions(urls),
       )
       return { status: 200, prepared: guideResponses.prepareMarkdown(guide) }
     },
   })
 }
 
-const createApiAudience = (urls: ServiceUrls) => ({
+const createApiProblemOptions = (urls: ServiceUrls) => ({
   urls,
   guideUrl: urls.guideJson,
   unknownGuideDetail: `No guide has this slug. GET ${urls.base}/guides lists them.`,

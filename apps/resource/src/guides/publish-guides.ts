@@ -53,7 +53,11 @@ export async function publishFirstGuides(databaseUrl: string, now: Date): Promis
   return publication.ok ? publication.value.filter(({ step }) => step === 'add').length : 0
 }
 
-/** Retires a guide permanently. Requests for it, and for guides whose successor it was, are referred to `successor`. */
+/**
+ * Retires a guide permanently. Requests for it, and for guides whose successor it was, are referred to `successor`.
+ *
+ * @param guide.dryRun if true, only checks whether the guide can be retired
+ */
 export async function retireGuide(
   pool: Pool,
   guide: { slug: string; successor: string; dryRun?: boolean },
@@ -66,7 +70,8 @@ export async function retireGuide(
       'select slug, retired_at is not null as "isRetired" from guides where slug = any($1)',
       [[slug, successor]],
     )
-    const [guideRow, successorRow] = [slug, successor].map((name) => rows.find((row) => row.slug === name))
+    const guideRow = rows.find((row) => row.slug === slug)
+    const successorRow = rows.find((row) => row.slug === successor)
     if (!guideRow) return err('not-published')
     if (guideRow.isRetired) return err('already-retired')
     if (successor === slug || !successorRow || successorRow.isRetired) return err('successor-not-published')
@@ -86,7 +91,7 @@ export async function retireGuide(
  * Records that a named attorney read a version of a guide today (UTC). Each version needs its own review.
  *
  * @param review.version by default the served version
- * @returns the version and the day
+ * @returns the version and the day; or the error `before-the-text` if the version is dated after today
  */
 export async function reviewGuide(
   pool: Pool,

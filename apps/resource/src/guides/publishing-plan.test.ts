@@ -10,7 +10,7 @@ const newGuide = (change: Partial<PackagedGuide> = {}): PackagedGuide => ({
   version: 2,
   ...change,
 })
-const newStored = (change: Partial<PackagedGuide> = {}, isRetired = false): StoredState => ({
+const newStoredState = (change: Partial<PackagedGuide> = {}, isRetired = false): StoredState => ({
   content: newGuide(change),
   isRetired,
 })
@@ -18,34 +18,34 @@ const newStored = (change: Partial<PackagedGuide> = {}, isRetired = false): Stor
 test.for([
   ['a new guide', newGuide(), undefined, 'add', []],
   ['a draft', newGuide({ status: 'draft' }), undefined, 'draft', []],
-  ['an unchanged guide', newGuide(), newStored(), 'same', []],
-  ['a new version', newGuide({ version: 3, title: 'T' }), newStored(), 'change', ['title', 'version']],
-  ['an older version', newGuide({ version: 1, title: 'T' }), newStored(), 'older', ['title', 'version']],
+  ['an unchanged guide', newGuide(), newStoredState(), 'same', []],
+  ['a new version', newGuide({ version: 3, title: 'T' }), newStoredState(), 'change', ['title', 'version']],
+  ['an older version', newGuide({ version: 1, title: 'T' }), newStoredState(), 'older', ['title', 'version']],
   [
     'changed content under the same version',
     newGuide({ body: 'B' }),
-    newStored(),
+    newStoredState(),
     'version-not-raised',
     ['body'],
   ],
   [
     'a draft of a published guide',
     newGuide({ status: 'draft', version: 3 }),
-    newStored(),
+    newStoredState(),
     'draft',
     ['status', 'version'],
   ],
-  ['a retired guide', newGuide({ version: 3 }), newStored({}, true), 'retired', ['version']],
-] as const)('plans the step for %s', ([, file, state, step, differs]) => {
-  const [planned, ...others] = createPublishingPlan([file], new Map(state ? [['a', state]] : []))
+  ['a retired guide', newGuide({ version: 3 }), newStoredState({}, true), 'retired', ['version']],
+] as const)('plans the step for %s', ([, releaseGuide, stored, step, differs]) => {
+  const [planned, ...others] = createPublishingPlan([releaseGuide], new Map(stored ? [['a', stored]] : []))
   expect(planned).toMatchObject({ slug: 'a', step, differs })
   expect(others).toEqual([])
 })
 
 test('includes published guides that are not in the release, and sorts all guides by slug', () => {
   const stored = new Map([
-    ['b', newStored({ slug: 'b' })],
-    ['0', newStored({ slug: '0' }, true)],
+    ['b', newStoredState({ slug: 'b' })],
+    ['0', newStoredState({ slug: '0' }, true)],
   ])
   expect(createPublishingPlan([newGuide()], stored).map(({ slug, step }) => [slug, step])).toEqual([
     ['0', 'retired'],

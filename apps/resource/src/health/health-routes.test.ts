@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSharedCheck } from './health-routes.ts'
 
-test('runs once for all requests within a second, and again for a later request', async () => {
+test('a shared check runs once for all requests within a second, and again for a later request', async () => {
   let nowMs = 0
   let runCount = 0
   let isFailing = false
@@ -26,7 +26,7 @@ test('runs once for all requests within a second, and again for a later request'
   expect(await check()).toBe('ok')
 })
 
-test('counts a hanging run as failed for waiting requests, and does not start another', async () => {
+test('a shared check that hangs counts as failed for waiting requests, and is not started again', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let runCount = 0
   const check = createSharedCheck(

@@ -53,8 +53,8 @@ export const createPublicMcpRoute = (deps: McpDeps): Route =>
   })
 
 const SIGNED_IN_PATH = '/mcp'
-/** The only scope of app tokens. */
-const SCOPES = ['contact:write'] as const
+/** The scopes of app tokens. There is only one. */
+const APP_SCOPES = ['contact:write'] as const
 
 /**
  * Creates the routes at the signed-in MCP address. A POST, GET or DELETE without a valid token gets the challenge that starts the
@@ -67,7 +67,7 @@ export const createSignedInMcpRoutes = (
     ...MESSAGE_ROUTE,
     path: SIGNED_IN_PATH,
     operationId: 'signedInMcp',
-    access: { scopes: SCOPES },
+    access: { scopes: APP_SCOPES },
     onRefusedCaller: convertChallengeToResult,
     handle: (input) => respond(input.body, input, deps),
   }),
@@ -76,7 +76,7 @@ export const createSignedInMcpRoutes = (
     path: SIGNED_IN_PATH,
     limits: [...LIMITS.reads.address, ...LIMITS.reads.anonymous],
     async serve(ctx: Context) {
-      await deps.bearer(ctx, SCOPES)
+      await deps.bearer(ctx, APP_SCOPES)
       throw new Problem('method-not-allowed', { detail: 'Use POST here.', headers: { allow: 'POST' } })
     },
   },

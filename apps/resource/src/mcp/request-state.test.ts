@@ -31,7 +31,7 @@ test('reads a state for ten minutes, on any instance and with arguments in any o
 
 test.for<[string, Partial<FormCall>]>([
   ['another caller', { caller: { clientId: 'agt_two', registrationId: 'reg_one' } }],
-  ['another confirmation', { caller: { clientId: 'agt_one', registrationId: 'reg_two' } }],
+  ['another registration', { caller: { clientId: 'agt_one', registrationId: 'reg_two' } }],
   ['no caller', { caller: undefined }],
   ['another address', { address: 'https://plainpath.example/api/mcp' }],
   ['another tool', { tool: 'get_guide' }],
@@ -49,13 +49,13 @@ test.for<[string, string]>([
   ['a third part', `${STATE}.`],
   ['another MAC', `${BODY}.${'A'.repeat(43)}`],
   ['padding', `${STATE}=`],
-  ['more time', replaceBody({ expires: 4_102_444_800, asked: ASKED_TRIGGERS })],
+  ['a later expiry', replaceBody({ expires: 4_102_444_800, asked: ASKED_TRIGGERS })],
   ['other questions', replaceBody({ expires: START.getTime() / 1000 + 600, asked: ['abuse-victim'] })],
 ])('rejects a state with %s', ([, state]) => {
   expect(() => createStates(START).read(state, CALL)).toThrow('not authentic')
 })
 
-test('rejects a state of another key', () => {
+test('rejects a state that was written with another key', () => {
   expect(() => createStates(START, parseHashKey(generateHashKey())).read(STATE, CALL)).toThrow(
     'not authentic',
   )

@@ -61,7 +61,7 @@ export type Tools = {
 export function createTools(deps: ToolDeps): Tools {
   const { guides, lister, urls } = deps
   const joinByApi = createJoinByApi(deps)
-  const audience = {
+  const problemOptions = {
     urls,
     guideUrl: urls.guide,
     unknownGuideDetail: 'No guide has this slug. list_guides lists them.',
@@ -79,7 +79,7 @@ export function createTools(deps: ToolDeps): Tools {
       return { value: answer, text: formatAnswer(answer, canShowForms ? { askPageUrl: urls.ask } : {}) }
     },
     async get_guide(input) {
-      const guide = await requireGuideVersion(deps, input, audience)
+      const guide = await requireGuideVersion(deps, input, problemOptions)
       return { value: toGuideDocument(guide, urls), text: formatGuideAsMarkdown(guide, urls) }
     },
     get_help: () => ({

@@ -4,6 +4,7 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import {
   groupDigits,
   LEAVE_HEADERS,
+  type Page,
   renderAnsweredPage,
   renderAskPage,
   renderNoAnswersPage,
@@ -34,11 +35,11 @@ function describeMistake(text: string): string {
 const createAskPageResponse = <Status extends number>(
   urls: ServiceUrls,
   status: Status,
-  page: Pick<Parameters<typeof createFormResponse>[2], 'title' | 'neutralTitle' | 'noindex' | 'body'>,
+  page: Pick<Page, 'title' | 'neutralTitle' | 'noindex' | 'body'>,
 ) => {
   const { headers, ...response } = createFormResponse(urls, status, {
     path: '/ask',
-    place: 'ask',
+    navigationEntry: 'ask',
     quickExit: renderQuickExit(),
     ...page,
   })
@@ -74,10 +75,8 @@ export function createAskPageRoutes({
     responses: { 200: z.string(), 400: z.string(), 503: z.string() },
     handle({ body: { question: typedQuestion, none, ...fields } }) {
       // A title can reveal the person's situation, so the window and the browser history show a neutral title.
-      const respond = <Status extends number>(
-        status: Status,
-        content: Pick<Parameters<typeof createAskPageResponse>[2], 'title' | 'body'>,
-      ) => createAskPageResponse(urls, status, { noindex: true, neutralTitle: TITLE, ...content })
+      const respond = <Status extends number>(status: Status, content: Pick<Page, 'title' | 'body'>) =>
+        createAskPageResponse(urls, status, { noindex: true, neutralTitle: TITLE, ...content })
       if (answers.getState().status !== 'ok') {
         const body = renderNoAnswersPage(ALL_HELP)
         return respond(503, { title: 'We cannot answer questions right now', body })

@@ -3,7 +3,7 @@ import {
   type ContactStatus,
   ContactText,
   ContactTopic,
-  canonicalEmail,
+  canonicalizeEmail,
   durationIn,
   EmailAddress,
   HandOff,
@@ -143,7 +143,7 @@ export function createContactPageRoutes(deps: {
         return respond(400, 'Error: Write to us', renderContactPage(formValues))
       }
       const { topic, message, email, handOff } = form.data
-      await request.take(CONTACT_EMAIL, canonicalEmail(email) ?? email)
+      await request.take(CONTACT_EMAIL, canonicalizeEmail(email) ?? email)
       const link = createLink()
       const unconfirmed = {
         id: randomUUID(),

@@ -91,7 +91,7 @@ function prepareGuidePage(guide: DatedGuide, catalog: GuideCatalog, urls: Servic
     title: guide.title,
     lang: guide.language,
     path,
-    place: 'guides',
+    navigationEntry: 'guides',
     breadcrumbs: [{ href: '/guides', text: 'Guides' }],
     body: renderGuideArticle(guide, {
       related: chooseRelatedGuides(guide, catalog.guides),
@@ -136,7 +136,7 @@ function renderGuideArticle(
     {
       introHtml: intro && renderMarkdown(intro.markdown, options),
       sections: sections.map((section) => ({ ...section, html: renderMarkdown(section.markdown, options) })),
-      showsEmergencyNumber: isSensitiveGuide(guide.slug) && /\bcall 911\b/i.test(guide.body),
+      hasEmergencyNumber: isSensitiveGuide(guide.slug) && /\bcall 911\b/i.test(guide.body),
       attorneyHtml: attorneyMarkdown === '' ? undefined : renderMarkdown(attorneyMarkdown, options),
       ...links,
     },

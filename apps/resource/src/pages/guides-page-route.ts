@@ -10,7 +10,7 @@ export function createGuidesPageRoute({ guides, urls }: GuidePagesDeps): Route {
       title: 'Guides',
       description: 'All plain-English guides to U.S. immigration, by situation.',
       path: '/guides',
-      place: 'guides',
+      navigationEntry: 'guides',
       body: renderGuidesPage(catalog.list().guides),
     }),
   )

@@ -19,7 +19,12 @@ const HELP_PAGE_HEADERS = { ...FORM_HEADERS, ...LEAVE_HEADERS }
 export function createHelpPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
   const defineHelpPage = (language: keyof typeof HELP_PAGES, operationId: string, body: Html) => {
     const head = HELP_PAGES[language]
-    const prepared = preparePage(urls, { ...head, place: 'help', quickExit: renderQuickExit(language), body })
+    const prepared = preparePage(urls, {
+      ...head,
+      navigationEntry: 'help',
+      quickExit: renderQuickExit(language),
+      body,
+    })
     return defineRoute({
       ...PAGE,
       path: head.path,

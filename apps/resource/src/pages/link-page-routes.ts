@@ -72,7 +72,11 @@ export function createLinkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Rou
     async handle({ query: { link } }) {
       const closedLink = await findClosedLink(link)
       if (closedLink) return respondClosed(closedLink)
-      return respond(200, spec.question.title, renderLinkPage({ ...spec.question, action: spec.path, link }))
+      return respond(
+        200,
+        spec.question.title,
+        renderLinkPage({ ...spec.question, action: spec.path, secret: link }),
+      )
     },
   })
   const actionRoute = defineRoute({

@@ -44,7 +44,7 @@ export function preparePage(urls: ServiceUrls, page: Omit<Page, 'origin'>): Prep
   return prepareResponse(type, content)
 }
 
-/** Accepts any text in a form or a link. A missing field becomes empty, and a repeated field becomes its first value. */
+/** Accepts any text in a form or a query string. A missing field becomes empty, and a repeated field becomes its first value. */
 export const FormText = z
   .union([z.string(), z.array(z.string()).transform(([firstValue = '']) => firstValue)])
   .default('')

@@ -10,7 +10,7 @@ export function createPolicyPageRoutes({ urls }: { urls: ServiceUrls }): Route[]
   const definePolicyPage = (
     path: `/${string}`,
     operationId: string,
-    content: Pick<Page, 'title' | 'body' | 'place'>,
+    content: Pick<Page, 'title' | 'body' | 'navigationEntry'>,
   ) => {
     const prepared = preparePage(urls, { path, ...content })
     return defineRoute({
@@ -27,7 +27,7 @@ export function createPolicyPageRoutes({ urls }: { urls: ServiceUrls }): Route[]
     definePolicyPage('/changelog', 'changelogPage', {
       title: 'API changes',
       body: renderChangelogPage(linkReleases()),
-      place: 'developers',
+      navigationEntry: 'developers',
     }),
   ]
 }

@@ -13,7 +13,7 @@ export function createProblemPageRoutes({ urls }: { urls: ServiceUrls }): Route[
     title: 'Errors',
     description: 'Every error of the Plainpath API by its HTTP status, with a page on what to do next.',
     path: '/problems',
-    place: 'developers',
+    navigationEntry: 'developers',
     breadcrumbs: [DEVELOPERS_LINK],
     body: renderProblemsPage(PROBLEM_CODES.map((code) => ({ code, ...getProblemKind(code) }))),
   })
@@ -36,7 +36,7 @@ export function createProblemPageRoutes({ urls }: { urls: ServiceUrls }): Route[
       const text = renderPageText(urls, {
         title,
         path: `/problems/${code}`,
-        place: 'developers',
+        navigationEntry: 'developers',
         breadcrumbs: [DEVELOPERS_LINK, ERRORS_LINK],
         body: renderProblemPage({ origin: urls.origin, code, ...kind, title }),
       })

@@ -39,7 +39,7 @@ export function createReferenceRoute({
       slug: catalog.list().guides[0]?.slug ?? 'work-permit',
       exampleResponse: GuideList.parse({ guides: lister.search(catalog, FIRST_SEARCH, 1), next: null }),
     })
-    return preparePage(urls, { path: '/docs', title: 'API reference', place: 'developers', body })
+    return preparePage(urls, { path: '/docs', title: 'API reference', navigationEntry: 'developers', body })
   })
   return defineRoute({
     ...PUBLIC_PAGE,

@@ -53,7 +53,9 @@ describe('renderMarkdown', () => {
     'a <img src=x> b',
     '![a](https://x.org/a.png)',
     '<!-- x -->',
-  ])('renders no raw HTML tag, comment or image from %j', (text) => expect(renderMain(text)).not.toMatch(/<(script|b|img|!--)/))
+  ])('renders no raw HTML tag, comment or image from %j', (text) =>
+    expect(renderMain(text)).not.toMatch(/<(script|b|img|!--)/),
+  )
 
   test('prevents a line break within a form name, except in code', () => {
     expect(renderMarkup('[Form I-90](/x) `I-90`')).toBe(
@@ -62,7 +64,7 @@ describe('renderMarkdown', () => {
   })
 })
 
-describe('the options of renderMarkdown', () => {
+describe('renderMarkdown with options', () => {
   const renderSourceMark = (number: number) => html`<details>${number}</details>`
 
   test.for([

@@ -12,7 +12,7 @@ const SearchQuery = z.object({
   q: FormText.transform((text) => text.trim().slice(0, MAX_SEARCH_CHARACTERS)),
 })
 
-/** Creates the route for the search page. A search can reveal much about a person, so it is not stored. */
+/** Creates the route for the search page. A search can reveal much about a person, so browsers and caches must not store the page. */
 export function createSearchRoute({ guides, urls }: GuidePagesDeps): Route {
   return defineRoute({
     ...PAGE,

@@ -1,7 +1,7 @@
 import type { Log, Metrics } from '@plainpath/http'
 
 /** Erases a batch of rows that are past their retention. Returns the number of erased rows, which is 0 when none are left. */
-type Erase = (now: Date) => Promise<number>
+type EraseBatch = (now: Date) => Promise<number>
 
 /** The recurring job that erases data past its retention, until it is disposed of. */
 export interface Retention extends AsyncDisposable {
@@ -20,7 +20,7 @@ const MAX_BATCHES = 1_000
  * because each statement erases its rows atomically.
  */
 export function startRetention(
-  erasers: readonly Erase[],
+  erasers: readonly EraseBatch[],
   deps: {
     now: () => Date
     log: Log
@@ -30,7 +30,7 @@ export function startRetention(
   },
 ): Retention {
   async function enforce(): Promise<void> {
-    for (const erase of erasers) await eraseAll(erase, deps.now())
+    for (const eraseBatch of erasers) await eraseAll(eraseBatch, deps.now())
     deps.metrics.recordSweep(SWEEP_LABEL)
   }
   async function enforceIfClockIsSynchronised(): Promise<void> {
@@ -59,7 +59,7 @@ export function startRetention(
  *
  * @throws {Error} when rows are left after `MAX_BATCHES`
  */
-async function eraseAll(erase: Erase, now: Date): Promise<void> {
-  for (let batch = 0; batch < MAX_BATCHES; batch += 1) if ((await erase(now)) === 0) return
+async function eraseAll(eraseBatch: EraseBatch, now: Date): Promise<void> {
+  for (let batch = 0; batch < MAX_BATCHES; batch += 1) if ((await eraseBatch(now)) === 0) return
   throw new Error(`rows past their retention are left after ${MAX_BATCHES} batches`)
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  canonicalEmail,
+  canonicalizeEmail,
   type JoinWaitlistRequest,
   ok,
   ReferralSlug,
@@ -69,7 +69,10 @@ export const createJoinWaitlist =
 
 /** Creates the function that the route and the MCP tool call to add a person to the waitlist. It resolves to the response body. */
 export function createJoinByApi(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }) {
-  return async (...[person, request]: Parameters<JoinWaitlist>) => {
+  return async (
+    person: z.output<typeof JoinWaitlistRequest>,
+    request: Pick<RequestFacts, 'take' | 'network'>,
+  ) => {
     const addition = await deps.joinWaitlist(person, request)
     if (!addition.ok) return { status: 'already_joined' } as const
     const { referralSlug } = addition.value
@@ -79,7 +82,7 @@ export function createJoinByApi(deps: { joinWaitlist: JoinWaitlist; urls: Servic
 
 /** Returns a mailbox's canonical address, which is the same for all its spellings. Parse `email` with `EmailAddress` first. */
 export function toCanonicalMailbox(email: string): string {
-  const canonical = canonicalEmail(email)
+  const canonical = canonicalizeEmail(email)
   if (canonical === undefined) throw new Error('EmailAddress accepted an address without a canonical form')
   return canonical
 }

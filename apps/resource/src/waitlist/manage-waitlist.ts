@@ -2,7 +2,7 @@ import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { recordStaffAct } from '../staff-audit.ts'
-import { emailEncryptionContext } from './waitlist-store.ts'
+import { getEmailEncryptionContext } from './waitlist-store.ts'
 
 const Count = z.int().min(0)
 const Statistics = z.object({
@@ -95,7 +95,7 @@ export async function* exportEntries(
       [lastId],
     )
     for (const { email_sealed: sealed, ...entry } of z.array(SealedEntry).parse(rows)) {
-      const email = sealingKeys.open(sealed, emailEncryptionContext(entry.id)).toString('utf8')
+      const email = sealingKeys.open(sealed, getEmailEncryptionContext(entry.id)).toString('utf8')
       yield { ...entry, email }
       lastId = entry.id
     }

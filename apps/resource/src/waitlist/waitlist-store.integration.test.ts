@@ -125,7 +125,7 @@ test('adds a new entry for a removed mailbox, whose old links and slug no longer
   expect(await store.countEntries()).toMatchObject({ entries: 2, referred: 0 })
 })
 
-test('keeps a removal link for 7 days, and removes only a mailbox on the list', async () => {
+test('deletes a requested removal link after 7 days, and removes only a mailbox on the list', async () => {
   await using store = await openStore()
   await store.add(newEntry('ana@example.org'))
   const requestedAt = new Date('2026-11-20T12:00:00Z')

@@ -47,7 +47,7 @@ interface RemovalRequest {
 const WAITLIST_MAIL = { joined: 'waitlist-joined', forget: 'waitlist-forget' } as const
 
 /** Returns the encryption context of an entry's address. */
-export const emailEncryptionContext = (entryId: string): string => `waitlist_entries/${entryId}/email`
+export const getEmailEncryptionContext = (entryId: string): string => `waitlist_entries/${entryId}/email`
 
 /** SQL that stores an entry, its links and its mail. Stores nothing if the mailbox is on the list, or if too many mails wait. */
 const ADD_ENTRY = `
@@ -125,7 +125,7 @@ export function createWaitlistStore(deps: {
       const mail = mails.seal({ kind: WAITLIST_MAIL.joined, about, ...entry.mail }, entry.joinedAt)
       const values = [
         entry.id,
-        sealingKeys.seal(entry.email, emailEncryptionContext(entry.id)),
+        sealingKeys.seal(entry.email, getEmailEncryptionContext(entry.id)),
         hashMailbox(entry.canonicalEmail),
         hashKey.id,
         entry.referralSlug,

@@ -41,7 +41,7 @@ export async function startBackgroundWork(
   const { db, subscriber, metrics, log, now } = deps
   const { waitlist, contact } = deps.stores
   const clock = cleanup.use(
-    watchClock({ readDatabaseTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }),
+    watchClock({ readTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }),
   )
   const clientSecret = cleanup.use(
     watchClientSecret({

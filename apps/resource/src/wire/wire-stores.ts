@@ -1,6 +1,6 @@
 import { createMemoryLimitStore, type LimitStore, type Log } from '@plainpath/http'
 import { createMailNotifier, createMailQueue, scaleWaitingBounds } from '@plainpath/mail'
-import { serviceUrls } from '@plainpath/metadata'
+import { createServiceUrls } from '@plainpath/metadata'
 import type { Pool } from '@plainpath/postgres'
 import { createPostgresUsedProofs, createRedisUsedProofs, type UsedProofs } from '../auth/used-proofs.ts'
 import type { Config } from '../config.ts'
@@ -28,7 +28,7 @@ export function openStores(
   const mails = createMailQueue({ sealingKeys, hashKey, waiting: scaleWaitingBounds(config.limitsFactor) })
   const mailNotifier = cleanup.use(createMailNotifier({ db, log }))
   const logErasure = createErasureLogger(log)
-  const urls = serviceUrls(config.origin)
+  const urls = createServiceUrls(config.origin)
   const redis = redisUrl ? cleanup.use(openRedis(redisUrl, { log })) : undefined
   return {
     limits: redis ? openLimitStore(redis, { now }) : createMemoryLimitStore(now),

@@ -9,8 +9,8 @@ export interface Clause {
   readonly end: number
 }
 
-/** The place of a token in a question. */
-export interface Place {
+/** The location of a token in a question. */
+export interface TokenLocation {
   readonly clause: number
   readonly sentence: number
   /** The number of words up to and including this token. The beginning of a clause counts as `WORDS_BETWEEN_CLAUSES` more words. */
@@ -19,8 +19,8 @@ export interface Place {
 
 const WORDS_BETWEEN_CLAUSES = 2
 
-/** Computes the place of each token. */
-export function locateTokens(tokens: readonly Token[]): readonly Place[] {
+/** Computes the location of each token. */
+export function locateTokens(tokens: readonly Token[]): readonly TokenLocation[] {
   let [clause, sentence, position] = [-1, -1, 0]
   return tokens.map(({ breakBefore }) => {
     if (breakBefore > 0) clause += 1
@@ -34,11 +34,11 @@ export function locateTokens(tokens: readonly Token[]): readonly Place[] {
 export function splitClauses(
   question: string,
   tokens: readonly Token[],
-  places: readonly Place[],
+  locations: readonly TokenLocation[],
 ): readonly Clause[] {
   const bounds: { start: number; end: number }[] = []
   for (const [index, { start, end }] of tokens.entries()) {
-    const clause = places[index]?.clause ?? 0
+    const clause = locations[index]?.clause ?? 0
     const clauseBounds = bounds[clause]
     if (clauseBounds) clauseBounds.end = Math.max(clauseBounds.end, end)
     else bounds[clause] = { start, end }

@@ -3,7 +3,8 @@ import { compileTriggers } from '../triggers/compile-triggers.ts'
 import { parseQuestion } from '../triggers/match-triggers.ts'
 import { loadTriggers } from '../triggers/trigger-file.ts'
 
-const readTimes = (question: string, now: string) =>
+/** Reads the points in time in a question, such as `ago 1`: the distance is in days. */
+const readDistances = (question: string, now: string) =>
   parseQuestion(question, compileTriggers(loadTriggers()), new Date(now))
     .quantities.flat()
     .filter(({ kind }) => kind === 'ago' || kind === 'in')
@@ -16,5 +17,5 @@ test.each([
   ['I came in 2025', 'ago 327'],
 ])('reads the same distance in "%s" at any time of the day', (question, distance) => {
   for (const time of ['00:00:00', '11:59:59', '12:00:01', '23:59:59'])
-    expect(readTimes(question, `2026-11-23T${time}Z`)).toEqual([distance])
+    expect(readDistances(question, `2026-11-23T${time}Z`)).toEqual([distance])
 })

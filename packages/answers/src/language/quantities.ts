@@ -57,7 +57,7 @@ const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
     ]),
 )
 const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
-const MONTH_NAMES =
+const MONTH_NAME =
   /^(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)$/
 const WEEKDAYS = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ')
 
@@ -95,7 +95,7 @@ interface ParsedNumber {
   readonly end: number
 }
 
-/** Reads a number at a word, in digits or words, such as `4`, `a dozen` or `two hundred`. */
+/** Reads the number that begins at a word, in digits or words, such as `4`, `a dozen` or `two hundred`. */
 function readNumber(words: readonly string[], index: number): ParsedNumber | undefined {
   const word = words[index] ?? ''
   const isDigits = /^\d+(?:[.,]\d+)*$/.test(word)
@@ -113,17 +113,26 @@ function readNumber(words: readonly string[], index: number): ParsedNumber | und
     value += ones
     end += 1
   }
-  if (words[end] === 'hundred') [value, end] = [value * 100, end + 1]
-  if (words[end] === 'thousand' || words[end] === 'k' || words[end] === 'mil' || words[end] === 'grand')
-    [value, end] = [value * 1000, end + 1]
-  if (words[end] === 'and' && words[end + 1] === 'a' && words[end + 2] === 'half')
-    [value, end] = [value + 0.5, end + 3]
-  else if (words[end] === 'and' && words[end + 1] === 'half') [value, end] = [value + 0.5, end + 2]
+  if (words[end] === 'hundred') {
+    value *= 100
+    end += 1
+  }
+  if (words[end] === 'thousand' || words[end] === 'k' || words[end] === 'mil' || words[end] === 'grand') {
+    value *= 1000
+    end += 1
+  }
+  if (words[end] === 'and' && words[end + 1] === 'a' && words[end + 2] === 'half') {
+    value += 0.5
+    end += 3
+  } else if (words[end] === 'and' && words[end + 1] === 'half') {
+    value += 0.5
+    end += 2
+  }
   if (words[end] === 'of' && value < 5 && !isDigits) end += 1
   return { value, end }
 }
 
-/** Reads a length of time, such as `11 months and 3 weeks` or `a year and a half`. */
+/** Reads the length of time that begins at a word, such as `11 months and 3 weeks` or `a year and a half`, in days. */
 function readSpan(words: readonly string[], index: number): ParsedNumber | undefined {
   const number = readNumber(words, index)
   if (!number) return undefined
@@ -142,8 +151,10 @@ function readSpan(words: readonly string[], index: number): ParsedNumber | undef
   const secondStart = hasConjunction ? end + 1 : end
   const second = readNumber(words, secondStart)
   const secondUnit = second && UNIT_DAYS.get(words[second.end] ?? '')
-  if (second && secondUnit !== undefined && secondUnit < unit)
-    [value, end] = [value + second.value * secondUnit, second.end + 1]
+  if (second && secondUnit !== undefined && secondUnit < unit) {
+    value += second.value * secondUnit
+    end = second.end + 1
+  }
   return { value, end }
 }
 
@@ -225,13 +236,13 @@ function readDate(words: readonly string[], index: number, today: Date, add: Add
     if (Number(word) <= currentYear)
       add('ago', Math.max(0, (today.getTime() - Date.UTC(Number(word), 11, 31)) / DAY_MS), index, index + 1)
     else add('in', (Date.UTC(Number(word), 0, 1) - today.getTime()) / DAY_MS, index, index + 1)
-  } else if (MONTH_NAMES.test(word)) {
+  } else if (MONTH_NAME.test(word)) {
     const month = MONTHS.indexOf(word.slice(0, 3))
     if (/^(?:19|20)\d\d$/.test(nextWord)) addDate(Date.UTC(Number(nextWord), month + 1, 0), index + 2)
     else if (/^\d{1,2}$/.test(nextWord) && /^(?:19|20)\d\d$/.test(thirdWord))
       addDate(Date.UTC(Number(thirdWord), month, Number(nextWord)), index + 3)
     else if (/^\d{1,2}$/.test(nextWord)) addDate(findNearestDate(month, Number(nextWord), today), index + 2)
-  } else if (/^\d{1,2}$/.test(word) && MONTH_NAMES.test(nextWord) && !/^(?:may|mar)$/.test(nextWord)) {
+  } else if (/^\d{1,2}$/.test(word) && MONTH_NAME.test(nextWord) && !/^(?:may|mar)$/.test(nextWord)) {
     addDate(findNearestDate(MONTHS.indexOf(nextWord.slice(0, 3)), Number(word), today), index + 2)
   }
 }

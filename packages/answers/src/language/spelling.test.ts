@@ -11,7 +11,7 @@ test.each([
   // Not corrected: “perm” is shorter than five letters, and “zzzzzz” resembles no word.
   ['perm', 'perm'],
   ['zzzzzz', 'zzzzzz'],
-])('reads %s as %s', (word, corrected) => {
+])('the correction of %s is %s', (word, corrected) => {
   const correctSpelling = createOneMistakeCorrector(
     ['petition', 'partition', 'status', 'states', 'permit'],
     new Set(),

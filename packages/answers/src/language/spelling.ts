@@ -15,7 +15,7 @@ export function createOneMistakeCorrector(
 ): CorrectSpelling {
   const corrections = new Set(vocabulary)
   /**
-   * Maps each string that `listDeletions` returns for a correction to that correction. If several corrections have the string, the
+   * Maps each string that `listDeletions` returns for a correction to that correction. If several corrections share the string, the
    * value joins them with spaces, because arrays would take 5 MB more.
    */
   const byDeletion = new Map<string, string>()

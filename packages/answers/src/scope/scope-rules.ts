@@ -49,8 +49,8 @@ function readScope(): z.infer<typeof ScopePart> {
   const joinPhrases = (key: 'groups' | 'exceptions') => {
     const phrases: Record<string, string[]> = {}
     for (const part of parts)
-      for (const [name, more] of Object.entries(part[key]))
-        phrases[name] = [...(phrases[name] ?? []), ...more]
+      for (const [name, addedPhrases] of Object.entries(part[key]))
+        phrases[name] = [...(phrases[name] ?? []), ...addedPhrases]
     return phrases
   }
   const scope = {
@@ -78,7 +78,7 @@ interface ScopeRule {
 }
 
 export interface ScopeRules {
-  /** The file contents, from which the answers version is computed. */
+  /** The joined contents of the files, from which the answers version is computed. */
   readonly data: unknown
   readonly rules: readonly ScopeRule[]
   /** Returns whether words in the form that `toScopeWords` returns are about US immigration. */
@@ -132,7 +132,10 @@ export function loadScopeRules(): ScopeRules {
   return loadedRules
 }
 
-/** Compiles phrases to one expression. Phrases begin and end at a space, and gaps are bounded, so matching takes linear time. */
+/**
+ * Compiles phrases to one expression. In a phrase, `word*` is a word with this beginning, ` .. ` a gap of up to four words, and
+ * `@name` a phrase of a group. Phrases begin and end at a space, and gaps are bounded, so matching takes linear time.
+ */
 function compilePhrases(
   phrases: readonly string[],
   groups: Readonly<Record<string, readonly string[]>>,

@@ -9,7 +9,7 @@ interface AskMatch {
 }
 
 export interface AskIndex {
-  /** Returns the nearest ask of each section that shares a term with the question. */
+  /** Returns the match of the nearest ask, by section id, of each section with an ask that shares a term with the question. */
   match(terms: readonly string[]): ReadonlyMap<string, AskMatch>
 }
 

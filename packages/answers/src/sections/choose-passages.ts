@@ -19,7 +19,7 @@ const CHANGES_KEY = 'what-changes-often-check-here'
  * The requirements for a section to count as the answer: the share of its nearest ask that is in the question, and the ratios of
  * its score to the second and third scores. If sections compete, each covers at most a part of the question.
  */
-const MIN_ANSWER_SCORES = { askShare: 0.5, leadOfSecond: 1.04, leadOfThird: 1.3 }
+const ANSWER_REQUIREMENTS = { minAskShare: 0.5, minLeadOverSecond: 1.04, minLeadOverThird: 1.3 }
 
 /**
  * Chooses the sections to show, best first and five at most: up to three from the best section's guide, and one each from up to
@@ -57,8 +57,8 @@ function isClearlyBest([best, second, third]: readonly SectionHit[]): boolean {
   )
     return false
   return (
-    best.askShare >= MIN_ANSWER_SCORES.askShare &&
-    best.score >= MIN_ANSWER_SCORES.leadOfSecond * (second?.score ?? 0) &&
-    best.score >= MIN_ANSWER_SCORES.leadOfThird * (third?.score ?? 0)
+    best.askShare >= ANSWER_REQUIREMENTS.minAskShare &&
+    best.score >= ANSWER_REQUIREMENTS.minLeadOverSecond * (second?.score ?? 0) &&
+    best.score >= ANSWER_REQUIREMENTS.minLeadOverThird * (third?.score ?? 0)
   )
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { type FeatureLines, findFeature, readModelFile } from '../model-file.ts'
 
+/** The first line of the model file: the ids of the sections (`guide#key`), to which the weights refer by index. */
+const SectionModelHead = z.strictObject({ sections: z.array(z.string()) })
+
 /**
  * A nearest-centroid classifier: for each section, the mean of the TF-IDF vectors of the questions that it answers.
  * `train-likely-sections.ts` computes it from labelled questions.
  */
-const SectionModelHead = z.strictObject({ sections: z.array(z.string()) })
-
 export interface SectionModel extends Readonly<z.infer<typeof SectionModelHead>> {
   /** The weights are pairs of numbers with spaces between them: a section's index, and a weight in thousandths. */
   readonly features: FeatureLines

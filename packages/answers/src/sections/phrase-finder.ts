@@ -3,7 +3,7 @@ import { splitWords, stemWord } from '@plainpath/guides'
 /**
  * Creates a function that finds phrases, in any inflected form, in a list of stems.
  *
- * @returns a function that returns the meanings of the phrases that occur, in order. Takes time linear in the number of stems.
+ * @returns a function that returns the meanings of the phrases that occur, in their order. It takes time linear in the number of stems
  */
 export function createPhraseFinder<Meaning>(
   phrases: readonly (readonly [phrase: string, meaning: Meaning])[],

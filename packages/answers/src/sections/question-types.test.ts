@@ -9,6 +9,6 @@ test.for([
   ['Can my doctor sign the form or do I need another one?', 2],
   ['Do I need the form and the photos?', 1],
   ['I moved and when I came back it was gone. What now?', 1],
-] satisfies [string, number][])('countQuestions finds in "%s" %i', ([question, count]) => {
+] satisfies [string, number][])('countQuestions("%s") returns %i', ([question, count]) => {
   expect(countQuestions(question)).toBe(count)
 })

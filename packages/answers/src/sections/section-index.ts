@@ -26,7 +26,7 @@ import { countQuestions, detectQuestionTypes } from './question-types.ts'
 /** A section, with the types of information that it gives. */
 export interface IndexedSection extends GuideSection {
   readonly types: ReadonlySet<QuestionType>
-  /** The id of the section in the model of likely sections, which also has a key for introductions: `guide#key`. */
+  /** The id of the section in the model of likely sections: `guide#key`, also for an introduction, whose `id` is the guide's. */
   readonly modelId: string
 }
 
@@ -58,7 +58,7 @@ export interface SectionReading {
 export interface LikelySubjects {
   /** The probability of each guide, from 0 to 1, if the question is about a guide's subject. */
   readonly guides: ReadonlyMap<string, number>
-  /** The similarity to the questions of each section, from 0 to 1, by `guide#key`. */
+  /** The similarity to the labelled questions that each section answers, from 0 to 1, by `guide#key`. */
   readonly sections: ReadonlyMap<string, number>
 }
 
@@ -93,6 +93,7 @@ const LIKELY_SECTION_GAIN = 1.3
 const OTHER_SUBJECT_FACTOR = 0.8
 /** The score factor for a guide's introduction, which mentions its subject but answers little. */
 const INTRO_FACTOR = 0.7
+/** Further words of a question are ignored. */
 const MAX_WORDS = 200
 
 /** Twice the memory of the terms of all guides (estimated by `createByteBoundOptions`). */

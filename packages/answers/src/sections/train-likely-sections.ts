@@ -8,11 +8,10 @@ import { loadTriggers } from '../triggers/trigger-file.ts'
 import { selectSectionFeatures } from './likely-sections.ts'
 
 /**
- * This program computes the model of `likely-sections.ts` and writes it to a file. Its examples are the labelled questions of the
- * files in its arguments whose label names sections, and the section questions of the guides. The same examples always give the
- * same model.
+ * This program computes the model of `likely-sections.ts` and writes it to a file. Its arguments are files of labelled questions.
+ * Its examples are those whose label names sections, and the asks of the guides. The same examples always give the same model.
  *
- * Usage: `npm run train:sections -- packages/answers/examples/*.jsonl [--out FILE] [--without LETTERS] [--today DATE]`
+ * Usage: `npm run train:sections -- packages/answers/examples/*.jsonl [--out FILE] [--without AUTHOR_CODES] [--today DATE]`
  */
 
 /** A feature that fewer examples have is left out of the model. */
@@ -28,7 +27,7 @@ interface Example {
   readonly sections: readonly string[]
 }
 
-/** Returns the id of a section in the model, which is `GUIDE#intro` for an introduction. A label names only the guide. */
+/** Returns the id of a section in the model. A label names an introduction by its guide only; in the model it is `GUIDE#intro`. */
 const toModelId = (section: string) => (section.includes('#') ? section : `${section}#intro`)
 
 const { questionFiles, out, excludedAuthorCodes, today } = parseTrainingArguments()
@@ -62,6 +61,7 @@ const centroids = new Map<string, Map<string, number>>()
 for (const { features, sections } of examples) {
   const modelFeatures = features.filter((name) => rarities.has(name))
   const length = Math.hypot(...modelFeatures.map((name) => rarities.get(name) ?? 0)) || 1
+  // If several sections answer a question, it counts for them in the ratio 1 : 1/2 : 1/3 …
   const totalShare = sections.reduce((sum, _section, index) => sum + 1 / (index + 1), 0)
   for (const [index, section] of sections.entries()) {
     const centroid = centroids.get(section) ?? new Map<string, number>()
@@ -78,7 +78,7 @@ for (const [index, id] of sectionIds.entries()) {
   const centroid = [...(centroids.get(id) ?? [])]
   const length = Math.hypot(...centroid.map(([, weight]) => weight)) || 1
   const strongestFeatures = centroid
-    .toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
+    .toSorted(([nameA, weightA], [nameB, weightB]) => weightB - weightA || (nameA < nameB ? -1 : 1))
     .slice(0, MAX_FEATURES_PER_SECTION)
   for (const [name, weight] of strongestFeatures) {
     const rounded = Math.round((weight / length) * THOUSANDTHS)

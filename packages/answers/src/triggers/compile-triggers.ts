@@ -8,15 +8,16 @@ import type { TriggerFile } from './trigger-file.ts'
 type Pattern = TriggerFile['patterns'][number]
 type Defuser = TriggerFile['defusers'][number]
 
-/** A pattern or a weak pattern of a trigger. Its expressions are symbols of the phrase table. */
+/** A pattern or a weak pattern of a trigger. Symbols of the phrase table stand for its expressions. */
 export interface CompiledEvent {
   readonly id: string
   readonly trigger: TriggerFile
   /** The first slot is the event itself; the others must be near it. */
   readonly slots: readonly number[]
   /** True if the expression of the first slot contains a negation. */
-  readonly saysNot: boolean
+  readonly hasNegation: boolean
   readonly polarity: Pattern['polarity']
+  /** The maximum number of words between the first slot and another. */
   readonly window: number
   readonly within: Pattern['within']
   /** The score of a weak pattern. Absent for a pattern, whose score is 1. */
@@ -100,7 +101,7 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
       id,
       trigger,
       slots: slots.map(getSymbol),
-      saysNot: NEGATION.test(slots[0] ?? ''),
+      hasNegation: NEGATION.test(slots[0] ?? ''),
       polarity,
       window,
       within,
@@ -113,7 +114,7 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
       id,
       trigger,
       slots: slots.map(getSymbol),
-      saysNot: NEGATION.test(slots[0] ?? ''),
+      hasNegation: NEGATION.test(slots[0] ?? ''),
       polarity,
       window,
       within,

@@ -9,7 +9,7 @@ import type {
   Step,
 } from './phrase-table.ts'
 
-/** A place in a question where a phrase matches. */
+/** The words of a question that a phrase matches. */
 export interface Hit {
   /** The index of the first token. */
   readonly start: number
@@ -20,11 +20,11 @@ export interface Hit {
 /** The hits of all phrases in a question. */
 export interface PhraseHits {
   has(symbol: number): boolean
-  /** From left to right. */
+  /** Lists the hits of a symbol, from left to right. */
   of(symbol: number): readonly Hit[]
 }
 
-/** The maximum length of a hit, in words. It cannot be greater, because the ends of hits are the bits of one 32-bit integer. */
+/** The maximum length of a hit, in words. A greater maximum is impossible, because the ends of hits are bits of a 32-bit integer. */
 const MAX_HIT_WORDS = 30
 
 /** Finds all phrases in a question. Each hit is within one sentence. Linear in the number of tokens. */
@@ -160,7 +160,7 @@ const toEndBit = (words: number) => (words > MAX_HIT_WORDS ? 0 : 2 ** words)
 /**
  * Computes the ends of a phrase that begins at a token.
  *
- * @param endsOfFirst the ends of its first atom
+ * @param endsOfFirst the ends of the phrase's first atom
  */
 function findEnds(
   furtherSteps: readonly Step[],

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { type FeatureLines, findFeature, readModelFile, type WeightedFeature } from '../model-file.ts'
 
-/**
- * A linear model that classifies a question: as one of the triggers, the subject of one of the guides, or another subject. It has a
- * weight for each feature and class. `train-likely-triggers.ts` trains it on labelled questions.
- */
+/** The first line of the model file. */
 const TriggerModelHead = z.strictObject({
   triggers: z.array(z.string()),
   guides: z.array(z.string()),
@@ -13,8 +10,12 @@ const TriggerModelHead = z.strictObject({
 })
 export type TriggerModelHead = Readonly<z.infer<typeof TriggerModelHead>>
 
+/**
+ * A linear model that classifies a question: as one of the triggers, the subject of one of the guides, or another subject. It has a
+ * weight for each feature and class. `train-likely-triggers.ts` trains it on labelled questions.
+ */
 export interface TriggerModel extends TriggerModelHead {
-  /** `formatWeights` formats the weights. */
+  /** The weights are in the format of `formatWeights`. */
   readonly features: FeatureLines
 }
 

@@ -16,7 +16,7 @@ const sentences = fc
   .array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 12 })), { maxLength: 60 })
   .map((words) => words.join(' '))
 
-test('reads any text with the same result twice, and quotes only the person’s words, without long numbers', () => {
+test('readTriggers gives the same result twice, and quotes only the person’s words, without long numbers', () => {
   fc.assert(
     fc.property(fc.oneof(sentences, fc.string({ unit: 'binary', maxLength: 1200 })), (question) => {
       const reading = read(question)
@@ -44,7 +44,7 @@ test('reads any text with the same result twice, and quotes only the person’s 
 test.for([
   ['my brother A123456789 was detained by ICE', 'detention-ice'],
   ['I was arrested, A 123 456 789, and paid with card 4111 1111 1111 1111', 'criminal-history'],
-] as const)('does not repeat the numbers in: %s', ([question, trigger]) => {
+] as const)('the matches and the checks do not repeat the numbers in: %s', ([question, trigger]) => {
   const reading = read(question)
   expect(reading.matches.map((match) => match.trigger)).toContain(trigger)
   const signs = reading.suggestedChecks.map(({ patterns }) => patterns)
@@ -68,7 +68,7 @@ const EXPENSIVE_TEXTS = [
   'my '.repeat(333),
 ]
 
-test('takes less than 100 ms of processor time for expensive texts', () => {
+test('readTriggers takes less than 100 ms of processor time for expensive texts', () => {
   for (const text of EXPENSIVE_TEXTS) read(text)
   const measureCpuMs = (text: string) => {
     const timesMs = [1, 2, 3].map(() => {
@@ -82,11 +82,11 @@ test('takes less than 100 ms of processor time for expensive texts', () => {
   for (const text of EXPENSIVE_TEXTS) expect(measureCpuMs(text)).toBeLessThan(100)
 })
 
-test('finds a trigger at the end of a long question', () => {
+test('readTriggers finds a trigger at the end of a long question', () => {
   expect(listStatedTriggers(`${'x '.repeat(900)} i was arrested by ice`)).toContain('detention-ice')
 })
 
-test('reports all triggers of a question that states several', () => {
+test('readTriggers reports all triggers of a question that states several', () => {
   expect(
     listStatedTriggers(
       'I was arrested for a DUI in 2019. Now my husband hits me and I missed my hearing with the judge.',
@@ -94,12 +94,12 @@ test('reports all triggers of a question that states several', () => {
   ).toEqual(expect.arrayContaining(['missed-hearing', 'abuse-victim', 'criminal-history']))
 })
 
-test('recognises a stated danger', () => {
+test('readTriggers recognises a stated danger', () => {
   expect(read('My husband hits me and says lie on the form').statesDanger).toBe(true)
   expect(read('I want to lie on the form').statesDanger).toBe(false)
 })
 
-test('suggests a check for a trigger that is likely but not certain', () => {
+test('readTriggers suggests a check for a trigger that is likely but not certain', () => {
   const { matches, suggestedChecks } = read('What if somebody is arrested while the form is pending?')
   expect(matches).toEqual([])
   expect(suggestedChecks[0]?.trigger).toBe('criminal-history')

@@ -7,7 +7,7 @@ import { type CompiledTriggers, compileTriggers } from './compile-triggers.ts'
 import { findPhrases } from './find-phrases.ts'
 import { classifyQuestion, type LikelyTrigger, loadTriggerModel } from './likely-triggers.ts'
 import { computeQuestionFeatures } from './question-features.ts'
-import { type FoundEvent, findNegators, type Reading, readEvent } from './read-event.ts'
+import { type FoundEvent, findNegators, type ParsedQuestion, readEvent } from './read-event.ts'
 import type { TriggerFile } from './trigger-file.ts'
 
 /** A trigger that the question states. */
@@ -28,6 +28,7 @@ export interface SuggestedCheck {
   readonly trigger: string
   /** From 0 to 1. */
   readonly score: number
+  /** The ids of the patterns, each followed by its defusers (`pattern/defuser`), or `likely` if only the model suggests the check. */
   readonly patterns: readonly string[]
 }
 
@@ -86,9 +87,9 @@ export function readTriggers(
   triggers: readonly TriggerFile[],
   today: Date,
 ): TriggerReading {
-  const reading = parseQuestion(question, compileTriggers(triggers), today)
-  const { statedEvents, signs } = readEvents(triggers, reading)
-  const features = listFeatures(reading, signs)
+  const parsedQuestion = parseQuestion(question, compileTriggers(triggers), today)
+  const { statedEvents, signs } = readEvents(triggers, parsedQuestion)
+  const features = listFeatures(parsedQuestion, signs)
   const classification = classifyQuestion(loadTriggerModel(), features)
   // The model also knows the triggers that operators disabled.
   const enabledIds = new Set(triggers.map(({ id }) => id))
@@ -103,9 +104,11 @@ export function readTriggers(
     const minProbability =
       statedEvents.size > 0 ? MIN_PROBABILITY_BESIDE_PATTERNS[urgency] : minProbabilityAlone
     if (isHandOff && events)
-      matches.push(buildMatch(id, events, reading, (guess?.probability ?? 0) >= MIN_CERTAIN_PROBABILITY))
+      matches.push(
+        buildMatch(id, events, parsedQuestion, (guess?.probability ?? 0) >= MIN_CERTAIN_PROBABILITY),
+      )
     else if (isHandOff && guess && guess.probability >= minProbability)
-      matches.push(buildGuessedMatch(guess, reading))
+      matches.push(buildGuessedMatch(guess, parsedQuestion))
     else {
       const check = buildCheck(id, events ?? signs.get(id), guess)
       if (check.score >= MIN_CHECK_SCORE) suggestedChecks.push(check)
@@ -115,7 +118,7 @@ export function readTriggers(
   return {
     matches,
     suggestedChecks: suggestedChecks.toSorted((a, b) => b.score - a.score),
-    clauses: splitClauses(reading.text, reading.tokens, reading.places),
+    clauses: splitClauses(parsedQuestion.text, parsedQuestion.tokens, parsedQuestion.locations),
     likelySubjects: {
       guides: classification.guides,
       sections: computeSectionSimilarities(
@@ -166,22 +169,22 @@ const sumProbabilities = (triggers: readonly LikelyTrigger[]): number =>
   triggers.reduce((sum, { probability }) => sum + probability, 0)
 
 /** Reads the words, quantities and phrases of a question. Replaces long numbers with `#` first. */
-export function parseQuestion(question: string, compiled: CompiledTriggers, today: Date): Reading {
+export function parseQuestion(question: string, compiled: CompiledTriggers, today: Date): ParsedQuestion {
   const text = question.replace(LONG_NUMBER, (digits) => '#'.repeat(digits.length))
   const tokens = readTokens(text, compiled.correctSpelling)
   const quantities = readQuantities(tokens, today)
   const hits = findPhrases(compiled.table, tokens, quantities)
-  return { compiled, text, tokens, quantities, places: locateTokens(tokens), hits }
+  return { compiled, text, tokens, quantities, locations: locateTokens(tokens), hits }
 }
 
 /**
  * Finds the events in a question, by trigger: in `statedEvents`, those that patterns state with the score 1, and in `signs`, for
  * the other triggers, those with a lower score.
  */
-function readEvents(triggers: readonly TriggerFile[], reading: Reading) {
-  const negators = findNegators(reading)
+function readEvents(triggers: readonly TriggerFile[], parsedQuestion: ParsedQuestion) {
+  const negators = findNegators(parsedQuestion)
   const eventsByTrigger = Map.groupBy(
-    reading.compiled.events.flatMap((event) => readEvent(event, reading, negators) ?? []),
+    parsedQuestion.compiled.events.flatMap((event) => readEvent(event, parsedQuestion, negators) ?? []),
     ({ event }) => event.trigger.id,
   )
   const statedEvents = new Map<string, readonly FoundEvent[]>()
@@ -196,8 +199,8 @@ function readEvents(triggers: readonly TriggerFile[], reading: Reading) {
 }
 
 /** Computes the features of a question for the model. */
-function listFeatures(reading: Reading, signs: ReadonlyMap<string, unknown>) {
-  const { compiled, tokens, quantities, hits } = reading
+function listFeatures(parsedQuestion: ParsedQuestion, signs: ReadonlyMap<string, unknown>) {
+  const { compiled, tokens, quantities, hits } = parsedQuestion
   const { table } = compiled
   return computeQuestionFeatures({ table, tokens, quantities, hits, signs: [...signs.keys()] })
 }
@@ -208,14 +211,14 @@ export function readFeatures(
   triggers: readonly TriggerFile[],
   today: Date,
 ): readonly string[] {
-  const reading = parseQuestion(question, compileTriggers(triggers), today)
-  return listFeatures(reading, readEvents(triggers, reading).signs).map(({ name }) => name)
+  const parsedQuestion = parseQuestion(question, compileTriggers(triggers), today)
+  return listFeatures(parsedQuestion, readEvents(triggers, parsedQuestion).signs).map(({ name }) => name)
 }
 
 function buildMatch(
   trigger: string,
   events: readonly FoundEvent[],
-  { text, tokens, places }: Reading,
+  { text, tokens, locations }: ParsedQuestion,
   isCertain: boolean,
 ): TriggerMatch {
   const phrases = new Set<string>()
@@ -223,7 +226,7 @@ function buildMatch(
   for (const { start, end } of events.flatMap(({ hits }) => hits)) {
     const phrase = text.slice(tokens[start]?.start, tokens[end - 1]?.end)
     if (!phrase.includes('#')) phrases.add(phrase)
-    for (let index = start; index < end; index += 1) clauses.add(places[index]?.clause ?? 0)
+    for (let index = start; index < end; index += 1) clauses.add(locations[index]?.clause ?? 0)
   }
   return {
     trigger,
@@ -236,7 +239,7 @@ function buildMatch(
 
 function buildGuessedMatch(
   { trigger, findTokens }: LikelyTrigger,
-  { text, tokens, places }: Reading,
+  { text, tokens, locations }: ParsedQuestion,
 ): TriggerMatch {
   const tokenIndexes = findTokens()
   const words = tokenIndexes
@@ -246,7 +249,7 @@ function buildGuessedMatch(
     trigger,
     matched: [...new Set(words)],
     patterns: ['likely'],
-    clauses: [...new Set(tokenIndexes.map((index) => places[index]?.clause ?? 0))],
+    clauses: [...new Set(tokenIndexes.map((index) => locations[index]?.clause ?? 0))],
     isCertain: false,
   }
 }

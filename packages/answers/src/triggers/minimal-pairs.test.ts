@@ -33,9 +33,12 @@ test('every trigger has an example of each form', () => {
   expect(examples).toHaveLength(triggers.length * Object.keys(HANDS_OFF).length)
 })
 
-test.for(examples)('for %s, the form %s hands off only if it should: %s', ([trigger, form, question]) => {
-  const { matches } = readTriggers(question, triggers, new Date('2026-11-23'))
-  const statedTriggers = matches.map((match) => match.trigger)
-  if (HANDS_OFF[form]) expect(statedTriggers).toContain(trigger)
-  else expect(statedTriggers).toEqual([])
-})
+test.for(examples)(
+  'for %s, the question of the form %s is handed off exactly if it should be: %s',
+  ([trigger, form, question]) => {
+    const { matches } = readTriggers(question, triggers, new Date('2026-11-23'))
+    const statedTriggers = matches.map((match) => match.trigger)
+    if (HANDS_OFF[form]) expect(statedTriggers).toContain(trigger)
+    else expect(statedTriggers).toEqual([])
+  },
+)

@@ -9,13 +9,13 @@ function computeValley(point: Float64Array, gradient: Float64Array): number {
   return (x - 3) ** 2 + 100 * (x + y) ** 2
 }
 
-test('finds the minimum of a convex function', () => {
+test('minimise finds the minimum of a convex function', () => {
   const [x, y] = minimise(computeValley, 2, 60)
   expect(x).toBeCloseTo(3, 2)
   expect(y).toBeCloseTo(-3, 2)
 })
 
-test('reaches a lower value than at the start in one step', () => {
+test('one step of minimise reaches a lower value than the start', () => {
   const startValue = computeValley(new Float64Array(2), new Float64Array(2))
   expect(computeValley(minimise(computeValley, 2, 1), new Float64Array(2))).toBeLessThan(startValue)
 })

@@ -1,5 +1,5 @@
 /** Computes a function of many variables at a point, and writes its gradient to `gradient`. */
-export type Loss = (point: Float64Array, gradient: Float64Array) => number
+export type ComputeLoss = (point: Float64Array, gradient: Float64Array) => number
 
 /** The number of steps from which the curvature is estimated. */
 const MAX_REMEMBERED_STEPS = 6
@@ -14,7 +14,7 @@ const MIN_RELATIVE_CHANGE = 1e-6
  *
  * @param size the number of variables
  */
-export function minimise(computeLoss: Loss, size: number, maxSteps: number): Float64Array {
+export function minimise(computeLoss: ComputeLoss, size: number, maxSteps: number): Float64Array {
   let point = new Float64Array(size)
   let gradient = new Float64Array(size)
   let loss = computeLoss(point, gradient)
@@ -36,7 +36,9 @@ export function minimise(computeLoss: Loss, size: number, maxSteps: number): Flo
     if (curvature > 0) steps.push({ pointChange, gradientChange, curvature })
     if (steps.length > MAX_REMEMBERED_STEPS) steps.shift()
     const isDone = Math.abs(loss - nextLoss) < MIN_RELATIVE_CHANGE * Math.abs(loss)
-    ;[point, gradient, loss] = [nextPoint, nextGradient, nextLoss]
+    point = nextPoint
+    gradient = nextGradient
+    loss = nextLoss
     if (isDone) break
   }
   return point
@@ -49,7 +51,7 @@ interface Step {
   readonly curvature: number
 }
 
-/** Computes the direction of the next step from the gradient and the last steps, oldest first. */
+/** Computes the direction against which the next step goes, from the gradient and the last steps, oldest first. */
 function findDirection(gradient: Float64Array, steps: readonly Step[]): Float64Array {
   const direction = Float64Array.from(gradient)
   const addScaled = (vector: Float64Array, factor: number) => {

@@ -1,7 +1,7 @@
 /**
  * The parsed expression of a slot. `packages/guides/triggers/README.md` describes the notation:
  *
- * - `court`: that word. `arrest*`: words that begin so. `take~`: any form of a verb or noun.
+ * - `court`: that word. `arrest*`: words with this beginning. `take~`: any form of a verb or noun.
  * - `{family}`: a class of the lexicon. `a|b c`: one of these. `(a|b) c`: the same inside a phrase. `word?`: optional.
  * - `..`: up to three words between, `...`: up to six.
  * - `<span 12m->`, `<ago -1y>`, `<age 20-21>`, `<in 0-7d>`, `<money>`, `<n 2->`: a quantity between two bounds.

@@ -30,6 +30,7 @@ export interface Alternatives {
 
 /** All phrases, by their first atom. One pass over a question finds all of them. */
 export interface PhraseTable {
+  /** The symbol, a number, of each slot by its text, and of each class or group by its name in braces. */
   readonly symbols: ReadonlyMap<string, number>
   /** The name and the symbol of each class. */
   readonly classes: readonly (readonly [string, number])[]

@@ -4,7 +4,7 @@ import type { PhraseHits } from './find-phrases.ts'
 import { type Feature, LETTERS_PREFIX } from './likely-triggers.ts'
 import type { PhraseTable } from './phrase-table.ts'
 
-interface ReadQuestion {
+interface FeatureSource {
   readonly table: PhraseTable
   readonly tokens: readonly Token[]
   readonly quantities: readonly (readonly Quantity[])[]
@@ -13,7 +13,7 @@ interface ReadQuestion {
   readonly signs: readonly string[]
 }
 
-/** The number of words after a negation that count as negated, unless a new clause begins before. */
+/** The number of words after a negation that count as negated, unless a new clause begins first. */
 const NEGATION_SCOPE = 4
 /** The stems of negations. Contractions are already expanded: “don’t” has the token “not”. */
 const NEGATIONS = new Set(['not', 'never', 'no', 'nobody', 'none', 'without', 'nothing', 'nor'])
@@ -34,7 +34,7 @@ export function computeQuestionFeatures({
   quantities,
   hits,
   signs,
-}: ReadQuestion): readonly Feature[] {
+}: FeatureSource): readonly Feature[] {
   const features = new Map<string, number[]>()
   const add = (name: string, ...addedIndexes: number[]) => {
     const tokenIndexes = features.get(name)

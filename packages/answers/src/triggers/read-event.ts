@@ -1,16 +1,17 @@
-import type { Place } from '../language/clauses.ts'
+import type { TokenLocation } from '../language/clauses.ts'
 import type { Quantity } from '../language/quantities.ts'
 import type { Token } from '../language/tokens.ts'
 import type { CompiledDefuser, CompiledEvent, CompiledTriggers } from './compile-triggers.ts'
 import type { Hit, PhraseHits } from './find-phrases.ts'
 
 /** A question with its tokens, quantities and phrases. */
-export interface Reading {
+export interface ParsedQuestion {
   readonly compiled: CompiledTriggers
+  /** The question, with `#` in place of the digits of long numbers. */
   readonly text: string
   readonly tokens: readonly Token[]
   readonly quantities: readonly (readonly Quantity[])[]
-  readonly places: readonly Place[]
+  readonly locations: readonly TokenLocation[]
   readonly hits: PhraseHits
 }
 
@@ -31,7 +32,7 @@ const NEGATION_REACH = 5
 const SLOT_NEGATION_REACH = 2
 /** A hit that begins up to this many words before the window is considered too, because its end can be in the window. */
 const MAX_WORDS_BEFORE_WINDOW = 12
-/** The additional width of a window that can cross the end of a sentence. */
+/** The additional width, in words, of a window that can cross the end of a sentence. */
 const QUESTION_SLACK = 20
 /** The number of words on either side of an event in which hits are considered if they can be in another sentence. */
 const MAX_REACH = 90
@@ -42,30 +43,31 @@ const MAX_CANDIDATES = 60
 /** Finds the statement of an event with the highest score in a question; undefined if no statement has a score above 0. */
 export function readEvent(
   event: CompiledEvent,
-  reading: Reading,
+  parsedQuestion: ParsedQuestion,
   negators: ReadonlySet<number>,
 ): FoundEvent | undefined {
-  if (!event.slots.every((slot) => reading.hits.has(slot))) return undefined
-  const slots = event.slots.map((slot) => reading.hits.of(slot))
+  if (!event.slots.every((slot) => parsedQuestion.hits.has(slot))) return undefined
+  const slots = event.slots.map((slot) => parsedQuestion.hits.of(slot))
   let best: FoundEvent | undefined
   for (const anchor of (slots[0] ?? []).slice(0, MAX_ANCHORS)) {
     const hits = [anchor]
     for (const candidates of slots.slice(1)) {
-      const nearestHit = findNearestHit(candidates, hits, event, reading)
+      const nearestHit = findNearestHit(candidates, hits, event, parsedQuestion)
       if (!nearestHit) break
       hits.push(nearestHit)
     }
     if (hits.length < slots.length) continue
     const isDenied =
-      isNegated(anchor, hits, reading, { negators, reach: NEGATION_REACH }) || isAnsweredNo(anchor, reading)
+      isNegated(anchor, hits, parsedQuestion, { negators, reach: NEGATION_REACH }) ||
+      isAnsweredNo(anchor, parsedQuestion)
     if (event.polarity === 'denied' && !isDenied) continue
     if (event.polarity === 'affirmed') {
       const isSlotDenied = hits.some((hit) =>
-        isNegated(hit, hits, reading, { negators, reach: SLOT_NEGATION_REACH }),
+        isNegated(hit, hits, parsedQuestion, { negators, reach: SLOT_NEGATION_REACH }),
       )
-      if (isDenied || isSlotDenied || (!event.saysNot && hasNegator(anchor, negators))) continue
+      if (isDenied || isSlotDenied || (!event.hasNegation && hasNegator(anchor, negators))) continue
     }
-    const defusers = event.defusers.filter((defuser) => isDefusedBy(defuser, hits, reading))
+    const defusers = event.defusers.filter((defuser) => isDefusedBy(defuser, hits, parsedQuestion))
     const score = Math.min(event.score ?? 1, ...defusers.map(({ leaves }) => leaves))
     if (score > (best?.score ?? 0)) best = { event, score, hits, defuserIds: defusers.map(({ id }) => id) }
     if (best?.score === (event.score ?? 1)) return best
@@ -78,7 +80,7 @@ function findNearestHit(
   candidates: readonly Hit[],
   hitsOfOtherSlots: readonly Hit[],
   { window, within }: CompiledEvent,
-  { places }: Reading,
+  { locations }: ParsedQuestion,
 ): Hit | undefined {
   const [anchor] = hitsOfOtherSlots as [Hit]
   let nearestHit: Hit | undefined
@@ -86,7 +88,7 @@ function findNearestHit(
   for (const hit of selectCandidates(candidates, anchor, window, within)) {
     if (hitsOfOtherSlots.some(({ start, end }) => hit.start < end && start < hit.end)) continue
     const [left, right] = hit.start < anchor.start ? [hit, anchor] : [anchor, hit]
-    const [from, to] = [places[left.end - 1], places[right.start]]
+    const [from, to] = [locations[left.end - 1], locations[right.start]]
     if (!from || !to || (within === 'sentence' && from.sentence !== to.sentence)) continue
     const distance = to.position - from.position - 1
     if (distance < minDistance || (distance === minDistance && nearestHit === undefined)) {
@@ -122,7 +124,7 @@ function selectCandidates(
 }
 
 /** Finds the indexes of the tokens that negate the words after them. */
-export function findNegators({ compiled, hits }: Reading): ReadonlySet<number> {
+export function findNegators({ compiled, hits }: ParsedQuestion): ReadonlySet<number> {
   const exceptions = hits.of(compiled.notNegators)
   return new Set(
     hits
@@ -142,11 +144,11 @@ function hasNegator({ start, end }: Hit, negators: ReadonlySet<number>): boolean
 function isNegated(
   { start }: Hit,
   hits: readonly Hit[],
-  { places }: Reading,
+  { locations }: ParsedQuestion,
   { negators, reach }: { negators: ReadonlySet<number>; reach: number },
 ): boolean {
-  const clause = places[start]?.clause
-  for (let index = start - 1; index >= start - reach && places[index]?.clause === clause; index -= 1) {
+  const clause = locations[start]?.clause
+  for (let index = start - 1; index >= start - reach && locations[index]?.clause === clause; index -= 1) {
     if (negators.has(index) && !hits.some((hit) => hit.start <= index && index < hit.end)) return true
   }
   return false
@@ -157,11 +159,11 @@ const NEGATIVE_ANSWERS = new Set(['no', 'none', 'never', 'nothing'])
 const MAX_ITEM_LENGTH = 6
 
 /** Returns whether a hit is an item of a list and its answer is no. */
-function isAnsweredNo({ start, end }: Hit, { places, tokens, text }: Reading): boolean {
-  const clause = places[start]?.clause
+function isAnsweredNo({ start, end }: Hit, { locations, tokens, text }: ParsedQuestion): boolean {
+  const clause = locations[start]?.clause
   let after = end
-  while (after < start + MAX_ITEM_LENGTH && places[after]?.clause === clause) after += 1
-  if (places[after]?.clause === clause) return false
+  while (after < start + MAX_ITEM_LENGTH && locations[after]?.clause === clause) after += 1
+  if (locations[after]?.clause === clause) return false
   const isLastNo = after - 1 >= end && NEGATIVE_ANSWERS.has(tokens[after - 1]?.word ?? '')
   if (isLastNo) return !/^(?:or|if|say|said|yes)$/.test(tokens[after - 2]?.word ?? '')
   const [last, next] = [tokens[after - 1], tokens[after]]
@@ -172,18 +174,18 @@ function isAnsweredNo({ start, end }: Hit, { places, tokens, text }: Reading): b
 function isDefusedBy(
   { words, within, unless }: CompiledDefuser,
   hits: readonly Hit[],
-  { hits: allHits, places }: Reading,
+  { hits: allHits, locations }: ParsedQuestion,
 ): boolean {
   if (!allHits.has(words)) return false
   const [anchor] = hits as [Hit]
-  const { clause, sentence } = places[anchor.start] as Place
+  const { clause, sentence } = locations[anchor.start] as TokenLocation
   const isNear = ({ start }: Hit) => {
     if (within === 'question') return true
-    if (within === 'sentence') return places[start]?.sentence === sentence
-    return places[start]?.clause === clause && (within === 'clause' || start <= anchor.start)
+    if (within === 'sentence') return locations[start]?.sentence === sentence
+    return locations[start]?.clause === clause && (within === 'clause' || start <= anchor.start)
   }
   if (!allHits.of(words).some(isNear)) return false
   if (unless === undefined) return true
-  const clauses = new Set(hits.map(({ start }) => places[start]?.clause))
-  return !allHits.of(unless).some(({ start }) => clauses.has(places[start]?.clause))
+  const clauses = new Set(hits.map(({ start }) => locations[start]?.clause))
+  return !allHits.of(unless).some(({ start }) => clauses.has(locations[start]?.clause))
 }

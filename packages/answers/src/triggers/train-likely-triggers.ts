@@ -31,8 +31,8 @@ const ALTERNATIVE_SHARE = 0.3
 interface LabelledExample {
   readonly features: readonly string[]
   /**
-   * The classes are each trigger, then each guide, then other subjects. Their shares add up to 1. Undefined if the label is `answer`: any
-   * guide is correct.
+   * The share of each class: each trigger, then each guide, then other subjects. The shares add up to 1. Undefined if the label is
+   * `answer`, for which any guide is correct.
    */
   readonly shares: readonly number[] | undefined
   readonly weight: number
@@ -165,9 +165,9 @@ function compareWithLabel(
     return { targets: shares, logLikelihood }
   }
   const isGuide = (classIndex: number) => classIndex >= triggerIds.length && classIndex < classCount - 1
-  const guides = Array.from(probabilities, (value, classIndex) => (isGuide(classIndex) ? value : 0))
-  const total = guides.reduce((sum, value) => sum + value, 0)
-  return { targets: guides.map((value) => value / total), logLikelihood: Math.log(total) }
+  const guideProbabilities = Array.from(probabilities, (value, index) => (isGuide(index) ? value : 0))
+  const total = guideProbabilities.reduce((sum, value) => sum + value, 0)
+  return { targets: guideProbabilities.map((value) => value / total), logLikelihood: Math.log(total) }
 }
 
 /** Adds a multiple of a row to `target`, class by class. */

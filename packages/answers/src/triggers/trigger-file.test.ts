@@ -25,13 +25,13 @@ function load(files: Record<string, string>) {
   return readTriggerFiles(pathToFileURL(`${folder}/`))
 }
 
-test('returns triggers in the order of their precedence, and ignores files that are not YAML', () => {
+test('readTriggerFiles returns triggers in the order of their precedence, and ignores files that are not YAML', () => {
   const files = { 'a.yaml': formatTrigger('a', 2), 'b.yaml': formatTrigger('b', 1), 'notes.txt': 'x' }
   expect(load(files).map(({ id }) => id)).toEqual(['b', 'a'])
 })
 
 test.for([
-  ['an id that differs from its name', formatTrigger('b', 1), 'a.yaml: id: '],
+  ['an id that differs from the name of the file', formatTrigger('b', 1), 'a.yaml: id: '],
   ['an unknown member', `${formatTrigger('a', 1)}author: me\n`, 'a.yaml: : Unrecognized key'],
   ['no patterns', formatTrigger('a', 1).replace(/patterns:[\s\S]*/, 'patterns: []'), 'a.yaml: patterns: '],
   [
@@ -51,6 +51,6 @@ test.for([
     'a.yaml: also.0.unless: ',
   ],
   ['invalid YAML', `${formatTrigger('a', 1)}\t"x`, 'a.yaml: '],
-] as const)('rejects a file with %s', ([, text, message]) => {
+] as const)('readTriggerFiles rejects a file with %s', ([, text, message]) => {
   expect(() => load({ 'a.yaml': text })).toThrow(message)
 })

@@ -61,11 +61,11 @@ const Trigger = z.strictObject({
   id: Id,
   title: z.string().min(1).max(100),
   urgency: z.enum(URGENCIES),
-  /** The place among all triggers, from 1: urgent ones first, then in the order in which they are shown. */
+  /** The rank among all triggers, from 1: urgent ones first, then in the order in which they are shown. */
   precedence: z.int().min(1),
   /** One sentence that says why a lawyer is needed. */
   why: z.string().min(1).max(300),
-  /** True if it states a danger to a person. */
+  /** True if the trigger is a danger to a person. */
   danger: z.boolean().default(false),
   source: z.strictObject({ title: z.string().min(1), url: z.url() }),
   /** The question, answered with yes or no, that decides whether the trigger applies. */
@@ -96,8 +96,8 @@ const Trigger = z.strictObject({
 
 export const TriggerFile = Trigger.superRefine(({ also, patterns }, context) => {
   const patternIds = new Set(patterns.map(({ id }) => id))
-  for (const [index, part] of also.entries())
-    for (const id of part.patterns)
+  for (const [index, addition] of also.entries())
+    for (const id of addition.patterns)
       if (!patternIds.has(id))
         context.addIssue({ code: 'custom', path: ['also', index], message: `there is no pattern ${id}` })
 })
@@ -111,14 +111,14 @@ export const computeTriggerVersion = (trigger: TriggerFile): string =>
 
 let packagedTriggers: readonly TriggerFile[] | undefined
 
-/** Loads the triggers of the guides package, in the order in which they are reported, once per process. */
+/** Loads the triggers of the guides package, in the order of their precedence, once per process. */
 export function loadTriggers(): readonly TriggerFile[] {
   packagedTriggers ??= readTriggerFiles(TRIGGERS_FOLDER)
   return packagedTriggers
 }
 
 /**
- * Reads the triggers of a folder, in the order in which they are reported.
+ * Reads the triggers of a folder, in the order of their precedence.
  *
  * @param folder the URL of a folder with `<id>.yaml` files, with a slash at the end
  * @throws {Error} listing the mistakes of all files, as `file: member: message`

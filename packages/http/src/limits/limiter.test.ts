@@ -12,14 +12,14 @@ function setUp(options: { factor?: number } = {}) {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
   const memory = createMemoryLimitStore(now)
-  const state = { isBroken: false, callCount: 0, keys: [] as string[] }
+  const storeState = { isBroken: false, callCount: 0, keys: [] as string[] }
   const replyOrFail = <T>(reply: Promise<T>) => {
-    state.callCount += 1
-    return state.isBroken ? Promise.reject(STORE_ERROR) : reply
+    storeState.callCount += 1
+    return storeState.isBroken ? Promise.reject(STORE_ERROR) : reply
   }
   const store: LimitStore = {
     take(key, ...rest) {
-      state.keys.push(key)
+      storeState.keys.push(key)
       return replyOrFail(memory.take(key, ...rest))
     },
     getDailyKey: (day) => replyOrFail(memory.getDailyKey(day)),
@@ -33,7 +33,7 @@ function setUp(options: { factor?: number } = {}) {
     log: createLog({ service: 'test', write: (line) => logLines.push(line) }),
     onDecision: (name, decision) => decisions.push(`${name} ${decision}`),
   })
-  return { limiter, clock, state, logLines, decisions }
+  return { limiter, clock, storeState, logLines, decisions }
 }
 
 const countAllowed = async (count: number, take: (index: number) => Promise<{ allowed: boolean }>) => {
@@ -100,33 +100,33 @@ describe('takeForAddress', () => {
 
 describe('a limiter', () => {
   test('counts each pair of policy and subject under its own hash, even if the joined texts are equal', async () => {
-    const { limiter, state } = setUp()
+    const { limiter, storeState } = setUp()
     await limiter.take({ ...policy, name: 'a' }, 'b c')
     await limiter.take({ ...policy, name: 'a b' }, 'c')
     await limiter.take({ ...policy, name: 'a' }, 'b')
     await limiter.take({ ...policy, name: 'b' }, 'b')
-    expect(new Set(state.keys).size).toBe(4)
+    expect(new Set(storeState.keys).size).toBe(4)
   })
 
   test('counts a subject under a hash that changes with the day', async () => {
-    const { limiter, state, clock } = setUp()
+    const { limiter, storeState, clock } = setUp()
     await limiter.take(policy, 'ana@example.org')
     await limiter.take(policy, 'ana@example.org')
     clock.at += 24 * 3600 * 1000
     await limiter.take(policy, 'ana@example.org')
-    const [firstKey, secondKey, nextDayKey] = state.keys
+    const [firstKey, secondKey, nextDayKey] = storeState.keys
     expect(firstKey).toMatch(/^[A-Za-z0-9_-]{22}$/)
     expect(secondKey).toBe(firstKey)
     expect(nextDayKey).not.toBe(firstKey)
   })
 
   test('counts across midnight, when the hash changes', async () => {
-    const { limiter, state, clock } = setUp()
+    const { limiter, storeState, clock } = setUp()
     clock.at = Date.UTC(2026, 0, 1, 23, 59, 30)
     expect(await countAllowed(3, () => limiter.take(policy, 's'))).toBe(3)
     clock.at += 40_000
     expect(await countAllowed(5, () => limiter.take(policy, 's'))).toBe(1)
-    expect(new Set(state.keys).size).toBe(2)
+    expect(new Set(storeState.keys).size).toBe(2)
     clock.at += 55_000
     expect(await countAllowed(5, () => limiter.take(policy, 's'))).toBe(3)
   })
@@ -146,55 +146,55 @@ describe('a limiter', () => {
     const [oneSetUp, otherSetUp] = [setUp(), setUp()]
     await oneSetUp.limiter.take(policy, 's')
     await otherSetUp.limiter.take(policy, 's')
-    expect(oneSetUp.state.keys).not.toEqual(otherSetUp.state.keys)
+    expect(oneSetUp.storeState.keys).not.toEqual(otherSetUp.storeState.keys)
   })
 })
 
 describe('while the store fails', () => {
   test('counts policies that do not fail closed in this process, against the same quota', async () => {
-    const { limiter, state } = setUp()
-    state.isBroken = true
+    const { limiter, storeState } = setUp()
+    storeState.isBroken = true
     expect(await countAllowed(10, () => limiter.take(policy, 's'))).toBe(4)
   })
 
   test('throws unavailable for policies that fail closed, and tries the store each time', async () => {
-    const { limiter, state } = setUp()
-    state.isBroken = true
+    const { limiter, storeState } = setUp()
+    storeState.isBroken = true
     for (const callCount of [1, 2, 3]) {
       await expect(limiter.take(closedPolicy, 's')).rejects.toMatchObject({
         code: 'unavailable',
         cause: STORE_ERROR,
       })
-      expect(state.callCount).toBe(callCount)
+      expect(storeState.callCount).toBe(callCount)
     }
-    state.isBroken = false
+    storeState.isBroken = false
     expect((await limiter.take(closedPolicy, 's')).allowed).toBe(true)
-    expect(state.callCount).toBeGreaterThan(3)
+    expect(storeState.callCount).toBeGreaterThan(3)
   })
 
   test('calls the store at most once a second for policies that do not fail closed', async () => {
-    const { limiter, state, clock } = setUp()
-    state.isBroken = true
+    const { limiter, storeState, clock } = setUp()
+    storeState.isBroken = true
     for (const subject of ['a', 'b', 'c']) await limiter.take(policy, subject)
-    expect(state.callCount).toBe(1)
+    expect(storeState.callCount).toBe(1)
     clock.at += 1_000
     await limiter.take(policy, 'd')
-    expect(state.callCount).toBe(2)
+    expect(storeState.callCount).toBe(2)
   })
 
   test('returns to the counts of the store a second after a failure', async () => {
-    const { limiter, state, clock } = setUp()
+    const { limiter, storeState, clock } = setUp()
     await countAllowed(3, () => limiter.take(policy, 's'))
-    state.isBroken = true
+    storeState.isBroken = true
     expect((await limiter.take(policy, 's')).remaining).toBe(3)
-    state.isBroken = false
+    storeState.isBroken = false
     clock.at += 1_000
     expect((await limiter.take(policy, 's')).remaining).toBe(0)
   })
 
   test('logs a failure at most once in ten seconds, and reports each uncounted request', async () => {
-    const { limiter, state, clock, logLines, decisions } = setUp()
-    state.isBroken = true
+    const { limiter, storeState, clock, logLines, decisions } = setUp()
+    storeState.isBroken = true
     for (const seconds of [0, 2, 4, 6, 8, 9]) {
       clock.at = Date.UTC(2026, 0, 1, 12, 0, seconds)
       await limiter.take({ ...policy, quota: 5 }, 's')

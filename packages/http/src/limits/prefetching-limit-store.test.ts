@@ -11,12 +11,12 @@ const STORE_ERROR = new Error('the store is unavailable')
 function setUp() {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
-  const state = { callCount: 0, isBroken: false }
+  const storeState = { callCount: 0, isBroken: false }
   const shared = createSharedLimitStore(now, () => {
-    state.callCount += 1
-    if (state.isBroken) throw STORE_ERROR
+    storeState.callCount += 1
+    if (storeState.isBroken) throw STORE_ERROR
   })
-  return { clock, state, createProcessStore: () => createPrefetchingLimitStore(shared, now), shared }
+  return { clock, storeState, createProcessStore: () => createPrefetchingLimitStore(shared, now), shared }
 }
 
 const times = (count: number) => Array.from({ length: count })
@@ -45,10 +45,10 @@ describeSharedLimitStore('the shared store of these tests', async () => ({
 
 describe('a policy with a batch', () => {
   test('allows one process exactly the quota, with far fewer calls to the store', async () => {
-    const { state, createProcessStore } = setUp()
+    const { storeState, createProcessStore } = setUp()
     expect(await countAllowed(210, createProcessStore())).toBe(200)
     // Calls for 1, 2, 4 and 7 requests, then for 8 whenever two are left. The last 64 are fetched in ever smaller batches. Ten calls are refused.
-    expect(state.callCount).toBeLessThan(70)
+    expect(storeState.callCount).toBeLessThan(70)
   })
 
   test('allows two processes at most one batch each above the quota in any window', async () => {
@@ -93,7 +93,7 @@ describe('a policy with a batch', () => {
   })
 
   test('fetches the next batch before the current one is used up', async () => {
-    const { state, createProcessStore } = setUp()
+    const { storeState, createProcessStore } = setUp()
     const store = createProcessStore()
     await countAllowed(30, store)
     for (let count = 0; count < 100; count += 1) {
@@ -102,7 +102,16 @@ describe('a policy with a batch', () => {
       // Waits for the store's reply, if a prefetch is in flight and nothing else is left.
       await expect.poll(() => store.local?.offer('key', reads)).toBeDefined()
     }
-    expect(state.callCount).toBeLessThan(30)
+    expect(storeState.callCount).toBeLessThan(30)
+  })
+
+  test('counts the requests of yesterday that are still in the window when it prefetches', async () => {
+    const { createProcessStore, shared } = setUp()
+    for (const _ of times(100)) await shared.take('yesterday', reads)
+    const store = createProcessStore()
+    let allowed = 0
+    for (const _ of times(150)) if ((await store.take('today', reads, 'yesterday')).allowed) allowed += 1
+    expect(allowed).toBe(100)
   })
 
   test('counts a single request for the first request of a caller', async () => {
@@ -113,12 +122,12 @@ describe('a policy with a batch', () => {
   })
 
   test('evicts the least recently used batches when all batches take too much memory', async () => {
-    const { createProcessStore, state } = setUp()
+    const { createProcessStore, storeState } = setUp()
     const store = createProcessStore()
     const takeTwice = async (key: string) => {
-      const callsBefore = state.callCount
+      const callsBefore = storeState.callCount
       for (const _ of times(2)) await store.take(key, reads)
-      return state.callCount - callsBefore
+      return storeState.callCount - callsBefore
     }
     for (const key of ['first', 'second']) await takeTwice(key)
     const callsWithCachedBatch = await takeTwice('second')
@@ -136,17 +145,17 @@ describe('a policy with a batch', () => {
   })
 
   test('allows 250 concurrent requests exactly the quota, with few calls to the store', async () => {
-    const { state, createProcessStore } = setUp()
+    const { storeState, createProcessStore } = setUp()
     const store = createProcessStore()
     const counts = await Promise.all(times(250).map(() => store.take('key', reads)))
     expect(counts.filter(({ allowed }) => allowed)).toHaveLength(200)
-    expect(state.callCount).toBeLessThan(60)
+    expect(storeState.callCount).toBeLessThan(60)
   })
 
   test('calls the store for each request if the quota is as small as 9', async () => {
-    const { state, createProcessStore } = setUp()
+    const { storeState, createProcessStore } = setUp()
     expect(await countAllowed(12, createProcessStore(), { ...reads, quota: 9 })).toBe(9)
-    expect(state.callCount).toBe(12)
+    expect(storeState.callCount).toBe(12)
   })
 
   test('drops a batch when the store stops counting it', async () => {
@@ -158,10 +167,10 @@ describe('a policy with a batch', () => {
   })
 
   test('uses up its batch while the store fails, then rejects until the store works again', async () => {
-    const { state, createProcessStore } = setUp()
+    const { storeState, createProcessStore } = setUp()
     const store = createProcessStore()
     await countAllowed(20, store)
-    state.isBroken = true
+    storeState.isBroken = true
     let takenCount = 0
     await expect(
       (async () => {
@@ -169,7 +178,7 @@ describe('a policy with a batch', () => {
       })(),
     ).rejects.toBe(STORE_ERROR)
     expect(takenCount).toBeLessThanOrEqual(10)
-    state.isBroken = false
+    storeState.isBroken = false
     expect((await store.take('key', reads)).allowed).toBe(true)
   })
 })

@@ -63,7 +63,7 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     return batch && nowMs < batch.expiresAt ? batch : undefined
   }
 
-  function offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined {
+  function offer(key: string, policy: LimitPolicy, yesterdaysKey?: string): (() => LimitCount) | undefined {
     const nowMs = now().getTime()
     const batch = findCurrentBatch(key, nowMs)
     if (!batch || batch.unusedCount <= 0) return undefined
@@ -72,7 +72,7 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
       const count = toLimitCount(true, batch.remaining + batch.unusedCount, batch.resetAt - nowMs)
       if (batch.size >= MIN_PREFETCH_SIZE && batch.unusedCount * 4 <= batch.size && !inFlight.has(key)) {
         // If the prefetch fails, the next request that needs a batch tries again, and reports a failure.
-        startFetch(key, policy).catch(() => undefined)
+        startFetch(key, policy, yesterdaysKey).catch(() => undefined)
       }
       return count
     }
@@ -114,7 +114,7 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     yesterdaysKey?: string,
   ): Promise<LimitCount> {
     for (;;) {
-      const countOne = offer(key, policy)
+      const countOne = offer(key, policy, yesterdaysKey)
       if (countOne) return countOne()
       const count = await (inFlight.get(key) ?? startFetch(key, policy, yesterdaysKey))
       if (!count.allowed) return count

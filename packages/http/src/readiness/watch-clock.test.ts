@@ -5,48 +5,48 @@ import { refuseWritesUnderClockSkew, watchClock, withSynchronisedClock } from '.
 
 /** Creates a machine whose wall clock is `aheadMs` ahead of the database's. The test sets the time. */
 function createMachine() {
-  const state = { elapsedMs: 0, aheadMs: 0, isDown: false, responseMs: 0 }
+  const machine = { elapsedMs: 0, aheadMs: 0, isDatabaseDown: false, databaseResponseMs: 0 }
   const logLines: string[] = []
   const skews: number[] = []
   const START_MS = Date.parse('2026-11-01T12:00:00Z')
   const clock = watchClock({
-    readDatabaseTime: async () => {
-      if (state.isDown) throw new Error('down')
-      const at = new Date(START_MS + state.elapsedMs + state.responseMs / 2)
-      state.elapsedMs += state.responseMs
+    readTime: async () => {
+      if (machine.isDatabaseDown) throw new Error('down')
+      const at = new Date(START_MS + machine.elapsedMs + machine.databaseResponseMs / 2)
+      machine.elapsedMs += machine.databaseResponseMs
       return at
     },
     log: createLog({ service: 'test', write: (line) => void logLines.push(line) }),
     onSkew: (seconds) => void skews.push(seconds),
     everyMs: 1,
-    readWallMs: () => START_MS + state.elapsedMs + state.aheadMs,
-    readMonotonicMs: () => state.elapsedMs,
+    readWallMs: () => START_MS + machine.elapsedMs + machine.aheadMs,
+    readMonotonicMs: () => machine.elapsedMs,
   })
   const waitForComparisons = (count = 3) => {
     const countBefore = skews.length
     return expect.poll(() => skews.length - countBefore).toBeGreaterThan(count)
   }
-  return { state, logLines, skews, clock, waitForComparisons }
+  return { machine, logLines, skews, clock, waitForComparisons }
 }
 
 test('F-17 accepts a clock with a skew below two seconds, and logs nothing', async () => {
-  const { state, clock, logLines, waitForComparisons, skews } = createMachine()
+  const { machine, clock, logLines, waitForComparisons, skews } = createMachine()
   await using _ = clock
-  state.aheadMs = 1_900
+  machine.aheadMs = 1_900
   await waitForComparisons()
   expect([clock.isSynchronised(), skews.at(-1), logLines]).toEqual([true, 1.9, []])
   clock.requireSynchronised()
 })
 
 test.for([2_500, -2_500])('F-17 logs a skew of %i ms once, and its end once', async (aheadMs) => {
-  const { state, clock, logLines, waitForComparisons } = createMachine()
+  const { machine, clock, logLines, waitForComparisons } = createMachine()
   await using _ = clock
   await waitForComparisons()
-  state.aheadMs = aheadMs
+  machine.aheadMs = aheadMs
   await waitForComparisons()
   expect(clock.isSynchronised()).toBe(true)
   expect(logLines.filter((line) => line.includes('differs from that of the database'))).toHaveLength(1)
-  state.aheadMs = 0
+  machine.aheadMs = 0
   await waitForComparisons()
   expect(logLines).toHaveLength(2)
 })
@@ -54,42 +54,42 @@ test.for([2_500, -2_500])('F-17 logs a skew of %i ms once, and its end once', as
 test.for([3_600_000, -3_600_000, 31_000])(
   'F-17 rejects a clock with a skew of %i ms immediately',
   async (aheadMs) => {
-    const { state, clock, waitForComparisons } = createMachine()
+    const { machine, clock, waitForComparisons } = createMachine()
     await using _ = clock
     await waitForComparisons()
-    state.aheadMs = aheadMs
+    machine.aheadMs = aheadMs
     expect(clock.isSynchronised()).toBe(false)
     expect(() => clock.requireSynchronised()).toThrow(Problem)
     await waitForComparisons()
     expect(clock.isSynchronised()).toBe(false)
-    state.aheadMs = 0
+    machine.aheadMs = 0
     expect(clock.isSynchronised()).toBe(true)
   },
 )
 
 test('F-17 notices a step of the clock while the database is down, but no skew from elapsed time', async () => {
-  const { state, clock, waitForComparisons } = createMachine()
+  const { machine, clock, waitForComparisons } = createMachine()
   await using _ = clock
-  state.isDown = true
-  state.elapsedMs += 7_200_000
+  machine.isDatabaseDown = true
+  machine.elapsedMs += 7_200_000
   await waitForComparisons()
   expect(clock.getSkewMs()).toBe(0)
-  state.aheadMs = -40_000
+  machine.aheadMs = -40_000
   expect(clock.isSynchronised()).toBe(false)
 })
 
 test('F-17 ignores the time of a database that responds slowly', async () => {
-  const { state, clock, waitForComparisons } = createMachine()
+  const { machine, clock, waitForComparisons } = createMachine()
   await using _ = clock
   await waitForComparisons()
-  state.responseMs = 5_000
-  state.aheadMs = 60_000
+  machine.databaseResponseMs = 5_000
+  machine.aheadMs = 60_000
   await waitForComparisons()
   expect(Math.abs(clock.getSkewMs())).toBe(60_000)
 })
 
 test('F-17 allows reads and refuses writes while the clock is not synchronised', async () => {
-  const { state, clock } = createMachine()
+  const { machine, clock } = createMachine()
   await using _ = clock
   const isAllowed = async (method: string) => {
     let wasCalled = false
@@ -98,14 +98,14 @@ test('F-17 allows reads and refuses writes while the clock is not synchronised',
   }
   const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE']
   expect(await Promise.all(methods.map(isAllowed))).toEqual([true, true, true, true, true, true])
-  state.aheadMs = -40_000
+  machine.aheadMs = -40_000
   expect(await Promise.all(methods.map(isAllowed))).toEqual([true, true, true, false, false, false])
 })
 
 test.for(['a decision', 'a refusal'])(
   'F-17 withholds %s when the clock is set wrong in the meantime',
   async (outcome) => {
-    const { state, clock } = createMachine()
+    const { machine, clock } = createMachine()
     await using _ = clock
     const decide = async () => {
       if (outcome === 'a refusal') throw new Problem('invalid-token')
@@ -120,11 +120,11 @@ test.for(['a decision', 'a refusal'])(
       outcome === 'a refusal' ? 'invalid-token' : 'decided',
     )
     const decideAfterStep = () => {
-      state.aheadMs = 3_600_000
+      machine.aheadMs = 3_600_000
       return decide()
     }
     expect(await describeOutcome(withSynchronisedClock(clock, decideAfterStep))).toBe('unavailable')
-    state.aheadMs = 0
+    machine.aheadMs = 0
     const postResult = refuseWritesUnderClockSkew(clock)({ method: 'POST' }, decideAfterStep)
     expect(await describeOutcome(postResult)).toBe('unavailable')
   },

@@ -23,7 +23,7 @@ export interface WatchedClock extends AsyncDisposable {
 
 interface WatchClockDeps {
   /** Reads the database's clock. Failures are ignored. */
-  readonly readDatabaseTime: () => Promise<Date>
+  readonly readTime: () => Promise<Date>
   readonly log: Log
   /** Called with the skew in seconds after each comparison, even a failed one. */
   readonly onSkew?: (seconds: number) => void
@@ -48,7 +48,7 @@ const MAX_RESPONSE_MS = 1_000
  */
 export function watchClock(deps: WatchClockDeps): WatchedClock {
   const {
-    readDatabaseTime,
+    readTime,
     log,
     onSkew,
     // oxlint-disable-next-line no-restricted-properties -- the clock that is compared
@@ -64,7 +64,7 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
 
   async function compare(): Promise<void> {
     const sentAt = readMonotonicMs()
-    const databaseMs = (await readDatabaseTime()).getTime()
+    const databaseMs = (await readTime()).getTime()
     const receivedAt = readMonotonicMs()
     if (receivedAt - sentAt <= MAX_RESPONSE_MS) synchronisedOffsetMs = databaseMs - (sentAt + receivedAt) / 2
   }

@@ -148,6 +148,7 @@ function formatKeys(urls: ServiceUrls): string {
   const { registerAgent, replaceAgentKeys, createAgentSecret, deleteAgentSecret, createToken, getAgent } =
     operations
   const agent = parseExample(replaceAgentKeys.responses[200], replaceAgentKeys.responseDocs[200], urls)
+  // The response to a registration has no limits.
   const { limits: _, ...registration } = agent
   const { secrets } = parseExample(
     createAgentSecret.responses[201],

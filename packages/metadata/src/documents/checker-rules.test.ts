@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createDocumentsByPath, getContentAt, getJsonAt, ORIGIN } from '../../test/document-config.ts'
-import { serviceUrls } from '../service-urls.ts'
+import { createServiceUrls } from '../service-urls.ts'
 import { formatHomeLinkHeader } from './catalogs.ts'
 
 /*
@@ -111,13 +111,14 @@ describe('isitagentready.com (Cloudflare)', () => {
   test('ard: robots.txt and the home page name the AI catalog', () => {
     const address = `${ORIGIN}/.well-known/ai-catalog.json`
     expect(getContentAt('/robots.txt')).toContain(`Agentmap: ${address}`)
-    expect(formatHomeLinkHeader(serviceUrls(ORIGIN))).toContain(`<${address}>; rel="ai-catalog"`)
+    expect(formatHomeLinkHeader(createServiceUrls(ORIGIN))).toContain(`<${address}>; rel="ai-catalog"`)
     expect(getContentType('/.well-known/ai-catalog.json')).toBe('application/ai-catalog+json')
   })
 
   test.for(['api-catalog', 'service-desc', 'service-doc', 'describedby'])(
     'linkHeaders: the home page links to its %s',
-    (relation) => expect(formatHomeLinkHeader(serviceUrls(ORIGIN))).toContain(`; rel="${relation}"; type="`),
+    (relation) =>
+      expect(formatHomeLinkHeader(createServiceUrls(ORIGIN))).toContain(`; rel="${relation}"; type="`),
   )
 })
 

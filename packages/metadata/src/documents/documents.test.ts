@@ -14,10 +14,10 @@ import {
 import * as schemas from '../../test/document-schemas.ts'
 import { createAuthorizationServerMetadata } from '../oauth-metadata.ts'
 import { findApp } from '../paths.ts'
-import { serviceUrls } from '../service-urls.ts'
+import { createServiceUrls } from '../service-urls.ts'
 import { createAuthDocuments, createResourceDocuments } from './documents.ts'
 
-const URLS = serviceUrls(ORIGIN)
+const URLS = createServiceUrls(ORIGIN)
 const ajv = new Ajv2020({ allErrors: true, strict: false })
 formats.default(ajv)
 
@@ -131,7 +131,7 @@ describe('the skills', () => {
     },
   )
 
-  test('for handing off lists every configured list of attorneys', () => {
+  test('include one for handing off that names every configured list of attorneys', () => {
     const content = getContentAt('/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md')
     for (const list of CONFIG.attorneyLists) expect(content).toContain(list)
   })

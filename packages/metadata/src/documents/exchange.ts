@@ -46,7 +46,7 @@ export const parseExample = <T>(
 ): T => schema.parse(responseDoc.example?.(urls))
 
 /**
- * Formats an example request, and a response with the operation's first documented status, as two `http` blocks. Tests compare
+ * Formats an example request, and a response with the operation's lowest documented status, as two `http` blocks. Tests compare
  * the examples with the operation's schemas and with the service's real responses.
  *
  * @throws {Error} if the operation documents no response, or has no body example of the given name
@@ -56,6 +56,7 @@ export function formatExchange(
   urls: ServiceUrls,
   options: ExchangeOptions = {},
 ): string {
+  // `Object.entries` sorts numeric keys.
   const [firstResponse] = Object.entries(operation.responseDocs)
   if (!firstResponse) throw new Error(`${operation.operationId} documents no response`)
   const [status, responseDoc] = firstResponse

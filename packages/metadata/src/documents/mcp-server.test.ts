@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createDocumentsByPath, getContentAt, getJsonAt, ORIGIN } from '../../test/document-config.ts'
 import { SERVER_CARD } from '../../test/server-card-schema.ts'
-import { serviceUrls } from '../service-urls.ts'
+import { createServiceUrls } from '../service-urls.ts'
 import { createMcpMd } from './mcp-md.ts'
 import { createMcpEndpoints, createMcpServerInfo } from './mcp-server.ts'
 import { MCP_TOOLS, type McpTool, PUBLIC_TOOLS } from './mcp-tools.ts'
@@ -23,12 +23,12 @@ test.for([ORIGIN, 'http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1
 )
 
 test('the server name is the reversed host, a slash and plainpath', () => {
-  expect(createMcpServerInfo(serviceUrls('https://api.plainpath.example')).name).toBe(
+  expect(createMcpServerInfo(createServiceUrls('https://api.plainpath.example')).name).toBe(
     'example.plainpath.api/plainpath',
   )
 })
 
-const urls = serviceUrls(ORIGIN, 'https://mcp.plainpath.example')
+const urls = createServiceUrls(ORIGIN, 'https://mcp.plainpath.example')
 const endpoints = createMcpEndpoints(urls)
 
 test('the instructions say how an agent, or an app with a signed-in person, sends a message', () => {
@@ -52,7 +52,7 @@ test('the public address has only tools that read and need no token, and names t
     expect(MCP_TOOLS[name].annotations.readOnlyHint).toBe(true)
     expect(MCP_TOOLS[name].description).not.toContain('token')
   }
-  expect(createMcpEndpoints(serviceUrls(ORIGIN)).public).toBeUndefined()
+  expect(createMcpEndpoints(createServiceUrls(ORIGIN)).public).toBeUndefined()
 })
 
 test('/mcp.md lists every tool, and the card, the API catalog and the resource metadata link to it', () => {
@@ -66,7 +66,7 @@ test('/mcp.md lists every tool, and the card, the API catalog and the resource m
 test.for(['/mcp.md', '/llms.txt'])(
   '%s names the connect page and the signed-in address, both for people in chat apps',
   (path) => {
-    const { connect, signedInMcp } = serviceUrls(ORIGIN)
+    const { connect, signedInMcp } = createServiceUrls(ORIGIN)
     for (const address of [connect, `${signedInMcp} (with sign-in)`])
       expect(getContentAt(path)).toContain(address)
   },
@@ -81,7 +81,7 @@ describe('checkers', () => {
   const card = getJsonAt('/.well-known/mcp/server-card.json')
 
   test('isitagentready.com mcpServerCard: has serverInfo, the transport’s endpoint, and capabilities', () => {
-    const { name, version } = createMcpServerInfo(serviceUrls(ORIGIN))
+    const { name, version } = createMcpServerInfo(createServiceUrls(ORIGIN))
     expect(card).toMatchObject({
       serverInfo: { name, version },
       transport: { endpoint: `${ORIGIN}/api/mcp` },
@@ -106,7 +106,7 @@ describe('checkers', () => {
   })
 })
 
-test('serves the same card at three paths, with its media type and CORS headers', () => {
+test('the same card is served at three paths, with its media type and CORS headers', () => {
   const documents = createDocumentsByPath()
   const cards = CARD_PATHS.map((path) => documents.get(path))
   for (const card of cards) {
@@ -122,7 +122,7 @@ test('serves the same card at three paths, with its media type and CORS headers'
 })
 
 describe.for(Object.entries<McpTool>(MCP_TOOLS))('%s', ([name, tool]) => {
-  test('has a snake_case name, a short description, object schemas, and an input without other members', () => {
+  test('has a snake_case name, a short description and object schemas, and its input rejects unknown members', () => {
     expect(name).toMatch(/^[a-z]+(_[a-z]+)+$/)
     expect(tool.description.length).toBeLessThan(250)
     const [input, output] = [

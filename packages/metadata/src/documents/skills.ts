@@ -25,7 +25,7 @@ interface Skill {
   /** Example questions for which the skill is useful. */
   readonly queries: readonly string[]
   /** Creates the Markdown text, without the front matter. */
-  body(urls: ServiceUrls, attorneyLists: readonly string[]): string
+  formatBody(urls: ServiceUrls, attorneyLists: readonly string[]): string
 }
 
 const fillUseApi = readTemplate(new URL('./use-immigration-guidance-api.template.md', import.meta.url), [
@@ -52,7 +52,7 @@ const USE_API: Skill = {
     'put me on the immigration guidance waitlist',
     'tell Plainpath that a guide is wrong',
   ],
-  body: (urls) => fillUseApi({ urls, handOffSkill: urls.skill(HAND_OFF.name) }),
+  formatBody: (urls) => fillUseApi({ urls, handOffSkill: urls.skill(HAND_OFF.name) }),
 }
 
 /** The skill that says when to stop answering, and how a person finds an attorney. */
@@ -65,7 +65,7 @@ const HAND_OFF: Skill = {
     'denials, false statements, fear of return, missed deadlines, or anything that a guide does not settle.',
   version: '1.2.0',
   queries: ['do I need an immigration lawyer', 'where can I find free legal help for immigration court'],
-  body: (urls, attorneyLists) =>
+  formatBody: (urls, attorneyLists) =>
     fillHandOff({
       urls,
       attorneyLists: attorneyLists.map((address) => `   - ${address}`).join('\n'),
@@ -82,7 +82,7 @@ export function createAgentSkills(
 ): ServedDocument[] {
   const files = SKILLS.map((skill) => ({
     ...skill,
-    content: formatSkillFile(skill, urls, skill.body(urls, attorneyLists)),
+    content: formatSkillFile(skill, urls, skill.formatBody(urls, attorneyLists)),
   }))
   const index = {
     $schema: INDEX_SCHEMA,

@@ -46,10 +46,10 @@ beforeAll(() => {
 }, 120_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The program that reports each mistake is in parentheses. Each pattern matches a rule or a place in its output. */
+/** Each pattern matches a rule or a location in the output. A rule belongs to the program in parentheses. */
 const MISTAKES = [
   ['a tag that is not described (Spectral)', /operation-tag-defined/],
-  ['an example that its schema refuses', /expires_in/],
+  ['an example that its schema rejects', /expires_in/],
   ['a keyword of OpenAPI 3.0 (Redocly)', /struct/],
 ] as const
 

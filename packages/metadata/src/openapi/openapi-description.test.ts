@@ -4,11 +4,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { AGENT_GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
 import { OPERATIONS } from '../operations/operations.ts'
-import { serviceUrls } from '../service-urls.ts'
+import { createServiceUrls } from '../service-urls.ts'
 import { createOpenApiDescription } from './openapi-description.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const description = createOpenApiDescription(serviceUrls(ORIGIN))
+const description = createOpenApiDescription(createServiceUrls(ORIGIN))
 const document = JSON.parse(JSON.stringify(description))
 
 test('packages/metadata/openapi.json is what "npm run generate" writes', () => {
@@ -104,7 +104,7 @@ test('the client credentials flow lists every scope', () => {
   expect(Object.keys(flows.clientCredentials.scopes)).toEqual(Scope.options)
 })
 
-test('only the schemas of three requests refuse unknown members', () => {
+test('only the schemas of three requests reject unknown members', () => {
   const closedSchemas = Object.entries<Record<string, unknown>>(document.components.schemas)
     .filter(([, schema]) => schema['additionalProperties'] === false)
     .map(([name]) => name)

@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { TAGS } from '../operations/operation.ts'
 import { OPERATIONS } from '../operations/operations.ts'
-import { serviceUrls } from '../service-urls.ts'
+import { createServiceUrls } from '../service-urls.ts'
 import { createOpenApiDescription } from './openapi-description.ts'
 import { createPartQuery, type DescribedApi, selectOpenApiPart } from './openapi-part.ts'
 
-const URLS = serviceUrls('https://plainpath.example')
+const URLS = createServiceUrls('https://plainpath.example')
 /** The description as clients receive it, without undefined members. */
 const WHOLE_API = JSON.parse(JSON.stringify(createOpenApiDescription(URLS))) as DescribedApi
 const OPERATION_IDS = OPERATIONS.map(({ operationId }) => operationId)
@@ -17,7 +17,7 @@ const measureBytes = (document: unknown) => Buffer.byteLength(JSON.stringify(doc
 const listOperations = ({ paths }: DescribedApi) =>
   Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) =>
-      method === 'servers' ? [] : [{ place: `${method} ${path}`, ...operation }],
+      method === 'servers' ? [] : [{ route: `${method} ${path}`, ...operation }],
     ),
   )
 
@@ -145,13 +145,13 @@ describe('the query', () => {
     ['operation', 'getguide', OPERATION_IDS],
     ['operation', ['getGuide', 'toString'], OPERATION_IDS],
     ['tag', 'Guide', Object.keys(TAGS)],
-  ] as const)('refuses %s=%j, and lists the valid names', ([name, value, validNames]) => {
+  ] as const)('is rejected with %s=%j, and the error lists the valid names', ([name, value, validNames]) => {
     const { issues } = query.safeParse({ [name]: value }).error ?? {}
     expect(issues?.map(({ path }) => path)).toEqual([[name]])
     for (const validName of validNames) expect(issues?.[0]?.message).toContain(validName)
   })
 
-  test('a part has a short description with the address of the whole document', () => {
+  test('selects a part with a short description that has the address of the whole document', () => {
     const { info } = JSON.parse(query.parse({ operation: 'getHealth' }) ?? '') as {
       info: { description: string }
     }

@@ -92,7 +92,7 @@ function selectComponents(
 }
 
 /** Creates the schema of a query parameter with comma-separated names. */
-const createNameList = (kind: string, validNames: readonly string[]) =>
+const createNameListSchema = (kind: string, validNames: readonly string[]) =>
   z
     .union([z.string(), z.array(z.string())])
     .default([])
@@ -104,11 +104,11 @@ const createNameList = (kind: string, validNames: readonly string[]) =>
 
 /** The query of `GET /openapi.json`. */
 const PartQuery = z.object({
-  operation: createNameList(
+  operation: createNameListSchema(
     'operations',
     OPERATIONS.map(({ operationId }) => operationId),
   ),
-  tag: createNameList('tags', Object.keys(TAGS)),
+  tag: createNameListSchema('tags', Object.keys(TAGS)),
 })
 
 /**

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
-import { serviceUrls } from '../service-urls.ts'
+import { createServiceUrls } from '../service-urls.ts'
 import { OPERATIONS, operations } from './operations.ts'
 
-const urls = serviceUrls('https://plainpath.example')
+const urls = createServiceUrls('https://plainpath.example')
 
 test('the key of each operation is its operationId, which begins with a verb', () => {
   for (const [name, operation] of Object.entries(operations)) {
@@ -39,7 +39,7 @@ describe.for(OPERATIONS)('$operationId', (operation) => {
   })
 })
 
-/** Checks that a schema accepts an example unchanged: parsing drops or refuses members that the schema does not have. */
+/** Checks that a schema accepts an example unchanged: parsing drops or rejects members that the schema does not have. */
 function expectAccepted(schema: z.ZodType | undefined, example: unknown): void {
   const parsed = schema?.safeParse(example)
   expect(parsed?.error).toBeUndefined()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { keepTogether } from './form-numbers.ts'
 import { toMarkup } from './html.ts'
+import { keepTogether } from './keep-together.ts'
 
 const findMarkedWords = (text: string) =>
   Array.from(
@@ -15,11 +15,11 @@ test.for([
   ['a 10-year card, your A-Number', ['10-year', 'A-Number']],
   ['an e-mail, E-mails, 1-888-351-4024, 2026-03-01', ['e-mail', 'E-mails', '1-888-351-4024', '2026-03-01']],
   ['a U-visa, a two-year card, e-mailed', []],
-] as const)('in %j, marks %j and changes no text', ([text, markedWords]) => {
+] as const)('in %j, keepTogether marks %j and changes no text', ([text, markedWords]) => {
   expect(findMarkedWords(text)).toEqual(markedWords)
   expect(toMarkup(keepTogether(text)).replaceAll(/<[^>]*>/g, '')).toBe(text)
 })
 
-test('escapes markup in the text', () => {
+test('keepTogether escapes markup in the text', () => {
   expect(toMarkup(keepTogether('<b>I-90</b>'))).toBe('&lt;b&gt;<span class="form-name">I-90</span>&lt;/b&gt;')
 })

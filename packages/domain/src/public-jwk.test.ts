@@ -31,7 +31,7 @@ describe('rejects the Ed25519 point with', () => {
     ['order 8, the third', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05'],
     ['order 8, the fourth', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85'],
     ['a y that exceeds the prime', `ee${'ff'.repeat(30)}7f`],
-    ['a y without an x', `02${'00'.repeat(31)}`],
+    ['a y for which there is no x', `02${'00'.repeat(31)}`],
     ['x of zero with a sign', `01${'00'.repeat(30)}80`],
   ])('%s', ([_property, point]) => {
     expect(isOnEd25519(decodeHex(point ?? ''))).toBe(false)

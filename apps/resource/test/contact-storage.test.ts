@@ -3,8 +3,8 @@ import path from 'node:path'
 import { DAY_MS } from '@plainpath/domain'
 import { parseHashKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './contact-client.ts'
 import { createPost, expectProblem, sendRequest } from './send-request.ts'
+import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './start-contact.ts'
 
 let contact: ContactApi
 let now = new Date()
@@ -44,7 +44,7 @@ describe('Idempotency-Key', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  test('is 422 with another body within 24 hours, sends a new message after them, and is stored only as a hash', async () => {
+  test('is refused with 422 for another body within 24 hours, may be used for it afterwards, and is stored only as a hash', async () => {
     const { id } = (await send('reg_a', 'canary-key')).json()
     const rowsBefore = await contact.countStoredRows()
     expectProblem(await send('reg_a', 'canary-key', { ...VALID_MESSAGE, topic: 'other' }), {
@@ -125,11 +125,14 @@ test('a metric shows the time of the last successful erasure, which a failed one
 })
 
 test('one registration sends at most ten messages an hour, and another is not affected', async () => {
-  await using limited = await startContact({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
-  const token = limited.issueToken('ana@example.org', 'reg_x')
-  for (let time = 0; time < 10; time++) expect((await limited.send(token, newMessage())).status).toBe(202)
-  expectProblem(await limited.send(token, newMessage()), { status: 429, code: 'rate-limited' })
-  expect((await limited.send(limited.issueToken('ana@example.org', 'reg_y'), VALID_MESSAGE)).status).toBe(202)
+  await using limitedContact = await startContact({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
+  const token = limitedContact.issueToken('ana@example.org', 'reg_x')
+  for (let time = 0; time < 10; time++)
+    expect((await limitedContact.send(token, newMessage())).status).toBe(202)
+  expectProblem(await limitedContact.send(token, newMessage()), { status: 429, code: 'rate-limited' })
+  expect(
+    (await limitedContact.send(limitedContact.issueToken('ana@example.org', 'reg_y'), VALID_MESSAGE)).status,
+  ).toBe(202)
 })
 
 test('the tables and the log contain no address, text, idempotency key or user agent in clear text', async () => {
@@ -194,7 +197,7 @@ describe('/contact', () => {
     await submit({ ...FIELDS, email: 'canary-cleo@example.org' })
     const [mail] = await contact.mailServer.waitForMails(1, 'canary-cleo@example.org')
     const link = /link=(\S+)/.exec(mail?.text ?? '')?.[1] ?? ''
-    // These are more messages than one batch of the erasure.
+    // Adds more messages than the erasure handles in one batch.
     await contact.api.db.query(
       `insert into contact_messages (id, topic, created_at, message_sealed, reply_sealed, state, link_hash)
        select gen_random_uuid(), topic, created_at, message_sealed, reply_sealed, state, sha256(n::text::bytea)

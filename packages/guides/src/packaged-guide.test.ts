@@ -44,13 +44,16 @@ test.for([
   ['of a list: one for each item', 'Look:\n\n- It is so. It is not. [^old]\n- Yes. [^new]', [2, 1]],
   ['without any source', 'It is so.', [1, 1]],
   ['in a section that states no facts', '## What changes often: check here\n\n- It is so.', [0, 0]],
-] as const)('counts statements and stale statements %s', ([, body, [statements, staleStatements]]) => {
-  const guide = createGuide(body, createSource('old', STALE_DAY), createSource('new', FRESH_DAY))
-  const expected = { statements, staleStatements, stale: staleStatements > 0 }
-  expect(toDatedGuide(guide, NOW)).toMatchObject(expected)
-})
+] as const)(
+  'toDatedGuide counts statements and stale statements %s',
+  ([, body, [statements, staleStatements]]) => {
+    const guide = createGuide(body, createSource('old', STALE_DAY), createSource('new', FRESH_DAY))
+    const expected = { statements, staleStatements, stale: staleStatements > 0 }
+    expect(toDatedGuide(guide, NOW)).toMatchObject(expected)
+  },
+)
 
-test('lists external links and phone numbers in blocks without a source, each once', () => {
+test('toDatedGuide lists external links and phone numbers in blocks without a source, each once', () => {
   const body = `Call 1-800-898-7180. [^a]
 
 ## What changes often: check here
@@ -76,7 +79,7 @@ const formatBlocks = (blocks: readonly { lead: string; sentences: string[]; cite
     .map(({ lead, sentences, cited }) => lead + [...sentences, ...cited.map((id) => `[^${id}]`)].join(' '))
     .join('\n\n')
 
-test('never makes a guide fresher when a citation is removed', () => {
+test('removing a citation never makes a guide fresher', () => {
   const days = fc.constantFrom(FRESH_DAY, STALE_DAY, '2026-06-01')
   fc.assert(
     fc.property(
@@ -120,7 +123,7 @@ test('findFreshnessPeriod returns the period in which no source becomes stale', 
   ])
 })
 
-test('derives the kinds of sources from their hosts in a guide that release 0.1.0 published', () => {
+test('StoredGuide derives the kinds of sources from their hosts in a guide that release 0.1.0 published', () => {
   const urls = [
     ['https://uscode.house.gov/view.xhtml?req=x', 'statute'],
     ['https://www.ecfr.gov/current/title-8/section-103.2', 'regulation'],

@@ -6,7 +6,7 @@ import { defineCommand } from './define-command.ts'
 import { formatErasureCounts } from './format-erasure-counts.ts'
 
 /** The commands `rewrap`, for a new key-encryption key, and `replay`, for use after a restore. */
-export const restoreCommands = [
+export const maintenanceCommands = [
   defineCommand({
     name: 'rewrap',
     summary:

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newMessage } from './contact-client.ts'
-import { DAY_MS, type HoldFixture, MINUTE_MS, type Person, startHoldFixture } from './contact-people.ts'
+import { DAY_MS, type HoldFixture, MINUTE_MS, type Person, startHoldFixture } from './hold-fixture.ts'
 import { expectProblem } from './send-request.ts'
+import { newMessage } from './start-contact.ts'
 
 let fixture: HoldFixture
 beforeAll(async () => {
@@ -58,7 +58,7 @@ describe('the same message a second time', () => {
       'triggers',
       (person: Person, body: object) => person.send({ ...body, handOff: { triggers: ['scam-victim'] } }),
     ],
-    ['a key', (person: Person, body: object) => person.send(body, 'key-1')],
+    ['an Idempotency-Key', (person: Person, body: object) => person.send(body, 'key-1')],
     ['another person', (_person: Person, body: object) => fixture.newPerson().send(body)],
     [
       '24 hours later',
@@ -74,7 +74,7 @@ describe('the same message a second time', () => {
         return person.send(body)
       },
     ],
-  ] as const)('is sent with this difference: %s', async ([, sendAgain]) => {
+  ] as const)('is accepted with this difference: %s', async ([, sendAgain]) => {
     const person = fixture.newPerson()
     const body = newMessage()
     const { id } = await person.sendAccepted(body)
@@ -82,7 +82,7 @@ describe('the same message a second time', () => {
     expect([response.status, response.json()['id'] === id]).toEqual([202, false])
   })
 
-  test('is sent once when several arrive at the same time', async () => {
+  test('is accepted only once if it arrives four times simultaneously', async () => {
     const person = fixture.newPerson()
     for (let round = 0; round < 10; round += 1) {
       const body = newMessage()

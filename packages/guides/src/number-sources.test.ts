@@ -4,26 +4,26 @@ import { loadGuides } from './load-guides.ts'
 
 const SOURCES = [{ id: 'a' }, { id: 'b' }, { id: 'c' }]
 
-test('numbers markers and sources in the order of their first occurrence', () => {
+test('numberSources numbers markers and sources in the order of their first occurrence', () => {
   const numbered = numberSources('One. [^b]\n\nTwo. [^a] [^b]', SOURCES)
   expect(numbered.body).toBe('One. [1]\n\nTwo. [2] [1]')
   expect(numbered.sources.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
 })
 
-test('separates adjacent numbers, since [1][2] would be one link in Markdown', () => {
+test('numberSources separates adjacent numbers, since [1][2] would be one link in Markdown', () => {
   expect(numberSources('One. [^a][^b]', SOURCES).body).toBe('One. [1] [2]')
 })
 
-test('formats numbers with a given function', () => {
+test('numberSources formats numbers with a given function', () => {
   const formatMarker = (number: number, { id }: { id: string }) => `[${number}](#${id})`
   expect(numberSources('One. [^b]', SOURCES, formatMarker).body).toBe('One. [1](#b)')
 })
 
-test('throws an error that names a marker without a source', () => {
+test('numberSources throws an error that names a marker without a source', () => {
   expect(() => numberSources('One. [^z]', SOURCES)).toThrow('"z"')
 })
 
-test('leaves no marker in the guides of this package, and keeps every source', () => {
+test('numberSources leaves no marker in the guides of this package, and keeps every source', () => {
   for (const guide of loadGuides()) {
     const numbered = numberSources(guide.body, guide.sources)
     expect(numbered.body).not.toContain('[^')

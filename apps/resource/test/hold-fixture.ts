@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './contact-client.ts'
 import { createPost, type HttpResponse, sendRequest } from './send-request.ts'
+import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './start-contact.ts'
 
 export const MINUTE_MS = 60_000
 export const DAY_MS = 24 * 60 * MINUTE_MS
@@ -40,7 +40,7 @@ export async function startHoldFixture() {
     clock,
     queryRows,
     advanceClock,
-    /** Makes the mailer look for due mails now. */
+    /** Makes the mailer check for due mails now. */
     wakeMailer,
     /** Advances the clock, and waits until the message has gone to staff. */
     async deliver(id: unknown, afterMs: number): Promise<void> {
@@ -60,7 +60,7 @@ export async function startHoldFixture() {
     press: (path: string, link: string): Promise<HttpResponse> =>
       sendRequest(contact.api.origin, { path, ...createPost(`link=${link}`, FORM_HEADERS) }),
     /** Waits until every receipt is sent. Returns the link secrets of the receipts to this address, by message id. */
-    async findWithdrawLinks(email: string): Promise<Map<string, string>> {
+    async collectWithdrawLinks(email: string): Promise<Map<string, string>> {
       const pattern = /withdraw\?link=([\w-]{43})$[^]*^Message: ([\w-]{36})$/m
       const selectQueued = `select id from mails where kind = 'contact-receipt' and state = 'queued'`
       await expect.poll(() => queryRows(selectQueued), { timeout: 10_000 }).toEqual([])

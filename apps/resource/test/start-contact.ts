@@ -13,11 +13,11 @@ export interface ContactApi extends AsyncDisposable {
    * @param change replaces claims of the introspection
    */
   issueToken(email: string, registrationId: string, change?: Record<string, unknown>): string
-  /** Sends a message. */
+  /** Sends a message, without a token if that is undefined. */
   send(token: string | undefined, body: unknown, headers?: Record<string, string>): Promise<HttpResponse>
   /** Counts the stored messages and mails. */
   countStoredRows(): Promise<number>
-  /** Waits, at most 40 s, until a message has this state. */
+  /** Waits until a message has this state. Throws after 40 s. */
   waitForState(id: unknown, state: string): Promise<void>
 }
 
