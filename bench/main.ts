@@ -10,7 +10,7 @@ import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
 import { createMeasuredPaths, GUIDE, GUIDES } from './measured-paths.ts'
 import { judgeAgainst, judgeAll, judgeMemory, judgeRevocations } from './report/judge.ts'
-import { renderCosts, renderReport } from './report/markdown.ts'
+import { renderComparison, renderReport } from './report/render-report.ts'
 import { writeResult } from './report/write-result.ts'
 import { checkCacheUse, measureRevocations, type Revocations } from './revocation.ts'
 import { joinCosts, type PathCosts, runRounds, runRoundsInTurns } from './run-rounds.ts'
@@ -147,7 +147,9 @@ async function runAgainst(commit: string, options: Options, runtime: BenchRuntim
   }
   const joinedCosts = joinCosts(costs)
   const verdicts = judgeAgainst(joinedCosts, commit)
-  print(`\n${renderCosts({ machine: describeMachine(), date, ...options, verdicts, costs: joinedCosts })}`)
+  print(
+    `\n${renderComparison({ machine: describeMachine(), date, ...options, verdicts, costs: joinedCosts })}`,
+  )
 }
 
 /** Starts everything, measures and prints the result. Writes a complete result to `bench/results`. */

@@ -1,5 +1,5 @@
 import type { MailServer } from '@plainpath/mail/testing'
-import { JWT_BEARER_GRANT } from '@plainpath/metadata'
+import { JWT_BEARER_GRANT_TYPE } from '@plainpath/metadata'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import { basic, form, type HttpResponse, json, type Sender } from './send.ts'
 
@@ -43,7 +43,7 @@ export function exchangeAssertion(
   agent: AgentCredentials,
   assertion: string,
 ): Promise<HttpResponse> {
-  const content = form({ grant_type: JWT_BEARER_GRANT, assertion })
+  const content = form({ grant_type: JWT_BEARER_GRANT_TYPE, assertion })
   const headers = { ...content.headers, ...basic(agent.client_id, agent.client_secret) }
   return sender.send({ method: 'POST', path: '/oauth/token', ...content, headers })
 }

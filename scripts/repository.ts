@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** The existing files that the checks read: tracked and untracked ones, but none that git ignores. */
+/** The files of a checkout that git tracks or would add. Ignored files are left out, and so are tracked files that have been deleted. */
 export interface Repository {
   /** Relative to the root, sorted. */
   readonly files: readonly string[]
@@ -10,9 +10,9 @@ export interface Repository {
 }
 
 /**
- * Lists the files of a checkout.
+ * Opens a checkout. Its list of files is read once.
  *
- * @throws {Error} outside of a git checkout
+ * @throws {Error} if `root` is not in a git checkout
  */
 export function openRepository(root: string): Repository {
   const listing = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
@@ -20,6 +20,7 @@ export function openRepository(root: string): Repository {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   })
+  // During a merge, git lists a file with conflicts several times.
   const existingFiles = new Set(
     listing.split('\0').filter((file) => file && existsSync(path.join(root, file))),
   )

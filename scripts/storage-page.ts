@@ -22,11 +22,13 @@ export const ROW_RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record
     expired_agents: '90 days, and at most ten times AUTH_NEVER_USED_CLIENTS rows',
     identity_assertions: 'until the assertion has expired, 24 hours',
     key_audit: 'never deleted (append-only)',
-    key_followers: 'while the instance runs; if it was killed, until another instance stops, at least an hour later',
+    key_followers:
+      'while the instance runs; if it was killed, until another instance stops, at least an hour later',
     key_ring: 'one row',
     mails: 'content until it is sent, or 8 days; the row 30 days',
     oauth_records: 'until the code, refresh token, grant or sign-in is over: a minute to 30 days',
-    resource_server_followers: 'while the instance runs; if it was killed, until another instance stops, at least an hour later',
+    resource_server_followers:
+      'while the instance runs; if it was killed, until another instance stops, at least an hour later',
     resource_server_secrets: 'never deleted. They have only the beginning of a hash, and times',
     sign_ins: 'until the sign-in is over, half an hour at most',
     signing_keys: 'never deleted. The private part is erased when the key stops signing',

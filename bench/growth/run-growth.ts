@@ -6,7 +6,7 @@ import { describeMachine } from '../testbed/machine.ts'
 import type { Stores } from '../testbed/open-stores.ts'
 import type { App } from '../testbed/start-measured-app.ts'
 import { fillPostgres, fillRedis, readSizes } from './fill-stores.ts'
-import { CONTROL, type Level, renderGrowth } from './growth-markdown.ts'
+import { CONTROL, type Level, renderGrowth } from './render-growth.ts'
 
 const LEVELS = [1_000, 100_000, 1_000_000]
 

@@ -51,7 +51,7 @@ export interface Verdict {
   /** The ratio of throughputs, which is not judged. */
   readonly throughput?: string
   /** True if the target was met; undefined without a target. */
-  readonly isHeld?: boolean
+  readonly isMet?: boolean
 }
 
 /**
@@ -73,7 +73,7 @@ export function judgeAll(paths: readonly PathSeries[], isCacheUsed: boolean): Ve
         measured: `${ratio?.isValid ? formatSpread(ratio, 2) : `no figure: ${ratio?.reason}`}${isUncached ? ', without a cache' : ''}`,
         ...(throughput?.isValid && { throughput: formatSpread(throughput, 2) }),
         ...(atLeast !== undefined && {
-          isHeld: ratio?.isValid === true && ratio.median >= atLeast && !isUncached,
+          isMet: ratio?.isValid === true && ratio.median >= atLeast && !isUncached,
         }),
       }
     }),
@@ -97,10 +97,10 @@ export function judgeAgainst(paths: readonly PathCosts[], commit: string): Verdi
     )
     return {
       path: path.title,
-      against: `\`${commit}\`, µs of processor`,
+      against: `\`${commit}\`, CPU µs per response`,
       target: `at most ${MAX_TIME_RATIO}`,
       measured: errors > 0 ? `no figure: ${errors} errors` : formatSpread(ratio, 2),
-      isHeld: errors === 0 && ratio.median <= MAX_TIME_RATIO,
+      isMet: errors === 0 && ratio.median <= MAX_TIME_RATIO,
     }
   })
 }
@@ -126,7 +126,7 @@ function computeRatio(ours: Series, theirs: Series, compare: CompareSaturations)
   return { isValid: true, ...summarizeSpread(ratios) }
 }
 
-/** Formats a spread as `median (least–most)`. */
+/** Formats a spread as `median (minimum–maximum)`. */
 export const formatSpread = ({ median, least, most }: Spread, digits: number) =>
   `${median.toFixed(digits)} (${least.toFixed(digits)}–${most.toFixed(digits)})`
 
@@ -147,7 +147,7 @@ export function judgeRevocations(rounds: readonly Revocations[], isCacheUsed: bo
     measured: fault
       ? `no figure: ${fault.description}`
       : `${formatSpread(p99, 1)} ms${isCacheUsed ? '' : ', without caches'}`,
-    isHeld: !fault && isCacheUsed && p99.median < MAX_REVOCATION_MS,
+    isMet: !fault && isCacheUsed && p99.median < MAX_REVOCATION_MS,
   }
 }
 
@@ -158,7 +158,7 @@ export const judgeMemory = (apps: Readonly<Record<string, Memory>>): Verdict[] =
     against: 'idle / under load',
     target: `under ${MAX_MEMORY_MB.idle} / ${MAX_MEMORY_MB.underLoad} MB`,
     measured: `${toMegabytes(idle)} / ${toMegabytes(underLoad)} MB`,
-    isHeld: idle < MAX_MEMORY_MB.idle * MEGABYTE && underLoad < MAX_MEMORY_MB.underLoad * MEGABYTE,
+    isMet: idle < MAX_MEMORY_MB.idle * MEGABYTE && underLoad < MAX_MEMORY_MB.underLoad * MEGABYTE,
   }))
 
 const toMegabytes = (bytes: number) => Math.round(bytes / MEGABYTE)

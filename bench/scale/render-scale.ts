@@ -1,6 +1,6 @@
 import { type Spread, summarizeSpread } from '../load/quantiles.ts'
 import { formatSpread } from '../report/judge.ts'
-import { renderTable } from '../report/markdown.ts'
+import { formatOutcome, renderTable } from '../report/render-report.ts'
 import type { Machine } from '../testbed/machine.ts'
 import type { InstanceSeries, LoadUsage, StackReport } from './measure-load.ts'
 import { countCommands, countScripts } from './redis-commands.ts'
@@ -32,7 +32,7 @@ export function renderScale(report: ScaleReport): string {
   return `# Scale on one machine, ${date.toISOString().slice(0, 10)}
 
 ${machine.cores} cores of ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}, ${machine.platform}.
-${rounds} rounds of ${seconds} s. Median (least–most). How to read these tables: [bench/README.md](../README.md).
+${rounds} rounds of ${seconds} s. Median (minimum–maximum). How to read these tables: [bench/README.md](../README.md).
 
 ## One, two and four instances of each app
 
@@ -40,7 +40,7 @@ All processes share the cores with the load, so throughput cannot rise with the 
 all processes of the stack for one response. It is compared with that of one instance in the same round; the target is at most ${MAX_COST_RATIO}.
 
 ${renderTable(
-  ['path', 'instances', 'responses a second', 'CPU µs per response', '× one instance', 'held'],
+  ['path', 'instances', 'responses per second', 'CPU µs per response', '× one instance', 'target met'],
   pathSeries.map((series) => renderCostRow(series, pathSeries)),
 )}
 
@@ -72,7 +72,7 @@ Simulated APIs subscribe in one process, and one instance of auth revokes tokens
 the revocation; the target is a p99 under ${MAX_REVOCATION_MS} ms. The other columns are per revocation, and include the lease renewals during the measurement.
 
 ${renderTable(
-  ['APIs', 'p50 ms', 'p99 ms', 'held', 'scripts', 'commands', 'µs auth', 'µs Redis', 'µs of each API'],
+  ['APIs', 'p50 ms', 'p99 ms', 'target met', 'scripts', 'commands', 'µs auth', 'µs Redis', 'µs of each API'],
   revocations.map(renderRevocationRow),
 )}
 `
@@ -105,7 +105,7 @@ function renderCostRow(series: InstanceSeries, pathSeries: readonly InstanceSeri
   const roundsOfPath = pathSeries.filter((each) => each.name === name).flatMap((each) => each.rounds)
   const errorCount = roundsOfPath.reduce((sum, { errors }) => sum + errors, 0)
   if (errorCount > 0)
-    return [title, String(instances), `no figure: ${errorCount} errors`, '', '', '**not held**']
+    return [title, String(instances), `no figure: ${errorCount} errors`, '', '', formatOutcome(false)]
   const ratio = compareWithOneInstance(series, pathSeries)
   return [
     title,
@@ -113,7 +113,7 @@ function renderCostRow(series: InstanceSeries, pathSeries: readonly InstanceSeri
     formatSpread(summarizeRounds(series.rounds, computeThroughput), 0),
     formatSpread(summarizeRounds(series.rounds, computeCost), 0),
     formatSpread(ratio, 2),
-    instances === 1 ? '–' : formatHeld(ratio.median <= MAX_COST_RATIO),
+    formatOutcome(instances === 1 ? undefined : ratio.median <= MAX_COST_RATIO),
   ]
 }
 
@@ -185,7 +185,7 @@ function renderRevocationRow({ apis, rounds }: RevocationSeries): string[] {
     String(apis),
     fault ? 'no figure' : formatSpread(p50, 1),
     fault ? `no figure: ${fault.description}` : formatSpread(p99, 1),
-    formatHeld(!fault && p99.median < MAX_REVOCATION_MS),
+    formatOutcome(!fault && p99.median < MAX_REVOCATION_MS),
     formatCount(countScripts),
     formatCount(countCommands),
     formatMicros('auth', 1),
@@ -193,5 +193,3 @@ function renderRevocationRow({ apis, rounds }: RevocationSeries): string[] {
     formatMicros('api', apis),
   ]
 }
-
-const formatHeld = (isHeld: boolean) => (isHeld ? 'held' : '**not held**')

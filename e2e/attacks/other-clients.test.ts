@@ -12,8 +12,8 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const registerAgent = async (name?: string) => {
-  const body = name === undefined ? {} : json({ client_name: name })
-  const { status, text } = await sender.send({ method: 'POST', path: '/api/agent/register', ...body })
+  const content = name === undefined ? {} : json({ client_name: name })
+  const { status, text } = await sender.send({ method: 'POST', path: '/api/agent/register', ...content })
   expect(status).toBe(201)
   return JSON.parse(text) as { client_id: string; client_secret: string }
 }

@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation } from '@plainpath/metadata'
+import { OPERATION_LIST, type Operation } from '@plainpath/metadata'
 import { z } from 'zod'
 import type { System } from '../in-process/start-system.ts'
 import { NEEDS_A_PERSON } from '../needs-a-person.ts'
@@ -134,7 +134,7 @@ export async function openTargets(system: System): Promise<Targets> {
   }
   return {
     all: [
-      ...OPERATIONS.filter(({ operationId }) => !NEEDS_A_PERSON.has(operationId)).map((operation) =>
+      ...OPERATION_LIST.filter(({ operationId }) => !NEEDS_A_PERSON.has(operationId)).map((operation) =>
         createTarget(operation, publicSender, bodyCreators[operation.operationId] ?? (() => undefined)),
       ),
       createTarget(INTROSPECTION, internalSender, bodyCreators['introspect'] ?? (() => undefined)),

@@ -1,7 +1,7 @@
 import type { Attempt } from './attempt.ts'
 import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http-client.ts'
-import { getEndedAt, isEndRequested, type Ledger, mayBeLost } from './ledger.ts'
-import { createAgentRead, MAX_STALE_AGENT_MS, rejoin, useToken } from './operations.ts'
+import { getRevokedAt, isRevocationRequested, type Ledger, mayBeLost } from './ledger.ts'
+import { createAgentReadRequest, MAX_STALE_AGENT_MS, prepareRejoin, prepareTokenUse } from './operations.ts'
 
 const CONCURRENCY = 16
 /** By default, refused requests are repeated for this time, which all checks share. */
@@ -29,16 +29,16 @@ export async function checkAcknowledged(
       .map((agent) => createAgentCheck(send, agent)),
     ...ledger.addresses
       .filter((address) => address.joinedAt >= since)
-      .map(({ email }) => createCheck(send, () => rejoin(email), 'address')),
+      .map(({ email }) => createCheck(send, () => prepareRejoin(email), 'address')),
     ...ledger.tokens
       .filter((token) => token.requestedAt >= since)
       .flatMap((token) => {
         const now = performance.now()
-        const hasEnded = getEndedAt(token) <= now
+        const isRevoked = getRevokedAt(token) <= now
         // The state of a token is unknown if its revocation was requested but not acknowledged, or if the store may
         // have lost it.
-        if (!hasEnded && (isEndRequested(token, now) || mayBeLost(ledger, token, now))) return []
-        return createCheck(send, () => useToken(ledger, token), 'token')
+        if (!isRevoked && (isRevocationRequested(token, now) || mayBeLost(ledger, token, now))) return []
+        return createCheck(send, () => prepareTokenUse(ledger, token), 'token')
       }),
   ]
   return (await runConcurrently(CONCURRENCY, checks)).filter((line) => line !== undefined)
@@ -83,9 +83,9 @@ function createRepeatingSend(client: HttpClient, patienceMs: number): Send {
 const createAgentCheck =
   (send: Send, agent: Ledger['agents'][number]): Check =>
   async () => {
-    const { endRequestedAt, endedAt: deletedAt } = agent
-    if (endRequestedAt !== undefined && deletedAt === undefined) return undefined
-    const response = await send(() => createAgentRead(agent))
+    const { deletionRequestedAt, deletedAt } = agent
+    if (deletionRequestedAt !== undefined && deletedAt === undefined) return undefined
+    const response = await send(() => createAgentReadRequest(agent))
     if (!response) return undefined
     const { status, startedAt } = response
     if (deletedAt === undefined) return status === 200 ? undefined : `agent: ${status} instead of 200`

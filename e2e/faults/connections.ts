@@ -24,8 +24,8 @@ const MIN_ACTIVE_CONNECTIONS = 5
 /** Lists the connections without a request in flight whose refresh token must still work. */
 const listActiveConnections = ({ connections }: Ledger) =>
   connections.filter(
-    ({ endRequestedAt, refreshingSince = Number.POSITIVE_INFINITY, requestsInFlight }) =>
-      endRequestedAt === undefined &&
+    ({ revocationRequestedAt, refreshingSince = Number.POSITIVE_INFINITY, requestsInFlight }) =>
+      revocationRequestedAt === undefined &&
       requestsInFlight === 0 &&
       performance.now() <= refreshingSince + REFRESH_GRACE_MS,
   )
@@ -34,7 +34,7 @@ const listActiveConnections = ({ connections }: Ledger) =>
  * Prepares the refresh of a person's tokens, preferably of a connection whose last refresh failed, because an app would
  * repeat it. Returns undefined if there is no active connection.
  */
-export function refresh(ledger: Ledger): Attempt | undefined {
+export function prepareRefresh(ledger: Ledger): Attempt | undefined {
   const active = listActiveConnections(ledger)
   const connection = active.find(({ refreshingSince }) => refreshingSince !== undefined) ?? pickRandom(active)
   if (!connection) return undefined
@@ -70,11 +70,14 @@ export function refresh(ledger: Ledger): Attempt | undefined {
  * Prepares the revocation of a connection's refresh token, and thereby of all its tokens. Returns undefined if the connection
  * is in use, if its last refresh failed, or if too few connections are active.
  */
-export function revokeConnection(ledger: Ledger, connection: KnownConnection): Attempt | undefined {
+export function prepareConnectionRevocation(
+  ledger: Ledger,
+  connection: KnownConnection,
+): Attempt | undefined {
   const active = listActiveConnections(ledger)
   const isSettled = active.includes(connection) && connection.refreshingSince === undefined
   if (!isSettled || active.length <= MIN_ACTIVE_CONNECTIONS) return undefined
-  connection.endRequestedAt = performance.now()
+  connection.revocationRequestedAt = performance.now()
   const tokens = removeLiveTokens(ledger, connection)
   return trackRequestInFlight(connection, {
     request: {
@@ -85,8 +88,8 @@ export function revokeConnection(ledger: Ledger, connection: KnownConnection): A
     },
     check(response) {
       if (response.status !== 200) return describeUnexpected(response)
-      connection.endedAt = response.endedAt
-      ledger.endedTokens.push(...tokens)
+      connection.revokedAt = response.endedAt
+      ledger.revokedTokens.push(...tokens)
       return undefined
     },
   })

@@ -3,7 +3,7 @@ import { measureGoodput } from './goodput.ts'
 import { judge } from './judge.ts'
 import type { Entry } from './load.ts'
 
-const FAULT_TIMES = { faultedAt: 3_000, backAt: 13_000 }
+const FAULT_TIMES = { faultedAt: 3_000, repairedAt: 13_000 }
 
 /** Creates ten entries a second. Their outcome depends on the second in which they begin. */
 const createEntries = (seconds: number, outcomeIn: (second: number) => Entry['outcome']): Entry[] =>
@@ -17,6 +17,7 @@ const isOutage = (second: number) => second >= 3 && second < 13
 
 test('measures goodput that recovers immediately after the fault', () => {
   const entries = createEntries(20, (second) => (isOutage(second) ? 'refused' : 'good'))
+  // `recoveredSeconds` includes the first good second.
   expect(measureGoodput(entries, FAULT_TIMES)).toMatchObject({ before: 10, recoveredSeconds: 1 })
   expect(measureGoodput(entries, FAULT_TIMES)?.after).toBeCloseTo(10, 0)
 })
@@ -26,25 +27,25 @@ test('measures goodput that recovers four seconds after the fault', () => {
   expect(measureGoodput(entries, FAULT_TIMES)?.recoveredSeconds).toBe(5)
 })
 
-test('returns undefined if half of all requests are still refused after the fault', () => {
+test('returns undefined if only every other second is good after the fault', () => {
   const entries = createEntries(40, (second) =>
-    second < 3 || (second > 13 && second % 2 === 0) ? 'good' : 'refused',
+    second < 3 || (second >= 13 && second % 2 === 0) ? 'good' : 'refused',
   )
   expect(measureGoodput(entries, FAULT_TIMES)).toBeUndefined()
 })
 
-test('the judgement requires recovery within the time that a fault specifies', () => {
+test('judge requires goodput to recover within `maxRecoveryMs`, if the fault has it', () => {
   const fault = { components: [], refusedOperations: [], stalls: [], ...FAULT_TIMES }
   const halfGood = createEntries(40, (second) => (second < 3 || second % 2 === 0 ? 'good' : 'wrong'))
   const goodFrom30 = createEntries(40, (second) => (second < 3 || second >= 30 ? 'good' : 'wrong'))
-  const findGoodputMistakes = (entries: Entry[], limits: { maxRecoveryMs?: number }) =>
-    judge(entries, { ...fault, ...limits }).wrong.filter((line) => line.startsWith('goodput'))
-  expect(findGoodputMistakes(halfGood, {})).toEqual([])
-  expect(findGoodputMistakes(halfGood, { maxRecoveryMs: 15_000 })).toEqual([
-    'goodput was never again 80 % of what it had been',
+  const listGoodputLines = (entries: Entry[], expectation: { maxRecoveryMs?: number }) =>
+    judge(entries, { ...fault, ...expectation }).wrong.filter((line) => line.startsWith('goodput'))
+  expect(listGoodputLines(halfGood, {})).toEqual([])
+  expect(listGoodputLines(halfGood, { maxRecoveryMs: 15_000 })).toEqual([
+    'goodput did not return to 80 % of its former value and stay there',
   ])
-  expect(findGoodputMistakes(goodFrom30, { maxRecoveryMs: 15_000 })).toEqual([
-    'goodput was 80 % of what it had been only after 18.0 s',
+  expect(listGoodputLines(goodFrom30, { maxRecoveryMs: 15_000 })).toEqual([
+    'goodput took 18.0 s to return to 80 % of its former value',
   ])
-  expect(findGoodputMistakes(goodFrom30, { maxRecoveryMs: 20_000 })).toEqual([])
+  expect(listGoodputLines(goodFrom30, { maxRecoveryMs: 20_000 })).toEqual([])
 })

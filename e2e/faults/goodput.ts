@@ -19,13 +19,13 @@ const WINDOW_MS = 1_000
 /**
  * Measures whether the service recovers from an outage. A retry storm would keep goodput low permanently.
  *
- * @param backAt the time at which the failed part worked again
+ * @param repairedAt the time at which the failed components worked again
  * @returns undefined unless goodput reached 80 % of its former value for a second, and on average from then until the
  *   load ended
  */
 export function measureGoodput(
   entries: readonly Entry[],
-  { faultedAt, backAt }: { faultedAt: number; backAt: number },
+  { faultedAt, repairedAt }: { faultedAt: number; repairedAt: number },
 ): Goodput | undefined {
   const goodTimes = entries.filter(({ outcome }) => outcome === 'good').map(({ endedAt }) => endedAt)
   const measureRate = (from: number, to: number) =>
@@ -35,12 +35,12 @@ export function measureGoodput(
   const lastAt = Math.max(...starts)
   const normalRate = measureRate(firstAt, faultedAt)
   const isEnough = (from: number, to: number) => measureRate(from, to) >= MIN_RECOVERED_SHARE * normalRate
-  for (let windowStart = backAt; windowStart + WINDOW_MS <= lastAt; windowStart += WINDOW_MS / 2) {
+  for (let windowStart = repairedAt; windowStart + WINDOW_MS <= lastAt; windowStart += WINDOW_MS / 2) {
     if (isEnough(windowStart, windowStart + WINDOW_MS) && isEnough(windowStart, lastAt))
       return {
         before: normalRate,
         after: measureRate(windowStart, lastAt),
-        recoveredSeconds: (windowStart + WINDOW_MS - backAt) / 1_000,
+        recoveredSeconds: (windowStart + WINDOW_MS - repairedAt) / 1_000,
       }
   }
   return undefined

@@ -6,7 +6,7 @@ const FAULT = {
   components: ['auth database'],
   refusedOperations: ['register'],
   faultedAt: 1_000,
-  backAt: 3_000,
+  repairedAt: 3_000,
   stalls: [],
 } as const
 
@@ -27,11 +27,11 @@ const recoveredEntries = (
     'read with a token',
     'read with a bound token',
     'use of a person’s token',
-    'use of an ended token',
+    'use of a revoked token',
     'refresh',
     'revoke',
     'delete agent',
-    'token of a deleted agent',
+    'token request of a deleted agent',
   ] as const
 ).map((operation, index) => createEntry({ operation, startedAt: 3_100, endedAt: 3_200 + index }))
 const findMistakes = (...entries: Entry[]) =>

@@ -23,7 +23,7 @@ export interface Expectation {
   /** When the fault began. */
   readonly faultedAt: number
   /** When the fault had ended, and the affected components worked again. */
-  readonly backAt: number
+  readonly repairedAt: number
   readonly stalls: readonly Stall[]
 }
 
@@ -74,7 +74,7 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
     .filter((entry) => !excused.includes(entry))
     .flatMap((entry) => findMistakes(entry, expected, affected))
   const unseenRefusals = findUnseenRefusals(entries, expected)
-  const recoveries = affected.map((name) => findFirstGoodAt(entries, name, expected.backAt))
+  const recoveries = affected.map((name) => findFirstGoodAt(entries, name, expected.repairedAt))
   const goodput = expected.maxRecoveryMs === undefined ? undefined : measureGoodput(entries, expected)
   const unrecovered = affected.filter((_name, index) => recoveries[index] === undefined)
   return {
@@ -96,7 +96,7 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
     firstGoodSeconds:
       unrecovered.length > 0 || affected.length === 0
         ? undefined
-        : (Math.max(...recoveries.map(Number)) - expected.backAt) / 1000,
+        : (Math.max(...recoveries.map(Number)) - expected.repairedAt) / 1000,
     slowestSeconds: Math.max(0, ...entries.map(measureDuration)) / 1000,
     shedSeconds: measureShedSeconds(entries),
     goodput,
@@ -105,10 +105,10 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
 
 function describeSlowRecovery(goodput: Goodput | undefined, maxMs: number | undefined): string[] {
   if (maxMs === undefined) return []
-  if (!goodput) return ['goodput was never again 80 % of what it had been']
+  if (!goodput) return ['goodput did not return to 80 % of its former value and stay there']
   const { recoveredSeconds: seconds } = goodput
   if (seconds * 1_000 <= maxMs) return []
-  return [`goodput was 80 % of what it had been only after ${seconds.toFixed(1)} s`]
+  return [`goodput took ${seconds.toFixed(1)} s to return to 80 % of its former value`]
 }
 
 const measureDuration = ({ startedAt, endedAt }: Entry) => endedAt - startedAt
@@ -148,10 +148,10 @@ export const listAffected = (components: readonly Component[]): readonly Operati
 export function findFirstGoodAt(
   entries: readonly Entry[],
   name: OperationName,
-  backAt: number,
+  repairedAt: number,
 ): number | undefined {
   const good = entries.filter(
-    (entry) => entry.operation === name && entry.outcome === 'good' && entry.startedAt >= backAt,
+    (entry) => entry.operation === name && entry.outcome === 'good' && entry.startedAt >= repairedAt,
   )
   return good.length === 0 ? undefined : Math.min(...good.map((entry) => entry.endedAt))
 }
@@ -170,7 +170,7 @@ function isExcused(entry: Entry, expected: Expectation, affected: readonly Opera
 
 function findMistakes(
   entry: Entry,
-  { faultedAt, backAt, maxResponseMs = MAX_RESPONSE_MS, graceMs = GRACE_MS }: Expectation,
+  { faultedAt, repairedAt, maxResponseMs = MAX_RESPONSE_MS, graceMs = GRACE_MS }: Expectation,
   affected: readonly OperationName[],
 ): string[] {
   const { operation: name, outcome, startedAt, endedAt } = entry
@@ -180,7 +180,8 @@ function findMistakes(
   if (outcome === 'good') return []
   if (!affected.includes(name)) return [`${name}: refused although it needs nothing that failed`]
   if (endedAt < faultedAt) return [`${name}: refused before the fault`]
-  if (startedAt > backAt + graceMs) return [`${name}: refused more than ${graceMs / 1000} s after the fault`]
+  if (startedAt > repairedAt + graceMs)
+    return [`${name}: refused more than ${graceMs / 1000} s after the fault`]
   return []
 }
 

@@ -8,10 +8,10 @@ export interface KnownAgent {
   readonly registeredAt: number
   /** The number of requests in flight that the agent sent. */
   requestsInFlight: number
-  /** The time at which the deletion was requested. Until `endedAt` is set, the outcome is unknown. */
-  endRequestedAt?: number
+  /** The time at which the deletion was requested. Until `deletedAt` is set, the outcome is unknown. */
+  deletionRequestedAt?: number
   /** The time at which the deletion was acknowledged (204). */
-  endedAt?: number
+  deletedAt?: number
 }
 
 /** A person's connection to the app of the ledger. */
@@ -24,23 +24,25 @@ export interface KnownConnection {
    */
   refreshingSince?: number | undefined
   requestsInFlight: number
-  /** The time at which the revocation was requested. Until `endedAt` is set, the outcome is unknown. */
-  endRequestedAt?: number
+  /** The time at which the revocation was requested. Until `revokedAt` is set, the outcome is unknown. */
+  revocationRequestedAt?: number
   /** The time at which the revocation was acknowledged (200). */
-  endedAt?: number
+  revokedAt?: number
 }
 
 /** A token that was issued (200). */
 export interface KnownToken {
   readonly value: string
-  /** The agent, or the connection of a person. Its end revokes the token. */
+  /** The agent, or the connection of a person. Deleting the agent or revoking the connection revokes the token. */
   readonly owner: KnownAgent | KnownConnection
   /** True if the token is bound to `Ledger.key`. */
   readonly isBound: boolean
   /** The time at which the token was requested. */
   readonly requestedAt: number
-  endRequestedAt?: number
-  endedAt?: number
+  /** The time at which the revocation of this token itself was requested. */
+  revocationRequestedAt?: number
+  /** The time at which that revocation was acknowledged (200). */
+  revokedAt?: number
 }
 
 /** The changes that the service acknowledged to its clients. All times are from `performance.now()`. */
@@ -51,12 +53,15 @@ export interface Ledger {
   readonly connections: KnownConnection[]
   readonly tokens: KnownToken[]
   /**
-   * The tokens that the load uses as valid ones: neither their revocation nor the end of their owner was requested. After a
-   * data loss, older tokens are removed from this list.
+   * The tokens that the load uses as valid ones: their revocation has not been requested, nor that of their connection, nor the
+   * deletion of their agent. After a data loss, older tokens are removed from this list.
    */
   readonly liveTokens: KnownToken[]
-  /** The tokens that must be invalid, because their revocation or the end of their owner was acknowledged. */
-  readonly endedTokens: KnownToken[]
+  /**
+   * The tokens that must be invalid, because their own revocation, that of their connection or the deletion of their agent was
+   * acknowledged.
+   */
+  readonly revokedTokens: KnownToken[]
   readonly addresses: { readonly email: string; readonly joinedAt: number }[]
   /** The periods in which the token store lost its data. */
   readonly losses: { readonly from: number; readonly to: number }[]
@@ -86,20 +91,34 @@ export const createLedger = (origin: string, guides: readonly string[], appId?: 
   agents: [],
   tokens: [],
   liveTokens: [],
-  endedTokens: [],
+  revokedTokens: [],
   addresses: [],
   losses: [],
   health: new Set(),
   guides,
 })
 
-/** Returns the time at which the revocation of a token or the end of its owner was acknowledged; infinity if neither was. */
-export const getEndedAt = (token: KnownToken) =>
-  Math.min(token.endedAt ?? Number.POSITIVE_INFINITY, token.owner.endedAt ?? Number.POSITIVE_INFINITY)
+/** Returns when the deletion of a token's agent, or the revocation of its connection, was requested and acknowledged. */
+const getOwnerTimes = ({ owner }: KnownToken) =>
+  'refreshToken' in owner
+    ? { requestedAt: owner.revocationRequestedAt, acknowledgedAt: owner.revokedAt }
+    : { requestedAt: owner.deletionRequestedAt, acknowledgedAt: owner.deletedAt }
 
-/** Returns whether the revocation of a token or the end of its owner was requested by `at`. */
-export const isEndRequested = (token: KnownToken, at: number) =>
-  [token.endRequestedAt, token.owner.endRequestedAt].some((from) => from !== undefined && from <= at)
+/**
+ * Returns the time from which a token must be invalid, because its own revocation, that of its connection or the deletion of its
+ * agent had been acknowledged; infinity if none was.
+ */
+export const getRevokedAt = (token: KnownToken) =>
+  Math.min(
+    token.revokedAt ?? Number.POSITIVE_INFINITY,
+    getOwnerTimes(token).acknowledgedAt ?? Number.POSITIVE_INFINITY,
+  )
+
+/** Returns whether the revocation of a token or of its connection, or the deletion of its agent, was requested by `at`. */
+export const isRevocationRequested = (token: KnownToken, at: number) =>
+  [token.revocationRequestedAt, getOwnerTimes(token).requestedAt].some(
+    (from) => from !== undefined && from <= at,
+  )
 
 /**
  * Returns whether the store may have lost a token by `at`: a loss began by then, and the token was requested before it ended.

@@ -5,8 +5,8 @@ import {
   getOperation,
   OPERATION_NAMES,
   type OperationName,
-  requestTokenAfterDeletion,
-  useToken,
+  prepareTokenRequestForDeletedAgent,
+  prepareTokenUse,
 } from './operations.ts'
 import { random } from './random.ts'
 import { findRefusalMistake } from './refusal.ts'
@@ -34,11 +34,11 @@ export interface Load extends AsyncDisposable {
   waitUntilSent(count: number): Promise<void>
 }
 
-/** The operations that add an ended token to the ledger. */
-const ENDING_OPERATIONS: ReadonlySet<OperationName> = new Set([
+/** The operations that add a revoked token to the ledger. */
+const REVOKING_OPERATIONS: ReadonlySet<OperationName> = new Set([
   'revoke',
   'delete agent',
-  'token of a deleted agent',
+  'token request of a deleted agent',
 ])
 const TICK_MS = 10
 /** A longer time between two ticks is a stall. This limit is half of the apps' time-out for Redis. */
@@ -73,17 +73,20 @@ export function startLoad(options: {
     const outcome = getOutcome(response, mistake)
     entries.push({ operation: name, startedAt, endedAt, outcome, ...(mistake && { mistake }) })
     attempt.release?.()
-    if (outcome === 'good' && ENDING_OPERATIONS.has(name)) useNewestEndedToken(name)
+    if (outcome === 'good' && REVOKING_OPERATIONS.has(name)) useNewestRevokedToken(name)
     if (outcome === 'refused' && retriesLeft > 0)
       send(name, getOperation(name).prepare(ledger), retriesLeft - 1)
   }
-  /** Immediately uses the newest ended token twice, to find an instance that has not received the revocation. */
-  function useNewestEndedToken(name: OperationName): void {
+  /** Immediately uses the newest revoked token twice, to find an instance that has not received the revocation. */
+  function useNewestRevokedToken(name: OperationName): void {
     for (let useCount = 0; useCount < 2; useCount += 1) {
-      const endedToken = ledger.endedTokens.at(-1)
-      send('use of an ended token', useToken(ledger, endedToken))
-      if (name === 'delete agent' && endedToken && !belongsToPerson(endedToken))
-        send('token of a deleted agent', requestTokenAfterDeletion(ledger, endedToken.owner as KnownAgent))
+      const revokedToken = ledger.revokedTokens.at(-1)
+      send('use of a revoked token', prepareTokenUse(ledger, revokedToken))
+      if (name === 'delete agent' && revokedToken && !belongsToPerson(revokedToken))
+        send(
+          'token request of a deleted agent',
+          prepareTokenRequestForDeletedAgent(ledger, revokedToken.owner as KnownAgent),
+        )
     }
   }
   function send(name: OperationName, attempt: Attempt | undefined, retriesLeft = retries): void {

@@ -13,7 +13,7 @@ export const MACHINE_FAULTS: readonly FaultCase[] = [
   {
     name: 'no name of a store is resolved, and connections are lost',
     numbers: ['F-35'],
-    components: ['auth database', 'api database', 'auth redis', 'introspection'],
+    components: ['auth database', 'api database', 'redis', 'introspection'],
     refusedOperations: ['register', 'join', 'token'],
     failingCheck: 'database',
     async begin(system) {

@@ -3,13 +3,19 @@ import { REFRESH_GRACE_MS } from './connections.ts'
 import type { HttpResponse } from './http-client.ts'
 import {
   createLedger,
-  isEndRequested,
+  isRevocationRequested,
   type KnownAgent,
   type KnownConnection,
   type KnownToken,
   type Ledger,
 } from './ledger.ts'
-import { MAX_STALE_AGENT_MS, OPERATIONS, rejoin, requestTokenAfterDeletion, useToken } from './operations.ts'
+import {
+  MAX_STALE_AGENT_MS,
+  OPERATIONS,
+  prepareRejoin,
+  prepareTokenRequestForDeletedAgent,
+  prepareTokenUse,
+} from './operations.ts'
 
 const createResponse = (
   status: number,
@@ -22,72 +28,75 @@ const createResponse = (
   header: (name) => (name === 'www-authenticate' && status === 401 ? 'Bearer' : undefined),
 })
 
-/** Creates a ledger with one agent and one token. The token is live unless its end or its agent’s end was requested. */
+/** Creates a ledger with one agent and one token. The token is live unless its revocation or the deletion of its agent was requested. */
 function createAgentLedger(token: Partial<KnownToken> = {}, agent: Partial<KnownAgent> = {}) {
   const ledger = createLedger('http://127.0.0.1:1', ['one'])
   const owner = { id: 'agt', secret: 'pps', registeredAt: 0, requestsInFlight: 0, ...agent }
   const issuedToken = { value: 'ppt', owner, isBound: false, requestedAt: 50, ...token }
   ledger.agents.push(owner)
   ledger.tokens.push(issuedToken)
-  if (!isEndRequested(issuedToken, Number.POSITIVE_INFINITY)) ledger.liveTokens.push(issuedToken)
+  if (!isRevocationRequested(issuedToken, Number.POSITIVE_INFINITY)) ledger.liveTokens.push(issuedToken)
   return { ledger, token: issuedToken, agent: owner }
 }
 
 const checkUse = (ledger: Ledger, token: KnownToken, response: HttpResponse) =>
-  useToken(ledger, token)?.check(response)
+  prepareTokenUse(ledger, token)?.check(response)
 
-test('useToken accepts a 200 for a live token, and reports a 401, a 500 and a missing response', () => {
+test('a 200 is correct for a live token; a 401, a 500 and a missing response are reported', () => {
   const { ledger, token } = createAgentLedger()
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
-  expect(checkUse(ledger, token, createResponse(401))).toBe('401 for a token that was not ended')
+  expect(checkUse(ledger, token, createResponse(401))).toBe('401 for a token that was not revoked')
   expect(checkUse(ledger, token, createResponse(500, { code: 'internal-error' }))).toBe('500 internal-error')
   expect(checkUse(ledger, token, createResponse(0))).toMatch(/^no response/)
 })
 
 test.for<[string, Partial<KnownToken>, Partial<KnownAgent>]>([
-  ['its revocation', { endRequestedAt: 80, endedAt: 100 }, {}],
-  ['its agent’s deletion', {}, { endRequestedAt: 80, endedAt: 100 }],
-])(
-  'useToken reports a token that is accepted after %s was acknowledged',
-  ([, tokenChanges, agentChanges]) => {
-    const { ledger, token } = createAgentLedger(tokenChanges, agentChanges)
-    expect(checkUse(ledger, token, createResponse(200))).toBe('R-LIN: an ended token was accepted')
-    expect(checkUse(ledger, token, createResponse(200, {}, { startedAt: 99, endedAt: 110 }))).toBeUndefined()
-    expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
-  },
-)
+  ['its revocation', { revocationRequestedAt: 80, revokedAt: 100 }, {}],
+  ['its agent’s deletion', {}, { deletionRequestedAt: 80, deletedAt: 100 }],
+])('a token that is accepted after %s was acknowledged is reported', ([, tokenChanges, agentChanges]) => {
+  const { ledger, token } = createAgentLedger(tokenChanges, agentChanges)
+  expect(checkUse(ledger, token, createResponse(200))).toBe('R-LIN: a revoked token was accepted')
+  expect(checkUse(ledger, token, createResponse(200, {}, { startedAt: 99, endedAt: 110 }))).toBeUndefined()
+  expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
+})
 
-test('useToken permits 200 and 401 for a token while its revocation is requested but not acknowledged', () => {
-  const { ledger, token } = createAgentLedger({ endRequestedAt: 105 })
+test('200 and 401 are permitted for a token while its revocation is requested but not acknowledged', () => {
+  const { ledger, token } = createAgentLedger({ revocationRequestedAt: 105 })
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
   expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
 })
 
-test('useToken permits a 401 because of a data loss only for a token that was requested before the loss ended', () => {
+test('a 401 is permitted because of a data loss only for a token that was requested before the loss ended', () => {
   const { ledger, token } = createAgentLedger()
   ledger.losses.push({ from: 60, to: 70 })
   expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
   const newer = createAgentLedger({ requestedAt: 71 })
   newer.ledger.losses.push({ from: 60, to: 70 })
-  expect(checkUse(newer.ledger, newer.token, createResponse(401))).toBe('401 for a token that was not ended')
+  expect(checkUse(newer.ledger, newer.token, createResponse(401))).toBe(
+    '401 for a token that was not revoked',
+  )
 })
 
-test('rejoin reports an acknowledged address as lost if it can join as a new one', () => {
-  expect(rejoin('a@example.org').check(createResponse(201, { status: 'joined' }))).toMatch(/^LOST/)
-  expect(rejoin('a@example.org').check(createResponse(200, { status: 'already_joined' }))).toBeUndefined()
-})
-
-test('requestTokenAfterDeletion records a token that it gets as revoked, and reports it once no cache may hold the agent', () => {
-  const { ledger, agent } = createAgentLedger({}, { endRequestedAt: 80, endedAt: 90 })
-  expect(requestTokenAfterDeletion(ledger, agent).check(createResponse(401))).toBeUndefined()
+test('an address that joined before is reported as lost if it can join as a new one', () => {
+  expect(prepareRejoin('a@example.org').check(createResponse(201, { status: 'joined' }))).toMatch(/^LOST/)
   expect(
-    requestTokenAfterDeletion(ledger, agent).check(createResponse(200, { access_token: 'late' })),
+    prepareRejoin('a@example.org').check(createResponse(200, { status: 'already_joined' })),
   ).toBeUndefined()
-  const lateToken = ledger.endedTokens.at(-1)!
-  expect(checkUse(ledger, lateToken, createResponse(200))).toBe('R-LIN: an ended token was accepted')
-  const startedAt = Number(agent.endedAt) + MAX_STALE_AGENT_MS + 1
+})
+
+test('a token that a deleted agent gets is recorded as revoked, and reported once no cache may hold the agent', () => {
+  const { ledger, agent } = createAgentLedger({}, { deletionRequestedAt: 80, deletedAt: 90 })
+  expect(prepareTokenRequestForDeletedAgent(ledger, agent).check(createResponse(401))).toBeUndefined()
+  expect(
+    prepareTokenRequestForDeletedAgent(ledger, agent).check(createResponse(200, { access_token: 'late' })),
+  ).toBeUndefined()
+  const lateToken = ledger.revokedTokens.at(-1)!
+  expect(checkUse(ledger, lateToken, createResponse(200))).toBe('R-LIN: a revoked token was accepted')
+  const startedAt = Number(agent.deletedAt) + MAX_STALE_AGENT_MS + 1
   const tooLate = createResponse(200, { access_token: 'x' }, { startedAt, endedAt: startedAt + 1 })
-  expect(requestTokenAfterDeletion(ledger, agent).check(tooLate)).toBe('a deleted agent still gets tokens')
+  expect(prepareTokenRequestForDeletedAgent(ledger, agent).check(tooLate)).toBe(
+    'a deleted agent still gets tokens',
+  )
 })
 
 test('the operations token and revoke report a 401 for a registered agent', () => {
@@ -100,12 +109,12 @@ test('the operations token and revoke report a 401 for a registered agent', () =
   )
 })
 
-test('the operation revoke removes a token from `liveTokens` with the request, and records its end after the 200', () => {
+test('the operation revoke removes a token from `liveTokens` with the request, and records the revocation after the 200', () => {
   const { ledger, token } = createAgentLedger()
   const attempt = OPERATIONS.revoke.prepare(ledger)
-  expect([ledger.liveTokens, ledger.endedTokens]).toEqual([[], []])
+  expect([ledger.liveTokens, ledger.revokedTokens]).toEqual([[], []])
   attempt?.check(createResponse(200))
-  expect([token.endedAt, ledger.endedTokens]).toEqual([110, [token]])
+  expect([token.revokedAt, ledger.revokedTokens]).toEqual([110, [token]])
 })
 
 /** Creates a ledger with one connection of a person, and its live token. */
@@ -120,13 +129,13 @@ function createPersonLedger(refreshingSince?: number) {
 }
 const newTokens = { access_token: 'new', refresh_token: 'newer' }
 
-test('useToken uses a person’s token at the signed-in MCP address, and reports a 200 after its connection was revoked', () => {
+test('a person’s token is used at the signed-in MCP address, and a 200 after its connection was revoked is reported', () => {
   const { ledger, owner, token } = createPersonLedger()
-  expect(useToken(ledger, token)?.request).toMatchObject({ method: 'POST', path: '/mcp' })
+  expect(prepareTokenUse(ledger, token)?.request).toMatchObject({ method: 'POST', path: '/mcp' })
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
-  expect(checkUse(ledger, token, createResponse(401))).toBe('401 for a token that was not ended')
-  Object.assign(owner, { endRequestedAt: 80, endedAt: 100 })
-  expect(checkUse(ledger, token, createResponse(200))).toBe('R-LIN: an ended token was accepted')
+  expect(checkUse(ledger, token, createResponse(401))).toBe('401 for a token that was not revoked')
+  Object.assign(owner, { revocationRequestedAt: 80, revokedAt: 100 })
+  expect(checkUse(ledger, token, createResponse(200))).toBe('R-LIN: a revoked token was accepted')
   expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
 })
 

@@ -7,12 +7,12 @@ import {
   removeLiveTokens,
   trackRequestInFlight,
 } from './attempt.ts'
-import { createClientFields, refresh, revokeConnection } from './connections.ts'
+import { createClientFields, prepareConnectionRevocation, prepareRefresh } from './connections.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 import {
   belongsToPerson,
-  getEndedAt,
-  isEndRequested,
+  getRevokedAt,
+  isRevocationRequested,
   type KnownAgent,
   type KnownToken,
   type Ledger,
@@ -24,10 +24,10 @@ import { random } from './random.ts'
 import { type ErrorFormat, parseJsonObject } from './refusal.ts'
 
 /**
- * The components that can fail. `auth` and `api` are processes, and `introspection` is the connections from the API to
- * auth.
+ * The components that can fail. `auth` and `api` are processes, `redis` serves both apps, and `introspection` is the connections
+ * from the API to auth.
  */
-export type Component = 'auth database' | 'auth redis' | 'api database' | 'introspection' | 'auth' | 'api'
+export type Component = 'auth database' | 'redis' | 'api database' | 'introspection' | 'auth' | 'api'
 
 export interface Operation {
   /** While one of these components fails, the operation may be refused (503). It needs no other component. */
@@ -40,83 +40,91 @@ export interface Operation {
   prepare(ledger: Ledger): Attempt | undefined
 }
 
-const AUTH_STORES: readonly Component[] = ['auth', 'auth database', 'auth redis']
+const AUTH_AND_STORES: readonly Component[] = ['auth', 'auth database', 'redis']
+const API_AND_DATABASE: readonly Component[] = ['api', 'api database']
 
-/**
- * The operations of the load. Their shares add up to 100. The functions in this file, such as `register`, prepare a request
- * and the check of its response. They do not send it.
- */
+/** The operations of the load. Their shares add up to 100. */
 export const OPERATIONS = {
-  register: { needs: ['auth', 'auth database'], errorFormat: 'agent', share: 8, prepare: register },
-  token: { needs: AUTH_STORES, errorFormat: 'oauth', share: 10, prepare: issueToken },
-  'bound token': { needs: AUTH_STORES, errorFormat: 'oauth', share: 3, prepare: issueBoundToken },
+  register: {
+    needs: ['auth', 'auth database'],
+    errorFormat: 'agent',
+    share: 8,
+    prepare: prepareRegistration,
+  },
+  token: { needs: AUTH_AND_STORES, errorFormat: 'oauth', share: 10, prepare: prepareTokenRequest },
+  'bound token': {
+    needs: AUTH_AND_STORES,
+    errorFormat: 'oauth',
+    share: 3,
+    prepare: prepareBoundTokenRequest,
+  },
   'read with a token': {
-    needs: [...AUTH_STORES, 'introspection', 'api'],
+    needs: [...AUTH_AND_STORES, 'introspection', 'api'],
     errorFormat: 'problem',
     share: 16,
-    prepare: (ledger) => useToken(ledger, pickAgentToken(ledger, { isBound: false })),
+    prepare: (ledger) => prepareTokenUse(ledger, pickAgentToken(ledger, { isBound: false })),
   },
   'read with a bound token': {
-    // The API also records used proofs in its Redis, which is not a separate component: faults of Redis affect both apps.
-    needs: [...AUTH_STORES, 'introspection', 'api'],
+    // The API also records used DPoP proofs in Redis, which is already among the stores of auth.
+    needs: [...AUTH_AND_STORES, 'introspection', 'api'],
     errorFormat: 'problem',
     share: 5,
-    prepare: (ledger) => useToken(ledger, pickAgentToken(ledger, { isBound: true })),
+    prepare: (ledger) => prepareTokenUse(ledger, pickAgentToken(ledger, { isBound: true })),
   },
   'use of a person’s token': {
-    needs: [...AUTH_STORES, 'introspection', 'api'],
+    needs: [...AUTH_AND_STORES, 'introspection', 'api'],
     errorFormat: 'oauth',
     share: 4,
-    prepare: (ledger) => useToken(ledger, pickRandom(ledger.liveTokens.filter(belongsToPerson))),
+    prepare: (ledger) => prepareTokenUse(ledger, pickRandom(ledger.liveTokens.filter(belongsToPerson))),
   },
-  'use of an ended token': {
-    needs: [...AUTH_STORES, 'introspection', 'api'],
+  'use of a revoked token': {
+    needs: [...AUTH_AND_STORES, 'introspection', 'api'],
     errorFormat: 'problem',
     share: 6,
-    prepare: (ledger) => useToken(ledger, pickRandom(ledger.endedTokens)),
+    prepare: (ledger) => prepareTokenUse(ledger, pickRandom(ledger.revokedTokens)),
   },
-  refresh: { needs: AUTH_STORES, errorFormat: 'oauth', share: 4, prepare: refresh },
-  revoke: { needs: AUTH_STORES, errorFormat: 'oauth', share: 6, prepare: revoke },
-  'delete agent': { needs: AUTH_STORES, errorFormat: 'agent', share: 2, prepare: deleteAgent },
-  'token of a deleted agent': {
-    needs: AUTH_STORES,
+  refresh: { needs: AUTH_AND_STORES, errorFormat: 'oauth', share: 4, prepare: prepareRefresh },
+  revoke: { needs: AUTH_AND_STORES, errorFormat: 'oauth', share: 6, prepare: prepareRevocation },
+  'delete agent': { needs: AUTH_AND_STORES, errorFormat: 'agent', share: 2, prepare: prepareAgentDeletion },
+  'token request of a deleted agent': {
+    needs: AUTH_AND_STORES,
     errorFormat: 'oauth',
     share: 1,
-    prepare: requestTokenOfDeletedAgent,
+    prepare: prepareTokenRequestForRandomDeletedAgent,
   },
-  join: { needs: ['api', 'api database'], errorFormat: 'problem', share: 8, prepare: join },
-  'join again': { needs: ['api', 'api database'], errorFormat: 'problem', share: 4, prepare: joinAgain },
+  join: { needs: API_AND_DATABASE, errorFormat: 'problem', share: 8, prepare: prepareJoin },
+  'join again': { needs: API_AND_DATABASE, errorFormat: 'problem', share: 4, prepare: prepareRandomRejoin },
   guides: {
     needs: ['api'],
     errorFormat: 'problem',
     share: 3,
-    prepare: () => createRead('/api/guides', 'guides'),
+    prepare: () => prepareRead('/api/guides', 'guides'),
   },
   guide: {
     needs: ['api'],
     errorFormat: 'problem',
     share: 4,
-    prepare: ({ guides }) => createRead(`/api/guides/${pickRandom(guides)}`, 'body'),
+    prepare: ({ guides }) => prepareRead(`/api/guides/${pickRandom(guides)}`, 'body'),
   },
   jwks: {
     needs: ['auth'],
     errorFormat: 'oauth',
     share: 5,
-    prepare: () => createRead('/oauth/jwks.json', 'keys'),
+    prepare: () => prepareRead('/oauth/jwks.json', 'keys'),
   },
   'auth metadata': {
     needs: ['auth'],
     errorFormat: 'problem',
     share: 3,
-    prepare: () => createRead('/.well-known/oauth-authorization-server', 'issuer'),
+    prepare: () => prepareRead('/.well-known/oauth-authorization-server', 'issuer'),
   },
   'api metadata': {
     needs: ['api'],
     errorFormat: 'problem',
     share: 3,
-    prepare: () => createRead('/.well-known/oauth-protected-resource', 'resource'),
+    prepare: () => prepareRead('/.well-known/oauth-protected-resource', 'resource'),
   },
-  health: { needs: ['api'], errorFormat: 'problem', share: 5, prepare: checkHealth },
+  health: { needs: ['api'], errorFormat: 'problem', share: 5, prepare: prepareHealthCheck },
 } as const satisfies Record<string, Operation>
 
 export type OperationName = keyof typeof OPERATIONS
@@ -128,16 +136,17 @@ const createBasicHeaders = ({ id, secret }: KnownAgent) => ({
 })
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
-function createRead(path: string, member: string): Attempt {
+/** Prepares an unauthenticated GET. The body of its response must have `requiredMember`. */
+function prepareRead(path: string, requiredMember: string): Attempt {
   const isCorrect = (response: HttpResponse) =>
-    response.status === 200 && member in parseJsonObject(response.text)
+    response.status === 200 && requiredMember in parseJsonObject(response.text)
   return {
     request: { method: 'GET', path },
     check: (response) => (isCorrect(response) ? undefined : describeUnexpected(response)),
   }
 }
 
-function checkHealth(ledger: Ledger): Attempt {
+function prepareHealthCheck(ledger: Ledger): Attempt {
   return {
     request: { method: 'GET', path: '/api/health' },
     check(response) {
@@ -149,7 +158,7 @@ function checkHealth(ledger: Ledger): Attempt {
   }
 }
 
-function register(ledger: Ledger): Attempt {
+function prepareRegistration(ledger: Ledger): Attempt {
   return {
     request: { method: 'POST', path: '/api/agent/register' },
     check(response) {
@@ -162,7 +171,8 @@ function register(ledger: Ledger): Attempt {
   }
 }
 
-const listActiveAgents = ({ agents }: Ledger) => agents.filter((agent) => agent.endRequestedAt === undefined)
+const listActiveAgents = ({ agents }: Ledger) =>
+  agents.filter((agent) => agent.deletionRequestedAt === undefined)
 
 const createTokenRequest = (agent: KnownAgent): HttpRequest => ({
   method: 'POST',
@@ -180,7 +190,7 @@ function pickAgent(ledger: Ledger): KnownAgent | undefined {
 const pickAgentToken = ({ liveTokens }: Ledger, { isBound }: { isBound: boolean }) =>
   pickRandom(liveTokens.filter((token) => token.isBound === isBound && !belongsToPerson(token)))
 
-function issueToken(ledger: Ledger): Attempt | undefined {
+function prepareTokenRequest(ledger: Ledger): Attempt | undefined {
   const agent = pickAgent(ledger)
   if (!agent) return undefined
   return trackRequestInFlight(agent, {
@@ -194,8 +204,8 @@ function issueToken(ledger: Ledger): Attempt | undefined {
   })
 }
 
-/** Requests a bound token. A 400 with the nonce to use is correct, because the service may have changed its nonce. */
-function issueBoundToken(ledger: Ledger): Attempt | undefined {
+/** Prepares the request of a bound token. A 400 with the nonce to use is correct, because the service may have changed its nonce. */
+function prepareBoundTokenRequest(ledger: Ledger): Attempt | undefined {
   const agent = pickAgent(ledger)
   if (!agent) return undefined
   const { method, path, headers, body } = createTokenRequest(agent)
@@ -215,21 +225,21 @@ function issueBoundToken(ledger: Ledger): Attempt | undefined {
 }
 
 /**
- * Longer than an instance may use a deleted agent from its cache. An instance that is not connected to the database
- * receives no notification of the deletion. It discards the agent when it is connected again, or after 30 s.
+ * Exceeds the longest time for which an instance may use a deleted agent from its cache. An instance that is not connected to
+ * the database receives no notification of the deletion. It discards the agent when it is connected again, or after 30 s.
  */
 export const MAX_STALE_AGENT_MS = 40_000
 
-function requestTokenOfDeletedAgent(ledger: Ledger): Attempt | undefined {
-  const agent = pickRandom(ledger.agents.filter((each) => each.endedAt !== undefined))
-  return agent && requestTokenAfterDeletion(ledger, agent)
+function prepareTokenRequestForRandomDeletedAgent(ledger: Ledger): Attempt | undefined {
+  const agent = pickRandom(ledger.agents.filter((each) => each.deletedAt !== undefined))
+  return agent && prepareTokenRequestForDeletedAgent(ledger, agent)
 }
 
 /**
- * Requests a token after the agent's deletion. An instance with a stale cache may still issue one. The token must be
- * invalid, so it is recorded as ended.
+ * Prepares a token request after the agent's deletion. An instance with a stale cache may still issue a token. That token must
+ * be invalid, so it is recorded as revoked.
  */
-export function requestTokenAfterDeletion(ledger: Ledger, agent: KnownAgent): Attempt {
+export function prepareTokenRequestForDeletedAgent(ledger: Ledger, agent: KnownAgent): Attempt {
   return {
     request: createTokenRequest(agent),
     check(response) {
@@ -238,8 +248,8 @@ export function requestTokenAfterDeletion(ledger: Ledger, agent: KnownAgent): At
       if (response.status !== 200 || typeof value !== 'string') return describeUnexpected(response)
       const token = { value, owner: agent, isBound: false, requestedAt: response.startedAt }
       ledger.tokens.push(token)
-      ledger.endedTokens.push(token)
-      const isTooLate = response.startedAt > Number(agent.endedAt) + MAX_STALE_AGENT_MS
+      ledger.revokedTokens.push(token)
+      const isTooLate = response.startedAt > Number(agent.deletedAt) + MAX_STALE_AGENT_MS
       return isTooLate ? 'a deleted agent still gets tokens' : undefined
     },
   }
@@ -254,7 +264,7 @@ function createTokenHeaders({ key, origin }: Ledger, { value, isBound }: KnownTo
 const LIST_TOOLS = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
 
 /** Creates the request in which an agent reads guides, or in which a person's app lists the MCP tools. */
-function createTokenUse(ledger: Ledger, token: KnownToken): HttpRequest {
+function createTokenUseRequest(ledger: Ledger, token: KnownToken): HttpRequest {
   if (!belongsToPerson(token))
     return { method: 'GET', path: '/api/guides?limit=1', headers: createTokenHeaders(ledger, token) }
   const accept = 'application/json, text/event-stream'
@@ -267,34 +277,39 @@ function createTokenUse(ledger: Ledger, token: KnownToken): HttpRequest {
   return { method: 'POST', path: '/mcp', headers, body: LIST_TOOLS }
 }
 
-/** Uses a token at the API. It must be accepted if it is live, and refused with 401 if it ended before the request. */
-export function useToken(ledger: Ledger, token: KnownToken | undefined): Attempt | undefined {
+/**
+ * Prepares a request to the API with a token. A 200 is a mistake if the revocation was acknowledged before the request began.
+ * A 401 is a mistake unless, before the response arrived, the revocation was requested or the store may have lost the token.
+ */
+export function prepareTokenUse(ledger: Ledger, token: KnownToken | undefined): Attempt | undefined {
   if (!token) return undefined
   return {
-    request: createTokenUse(ledger, token),
+    request: createTokenUseRequest(ledger, token),
     ...(belongsToPerson(token) && { errorFormat: 'oauth' as const }),
     check(response) {
       if (response.status === 200)
-        return getEndedAt(token) <= response.startedAt ? 'R-LIN: an ended token was accepted' : undefined
+        return getRevokedAt(token) <= response.startedAt ? 'R-LIN: a revoked token was accepted' : undefined
       if (response.status !== 401 || response.header('www-authenticate') === undefined)
         return describeUnexpected(response)
-      if (isEndRequested(token, response.endedAt) || mayBeLost(ledger, token, response.endedAt))
+      if (isRevocationRequested(token, response.endedAt) || mayBeLost(ledger, token, response.endedAt))
         return undefined
-      return '401 for a token that was not ended'
+      return '401 for a token that was not revoked'
     },
   }
 }
 
-function revoke(ledger: Ledger): Attempt | undefined {
+/** Prepares a revocation. For a person's token, three in ten revoke the whole connection, if it may be revoked. */
+function prepareRevocation(ledger: Ledger): Attempt | undefined {
   const token = pickRandom(ledger.liveTokens)
   if (!token) return undefined
-  const attempt = belongsToPerson(token) && random() < 0.3 ? revokeConnection(ledger, token.owner) : undefined
-  return attempt ?? revokeToken(ledger, token)
+  const attempt =
+    belongsToPerson(token) && random() < 0.3 ? prepareConnectionRevocation(ledger, token.owner) : undefined
+  return attempt ?? prepareTokenRevocation(ledger, token)
 }
 
-function revokeToken(ledger: Ledger, token: KnownToken): Attempt {
+function prepareTokenRevocation(ledger: Ledger, token: KnownToken): Attempt {
   removeLiveToken(ledger, token)
-  token.endRequestedAt = performance.now()
+  token.revocationRequestedAt = performance.now()
   return trackRequestInFlight(token.owner, {
     request: {
       method: 'POST',
@@ -310,27 +325,30 @@ function revokeToken(ledger: Ledger, token: KnownToken): Attempt {
     },
     check(response) {
       if (response.status !== 200) return describeUnexpected(response)
-      token.endedAt = response.endedAt
-      ledger.endedTokens.push(token)
+      token.revokedAt = response.endedAt
+      ledger.revokedTokens.push(token)
       return undefined
     },
   })
 }
 
-/** Deletes an agent that has no request in flight, so that no response to another request depends on the deletion. */
-function deleteAgent(ledger: Ledger): Attempt | undefined {
+/**
+ * Prepares the deletion of an agent that has a live token. The agent must have no token request or revocation in flight,
+ * because its response would depend on the deletion.
+ */
+function prepareAgentDeletion(ledger: Ledger): Attempt | undefined {
   const agent = pickRandom(
     ledger.liveTokens.filter((token) => !belongsToPerson(token) && token.owner.requestsInFlight === 0),
   )?.owner as KnownAgent | undefined
   if (!agent) return undefined
-  agent.endRequestedAt = performance.now()
+  agent.deletionRequestedAt = performance.now()
   const tokens = removeLiveTokens(ledger, agent)
   return trackRequestInFlight(agent, {
     request: { method: 'DELETE', path: '/api/agent', headers: createBasicHeaders(agent) },
     check(response) {
       if (response.status !== 204) return describeUnexpected(response)
-      agent.endedAt = response.endedAt
-      ledger.endedTokens.push(...tokens)
+      agent.deletedAt = response.endedAt
+      ledger.revokedTokens.push(...tokens)
       return undefined
     },
   })
@@ -343,7 +361,7 @@ const createJoinRequest = (email: string): HttpRequest => ({
   body: JSON.stringify({ email }),
 })
 
-function join(ledger: Ledger): Attempt {
+function prepareJoin(ledger: Ledger): Attempt {
   const email = `${randomBytes(8).toString('hex')}@example.org`
   return {
     request: createJoinRequest(email),
@@ -355,13 +373,13 @@ function join(ledger: Ledger): Attempt {
   }
 }
 
-function joinAgain(ledger: Ledger): Attempt | undefined {
+function prepareRandomRejoin(ledger: Ledger): Attempt | undefined {
   const address = pickRandom(ledger.addresses)
-  return address && rejoin(address.email)
+  return address && prepareRejoin(address.email)
 }
 
-/** Joins the waitlist again with an acknowledged address. */
-export function rejoin(email: string): Attempt {
+/** Prepares a repeated join with an address whose first join was acknowledged. */
+export function prepareRejoin(email: string): Attempt {
   const isAlreadyJoined = (response: HttpResponse) =>
     response.status === 200 && parseJsonObject(response.text)['status'] === 'already_joined'
   return {
@@ -369,13 +387,13 @@ export function rejoin(email: string): Attempt {
     check(response) {
       if (isAlreadyJoined(response)) return undefined
       return response.status === 201
-        ? 'LOST: an acknowledged address joined anew'
+        ? 'LOST: the waitlist no longer contains an address that had joined'
         : describeUnexpected(response)
     },
   }
 }
 
 /** Creates the request in which an agent reads its own registration. */
-export function createAgentRead(agent: KnownAgent): HttpRequest {
+export function createAgentReadRequest(agent: KnownAgent): HttpRequest {
   return { method: 'GET', path: '/api/agent', headers: createBasicHeaders(agent) }
 }

@@ -18,7 +18,7 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
   {
     name: 'one process of each app has no file descriptors left (EMFILE)',
     numbers: ['F-33'],
-    components: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
+    components: ['auth', 'api', 'auth database', 'api database', 'redis', 'introspection'],
     refusedOperations: [],
     isManual: true,
     async begin({ stack, admin }) {

@@ -27,7 +27,7 @@ const OPERATIONS_WITH_REDIS: readonly OperationName[] = ['token', 'read with a t
 const OPERATIONS_WITH_REDIS_WRITES: readonly OperationName[] = ['token']
 /** By how much an eviction fault sets the memory limit below the memory in use, so that Redis has to evict keys. */
 const EVICTION_BYTES = 20_000
-const REDIS_FAULT = { components: ['auth redis'] } as const
+const REDIS_FAULT = { components: ['redis'] } as const
 
 export const REDIS_FAULTS: readonly FaultCase[] = [
   ...CONNECTION_FAULTS.map(({ description, number, fault }) =>

@@ -20,7 +20,7 @@ export function createRedisLoadingFault(): FaultCase {
   return {
     name: 'Redis: loads another data set (LOADING)',
     numbers: ['F-15', 'F-16'],
-    components: ['auth redis'],
+    components: ['redis'],
     // A read is not always refused, since an API may use a cached introspection until its lease expires.
     refusedOperations: ['token', 'revoke'],
     isManual: true,

@@ -118,7 +118,7 @@ function createColdStartFault(): FaultCase {
   return {
     name: 'everything is down, and the apps are started before their stores',
     numbers: ['F-36'],
-    components: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
+    components: ['auth', 'api', 'auth database', 'api database', 'redis', 'introspection'],
     refusedOperations: ['register', 'token', 'revoke', 'read with a token', 'join'],
     isManual: true,
     // The gateway tries for 2 s to find an instance that accepts the request, and waits up to 6 s for its response.

@@ -94,7 +94,7 @@ async function injectUnderLoad(
   ledger: Ledger,
   fault: FaultCase,
   { rate, ...seconds }: Traffic,
-): Promise<Pick<Load, 'entries' | 'stalls'> & { faultedAt: number; backAt: number }> {
+): Promise<Pick<Load, 'entries' | 'stalls'> & { faultedAt: number; repairedAt: number }> {
   await using load = startLoad({
     origin: system.stack.origin,
     ledger,
@@ -112,13 +112,15 @@ async function injectUnderLoad(
     findUnseenRefusals(load.entries, { ...fault, faultedAt }).length === 0
   while (!isObserved() && performance.now() < faultedAt + MAX_UNOBSERVED_MS) await load.waitUntilSent(10)
   await fault.end(system, ledger)
-  const backAt = performance.now()
+  const repairedAt = performance.now()
   const listUnrecovered = () =>
-    listAffected(fault.components).filter((name) => findFirstGoodAt(load.entries, name, backAt) === undefined)
-  while (listUnrecovered().length > 0 && performance.now() < backAt + 2 * (fault.graceMs ?? GRACE_MS))
+    listAffected(fault.components).filter(
+      (name) => findFirstGoodAt(load.entries, name, repairedAt) === undefined,
+    )
+  while (listUnrecovered().length > 0 && performance.now() < repairedAt + 2 * (fault.graceMs ?? GRACE_MS))
     await load.waitUntilSent(10)
   await load.waitUntilSent(seconds.recovery * rate)
-  return { entries: load.entries, stalls: load.stalls, faultedAt, backAt }
+  return { entries: load.entries, stalls: load.stalls, faultedAt, repairedAt }
 }
 
 /** Returns a line if active agents have neither a secret nor keys. The agent of a person's connection needs none. */

@@ -11,14 +11,7 @@ import { checkLive } from './read-operations.ts'
 
 const run = promisify(execFile)
 
-const ALL_COMPONENTS = [
-  'auth',
-  'api',
-  'auth database',
-  'api database',
-  'auth redis',
-  'introspection',
-] as const
+const ALL_COMPONENTS = ['auth', 'api', 'auth database', 'api database', 'redis', 'introspection'] as const
 const CRASH_TIMEOUT_MS = 60_000
 /** The address space that a process may reserve in addition to what it already has. */
 const EXTRA_ADDRESS_BYTES = 32 * 1_048_576

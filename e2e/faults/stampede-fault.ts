@@ -101,5 +101,6 @@ async function countCacheBypasses({ stack }: FaultyStack): Promise<number> {
  */
 function createDeletionCounter({ agents }: Ledger, since: number): () => number {
   return () =>
-    agents.filter(({ endedAt, endRequestedAt }) => (endedAt ?? endRequestedAt ?? 0) >= since).length
+    agents.filter(({ deletedAt, deletionRequestedAt }) => (deletedAt ?? deletionRequestedAt ?? 0) >= since)
+      .length
 }

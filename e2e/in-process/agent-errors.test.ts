@@ -9,7 +9,7 @@ import {
 } from '@plainpath/auth/document-host'
 import { getProblemKind, PROBLEM_CODES, type ProblemCode } from '@plainpath/http'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
-import { AGENT_ERRORS, JWT_BEARER_GRANT } from '@plainpath/metadata'
+import { AGENT_ERRORS, JWT_BEARER_GRANT_TYPE } from '@plainpath/metadata'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAgentKey } from '../agent-key.ts'
@@ -118,7 +118,7 @@ async function confirmAgent() {
   const { identity_assertion: assertion } = await requireSuccess<{ identity_assertion: string }>(
     completeVerification(as, otp),
   )
-  const token = await issueToken(as, { grant_type: JWT_BEARER_GRANT, assertion })
+  const token = await issueToken(as, { grant_type: JWT_BEARER_GRANT_TYPE, assertion })
   return { as, otp, assertion, token }
 }
 
@@ -273,7 +273,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'invalid-grant': async () => {
     const { as, assertion } = await confirmAgent()
     await requireSuccess(send('DELETE', '/api/agent/claim', { as }))
-    return send('POST', '/oauth/token', { as, form: { grant_type: JWT_BEARER_GRANT, assertion } })
+    return send('POST', '/oauth/token', { as, form: { grant_type: JWT_BEARER_GRANT_TYPE, assertion } })
   },
   'duplicate-message': async () => {
     const { token } = await confirmAgent()

@@ -19,8 +19,8 @@ async function readOrigin(): Promise<DocumentReader> {
 }
 
 const withBody = (body: object, headers: Record<string, string>) => {
-  const request = json(body)
-  return { ...request, headers: { ...request.headers, ...headers } }
+  const content = json(body)
+  return { ...content, headers: { ...content.headers, ...headers } }
 }
 
 const register = async (reader: DocumentReader) =>

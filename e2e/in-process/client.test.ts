@@ -13,7 +13,7 @@ afterAll(() => system[Symbol.asyncDispose]())
 const QUESTION = 'When do I renew my green card?'
 const MESSAGE = { topic: 'question', message: 'When do I renew my work permit?' } as const
 
-async function createConfirmedClient(): Promise<Plainpath> {
+async function createVerifiedClient(): Promise<Plainpath> {
   const client = new Plainpath(system.origin)
   const email = `${randomUUID()}@example.org`
   await client.register({ client_name: 'A client' })
@@ -50,26 +50,29 @@ test.for([
   })
 })
 
-test('a client is restored from its credentials, and gets another token when its tokens were revoked', async () => {
+test('a client is restored from its credentials, and gets a new token after its tokens have been revoked', async () => {
   const client = new Plainpath(system.origin)
   const credentials = await client.register()
   const restored = new Plainpath(system.origin, { credentials: JSON.parse(JSON.stringify(credentials)) })
   await restored.guide('work-permit')
 
-  // The removal of a secret revokes every token of the client.
-  const secrets = `${system.origin}/api/agent/secrets`
-  const agent = { client_id: credentials.client_id, client_secret: String(credentials.client_secret) }
-  const id = await createSecondSecret(secrets, agent)
-  const headers = { authorization: formatBasicAuthorization(agent) }
-  expect((await fetch(`${secrets}/${id}`, { method: 'DELETE', headers })).status).toBe(204)
+  // Deleting any secret revokes every token of the client.
+  const secretsUrl = `${system.origin}/api/agent/secrets`
+  const clientCredentials = {
+    client_id: credentials.client_id,
+    client_secret: String(credentials.client_secret),
+  }
+  const secondSecretId = await createSecondSecret(secretsUrl, clientCredentials)
+  const headers = { authorization: formatBasicAuthorization(clientCredentials) }
+  expect((await fetch(`${secretsUrl}/${secondSecretId}`, { method: 'DELETE', headers })).status).toBe(204)
   expect(await restored.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
 
   await restored.deleteRegistration()
   await expect(client.guide('work-permit')).rejects.toMatchObject({ status: 401, code: 'invalid-client' })
 })
 
-test('a client sends a message once in repeated calls, reads its state, and withdraws it', async () => {
-  const client = await createConfirmedClient()
+test('repeated calls send a message only once, and the client reads the status of the message and withdraws it', async () => {
+  const client = await createVerifiedClient()
   const message = await client.sendMessage(MESSAGE)
   expect(await client.sendMessage(MESSAGE)).toEqual(message)
   const restored = new Plainpath(system.origin, { credentials: client.credentials })
@@ -85,7 +88,7 @@ test('a client sends a message once in repeated calls, reads its state, and with
   expect(client.credentials).toBeUndefined()
 })
 
-test('a call fails with the code of its problem if no person has confirmed, or if the code was not shown or is wrong', async () => {
+test('a call fails with the matching problem code if no person has confirmed the agent, or the one-time code has not been shown or is wrong', async () => {
   const client = new Plainpath(system.origin)
   await client.register()
   await expect(client.sendMessage(MESSAGE)).rejects.toMatchObject({ status: 409, code: 'no-claim' })

@@ -165,7 +165,7 @@ const MISTAKES: Record<string, Mistake> = {
       return { AUTH_DATABASE_URL: otherDatabase.appUrl }
     },
     error:
-      /^No instance of the server has ever reported to this database\. Set AUTH_DATABASE_URL to the one that the service uses\./,
+      /^No instance of the authorization server has ever reported to this database\. Set AUTH_DATABASE_URL to the one that the service uses\./,
   },
   'an older schema': {
     command: 'auth keys rotate --now',

@@ -1,7 +1,7 @@
 import { renderPage } from '@plainpath/pages'
 import { HtmlValidate } from 'html-validate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { LINKED_PAGES } from '../pages/linked-pages.ts'
+import { FORM_AND_MAIL_PAGES } from '../pages/form-and-mail-pages.ts'
 import { EXAMPLE_QUESTIONS, SITE_PAGES } from '../pages/site-pages.ts'
 import { type System, startSystem } from './start-system.ts'
 
@@ -48,12 +48,15 @@ test.for(FORMS)('the response of %s to %j is valid HTML', async ([address, field
   expect(await findViolations(await response.text())).toEqual([])
 })
 
-test.for(Object.entries(LINKED_PAGES))('the linked page %s is valid HTML', async ([, body]) => {
-  const { origin } = system
-  expect(
-    await findViolations(renderPage({ origin, path: '/claim', title: 'A page', body, noindex: true })),
-  ).toEqual([])
-})
+test.for(Object.entries(FORM_AND_MAIL_PAGES))(
+  'the page %s, to which a form, a sign-in or a mailed link leads, is valid HTML',
+  async ([, body]) => {
+    const { origin } = system
+    expect(
+      await findViolations(renderPage({ origin, path: '/claim', title: 'A page', body, noindex: true })),
+    ).toEqual([])
+  },
+)
 
 test('the validator finds a violation in invalid HTML', async () => {
   const invalidPage = '<!doctype html><html lang="en"><body><p><div></p></body></html>'

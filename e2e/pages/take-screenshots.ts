@@ -10,7 +10,7 @@ import { EXAMPLE_QUESTIONS, SITE_PAGES } from './site-pages.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../docs/pages')
 const WIDE = { width: 960, height: 600 }
-const LOOKS = {
+const VARIANTS = {
   light: { viewport: WIDE, colorScheme: 'light' },
   dark: { viewport: WIDE, colorScheme: 'dark' },
   320: { viewport: { width: 320, height: 640 }, colorScheme: 'light' },
@@ -67,16 +67,17 @@ const settings = {
 const { origin } = resources.use(await startStack({ folder, settings }))
 const browser = resources.use(await openBrowser())
 await mkdir(FOLDER, { recursive: true })
-for (const [look, options] of Object.entries(LOOKS)) {
+for (const [variant, options] of Object.entries(VARIANTS)) {
   const page = await browser.newPage(options)
-  if (look === 'print') await page.emulateMedia({ media: 'print' })
-  const takeScreenshot = (name: string) => page.screenshot({ path: path.join(FOLDER, `${name}-${look}.png`) })
+  if (variant === 'print') await page.emulateMedia({ media: 'print' })
+  const takeScreenshot = (name: string) =>
+    page.screenshot({ path: path.join(FOLDER, `${name}-${variant}.png`) })
   for (const [name, address] of Object.entries(SITE_PAGES)) {
     await page.goto(`${origin}${address}`)
     await takeScreenshot(name)
   }
   // Only the pages of `SITE_PAGES` have a print screenshot.
-  if (look === 'print') {
+  if (variant === 'print') {
     await page.close()
     continue
   }
@@ -99,7 +100,7 @@ for (const [look, options] of Object.entries(LOOKS)) {
   await takeScreenshot('contact-mistake')
   await page.locator('#topic').check()
   await page.fill('#message', 'Which form do I need?')
-  await page.fill('#email', `writer-${look}@example.org`)
+  await page.fill('#email', `writer-${variant}@example.org`)
   await press('Send me the link')
   await summary.waitFor({ state: 'detached' })
   await takeScreenshot('contact-sent')
@@ -108,7 +109,7 @@ for (const [look, options] of Object.entries(LOOKS)) {
   await press('Join the waitlist')
   await summary.waitFor()
   await takeScreenshot('waitlist-mistake')
-  await page.fill('#email', `${look}@example.org`)
+  await page.fill('#email', `${variant}@example.org`)
   await press('Join the waitlist')
   await page.locator('#referral').waitFor()
   await takeScreenshot('waitlist-joined')
@@ -120,7 +121,7 @@ for (const [look, options] of Object.entries(LOOKS)) {
   await source.click()
   await source.evaluate('(mark) => mark.scrollIntoView({ block: "center" })')
   await takeScreenshot('guide-source-open')
-  await page.goto(await createClaimLink(`person-${look}@example.org`))
+  await page.goto(await createClaimLink(`person-${variant}@example.org`))
   await takeScreenshot('claim')
   await page.getByRole('button', { name: /^Yes/ }).click()
   await takeScreenshot('claim-code')
@@ -132,7 +133,7 @@ for (const [look, options] of Object.entries(LOOKS)) {
   await press('Continue')
   await summary.waitFor()
   await takeScreenshot('sign-in-mistake')
-  await page.fill('#email', `app-${look}@example.org`)
+  await page.fill('#email', `app-${variant}@example.org`)
   await press('Continue')
   await page.locator('#code').waitFor()
   await takeScreenshot('sign-in-code')

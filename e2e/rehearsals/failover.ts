@@ -18,8 +18,8 @@ Redis at one address, which moved to the new primary at \`+switch-master\`; conn
   run: rehearseFailover,
 }
 
-/** The effects allowed while auth cannot reach Redis. The grace period covers one lease, because revocations wait that long after a switch. */
-const REDIS_UNAVAILABLE = { components: ['auth redis'], graceMs: 10_000 } as const
+/** The effects allowed while the apps cannot reach Redis. The grace period covers one lease, because revocations wait that long after a switch. */
+const REDIS_UNAVAILABLE = { components: ['redis'], graceMs: 10_000 } as const
 
 async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
   await using resources = new AsyncDisposableStack()
@@ -58,10 +58,10 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
           await replacePrimary()
           await sentinels.waitForSwitch(oldPrimary)
         })
-        const backAt = performance.now()
-        notes.push(`${cause}: the address moved after ${((backAt - brokenAt) / 1_000).toFixed(1)} s.`)
+        const repairedAt = performance.now()
+        notes.push(`${cause}: the address moved after ${((repairedAt - brokenAt) / 1_000).toFixed(1)} s.`)
         await runLoad(seconds)
-        return backAt
+        return repairedAt
       }
       await runPhase('a primary, a replica, three Sentinels', () => runLoad(seconds))
       await runPhase('the replica is killed and later restarted', async () => {
@@ -111,7 +111,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
     tests: [],
     notes: [
       ...notes,
-      `Checked at the end: ${ledger.agents.length} agents, ${ledger.addresses.length} addresses, ${ledger.endedTokens.length} revoked tokens. Tokens from before a switch are invalid, which is not counted as lost.`,
+      `Checked at the end: ${ledger.agents.length} agents, ${ledger.addresses.length} addresses, ${ledger.revokedTokens.length} revoked tokens. Tokens from before a switch are invalid, which is not counted as lost.`,
     ],
   }
 }

@@ -61,7 +61,7 @@ export async function rehearseUnderLoad(
     name: string
     phaseStart: number
     phaseEnd: number
-    backAt: number
+    repairedAt: number
     allowed: AllowedEffects
   }[] = []
   const runPhases = async (load: Load) => {
@@ -69,22 +69,22 @@ export async function rehearseUnderLoad(
     await run({
       async runPhase(name, action, allowed = {}) {
         const phaseStart = performance.now()
-        const backAt = await action()
+        const repairedAt = await action()
         const phaseEnd = performance.now()
-        timings.push({ name, phaseStart, phaseEnd, backAt: backAt ?? phaseEnd, allowed })
+        timings.push({ name, phaseStart, phaseEnd, repairedAt: repairedAt ?? phaseEnd, allowed })
       },
       runLoad: (seconds) => runningLoad.waitUntilSent(seconds * rate),
     })
     return runningLoad
   }
   const { entries, stalls } = await runPhases(startLoad({ origin, ledger, rate }))
-  const phases = timings.map(({ name, phaseStart, phaseEnd, backAt, allowed }) => {
+  const phases = timings.map(({ name, phaseStart, phaseEnd, repairedAt, allowed }) => {
     const phaseEntries = entries.filter(({ startedAt }) => phaseStart <= startedAt && startedAt < phaseEnd)
     const judgement = judge(phaseEntries, {
       ...NO_EFFECTS,
       ...allowed,
       faultedAt: phaseStart,
-      backAt,
+      repairedAt,
       stalls,
     })
     const { requests, refused, excused } = judgement

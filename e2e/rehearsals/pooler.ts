@@ -71,9 +71,9 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
         async () => {
           await pooler.process.stop('SIGKILL')
           await pooler.process.start()
-          const backAt = performance.now()
+          const repairedAt = performance.now()
           await runLoad(seconds)
-          return backAt
+          return repairedAt
         },
         DATABASES_UNAVAILABLE,
       )

@@ -139,7 +139,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
     tests: [],
     notes: [
       `The release was ${release.tag}, commit ${release.commit.slice(0, 12)}.`,
-      `Checked after each direction: ${ledger.agents.length} agents, ${ledger.addresses.length} addresses, ${ledger.tokens.length} tokens, of which ${ledger.endedTokens.length} had been revoked.`,
+      `Checked after each direction: ${ledger.agents.length} agents, ${ledger.addresses.length} addresses, ${ledger.tokens.length} tokens, of which ${ledger.revokedTokens.length} had been revoked.`,
     ],
   }
 }

@@ -38,8 +38,8 @@ export async function runSmokeTest(urls: ReleaseUrls): Promise<string[]> {
   })
   const credentials = basic(agent['client_id'] ?? '', agent['client_secret'] ?? '')
   const createAgentRequest = (path: string, fields: Record<string, string>): HttpRequest => {
-    const request = form(fields)
-    return { method: 'POST', path, ...request, headers: { ...request.headers, ...credentials } }
+    const content = form(fields)
+    return { method: 'POST', path, ...content, headers: { ...content.headers, ...credentials } }
   }
   const tokenRequest = createAgentRequest('/oauth/token', { grant_type: 'client_credentials' })
   // Without a token, the next step fails too.

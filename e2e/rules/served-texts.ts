@@ -4,7 +4,7 @@ import {
   createAuthDocuments,
   createResourceDocuments,
   createServiceUrls,
-  listAgentCommands,
+  listAgentShellCommands,
   RETENTION,
 } from '@plainpath/metadata'
 import * as pages from '@plainpath/pages'
@@ -15,14 +15,14 @@ const CONFIG = {
   attorneyLists: ['https://lists.example'],
   startedAt: new Date('2026-11-20T12:00:00Z'),
   securityContact: 'mailto:security@plainpath.example',
-  guides: () => [],
+  listGuides: () => [],
 }
 const AGENT = { name: 'Atlas', registered: '2026-11-20' }
 const APP = { name: 'Claude', appHost: 'claude.ai', registered: '2026-11-20' }
 const SIGN_IN = {
   action: '/oauth/sign-in/uid',
   token: 'token',
-  app: { name: 'Claude', destination: { kind: 'computer' }, clientHost: 'claude.ai' },
+  app: { name: 'Claude', destination: { kind: 'loopback' }, clientHost: 'claude.ai' },
 } as const
 const QUESTION = { secret: 'secret', matchPhrase: 'amber river', agent: AGENT }
 const CLOSED_REASONS = [
@@ -113,7 +113,7 @@ export function renderServedTexts(): Record<string, string> {
         text,
       ]),
     ),
-    commands: listAgentCommands(URLS)
+    commands: listAgentShellCommands(URLS)
       .map(({ description }) => description)
       .join('\n'),
   }

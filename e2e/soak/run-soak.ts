@@ -105,7 +105,7 @@ export async function runSoak(options: {
     unprovokedRefusals: refusals.filter((entry) => !isProvoked(entry)).length,
     wrong: load.entries.flatMap(({ operation, mistake }) => (mistake ? [`${operation}: ${mistake}`] : [])),
     lost: await checkAcknowledged(stack.origin, ledger),
-    revocations: ledger.endedTokens.length,
+    revocations: ledger.revokedTokens.length,
     rotations: Math.max(0, signingKids.size - 1),
     failedCommands,
     kills: downtimes.length,
@@ -151,7 +151,7 @@ function formatProgress(
   memory: Readonly<Record<string, readonly number[]>>,
 ): string {
   const countOutcome = (outcome: string) => entries.filter((entry) => entry.outcome === outcome).length
-  const revokedTokenCount = ledger.endedTokens.length
+  const revokedTokenCount = ledger.revokedTokens.length
   const memoryFigures = Object.entries(memory).map(([name, samples]) => `${name} ${samples.at(-1) ?? 0} MB`)
   const counts = `${entries.length} requests, ${countOutcome('refused')} refused, ${countOutcome('wrong')} wrong`
   return `${counts}, ${revokedTokenCount} tokens revoked, ${kills} kills; ${memoryFigures.join(', ')}`

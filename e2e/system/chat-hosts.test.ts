@@ -69,8 +69,7 @@ test.for(SIGN_IN_CLIENTS)(
   'a person connects $name without scripts, and revokes its access',
   async ({ connect }) => {
     await using callbackServer = await startCallbackServer('/oauth/callback')
-    const context = await browser.newContext({ javaScriptEnabled: false })
-    await using _closed = { [Symbol.asyncDispose]: () => context.close() }
+    await using context = await browser.newContext({ javaScriptEnabled: false })
     const page = await context.newPage()
     const person = createChromiumPerson(mailServer)
     await using client = await connect(getMcpUrl(), {

@@ -6,12 +6,17 @@ export interface LeakedKey extends JsonWebKey {
 }
 
 /**
- * Forges a cacheable introspection response that declares `token` active (RFC 9701 §5), as the holder of a leaked
- * signing key could.
+ * Forges an introspection response (RFC 9701 §5) that declares `token` active, as the holder of a leaked signing key could. An API
+ * may cache it, because it contains the mark of the API's subscription to revocations.
  */
 export function forgeIntrospection(
   key: LeakedKey,
-  { token, issuer, audience, mark }: { token: string; issuer: string; audience: string; mark: string },
+  {
+    token,
+    issuer,
+    audience,
+    revocationMark,
+  }: { token: string; issuer: string; audience: string; revocationMark: string },
 ): string {
   const now = Math.floor(Date.now() / 1000)
   const header = { alg: key.alg, kid: key.kid, typ: 'token-introspection+jwt' }
@@ -20,7 +25,7 @@ export function forgeIntrospection(
     aud: audience,
     iat: now,
     token_hash: createHash('sha256').update(token).digest('base64url'),
-    revocation_mark: mark,
+    revocation_mark: revocationMark,
     token_introspection: {
       active: true,
       client_id: `agt_${'A'.repeat(22)}`,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { findApp, PATHS } from '@plainpath/metadata'
+import { APP_PATHS, findAppForPath } from '@plainpath/metadata'
 import { toPublicMcpOrigin } from '@plainpath/stack/start-gateway'
 import { describe, expect, test } from 'vitest'
 import { basic, createSender, form, json } from '../send.ts'
@@ -26,10 +26,12 @@ export function describeGateway(getSystem: () => System): void {
     test('routes each path to the app that the path table names', async () => {
       const system = getSystem()
       const [, routed] = /@auth \{\s+path (.+)/.exec(readFileSync(CADDYFILE, 'utf8')) ?? []
-      expect(routed?.split(' ')).toEqual(PATHS.filter(({ app }) => app === 'auth').map(({ path }) => path))
+      expect(routed?.split(' ')).toEqual(
+        APP_PATHS.filter(({ app }) => app === 'auth').map(({ path }) => path),
+      )
       const sender = system.createSender({ from: '127.0.0.10' })
       const samples = [
-        ...PATHS.map(({ path }) => path.replace('*', 'nothing-is-here')),
+        ...APP_PATHS.map(({ path }) => path.replace('*', 'nothing-is-here')),
         '/oauth/token/',
         '/oauth/Token',
         '/api/agents',
@@ -39,7 +41,7 @@ export function describeGateway(getSystem: () => System): void {
       for (const path of samples) {
         const { status, text } = await sender.send({ path })
         if (status >= 400 && /^\/(oauth|api)\//.test(path))
-          expect(findSendingApp(text), path).toBe(findApp(path))
+          expect(findSendingApp(text), path).toBe(findAppForPath(path))
         else expect([200, 404], path).toContain(status)
       }
     })
@@ -49,7 +51,11 @@ export function describeGateway(getSystem: () => System): void {
       // Not `system.createSender`: its senders check that an error is JSON, but the 404 at this address is plain text.
       using sender = createSender(system.origin, { from: '127.0.0.19' })
       const { host, origin } = new URL(toPublicMcpOrigin(Number(new URL(system.origin).port)))
-      for (const path of [...PATHS.map((row) => row.path.replace('*', 'x')), '/oauth/token', '/api/guides']) {
+      for (const path of [
+        ...APP_PATHS.map((row) => row.path.replace('*', 'x')),
+        '/oauth/token',
+        '/api/guides',
+      ]) {
         const { status, text } = await sender.send({ path, headers: { host } })
         expect([status, text], path).toEqual([
           404,
@@ -67,7 +73,7 @@ export function describeGateway(getSystem: () => System): void {
     test('does not make introspection reachable, even with the credentials of the API', async () => {
       const system = getSystem()
       const token = await system.issueToken(await system.register())
-      const body = form({ token })
+      const content = form({ token })
       const accept = 'application/token-introspection+jwt'
       const apiCredentials = basic(system.stack.env['RESOURCE_CLIENT_ID'] ?? '', system.apiSecret)
       for (const credentials of [{}, apiCredentials])
@@ -80,8 +86,8 @@ export function describeGateway(getSystem: () => System): void {
           const request = {
             method: 'POST',
             path,
-            ...body,
-            headers: { ...body.headers, accept, ...credentials },
+            ...content,
+            headers: { ...content.headers, accept, ...credentials },
           }
           expect((await system.createSender({ from: '127.0.0.11' }).send(request)).status).toBe(404)
         }
@@ -90,8 +96,8 @@ export function describeGateway(getSystem: () => System): void {
       const request = {
         method: 'POST',
         path: '/oauth/introspect',
-        ...body,
-        headers: { ...body.headers, accept, ...apiCredentials },
+        ...content,
+        headers: { ...content.headers, accept, ...apiCredentials },
       }
       expect((await directSender.send(request)).status).toBe(200)
     })

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { type AgentDocuments, startAgentDocuments, type UrlAgent } from '@plainpath/auth/agent-documents'
 import { runAuth } from '@plainpath/auth/run-auth'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
-import { JWT_BEARER_GRANT } from '@plainpath/metadata'
+import { JWT_BEARER_GRANT_TYPE } from '@plainpath/metadata'
 import { openPool } from '@plainpath/postgres'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import type { JWK } from 'jose'
@@ -59,10 +59,10 @@ function publishAgent(options: { hostname?: string } = {}): UrlHolder {
 /** Registers a new agent whose tokens must be bound to its key. */
 async function registerAgent(): Promise<KeyHolder> {
   const key = createAgentKey()
-  const body = json({ jwks: { keys: [key.publicJwk] }, dpop_bound_access_tokens: true })
+  const content = json({ jwks: { keys: [key.publicJwk] }, dpop_bound_access_tokens: true })
   const { text } = await system
     .createSender({ from: '127.0.0.21' })
-    .send({ method: 'POST', path: '/api/agent/register', ...body })
+    .send({ method: 'POST', path: '/api/agent/register', ...content })
   const { client_id } = JSON.parse(text) as { client_id: string }
   return { client_id, key }
 }
@@ -233,7 +233,7 @@ test.for([
     const agent = await createAgent()
     await issueToken(agent, true, sender)
     const { assertion, endSecret } = await verifyEmail(agent, sender)
-    const grant = { grant_type: JWT_BEARER_GRANT, assertion }
+    const grant = { grant_type: JWT_BEARER_GRANT_TYPE, assertion }
     const tokenResponse = await requests.requestToken(sender, agent, { isBound: true, grant })
     const { access_token: token, scope } = JSON.parse(tokenResponse.text) as Record<string, string>
     expect(scope).toContain('contact:write')
@@ -275,8 +275,8 @@ const REVOCATIONS: readonly RevocationCase[] = [
     description: 'the agent revokes it',
     status: 200,
     revoke: (holder, token, sender) => {
-      const body = form({ token, ...requests.createAuthFields(holder) })
-      return sender.send({ method: 'POST', path: '/oauth/revoke', ...body })
+      const content = form({ token, ...requests.createAuthFields(holder) })
+      return sender.send({ method: 'POST', path: '/oauth/revoke', ...content })
     },
   },
   {
@@ -290,9 +290,9 @@ const REVOCATIONS: readonly RevocationCase[] = [
     onlyKind: 'registered',
     status: 200,
     revoke: (holder, _token, sender) => {
-      const body = json({ keys: [createAgentKey().publicJwk] })
-      const headers = { ...body.headers, ...requests.createAuthHeader(holder) }
-      return sender.send({ method: 'PUT', path: '/api/agent/jwks', ...body, headers })
+      const content = json({ keys: [createAgentKey().publicJwk] })
+      const headers = { ...content.headers, ...requests.createAuthHeader(holder) }
+      return sender.send({ method: 'PUT', path: '/api/agent/jwks', ...content, headers })
     },
   },
   {

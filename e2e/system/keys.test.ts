@@ -250,9 +250,9 @@ test('after `keys revoke` has returned, no API accepts responses signed with the
   const leakedKid = await readSigningKid()
   const key = await readLeakedKey(leakedKid)
   const audience = stack.env['RESOURCE_CLIENT_ID'] ?? ''
-  const mark = await readRevocationMark()
+  const revocationMark = await readRevocationMark()
   forge = (introspected) =>
-    forgeIntrospection(key, { token: introspected, issuer: stack.origin, audience, mark })
+    forgeIntrospection(key, { token: introspected, issuer: stack.origin, audience, revocationMark })
   const attempts: { startedAt: number; status: number }[] = []
   let isAttacking = true
   const attack = async (origin: string) => {
@@ -289,7 +289,7 @@ test('after `keys revoke` has returned, no API accepts responses signed with the
   expect(response.status).toBe(200)
 })
 
-/** Reads the current mark, which a forged response must contain. An attacker could read it from any introspection response. */
+/** Reads the current revocation mark, which a forged response must contain. An attacker could read it from any introspection response. */
 async function readRevocationMark(): Promise<string> {
   const redis = new Redis(stack.redis.adminUrl)
   const mark = await redis.hget('revocation:state', 'mark')

@@ -30,12 +30,12 @@ const countStatuses = (responses: readonly HttpResponse[]) => {
 const register = (sender: Sender, headers: Record<string, string> = {}) =>
   sender.send({ method: 'POST', path: '/api/agent/register', headers })
 const requestToken = (sender: Sender, id: string, secret: string) => {
-  const body = form({ grant_type: 'client_credentials' })
+  const content = form({ grant_type: 'client_credentials' })
   return sender.send({
     method: 'POST',
     path: '/oauth/token',
-    ...body,
-    headers: { ...body.headers, ...basic(id, secret) },
+    ...content,
+    headers: { ...content.headers, ...basic(id, secret) },
   })
 }
 /**

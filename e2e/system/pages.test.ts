@@ -140,7 +140,7 @@ describe('the page for questions', () => {
   })
 
   test.for(Object.entries(EXAMPLE_QUESTIONS))(
-    'violates no rule of axe, and fits 320 pixels: %s',
+    'has no axe violations, and fits in a width of 320 pixels: %s',
     async ([, question]) => {
       for (const colorScheme of ['light', 'dark'] as const) {
         await using visit = await openVisit({ colorScheme, viewport: { width: 320, height: 640 } })
@@ -280,7 +280,7 @@ describe.for(pageNames)('the page %s', (name) => {
     ['dark', { colorScheme: 'dark' }],
     ['forced colours', { forcedColors: 'active' }],
   ] satisfies [string, BrowserContextOptions][])(
-    'violates no rule of axe, and loads nothing from another origin: %s',
+    'has no axe violations, and loads nothing from another origin: %s',
     async ([, options]) => {
       await using visit = await openVisit(options)
       await openPath(visit.page, SITE_PAGES[name])

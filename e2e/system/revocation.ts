@@ -61,9 +61,9 @@ export function describeRevocation(getSystem: () => System): void {
       [
         'a revoked token',
         (agent: RegisteredAgent, token: string, sender: Sender) => {
-          const body = form({ token })
-          const headers = { ...body.headers, ...createCredentials(agent) }
-          return sender.send({ method: 'POST', path: '/oauth/revoke', ...body, headers })
+          const content = form({ token })
+          const headers = { ...content.headers, ...createCredentials(agent) }
+          return sender.send({ method: 'POST', path: '/oauth/revoke', ...content, headers })
         },
         200,
       ],
@@ -76,9 +76,9 @@ export function describeRevocation(getSystem: () => System): void {
       [
         'the token of a client that replaces its secret with keys',
         (agent: RegisteredAgent, _token: string, sender: Sender) => {
-          const body = json({ keys: [PUBLIC_KEY] })
-          const headers = { ...body.headers, ...createCredentials(agent) }
-          return sender.send({ method: 'PUT', path: '/api/agent/jwks', ...body, headers })
+          const content = json({ keys: [PUBLIC_KEY] })
+          const headers = { ...content.headers, ...createCredentials(agent) }
+          return sender.send({ method: 'PUT', path: '/api/agent/jwks', ...content, headers })
         },
         200,
       ],

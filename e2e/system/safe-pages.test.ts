@@ -295,17 +295,20 @@ describe('every state of a page', () => {
     await page.locator('.summary').waitFor()
   }
 
-  const LOOKS: [string, BrowserContextOptions][] = [
-    ['light', { colorScheme: 'light' }],
-    ['dark', { colorScheme: 'dark' }],
-    ['forced colours', { forcedColors: 'active' }],
+  const APPEARANCES: [string, BrowserContextOptions][] = [
+    ['light mode', { colorScheme: 'light' }],
+    ['dark mode', { colorScheme: 'dark' }],
+    ['forced-colours mode', { forcedColors: 'active' }],
   ]
-  describe.for(LOOKS)('in %s', ([, options]) => {
-    test.for(STATES)('violates no rule of axe, and fits 320 pixels: %s', async ([, openState]) => {
-      await using window = await openWindow({ ...options, viewport: { width: 320, height: 640 } })
-      await openState(window.page)
-      expect(await findViolations(window.page)).toEqual([])
-      expect(await window.page.evaluate('document.documentElement.scrollWidth')).toBe(320)
-    })
+  describe.for(APPEARANCES)('in %s', ([, options]) => {
+    test.for(STATES)(
+      'has no axe violations, and fits in a width of 320 pixels: %s',
+      async ([, openState]) => {
+        await using window = await openWindow({ ...options, viewport: { width: 320, height: 640 } })
+        await openState(window.page)
+        expect(await findViolations(window.page)).toEqual([])
+        expect(await window.page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+      },
+    )
   })
 })

@@ -67,12 +67,12 @@ const queryPrometheus = async (expr: string) => {
 }
 
 const revoke = (sender: Sender, { client_id: id, client_secret: secret }: RegisteredAgent, token: string) => {
-  const body = form({ token })
+  const content = form({ token })
   return sender.send({
     method: 'POST',
     path: '/oauth/revoke',
-    ...body,
-    headers: { ...body.headers, ...basic(id, secret) },
+    ...content,
+    headers: { ...content.headers, ...basic(id, secret) },
   })
 }
 

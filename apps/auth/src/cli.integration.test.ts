@@ -276,7 +276,9 @@ describe('agents', () => {
 
 describe('keys', () => {
   test('init creates a key only if there is none, and list shows keys without their private part', async () => {
-    expect((await run('keys init')).printed).toBe('No key was created: there is already a signing key.')
+    expect((await run('keys init')).printed).toBe(
+      'No key was created: there are already keys. Keys that predate the audit log are now in it.',
+    )
     const { printed } = await run('keys list --json')
     expect(JSON.parse(printed)).toMatchObject({
       ring_version: 2,

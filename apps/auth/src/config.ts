@@ -24,7 +24,7 @@ import {
   wholeNumberBetween,
 } from '@plainpath/http/settings'
 import { completeMailSettings, findSmtpMistake, MailFrom, SmtpUrl } from '@plainpath/mail'
-import { isLoopback, Origin } from '@plainpath/metadata'
+import { isLoopbackOrigin, Origin } from '@plainpath/metadata'
 import { type HashKey, parseHashKey, parseKeyEncryptionKeys, type SealingKeys } from '@plainpath/sealing'
 import { type ChatHosts, DEFAULT_CHAT_HOSTS, parseChatHosts } from './app-clients/chat-hosts.ts'
 import { KEY_SETTINGS, type KeySettings, toKeySettings } from './keys/key-settings.ts'
@@ -94,7 +94,7 @@ export const SETTINGS = {
   AUTH_CHAT_HOSTS_FILE: {
     schema: parsedFile(parseChatHosts).optional(),
     description:
-      'JSON file of the chat apps and IDEs that people may connect from, read at startup; without it, `apps/auth/chat-hosts.json` is used',
+      'JSON file of the chat apps and IDEs from which people can connect, read at startup; without it, `apps/auth/chat-hosts.json` is used',
   },
   AUTH_SMTP_URL: {
     schema: SmtpUrl.optional(),
@@ -262,7 +262,7 @@ function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): 
   const mistakes: string[] = []
   if (leaseSeconds !== undefined && pollSeconds !== undefined && leaseSeconds < 2 * pollSeconds)
     mistakes.push('AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS')
-  if (origin && !isLoopback(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length)
+  if (origin && !isLoopbackOrigin(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length)
     mistakes.push('AUTH_CLIENT_DOCUMENT_TEST_HOSTS may be set only if AUTH_ORIGIN is on loopback')
   const smtpMistake = origin && 'AUTH_SMTP_URL' in values && findSmtpMistake(origin, values.AUTH_SMTP_URL)
   if (smtpMistake) mistakes.push(`AUTH_SMTP_URL ${smtpMistake}`)

@@ -1,7 +1,7 @@
 import { Agent } from '@plainpath/domain'
 import { loadConfig } from '../src/config.ts'
 import { openStores } from '../src/stores.ts'
-import { generateKey, type KeyAgent } from './key-agent.ts'
+import { generateTestKeyPair, type KeyAgent } from './key-agent.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /**
@@ -21,7 +21,7 @@ export async function addUrlAgent(
   { testbed, origin }: Pick<RunningAuth, 'testbed' | 'origin'>,
   url: string,
 ): Promise<KeyAgent> {
-  const key = await generateKey()
+  const key = await generateTestKeyPair()
   const keys = [{ ...key.jwk, alg: 'ES256', use: 'sig' }]
   const members = {
     id: url,

@@ -26,11 +26,11 @@ export const ACCEPT_SIGNED = { accept: 'application/token-introspection+jwt' }
 
 /**
  * Registers an agent with a secret. Adds the secret and the name to `auth.confidential`, the values that must not be
- * stored or logged in clear.
+ * stored or logged in plaintext.
  */
 export async function register(auth: RunningAuth, name?: string): Promise<RegisteredAgent> {
-  const request = name === undefined ? {} : json({ client_name: name })
-  const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...request })
+  const content = name === undefined ? {} : json({ client_name: name })
+  const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...content })
   expect(response.status, response.text).toBe(201)
   const agent = RegisteredAgent.parse(JSON.parse(response.text))
   auth.confidential.add(agent.client_secret)

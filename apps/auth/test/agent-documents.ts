@@ -46,7 +46,7 @@ export interface UrlAgent<Key = KeyPair> {
   hang(): void
 }
 
-/** Creates a valid document of an agent. Its name is a canary: text that must not appear in a log, or in clear text in a store. */
+/** Creates a valid document of an agent. Its name is a canary: text that must not appear in a log, or in plaintext in a store. */
 export const createDocument = (client_id: string, keys: readonly PublicPart[]) => ({
   client_id,
   client_name: 'Canary-document-name',

@@ -10,16 +10,16 @@ import {
   register,
   requestToken,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
   createAssertionFields,
   createAssertionHeader,
-  generateKey,
+  generateTestKeyPair,
   type KeyAgent,
   registerKeys,
-  requestTokenByKey,
-  requestTokenWith,
+  requestTokenWithFields,
+  requestTokenWithNewAssertion,
   signAssertion,
 } from './key-agent.ts'
 import { formatRawRequest, type HttpResponse, send, sendRaw } from './send.ts'
@@ -56,24 +56,24 @@ beforeAll(async () => {
   const pair = await generateKeyPair('ES256', { extractable: true })
   p256 = await exportJWK(pair.publicKey)
   privateJwk = await exportJWK(pair.privateKey)
-  ed25519 = (await generateKey('EdDSA', null)).jwk
+  ed25519 = (await generateTestKeyPair('EdDSA', null)).jwk
   rsa = await exportJWK((await generateKeyPair('RS256', { extractable: true })).publicKey)
 })
 afterAll(async () => {
   auth.confidential.add(privateJwk.d!)
   auth.confidential.add('pps_none')
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   await auth[Symbol.asyncDispose]()
 })
 
 const post = (body: unknown) => send(auth.url, { method: 'POST', path: '/api/agent/register', ...json(body) })
 const put = (headers: Record<string, string>, body: unknown) => {
-  const request = json(body)
+  const content = json(body)
   return send(auth.url, {
     method: 'PUT',
     path: '/api/agent/jwks',
-    ...request,
-    headers: { ...request.headers, ...headers },
+    ...content,
+    headers: { ...content.headers, ...headers },
   })
 }
 const parseBody = (response: HttpResponse) =>
@@ -196,7 +196,7 @@ describe('PUT /api/agent/jwks', () => {
   test('replaces the secret of a client by keys, and revokes the tokens of the client', async () => {
     const agent = await register(auth)
     const token = await getToken(auth, agent)
-    const key = await generateKey('EdDSA', 'my-key')
+    const key = await generateTestKeyPair('EdDSA', 'my-key')
     const response = await put(agentAuthHeader(agent), { keys: [key.jwk] })
     expect(response.status, response.text).toBe(200)
     await expectSafe(auth, response)
@@ -217,7 +217,7 @@ describe('PUT /api/agent/jwks', () => {
     })
     expect(describeResponse.text).not.toContain('client_secret')
     expect((await requestToken(auth, agent)).status).toBe(401)
-    expect((await requestTokenByKey(auth, agentWithKey)).status).toBe(200)
+    expect((await requestTokenWithNewAssertion(auth, agentWithKey)).status).toBe(200)
     expect(await isActive(auth, token)).toBe(false)
     const { rows } = await auth.testbed.db.query('select id from agent_secrets where agent_id = $1', [
       agent.client_id,
@@ -228,11 +228,11 @@ describe('PUT /api/agent/jwks', () => {
   test('replaces all keys, and then rejects the old key, even with an assertion from before the change', async () => {
     const agent = await registerKeys(auth)
     const earlierAssertion = createAssertionFields(await signAssertion(auth, agent))
-    const key = await generateKey()
+    const key = await generateTestKeyPair()
     expect((await put(await createAssertionHeader(auth, agent), { keys: [key.jwk] })).status).toBe(200)
-    expect((await requestTokenWith(auth, earlierAssertion)).status).toBe(401)
-    expect((await requestTokenByKey(auth, agent)).status).toBe(401)
-    expect((await requestTokenByKey(auth, { ...agent, key })).status).toBe(200)
+    expect((await requestTokenWithFields(auth, earlierAssertion)).status).toBe(401)
+    expect((await requestTokenWithNewAssertion(auth, agent)).status).toBe(401)
+    expect((await requestTokenWithNewAssertion(auth, { ...agent, key })).status).toBe(200)
   })
 
   test('does not accept an assertion a second time, even if the first request was refused for its keys', async () => {
@@ -310,7 +310,7 @@ describe.for([
     async ([_title, headers, expected]) => {
       const invalidHeaders = await headers()
       await expectRefusal(auth, () => sendWithHeaders(invalidHeaders), expected)
-      expect((await requestTokenByKey(auth, agent)).status).toBe(200)
+      expect((await requestTokenWithNewAssertion(auth, agent)).status).toBe(200)
     },
   )
   const headerWithClaims = async (claims: Record<string, unknown>) => ({
@@ -329,7 +329,7 @@ describe.for([
 test('a deleted client and its token are rejected, and a disabled client is rejected until it is enabled', async () => {
   const [deleted, disabled] = [await registerKeys(auth), await registerKeys(auth)]
   const getTokenByKey = async (agent: KeyAgent) =>
-    String(parseBody(await requestTokenByKey(auth, agent))['access_token'])
+    String(parseBody(await requestTokenWithNewAssertion(auth, agent))['access_token'])
   const token = await getTokenByKey(deleted)
   expect(await isActive(auth, token)).toBe(true)
   const response = await send(auth.url, {
@@ -345,9 +345,9 @@ test('a deleted client and its token are rejected, and a disabled client is reje
   expect(rows).toEqual([{ status: 'deleted', jwks: null }])
   await auth.testbed.db.query(`update agents set status = 'disabled' where id = $1`, [disabled.client_id])
   for (const agent of [deleted, disabled])
-    await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
+    await expect.poll(async () => (await requestTokenWithNewAssertion(auth, agent)).status).toBe(401)
   await auth.testbed.db.query(`update agents set status = 'active' where id = $1`, [disabled.client_id])
-  await expect.poll(async () => (await requestTokenByKey(auth, disabled)).status).toBe(200)
+  await expect.poll(async () => (await requestTokenWithNewAssertion(auth, disabled)).status).toBe(200)
   const agentWithSecret = await register(auth)
   expect((await deleteAgent(auth, agentWithSecret)).status).toBe(204)
 })

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agentAuthHeader, type RegisteredAgent, register, requestToken } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
   createKeyProof,
-  generateKey,
+  generateTestKeyPair,
   type KeyPair,
   nowSeconds,
   putKeys,
   registerKeys,
-  requestTokenByKey,
+  requestTokenWithNewAssertion,
   signAssertion,
 } from './key-agent.ts'
 import type { HttpResponse } from './send.ts'
@@ -25,13 +25,13 @@ let agent: RegisteredAgent
 let otherAgent: RegisteredAgent
 beforeAll(async () => {
   auth = await startAuth()
-  keyA = await generateKey()
-  keyB = await generateKey('EdDSA')
+  keyA = await generateTestKeyPair()
+  keyB = await generateTestKeyPair('EdDSA')
   agent = await register(auth)
   otherAgent = await register(auth)
 })
 afterAll(async () => {
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   await auth[Symbol.asyncDispose]()
 })
 
@@ -93,7 +93,9 @@ describe('accepts a proof, and the response has no warning:', () => {
       const response = await put(client, await request(client))
       expect([response.status, parseBody(response)['warning']], response.text).toEqual([200, undefined])
       await expectSafe(auth, response)
-      expect((await requestTokenByKey(auth, { client_id: client.client_id, key: keyA })).status).toBe(200)
+      expect(
+        (await requestTokenWithNewAssertion(auth, { client_id: client.client_id, key: keyA })).status,
+      ).toBe(200)
     },
   )
 
@@ -204,7 +206,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
     [
       'a signature by a key outside the set, with the kid of the new key',
       async (client) => {
-        const outsider = await generateKey('ES256', keyA.jwk.kid)
+        const outsider = await generateTestKeyPair('ES256', keyA.jwk.kid)
         return { keys: [keyA], proof: await createKeyProof(auth, client, { key: outsider, keySet: [keyA] }) }
       },
       SIGNATURE,

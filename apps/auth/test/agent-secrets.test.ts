@@ -11,9 +11,9 @@ import {
   requestIntrospection,
   requestToken,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, expectRefusal, expectSafe } from './expect-refusal.ts'
-import { createAssertionHeader, registerKeys, requestTokenByKey } from './key-agent.ts'
+import { createAssertionHeader, registerKeys, requestTokenWithNewAssertion } from './key-agent.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
@@ -41,7 +41,7 @@ describe.for(TOKEN_STORES)('/api/agent/secrets, tokens in %s,', (tokenStore) => 
     otherInstance = await startInstance(auth.testbed, { now })
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })
@@ -255,7 +255,7 @@ describe.for(TOKEN_STORES)('/api/agent/secrets, tokens in %s,', (tokenStore) => 
       error: 'client_has_keys',
       errorFormat: 'agent',
     })
-    expect((await requestTokenByKey(auth, keyAgent)).status).toBe(200)
+    expect((await requestTokenWithNewAssertion(auth, keyAgent)).status).toBe(200)
     const agent = await register(auth)
     expect((await addSecret(agent)).response.status).toBe(201)
     expect((await deleteAgent(auth, agent)).status).toBe(204)

@@ -10,7 +10,7 @@ import {
   register,
   requestToken,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { dumpTables } from './open-test-stores.ts'
@@ -32,7 +32,7 @@ describe.for(TOKEN_STORES)('/api/agent, tokens in %s,', (tokenStore) => {
     agent = await register(auth, 'Atlas 58b1')
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await auth[Symbol.asyncDispose]()
   })
 

@@ -23,7 +23,7 @@ import {
   type DocumentHost,
   startDocumentHost,
 } from './document-host.ts'
-import { generateKey } from './key-agent.ts'
+import { generateTestKeyPair } from './key-agent.ts'
 import { countRows, openTestStores, type TestStores } from './open-test-stores.ts'
 
 const NAME = 'apps.clients.test'
@@ -150,7 +150,7 @@ describe('an app with a document', () => {
   })
 
   test('is found with its keys if it authenticates with private_key_jwt', async () => {
-    const key = await generateKey()
+    const key = await generateTestKeyPair()
     const app = publish({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } })
     await using finder = await startFinder()
     const keys = [{ ...key.jwk, alg: 'ES256', use: 'sig' }]
@@ -341,7 +341,7 @@ describe('an app whose document is in the list of hosts', () => {
   })
 
   test('is not found after the stored document with its keys has expired', async () => {
-    const key = await generateKey()
+    const key = await generateTestKeyPair()
     const keyMembers = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } }
     const app = publish({ redirect_uris: ['https://listed.example/cb'], ...keyMembers })
     const hosts = createHosts(app.id)

@@ -8,19 +8,19 @@ import {
   type AppSystem,
   type AppTokens,
   addApp,
-  checkActiveAtEach,
   connectApp,
   expectRevoked,
   findConnectionIds,
   getCode,
   introspectToken,
+  isActiveAtEachInstance,
   RESOURCE,
   readTokens,
   redeemCode,
   refresh,
   startAppSystem,
 } from './app-flow.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { ORIGIN } from './start-auth.ts'
@@ -35,7 +35,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
     system = await startAppSystem(tokenStore)
   })
   afterAll(async () => {
-    await expectNothingInClear(system.auth)
+    await expectNoConfidentialValues(system.auth)
     await system[Symbol.asyncDispose]()
   })
 
@@ -73,7 +73,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       registration_id: expect.stringMatching(/^clm_/),
     })
     expect(content).not.toHaveProperty('sub')
-    expect(await checkActiveAtEach(system, access)).toEqual([true, true])
+    expect(await isActiveAtEachInstance(system, access)).toEqual([true, true])
     const otherApi = await introspect(system.auth, access, 'rs_other')
     expect(otherApi.payload.token_introspection).toEqual({ active: false })
   })
@@ -205,7 +205,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       responses.push(await refresh(system.auth, client, token))
       for (const response of responses) {
         const nextTokens = readTokens(system.auth, response)
-        expect(await checkActiveAtEach(system, nextTokens.access)).toEqual([true, true])
+        expect(await isActiveAtEachInstance(system, nextTokens.access)).toEqual([true, true])
         readTokens(system.auth, await refresh(system.otherInstance, client, nextTokens.refresh))
       }
     })
@@ -252,7 +252,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
 
     test('is not accepted as an access token', async () => {
       const { refresh: token } = await connectApp(system)
-      expect(await checkActiveAtEach(system, token)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(system, token)).toEqual([false, false])
     })
   })
 
@@ -269,7 +269,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       const { verificationId } = await findConnectionIds(system, connected.access)
       await system.stores.verifications.revoke(verificationId, 'person', system.clock.now)
       await expectConnectionRevoked(connected)
-      expect(await checkActiveAtEach(system, other.access)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(system, other.access)).toEqual([true, true])
     })
 
     test('when the verification expires, and no token expires later', async () => {
@@ -304,7 +304,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       const scope = { kind: 'client', clientId: agentId } as never
       await revokeInEmergency({ ...system.stores, actor }, scope, { reason: 'test' })
       await expectConnectionRevoked(connected)
-      expect(await checkActiveAtEach(system, other.access)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(system, other.access)).toEqual([true, true])
       readTokens(system.auth, await refresh(system.auth, other.app, other.refresh))
     })
 
@@ -315,7 +315,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       await expectConnectionRevoked(connected)
       expectProblem(await redeemCode(system.auth, connected.app, code), invalidGrant)
       const reconnected = await connectApp(system, connected.app)
-      expect(await checkActiveAtEach(system, reconnected.access)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(system, reconnected.access)).toEqual([true, true])
       readTokens(system.auth, await refresh(system.auth, reconnected.app, reconnected.refresh))
     })
 

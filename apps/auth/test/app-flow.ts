@@ -17,7 +17,7 @@ export const CALLBACK = 'https://host.example/callback'
 export const RESOURCE = `${ORIGIN}/mcp`
 
 /** Creates an app, by default one that has a single redirect URI and does not authenticate. */
-export const createExampleApp = (change: Partial<AppClient> = {}): AppClient => ({
+export const createExampleApp = (overrides: Partial<AppClient> = {}): AppClient => ({
   id: `app_${randomBytes(16).toString('base64url')}`,
   redirectUris: [CALLBACK],
   name: 'Example host',
@@ -25,7 +25,7 @@ export const createExampleApp = (change: Partial<AppClient> = {}): AppClient => 
   authMethod: 'none',
   keys: [],
   source: 'registered',
-  ...change,
+  ...overrides,
 })
 
 /** Two instances whose apps, sign-in pages and clock the test controls. */
@@ -123,13 +123,13 @@ export type AuthorizationRequestValues = ReturnType<typeof generateRequestValues
 /**
  * Opens the authorization endpoint in the browser.
  *
- * @param change parameters that are added to the usual ones or replace them; undefined removes one
+ * @param overrides parameters that are added to the usual ones or replace them; undefined removes one
  */
 export function authorize(
   browser: Browser,
   app: AppClient,
   request: AuthorizationRequestValues,
-  change: Record<string, string | undefined> = {},
+  overrides: Record<string, string | undefined> = {},
 ): Promise<HttpResponse> {
   const parameters: Record<string, string | undefined> = {
     client_id: app.id,
@@ -140,7 +140,7 @@ export function authorize(
     code_challenge_method: 'S256',
     resource: RESOURCE,
     scope: 'contact:write offline_access',
-    ...change,
+    ...overrides,
   }
   const definedEntries = Object.entries(parameters).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
@@ -175,13 +175,13 @@ export async function answerSignIn(
 export async function getCode(
   { auth }: Pick<AppSystem, 'auth'>,
   app: AppClient,
-  change: Record<string, string | undefined> = {},
+  overrides: Record<string, string | undefined> = {},
 ) {
   const request = generateRequestValues()
   const browser = new Browser(auth.url)
   const callbackUrl = await answerSignIn(
     browser,
-    getRedirectTarget(await authorize(browser, app, request, change)),
+    getRedirectTarget(await authorize(browser, app, request, overrides)),
   )
   const code = callbackUrl.searchParams.get('code') ?? ''
   expect(code, callbackUrl.href).toMatch(/^[A-Za-z0-9_-]{43}$/)
@@ -204,7 +204,7 @@ export const redeemCode = (
   auth: RunningAuth,
   app: AppClient,
   { code, verifier }: { code: string; verifier: string },
-  change: Record<string, string | undefined> = {},
+  overrides: Record<string, string | undefined> = {},
 ) =>
   postForm(auth, '/oauth/token', {
     grant_type: 'authorization_code',
@@ -213,7 +213,7 @@ export const redeemCode = (
     code_verifier: verifier,
     redirect_uri: app.redirectUris[0],
     resource: RESOURCE,
-    ...change,
+    ...overrides,
   })
 
 /** Requests new tokens with a refresh token. */
@@ -221,14 +221,14 @@ export const refresh = (
   auth: RunningAuth,
   app: AppClient,
   token: string,
-  change: Record<string, string | undefined> = {},
+  overrides: Record<string, string | undefined> = {},
 ) =>
   postForm(auth, '/oauth/token', {
     grant_type: 'refresh_token',
     client_id: app.id,
     refresh_token: token,
     resource: RESOURCE,
-    ...change,
+    ...overrides,
   })
 
 export interface AppTokens {
@@ -261,8 +261,8 @@ export async function connectApp(
 }
 
 /** Adds an app, which both instances can then find. */
-export function addApp(system: AppSystem, change: Partial<AppClient> = {}): AppClient {
-  const app = createExampleApp(change)
+export function addApp(system: AppSystem, overrides: Partial<AppClient> = {}): AppClient {
+  const app = createExampleApp(overrides)
   system.apps.set(app.id, app)
   return app
 }
@@ -278,9 +278,9 @@ export async function findConnectionIds(system: AppSystem, token: string) {
 }
 
 /** Returns whether a token is active at `auth`, and whether it is active at `otherInstance`. */
-export const checkActiveAtEach = (system: AppSystem, token: string) =>
+export const isActiveAtEachInstance = (system: AppSystem, token: string) =>
   Promise.all([isActive(system.auth, token), isActive(system.otherInstance, token)])
 
 /** Checks that neither instance accepts the access token. */
 export const expectRevoked = async (system: AppSystem, { access }: AppTokens) =>
-  expect(await checkActiveAtEach(system, access)).toEqual([false, false])
+  expect(await isActiveAtEachInstance(system, access)).toEqual([false, false])

@@ -4,20 +4,20 @@ import { basicAuth, getToken, isActive, type RegisteredAgent, register } from '.
 import {
   type AppSystem,
   addApp,
-  checkActiveAtEach,
   connectApp,
   expectRevoked,
   findConnectionIds,
   getCode,
+  isActiveAtEachInstance,
   postForm,
   readTokens,
   redeemCode,
   refresh,
   startAppSystem,
 } from './app-flow.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { createAssertionFields, generateKey, signAssertion } from './key-agent.ts'
+import { createAssertionFields, generateTestKeyPair, signAssertion } from './key-agent.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import type { HttpResponse } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
@@ -31,7 +31,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
     system = await startAppSystem(tokenStore)
   })
   afterAll(async () => {
-    await expectNothingInClear(system.auth)
+    await expectNoConfidentialValues(system.auth)
     await system[Symbol.asyncDispose]()
   })
 
@@ -65,7 +65,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
     test('tokens without an assertion when its document now requires private_key_jwt', async () => {
       const client = addApp(system, { id: 'https://host.example/client.json', source: 'document' })
       const code = await getCode(system, client)
-      const key = await generateKey()
+      const key = await generateTestKeyPair()
       const keys = [AgentKey.parse({ ...key.jwk, alg: key.alg, use: 'sig' })]
       system.apps.set(client.id, { ...client, authMethod: 'private_key_jwt', keys })
       const createAssertion = async (claims = {}, signingKey = key) => {
@@ -76,7 +76,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
         )
       }
       await expectRefusal(system.auth, () => redeemCode(system.auth, client, code), invalidClient)
-      const otherKeyAssertion = await createAssertion({}, await generateKey())
+      const otherKeyAssertion = await createAssertion({}, await generateTestKeyPair())
       await expectRefusal(
         system.auth,
         () => redeemCode(system.auth, client, code, otherKeyAssertion),
@@ -140,7 +140,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       expect(await revokeToken(connected.app, connected.access)).toMatchObject({ status: 200, text: '{}' })
       await expectRevoked(system, connected)
       const nextTokens = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
-      expect(await checkActiveAtEach(system, nextTokens.access)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(system, nextTokens.access)).toEqual([true, true])
     })
 
     test('the connection, by revoking its refresh token', async () => {
@@ -157,8 +157,8 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       const agentToken = await getTokenInPresent(await register(system.auth))
       for (const token of [connected.access, connected.refresh, agentToken])
         expectProblem(await revokeToken(other, token), { status: 400, code: 'foreign-token' })
-      expect(await checkActiveAtEach(system, connected.access)).toEqual([true, true])
-      expect(await checkActiveAtEach(system, agentToken)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(system, connected.access)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(system, agentToken)).toEqual([true, true])
       readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
     })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../src/config.ts'
 import { openStores } from '../src/stores.ts'
 import { register } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import {
   CANARY,
   countStored,
@@ -17,11 +17,11 @@ import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 let auth: RunningAuth
 beforeAll(async () => {
   auth = await startAuth()
-  // `expectNothingInClear` needs confidential values to look for.
+  // `expectNoConfidentialValues` needs confidential values to look for.
   await register(auth)
 })
 afterAll(async () => {
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   await auth[Symbol.asyncDispose]()
 })
 

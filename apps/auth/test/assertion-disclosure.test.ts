@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { json, register } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
   createAssertionFields,
   createAssertionHeader,
-  generateKey,
+  generateTestKeyPair,
   type KeyAgent,
   nowSeconds,
   registerKeys,
-  requestTokenByKey,
+  requestTokenWithNewAssertion,
   signAssertion,
 } from './key-agent.ts'
 import { type HttpRequest, type HttpResponse, send } from './send.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   auth = await startAuth()
 })
 afterAll(async () => {
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   await auth[Symbol.asyncDispose]()
 })
 
@@ -69,21 +69,21 @@ async function createDeletedAgent(): Promise<KeyAgent> {
 async function createDisabledAgent(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
   await auth.testbed.db.query(`update agents set status = 'disabled' where id = $1`, [agent.client_id])
-  await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
+  await expect.poll(async () => (await requestTokenWithNewAssertion(auth, agent)).status).toBe(401)
   return agent
 }
 
 /** Creates an agent whose key was replaced. The returned agent still signs with the old key. */
 async function createAgentWithReplacedKey(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
-  const { headers, body } = json({ keys: [(await generateKey()).jwk] })
+  const { headers, body } = json({ keys: [(await generateTestKeyPair()).jwk] })
   const putRequest = { method: 'PUT', path: '/api/agent/jwks', body }
   const response = await send(auth.url, {
     ...putRequest,
     headers: { ...headers, ...(await createAssertionHeader(auth, agent)) },
   })
   expect(response.status).toBe(200)
-  await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
+  await expect.poll(async () => (await requestTokenWithNewAssertion(auth, agent)).status).toBe(401)
   return agent
 }
 
@@ -103,7 +103,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, errorFormat, request]) => {
   ] satisfies [string, (agent: KeyAgent) => object, RegExp][])(
     'gives the same response whether the client is unknown, deleted or disabled, or has another key or a secret: %s',
     async ([_title, header, says]) => {
-      const key = await generateKey()
+      const key = await generateTestKeyPair()
       const knownAgent = await registerKeys(auth)
       const agentWithSecret = await register(auth)
       const signers: KeyAgent[] = [
@@ -126,7 +126,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, errorFormat, request]) => {
       expect(responses[0]?.text).not.toMatch(/secret/i)
       const [unknown, ...others] = responses.map(removeVariableParts)
       expect(others).toEqual(others.map(() => unknown))
-      expect((await requestTokenByKey(auth, knownAgent)).status).toBe(200)
+      expect((await requestTokenWithNewAssertion(auth, knownAgent)).status).toBe(200)
     },
   )
 
@@ -149,7 +149,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, errorFormat, request]) => {
   })
 
   test('describes mistakes in kid and jti only to a caller that signed with a key of the client', async () => {
-    const [key, otherKey] = [await generateKey(), await generateKey()]
+    const [key, otherKey] = [await generateTestKeyPair(), await generateTestKeyPair()]
     const { client_id } = await registerKeys(auth, key, otherKey)
     const wrongKid = await signAssertion(auth, { client_id, key }, {}, { kid: otherKey.jwk.kid })
     expectProblem(
@@ -161,7 +161,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, errorFormat, request]) => {
     expectProblem(await sendWithAssertion(usedAssertion), refusal(/^This assertion was used before \(jti\)/))
     const forgedAssertion = await signAssertion(auth, {
       client_id,
-      key: { ...(await generateKey()), jwk: key.jwk },
+      key: { ...(await generateTestKeyPair()), jwk: key.jwk },
     })
     expectProblem(await sendWithAssertion(forgedAssertion), refusal(/^The signature cannot be verified/))
   })

@@ -2,7 +2,7 @@ import { formatLongDate } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { requestAssertion } from './add-verification.ts'
 import { deleteAgent, register } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem } from './expect-refusal.ts'
 import { runAuth } from './run-auth.ts'
 import { ORIGIN } from './start-auth.ts'
@@ -33,7 +33,7 @@ beforeAll(async () => {
   system = await startVerificationSystem()
 })
 afterAll(async () => {
-  await expectNothingInClear(system.auth)
+  await expectNoConfidentialValues(system.auth)
   await system[Symbol.asyncDispose]()
 })
 

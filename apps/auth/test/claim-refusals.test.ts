@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agentAuthHeader, basicAuth, json, type RegisteredAgent, register } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { CANARY, countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { formatRawRequest, send, sendRaw } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   agent = await register(auth, 'Evil http://evil.example/ Agent')
 })
 afterAll(async () => {
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   await system[Symbol.asyncDispose]()
 })
 

@@ -1,9 +1,9 @@
-import { JWT_BEARER_GRANT } from '@plainpath/metadata'
+import { JWT_BEARER_GRANT_TYPE } from '@plainpath/metadata'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { getAssertion } from './add-verification.ts'
 import { ACCEPT_SIGNED, apiAuthHeader, requestToken } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { send } from './send.ts'
 import {
   type Attempt,
@@ -23,7 +23,7 @@ beforeAll(async () => {
   system = await startVerificationSystem()
 })
 afterAll(async () => {
-  await expectNothingInClear(system.auth)
+  await expectNoConfidentialValues(system.auth)
   await system[Symbol.asyncDispose]()
 })
 
@@ -31,7 +31,7 @@ afterAll(async () => {
 async function introspectAddress({ agent }: Attempt): Promise<unknown> {
   const { auth } = system
   const assertion = await getAssertion(auth, agent)
-  const response = await requestToken(auth, agent, { grant_type: JWT_BEARER_GRANT, assertion })
+  const response = await requestToken(auth, agent, { grant_type: JWT_BEARER_GRANT_TYPE, assertion })
   expect(response.status, response.text).toBe(200)
   const { access_token: token } = JSON.parse(response.text) as { access_token: string }
   auth.confidential.add(token)

@@ -2,7 +2,7 @@ import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { requestAssertion } from './add-verification.ts'
 import { deleteAgent, getToken, isActive, register } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
@@ -44,7 +44,7 @@ beforeAll(async () => {
   auth = system.auth
 })
 afterAll(async () => {
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   await system[Symbol.asyncDispose]()
 })
 

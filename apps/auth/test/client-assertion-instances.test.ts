@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLOCK_TOLERANCE_SECONDS } from '../src/clients/parse-jwt.ts'
 import { sweepUsedJtis } from '../src/clients/used-jti-store.ts'
 import { agentAuthHeader, json, type RegisteredAgent, register, requestToken } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
   createAssertionFields,
-  generateKey,
+  generateTestKeyPair,
   type KeyAgent,
   type KeyPair,
   registerKeys,
-  requestTokenByKey,
-  requestTokenWith,
+  requestTokenWithFields,
+  requestTokenWithNewAssertion,
   signAssertion,
 } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed, TOKEN_STORES } from './open-auth-testbed.ts'
@@ -32,7 +32,7 @@ describe.for(TOKEN_STORES)(
       otherInstance = await startInstance(testbed)
     })
     afterAll(async () => {
-      await expectNothingInClear(auth)
+      await expectNoConfidentialValues(auth)
       for (const each of [auth, otherInstance, testbed]) await each[Symbol.asyncDispose]()
     })
 
@@ -41,7 +41,7 @@ describe.for(TOKEN_STORES)(
       for (let round = 0; round < 5; round++) {
         const fields = createAssertionFields(await signAssertion(auth, agent))
         const uses = Array.from({ length: 10 }, (_, n) =>
-          requestTokenWith(n % 2 ? auth : otherInstance, fields),
+          requestTokenWithFields(n % 2 ? auth : otherInstance, fields),
         )
         const responses = await Promise.all(uses)
         expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(401)])
@@ -53,8 +53,12 @@ describe.for(TOKEN_STORES)(
     test('accepts the same jti from two clients, once from each', async () => {
       const [agent, otherAgent] = [await registerKeys(auth), await registerKeys(auth)]
       const useJti = async (client: KeyAgent, jti = 'the-same') =>
-        (await requestTokenWith(auth, createAssertionFields(await signAssertion(auth, client, { jti }))))
-          .status
+        (
+          await requestTokenWithFields(
+            auth,
+            createAssertionFields(await signAssertion(auth, client, { jti })),
+          )
+        ).status
       expect([await useJti(agent), await useJti(otherAgent), await useJti(agent)]).toEqual([200, 200, 401])
       // These jtis are only similar to 'the-same', and their use by one client does not affect the other client.
       const { client_id: otherId } = otherAgent
@@ -70,18 +74,18 @@ describe.for(TOKEN_STORES)(
       const agent = await registerKeys(instance)
       const exp = Math.floor(clock.now.getTime() / 1000) + 60
       const usedFields = createAssertionFields(await signAssertion(instance, agent, { exp }))
-      expect((await requestTokenWith(instance, usedFields)).status).toBe(200)
+      expect((await requestTokenWithFields(instance, usedFields)).status).toBe(200)
       clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS - 1) * 1000)
       await sweepUsedJtis(testbed.db, clock.now)
-      expectProblem(await requestTokenWith(instance, usedFields), invalidClient)
-      const response = await requestTokenWith(
+      expectProblem(await requestTokenWithFields(instance, usedFields), invalidClient)
+      const response = await requestTokenWithFields(
         instance,
         createAssertionFields(await signAssertion(instance, agent, { exp })),
       )
       expect(response.status).toBe(200)
       clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000)
       expectProblem(
-        await requestTokenWith(
+        await requestTokenWithFields(
           instance,
           createAssertionFields(await signAssertion(instance, agent, { exp })),
         ),
@@ -93,13 +97,13 @@ describe.for(TOKEN_STORES)(
       const agent = await registerKeys(auth)
       const stoppedInstance = await startInstance(testbed)
       const fields = createAssertionFields(await signAssertion(stoppedInstance, agent))
-      expect((await requestTokenWith(stoppedInstance, fields)).status).toBe(200)
+      expect((await requestTokenWithFields(stoppedInstance, fields)).status).toBe(200)
       await stoppedInstance[Symbol.asyncDispose]()
       await testbed.redis?.loseKeys()
       await using restartedInstance = await startInstance(testbed)
       for (const each of [restartedInstance, auth, otherInstance])
-        expectProblem(await requestTokenWith(each, fields), invalidClient)
-      expect((await requestTokenByKey(restartedInstance, agent)).status).toBe(200)
+        expectProblem(await requestTokenWithFields(each, fields), invalidClient)
+      expect((await requestTokenWithNewAssertion(restartedInstance, agent)).status).toBe(200)
     })
 
     const replaceKeys = async (agent: KeyAgent | RegisteredAgent, key: KeyPair) => {
@@ -118,11 +122,11 @@ describe.for(TOKEN_STORES)(
 
     test('rejects a replaced key at an instance with a stale cache', async () => {
       const agent = await registerKeys(auth)
-      expect((await requestTokenByKey(otherInstance, agent)).status).toBe(200)
+      expect((await requestTokenWithNewAssertion(otherInstance, agent)).status).toBe(200)
       await testbed.runAsOwner('alter table agents disable trigger agents_changed')
       try {
-        expect((await replaceKeys(agent, await generateKey())).status).toBe(200)
-        expectProblem(await requestTokenByKey(otherInstance, agent), invalidClient)
+        expect((await replaceKeys(agent, await generateTestKeyPair())).status).toBe(200)
+        expectProblem(await requestTokenWithNewAssertion(otherInstance, agent), invalidClient)
       } finally {
         await testbed.runAsOwner('alter table agents enable trigger agents_changed')
       }
@@ -131,26 +135,30 @@ describe.for(TOKEN_STORES)(
     test('accepts at one instance the keys that replaced a secret at the other', async () => {
       const agent = await register(auth)
       expect((await requestToken(otherInstance, agent)).status).toBe(200)
-      const key = await generateKey()
+      const key = await generateTestKeyPair()
       expect((await replaceKeys(agent, key)).status).toBe(200)
       await expect.poll(async () => (await requestToken(otherInstance, agent)).status).toBe(401)
       await expect
         .poll(
-          async () => (await requestTokenByKey(otherInstance, { client_id: agent.client_id, key })).status,
+          async () =>
+            (await requestTokenWithNewAssertion(otherInstance, { client_id: agent.client_id, key })).status,
         )
         .toBe(200)
     })
 
     test('accepts only one of two keys that simultaneous requests set, and rejects the secret', async () => {
       const agent = await register(auth)
-      const keys = await Promise.all([generateKey(), generateKey()])
+      const keys = await Promise.all([generateTestKeyPair(), generateTestKeyPair()])
       const statuses = (await Promise.all(keys.map((key) => replaceKeys(agent, key)))).map(
         ({ status }) => status,
       )
       expect(statuses).toContain(200)
       await expect.poll(async () => (await requestToken(auth, agent)).status).toBe(401)
       const keyStatuses = await Promise.all(
-        keys.map(async (key) => (await requestTokenByKey(auth, { client_id: agent.client_id, key })).status),
+        keys.map(
+          async (key) =>
+            (await requestTokenWithNewAssertion(auth, { client_id: agent.client_id, key })).status,
+        ),
       )
       expect(keyStatuses.toSorted()).toEqual([200, 401])
     })

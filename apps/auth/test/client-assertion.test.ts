@@ -9,19 +9,19 @@ import {
   type RegisteredAgent,
   register,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import {
   createAssertionClaims,
   createAssertionFields,
   createAssertionHeader,
-  generateKey,
+  generateTestKeyPair,
   type KeyAgent,
   type KeyPair,
   nowSeconds,
   registerKeys,
-  requestTokenByKey,
-  requestTokenWith,
+  requestTokenWithFields,
+  requestTokenWithNewAssertion,
   signAssertion,
 } from './key-agent.ts'
 import { formatRawRequest, type HttpResponse, send, sendRaw } from './send.ts'
@@ -42,27 +42,30 @@ beforeAll(async () => {
   auth = await startAuth()
   agent = await registerKeys(auth)
   otherAgent = await registerKeys(auth)
-  ed25519Agent = await registerKeys(auth, await generateKey('Ed25519'))
-  const [firstKey, secondKey] = [await generateKey(), await generateKey()]
+  ed25519Agent = await registerKeys(auth, await generateTestKeyPair('Ed25519'))
+  const [firstKey, secondKey] = [await generateTestKeyPair(), await generateTestKeyPair()]
   twoKeyAgent = { ...(await registerKeys(auth, firstKey, secondKey)), secondKey }
-  const otherKeys = [await generateKey(), await generateKey()]
-  const lastKey = await generateKey('Ed25519')
+  const otherKeys = [await generateTestKeyPair(), await generateTestKeyPair()]
+  const lastKey = await generateTestKeyPair('Ed25519')
   threeKeyAgent = { ...(await registerKeys(auth, ...otherKeys, lastKey)), key: lastKey }
   secretAgent = await register(auth)
 })
 afterAll(async () => {
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   await auth[Symbol.asyncDispose]()
 })
 
 const withSecondKey = ({ client_id, secondKey }: typeof twoKeyAgent) => ({ client_id, key: secondKey })
+
+const requestTokenWithAssertion = (assertion: string) =>
+  requestTokenWithFields(auth, createAssertionFields(assertion))
 
 type Claims = Record<string, unknown>
 /** Returns a function that requests a token with an assertion. `claims` and `header` replace the valid ones. */
 const withClaims =
   (claims: () => Claims, header: Claims = {}, getAgent = () => agent) =>
   async () =>
-    requestTokenWith(auth, createAssertionFields(await signAssertion(auth, getAgent(), claims(), header)))
+    requestTokenWithAssertion(await signAssertion(auth, getAgent(), claims(), header))
 const withHeader = (header: Claims, getAgent = () => agent) => withClaims(() => ({}), header, getAgent)
 const encodeParts = (...parts: unknown[]) =>
   parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
@@ -70,7 +73,7 @@ const encodeParts = (...parts: unknown[]) =>
 /** Sends an assertion with valid claims and the signature that `sign` returns. */
 async function sendWithSignature(header: Claims, sign: (input: string) => string): Promise<HttpResponse> {
   const input = encodeParts({ kid: agent.key.jwk.kid, ...header }, createAssertionClaims(auth, agent))
-  return requestTokenWith(auth, createAssertionFields(`${input}.${sign(input)}`))
+  return requestTokenWithAssertion(`${input}.${sign(input)}`)
 }
 
 /** Sends an assertion that is signed with the agent's key. Signs it without a JWT library, which would refuse some headers. */
@@ -78,10 +81,7 @@ async function sendSignedByKey(header: Claims): Promise<HttpResponse> {
   const input = encodeParts({ kid: agent.key.jwk.kid, ...header }, createAssertionClaims(auth, agent))
   const algorithm = { name: 'ECDSA', hash: 'SHA-256' }
   const signature = await crypto.subtle.sign(algorithm, agent.key.privateKey, Buffer.from(input))
-  return requestTokenWith(
-    auth,
-    createAssertionFields(`${input}.${Buffer.from(signature).toString('base64url')}`),
-  )
+  return requestTokenWithAssertion(`${input}.${Buffer.from(signature).toString('base64url')}`)
 }
 
 describe('a client with keys gets a token for an assertion', () => {
@@ -130,7 +130,7 @@ const ENCRYPTED_JWTS = [
 ].map((header) => `${encodeParts(header)}.AAAA.AAAA.AAAA.AAAA`)
 
 const sendWithClientId = async (client_id: string) =>
-  requestTokenWith(auth, { ...createAssertionFields(await signAssertion(auth, agent)), client_id })
+  requestTokenWithFields(auth, { ...createAssertionFields(await signAssertion(auth, agent)), client_id })
 
 describe('an assertion is refused, and its jti is not stored,', () => {
   const AUDIENCE = /^The aud claim must be exactly https:\/\/plainpath\.example, as a string/
@@ -244,27 +244,23 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     ['with the typ of an access token', withHeader({ typ: 'at+jwt' }), TYPE],
     ['with the typ of an introspection response', withHeader({ typ: 'token-introspection+jwt' }), TYPE],
     ['with the typ of an identity assertion', withHeader({ typ: 'identity-assertion+jwt' }), TYPE],
-    ['that is not a JWT', () => requestTokenWith(auth, createAssertionFields('e30.e30')), NOT_A_JWT],
-    [
-      'with an empty header and without claims',
-      () => requestTokenWith(auth, createAssertionFields('e30.e30.')),
-      ALGORITHM,
-    ],
+    ['that is not a JWT', () => requestTokenWithAssertion('e30.e30'), NOT_A_JWT],
+    ['with an empty header and without claims', () => requestTokenWithAssertion('e30.e30.'), ALGORITHM],
     ...ENCRYPTED_JWTS.map((jwe, n): [string, () => Promise<HttpResponse>, RegExp] => [
       `that is encrypted (${n})`,
-      () => requestTokenWith(auth, createAssertionFields(jwe)),
+      () => requestTokenWithAssertion(jwe),
       NOT_A_JWT,
     ]),
     [
       'with four parts',
-      async () => requestTokenWith(auth, createAssertionFields(`${await signAssertion(auth, agent)}.AAAA`)),
+      async () => requestTokenWithAssertion(`${await signAssertion(auth, agent)}.AAAA`),
       NOT_A_JWT,
     ],
     ['of a client that has a secret', () => sendForSecretClient(), UNPROVEN],
     ['replaced by a secret, although the client has keys', () => sendSecretForKeyClient(), SECRET],
   ] satisfies [string, () => Promise<HttpResponse>, RegExp][])('%s', async ([_title, sendRequest, says]) => {
     await expectRefusal(auth, sendRequest, { ...invalidClient, says })
-    expect((await requestTokenByKey(auth, agent)).status).toBe(200)
+    expect((await requestTokenWithNewAssertion(auth, agent)).status).toBe(200)
   })
 
   const signWithPublicKeyAsSecret = (input: string) =>
@@ -273,10 +269,7 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     const { privateKey } = await generateKeyPair('RS256')
     const header = { alg: 'RS256', kid: agent.key.jwk.kid! }
     const claims = createAssertionClaims(auth, agent) as never
-    return requestTokenWith(
-      auth,
-      createAssertionFields(await new SignJWT(claims).setProtectedHeader(header).sign(privateKey)),
-    )
+    return requestTokenWithAssertion(await new SignJWT(claims).setProtectedHeader(header).sign(privateKey))
   }
   async function sendUnencodedPayload() {
     const payload = JSON.stringify(createAssertionClaims(auth, agent))
@@ -284,33 +277,21 @@ describe('an assertion is refused, and its jti is not stored,', () => {
       .setProtectedHeader({ alg: 'ES256', kid: agent.key.jwk.kid!, b64: false, crit: ['b64'] })
       .sign(agent.key.privateKey)
     const encoded = Buffer.from(payload).toString('base64url')
-    return requestTokenWith(auth, createAssertionFields(`${signed.protected}.${encoded}.${signed.signature}`))
+    return requestTokenWithAssertion(`${signed.protected}.${encoded}.${signed.signature}`)
   }
   async function sendSelfSigned(header: Claims) {
-    const key = await generateKey('ES256', agent.key.jwk.kid)
+    const key = await generateTestKeyPair('ES256', agent.key.jwk.kid)
     const ownHeader = header['jwk'] ? { jwk: key.jwk } : header
-    return requestTokenWith(
-      auth,
-      createAssertionFields(await signAssertion(auth, { ...agent, key }, {}, ownHeader)),
-    )
+    return requestTokenWithAssertion(await signAssertion(auth, { ...agent, key }, {}, ownHeader))
   }
   const sendWithOtherKid = async ({ jwk }: KeyPair) =>
-    requestTokenWith(
-      auth,
-      createAssertionFields(await signAssertion(auth, twoKeyAgent, {}, { kid: jwk.kid })),
-    )
+    requestTokenWithAssertion(await signAssertion(auth, twoKeyAgent, {}, { kid: jwk.kid }))
   const sendSignedByOtherAgent = async () =>
-    requestTokenWith(
-      auth,
-      createAssertionFields(
-        await signAssertion(auth, { ...agent, key: otherAgent.key }, {}, { kid: agent.key.jwk.kid }),
-      ),
+    requestTokenWithAssertion(
+      await signAssertion(auth, { ...agent, key: otherAgent.key }, {}, { kid: agent.key.jwk.kid }),
     )
   const sendForSecretClient = async () =>
-    requestTokenWith(
-      auth,
-      createAssertionFields(await signAssertion(auth, { client_id: secretAgent.client_id, key: agent.key })),
-    )
+    requestTokenWithAssertion(await signAssertion(auth, { client_id: secretAgent.client_id, key: agent.key }))
   const sendSecretForKeyClient = () =>
     send(auth.url, {
       method: 'POST',
@@ -331,7 +312,7 @@ test('an assertion for the token endpoint of another host is refused, even with 
     (await sendRaw(auth.url, formatRawRequest('POST /oauth/token', headers, body, host)))[0]!
   await expectRefusal(auth, () => request('evil.example'), { status: 421, code: 'misdirected-request' })
   await expectRefusal(auth, () => request(), invalidClient)
-  expect((await requestTokenByKey(auth, agent)).status).toBe(200)
+  expect((await requestTokenWithNewAssertion(auth, agent)).status).toBe(200)
 })
 
 describe('a request gets 400, and no jti is stored, if it has', () => {
@@ -339,7 +320,7 @@ describe('a request gets 400, and no jti is stored, if it has', () => {
   test.for([
     [
       'an assertion without a type',
-      async () => requestTokenWith(auth, { client_assertion: await createAssertion() }),
+      async () => requestTokenWithFields(auth, { client_assertion: await createAssertion() }),
     ],
     [
       'an assertion with another type',
@@ -348,7 +329,7 @@ describe('a request gets 400, and no jti is stored, if it has', () => {
     ['an assertion with its type in capitals', async () => withType(CLIENT_ASSERTION_TYPE.toUpperCase())],
     [
       'a type without an assertion',
-      () => requestTokenWith(auth, { client_assertion_type: CLIENT_ASSERTION_TYPE }),
+      () => requestTokenWithFields(auth, { client_assertion_type: CLIENT_ASSERTION_TYPE }),
     ],
     ['the type sent twice', async () => sendTwice('client_assertion_type')],
     ['the assertion sent twice', async () => sendTwice('client_assertion')],
@@ -369,11 +350,11 @@ describe('a request gets 400, and no jti is stored, if it has', () => {
     ['an assertion and the id of another client', async () => sendWithClientId(otherAgent.client_id)],
   ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_title, sendRequest]) => {
     await expectRefusal(auth, sendRequest, invalidRequest)
-    expect((await requestTokenByKey(auth, agent)).status).toBe(200)
+    expect((await requestTokenWithNewAssertion(auth, agent)).status).toBe(200)
   })
 
   const withType = async (client_assertion_type: string) =>
-    requestTokenWith(auth, { ...createAssertionFields(await createAssertion()), client_assertion_type })
+    requestTokenWithFields(auth, { ...createAssertionFields(await createAssertion()), client_assertion_type })
   const post = (headers: Record<string, string>, body: URLSearchParams) =>
     send(auth.url, { method: 'POST', path: '/oauth/token', headers, body })
   async function sendTwice(name: string) {

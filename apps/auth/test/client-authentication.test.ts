@@ -8,7 +8,7 @@ import {
   register,
   requestToken,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { CANARY, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { formatRawRequest, type HttpRequest, type HttpResponse, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
@@ -38,12 +38,12 @@ beforeAll(async () => {
   otherAgent = await register(auth)
 })
 afterAll(async () => {
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   await auth[Symbol.asyncDispose]()
 })
 
 /** Requests a token with credentials in the headers, in the form fields, or in both. */
-const requestTokenWith = (
+const requestTokenWithFields = (
   headers: Record<string, string>,
   fields: Record<string, string> = {},
 ): Promise<HttpResponse> =>
@@ -58,27 +58,28 @@ const expectGranted = async (response: Promise<HttpResponse>) => expect((await r
 
 describe('a client authenticates', () => {
   test.for([
-    ['with HTTP Basic', () => requestTokenWith(agentAuthHeader(agent))],
-    ['in the form', () => requestTokenWith({}, toFormFields(agent))],
+    ['with HTTP Basic', () => requestTokenWithFields(agentAuthHeader(agent))],
+    ['in the form', () => requestTokenWithFields({}, toFormFields(agent))],
     [
       'with the scheme in lower case',
-      () => requestTokenWith(asBasic(`${agent.client_id}:${agent.client_secret}`, 'basic')),
+      () => requestTokenWithFields(asBasic(`${agent.client_id}:${agent.client_secret}`, 'basic')),
     ],
     [
       'with two spaces after the scheme',
-      () => requestTokenWith(asBasic(`${agent.client_id}:${agent.client_secret}`, 'Basic ')),
+      () => requestTokenWithFields(asBasic(`${agent.client_id}:${agent.client_secret}`, 'Basic ')),
     ],
     [
       'with a percent-encoded id',
-      () => requestTokenWith(asBasic(`${agent.client_id.replaceAll('_', '%5F')}:${agent.client_secret}`)),
+      () =>
+        requestTokenWithFields(asBasic(`${agent.client_id.replaceAll('_', '%5F')}:${agent.client_secret}`)),
     ],
     [
       'with Basic and the same id in the form',
-      () => requestTokenWith(agentAuthHeader(agent), { client_id: agent.client_id }),
+      () => requestTokenWithFields(agentAuthHeader(agent), { client_id: agent.client_id }),
     ],
     [
       'with Basic and an empty secret in the form',
-      () => requestTokenWith(agentAuthHeader(agent), { client_secret: '' }),
+      () => requestTokenWithFields(agentAuthHeader(agent), { client_secret: '' }),
     ],
   ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_title, sendRequest]) => {
     await expectGranted(sendRequest())
@@ -89,94 +90,102 @@ describe('the token endpoint refuses, storing nothing,', () => {
   test.for([
     [
       'no credentials',
-      () => requestTokenWith({}),
+      () => requestTokenWithFields({}),
       { ...invalidClient, says: 'Send client_id and client_secret with HTTP Basic' },
     ],
-    ['an unknown client', () => requestTokenWith(basicAuth(UNKNOWN_ID, agent.client_secret)), invalidClient],
-    ['a wrong secret', () => requestTokenWith(basicAuth(agent.client_id, WRONG_SECRET)), invalidClient],
+    [
+      'an unknown client',
+      () => requestTokenWithFields(basicAuth(UNKNOWN_ID, agent.client_secret)),
+      invalidClient,
+    ],
+    ['a wrong secret', () => requestTokenWithFields(basicAuth(agent.client_id, WRONG_SECRET)), invalidClient],
     [
       'the secret of another client',
-      () => requestTokenWith(basicAuth(agent.client_id, otherAgent.client_secret)),
+      () => requestTokenWithFields(basicAuth(agent.client_id, otherAgent.client_secret)),
       invalidClient,
     ],
     [
       'a secret without its last letter',
-      () => requestTokenWith(basicAuth(agent.client_id, agent.client_secret.slice(0, -1))),
+      () => requestTokenWithFields(basicAuth(agent.client_id, agent.client_secret.slice(0, -1))),
       invalidClient,
     ],
     [
       'a secret with one additional letter',
-      () => requestTokenWith(basicAuth(agent.client_id, `${agent.client_secret}x`)),
+      () => requestTokenWithFields(basicAuth(agent.client_id, `${agent.client_secret}x`)),
       invalidClient,
     ],
     [
       'a secret in capitals',
-      () => requestTokenWith(basicAuth(agent.client_id, agent.client_secret.toUpperCase())),
+      () => requestTokenWithFields(basicAuth(agent.client_id, agent.client_secret.toUpperCase())),
       invalidClient,
     ],
     [
       'an id in capitals',
-      () => requestTokenWith(basicAuth(agent.client_id.toUpperCase(), agent.client_secret)),
+      () => requestTokenWithFields(basicAuth(agent.client_id.toUpperCase(), agent.client_secret)),
       invalidClient,
     ],
-    ['an id in another form', () => requestTokenWith(basicAuth(CANARY, CANARY)), invalidClient],
-    ['an id that looks like SQL', () => requestTokenWith(basicAuth(`' or 1=1 --`, 'x')), invalidClient],
+    ['an id in another form', () => requestTokenWithFields(basicAuth(CANARY, CANARY)), invalidClient],
+    ['an id that looks like SQL', () => requestTokenWithFields(basicAuth(`' or 1=1 --`, 'x')), invalidClient],
     [
       'an id and no secret in the form',
-      () => requestTokenWith({}, { client_id: agent.client_id }),
+      () => requestTokenWithFields({}, { client_id: agent.client_id }),
       invalidClient,
     ],
     [
       'a secret and no id in the form',
-      () => requestTokenWith({}, { client_secret: agent.client_secret }),
+      () => requestTokenWithFields({}, { client_secret: agent.client_secret }),
       invalidClient,
     ],
     [
       'Basic credentials and another id in the form',
-      () => requestTokenWith(agentAuthHeader(agent), { client_id: otherAgent.client_id }),
+      () => requestTokenWithFields(agentAuthHeader(agent), { client_id: otherAgent.client_id }),
       invalidRequest,
     ],
     [
       'a secret in the header and in the form',
-      () => requestTokenWith(agentAuthHeader(agent), { client_secret: agent.client_secret }),
+      () => requestTokenWithFields(agentAuthHeader(agent), { client_secret: agent.client_secret }),
       invalidRequest,
     ],
     [
       'one client in the header and another in the form',
-      () => requestTokenWith(agentAuthHeader(agent), toFormFields(otherAgent)),
+      () => requestTokenWithFields(agentAuthHeader(agent), toFormFields(otherAgent)),
       invalidRequest,
     ],
     [
       'Basic credentials that are not base64',
-      () => requestTokenWith({ authorization: `Basic ${CANARY}` }),
+      () => requestTokenWithFields({ authorization: `Basic ${CANARY}` }),
       invalidClient,
     ],
-    ['Basic credentials without a colon', () => requestTokenWith(asBasic(agent.client_id)), invalidClient],
-    ['an empty secret', () => requestTokenWith(asBasic(`${agent.client_id}:`)), invalidClient],
+    [
+      'Basic credentials without a colon',
+      () => requestTokenWithFields(asBasic(agent.client_id)),
+      invalidClient,
+    ],
+    ['an empty secret', () => requestTokenWithFields(asBasic(`${agent.client_id}:`)), invalidClient],
     [
       'a secret with an invalid escape',
-      () => requestTokenWith(asBasic(`${agent.client_id}:%zz`)),
+      () => requestTokenWithFields(asBasic(`${agent.client_id}:%zz`)),
       invalidClient,
     ],
     [
       'a secret with letters outside ASCII',
-      () => requestTokenWith(asBasic(`${agent.client_id}:pässword`)),
+      () => requestTokenWithFields(asBasic(`${agent.client_id}:pässword`)),
       invalidClient,
     ],
-    ['a secret with NUL', () => requestTokenWith(asBasic(`${agent.client_id}:a\0`)), invalidClient],
+    ['a secret with NUL', () => requestTokenWithFields(asBasic(`${agent.client_id}:a\0`)), invalidClient],
     [
       'a secret of 8 kB',
-      () => requestTokenWith(asBasic(`${agent.client_id}:${'x'.repeat(8_000)}`)),
+      () => requestTokenWithFields(asBasic(`${agent.client_id}:${'x'.repeat(8_000)}`)),
       invalidClient,
     ],
     [
       'a secret with the scheme Bearer',
-      () => requestTokenWith({ authorization: `Bearer ${agent.client_secret}` }),
+      () => requestTokenWithFields({ authorization: `Bearer ${agent.client_secret}` }),
       invalidClient,
     ],
     [
       'an empty Authorization header and credentials in the form',
-      () => requestTokenWith({ authorization: '' }, toFormFields(agent)),
+      () => requestTokenWithFields({ authorization: '' }, toFormFields(agent)),
       invalidRequest,
     ],
     ['credentials in the query', () => requestInQuery(), invalidClient],
@@ -189,7 +198,7 @@ describe('the token endpoint refuses, storing nothing,', () => {
     [
       'two credentials in one Authorization header',
       () =>
-        requestTokenWith({
+        requestTokenWithFields({
           authorization: `${agentAuthHeader(agent).authorization}, ${agentAuthHeader(agent).authorization}`,
         }),
       invalidClient,
@@ -197,7 +206,7 @@ describe('the token endpoint refuses, storing nothing,', () => {
     [
       'an unsigned client assertion',
       () =>
-        requestTokenWith(
+        requestTokenWithFields(
           {},
           {
             client_assertion: 'e30.e30.',
@@ -208,14 +217,14 @@ describe('the token endpoint refuses, storing nothing,', () => {
     ],
     [
       'the credentials of a resource server',
-      () => requestTokenWith(basicAuth('rs_api', auth.testbed.secrets.rs_api)),
+      () => requestTokenWithFields(basicAuth('rs_api', auth.testbed.secrets.rs_api)),
       invalidClient,
     ],
   ] satisfies [string, () => Promise<HttpResponse>, Refusal][])(
     '%s',
     async ([_title, sendRequest, refusal]) => {
       await expectRefusal(auth, sendRequest, refusal)
-      await expectGranted(requestTokenWith(agentAuthHeader(agent)))
+      await expectGranted(requestTokenWithFields(agentAuthHeader(agent)))
     },
   )
 

@@ -67,8 +67,8 @@ describe('the client library oauth4webapi', () => {
     async (alg) => {
       const { privateKey, publicKey } = await oauth.generateKeyPair(alg, { extractable: true })
       const jwk = await crypto.subtle.exportKey('jwk', publicKey)
-      const body = json({ jwks: { keys: [jwk] } })
-      const registration = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
+      const content = json({ jwks: { keys: [jwk] } })
+      const registration = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...content })
       const client = (await JSON.parse(registration.text)) as oauth.Client & {
         jwks: { keys: { kid: string }[] }
       }

@@ -1,4 +1,4 @@
-import { JWT_BEARER_GRANT } from '@plainpath/metadata'
+import { JWT_BEARER_GRANT_TYPE } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addVerification, getAssertion } from './add-verification.ts'
 import {
@@ -23,9 +23,9 @@ import {
   signProof,
   USE_NONCE,
 } from './dpop-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectRefusal, type Refusal } from './expect-refusal.ts'
-import { generateKey, type KeyPair, nowSeconds } from './key-agent.ts'
+import { generateTestKeyPair, type KeyPair, nowSeconds } from './key-agent.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { send } from './send.ts'
@@ -41,13 +41,13 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
     auth = await startAuth({ tokenStore, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
     otherInstance = await startInstance(auth.testbed)
     agent = await register(auth)
-    key = await generateKey()
-    otherKey = await generateKey()
+    key = await generateTestKeyPair()
+    otherKey = await generateTestKeyPair()
     // Warms the instance up, because `expectRefusal` limits the response time.
     await getToken(auth, agent)
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })
@@ -60,15 +60,18 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
   ) => readToken(auth, await requestTokenWithProof(instance, client, await createProof(), fields))
   const introspectToken = async (token: string, instance = auth) =>
     (await introspect(instance, token)).payload.token_introspection
-  const checkActiveAtEach = (token: string) =>
+  const isActiveAtEachInstance = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
 
   describe('the jwt-bearer grant', () => {
     const ALL_SCOPES = 'guides:read waitlist:write contact:write'
-    const createConfirmedClient = async () => {
+    const createVerifiedClient = async () => {
       const client = await register(auth)
       await addVerification(auth, client)
-      return { client, fields: { grant_type: JWT_BEARER_GRANT, assertion: await getAssertion(auth, client) } }
+      return {
+        client,
+        fields: { grant_type: JWT_BEARER_GRANT_TYPE, assertion: await getAssertion(auth, client) },
+      }
     }
     const describeAgent = async (client: RegisteredAgent) =>
       JSON.parse(
@@ -82,7 +85,7 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       })
 
     test('binds its tokens, and accepts each proof once', async () => {
-      const { client, fields } = await createConfirmedClient()
+      const { client, fields } = await createVerifiedClient()
       const proof = await createProof()
       const guideFields = { ...fields, scope: 'guides:read' }
       const response = await requestTokenWithProof(auth, client, proof, guideFields)
@@ -112,7 +115,7 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       ['another method', { htm: 'GET' }, INVALID_PROOF],
       ['an old iat', { iat: nowSeconds() - 90 }, INVALID_PROOF],
     ] as [string, object, Refusal][])('refuses a proof with %s', async ([_title, claims, refusal]) => {
-      const { client, fields } = await createConfirmedClient()
+      const { client, fields } = await createVerifiedClient()
       const proof = await createProof(claims)
       await expectRefusal(auth, () => requestTokenWithProof(auth, client, proof, fields), refusal)
       const forgedProof = await signProof(createProofParts(auth, otherKey, await deriveNonce(auth)), key)
@@ -124,27 +127,27 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
     })
 
     test('requires a proof from a client that registered with dpop_bound_access_tokens', async () => {
-      const body = json({ dpop_bound_access_tokens: true })
-      const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
+      const content = json({ dpop_bound_access_tokens: true })
+      const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...content })
       const client = JSON.parse(response.text) as RegisteredAgent
       auth.confidential.add(client.client_secret)
       await addVerification(auth, client)
-      const fields = { grant_type: JWT_BEARER_GRANT, assertion: await getAssertion(auth, client) }
+      const fields = { grant_type: JWT_BEARER_GRANT_TYPE, assertion: await getAssertion(auth, client) }
       await expectRefusal(auth, () => requestTokenWithProof(auth, client, undefined, fields), PROOF_REQUIRED)
-      expect(await checkActiveAtEach(await getBoundToken(client, fields))).toEqual([true, true])
+      expect(await isActiveAtEachInstance(await getBoundToken(client, fields))).toEqual([true, true])
     })
 
     test('requires a proof for contact:write once a bound token had that scope, until the client allows bearer tokens again', async () => {
-      const { client, fields } = await createConfirmedClient()
+      const { client, fields } = await createVerifiedClient()
       const bearerToken = readToken(
         auth,
         await requestTokenWithProof(otherInstance, client, undefined, fields),
       )
-      expect(await checkActiveAtEach(bearerToken)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(bearerToken)).toEqual([true, true])
       const linesBefore = auth.logged.length
       const boundToken = await getBoundToken(client, fields)
       expect(await introspectToken(boundToken)).toMatchObject({ active: true, scope: ALL_SCOPES })
-      expect([await checkActiveAtEach(bearerToken), await checkActiveAtEach(boundToken)]).toEqual([
+      expect([await isActiveAtEachInstance(bearerToken), await isActiveAtEachInstance(boundToken)]).toEqual([
         [false, false],
         [true, true],
       ])
@@ -166,10 +169,13 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
         auth,
         await requestTokenWithProof(otherInstance, client, undefined, otherScopes),
       )
-      expect(await checkActiveAtEach(tokenWithoutContact)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(tokenWithoutContact)).toEqual([true, true])
 
       const secondBoundToken = await getBoundToken(client, fields, otherInstance)
-      expect([await checkActiveAtEach(boundToken), await checkActiveAtEach(secondBoundToken)]).toEqual([
+      expect([
+        await isActiveAtEachInstance(boundToken),
+        await isActiveAtEachInstance(secondBoundToken),
+      ]).toEqual([
         [true, true],
         [true, true],
       ])
@@ -177,12 +183,15 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       for (let n = 0; n < 2; n++) expect((await allowBearerTokens(client)).status).toBe(204)
       expect(await describeAgent(client)).not.toHaveProperty('dpop_required_scopes')
       const newBearerToken = readToken(auth, await requestTokenWithProof(auth, client, undefined, fields))
-      expect([await checkActiveAtEach(newBearerToken), await checkActiveAtEach(boundToken)]).toEqual([
+      expect([
+        await isActiveAtEachInstance(newBearerToken),
+        await isActiveAtEachInstance(boundToken),
+      ]).toEqual([
         [true, true],
         [true, true],
       ])
-      expect(await checkActiveAtEach(await getBoundToken(client, fields))).toEqual([true, true])
-      expect(await checkActiveAtEach(newBearerToken)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(await getBoundToken(client, fields))).toEqual([true, true])
+      expect(await isActiveAtEachInstance(newBearerToken)).toEqual([false, false])
       const client_id = client.client_id
       expect(parseSecurityEvents(auth.logged.slice(linesBefore))).toEqual([
         { event: 'contact-bound', client_id },
@@ -192,15 +201,15 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
     })
 
     test('issues active tokens when the first requests for bound tokens are simultaneous', async () => {
-      const { client, fields } = await createConfirmedClient()
+      const { client, fields } = await createVerifiedClient()
       const boundTokens = await Promise.all(
         [auth, otherInstance, auth, otherInstance].map((instance) => getBoundToken(client, fields, instance)),
       )
-      for (const token of boundTokens) expect(await checkActiveAtEach(token)).toEqual([true, true])
+      for (const token of boundTokens) expect(await isActiveAtEachInstance(token)).toEqual([true, true])
     })
 
     test('does not accept a bearer token for contact:write that an instance with a stale cache issues', async () => {
-      const { client, fields } = await createConfirmedClient()
+      const { client, fields } = await createVerifiedClient()
       readToken(auth, await requestTokenWithProof(otherInstance, client, undefined, fields))
       const alterTriggers = (action: 'disable' | 'enable') =>
         auth.testbed.runAsOwner(
@@ -213,17 +222,19 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
           auth,
           await requestTokenWithProof(otherInstance, client, undefined, fields),
         )
-        expect([await checkActiveAtEach(boundToken), await checkActiveAtEach(bearerToken)]).toEqual([
-          [true, true],
-          [false, false],
-        ])
+        expect([await isActiveAtEachInstance(boundToken), await isActiveAtEachInstance(bearerToken)]).toEqual(
+          [
+            [true, true],
+            [false, false],
+          ],
+        )
       } finally {
         await alterTriggers('enable')
       }
     })
 
     test('lets only the client itself allow bearer tokens for contact:write again', async () => {
-      const { client, fields } = await createConfirmedClient()
+      const { client, fields } = await createVerifiedClient()
       await getBoundToken(client, fields)
       expect((await allowBearerTokens({ ...client, client_secret: 'pps_wrong' })).status).toBe(401)
       expect((await allowBearerTokens(agent)).status).toBe(204)

@@ -20,9 +20,9 @@ import {
   toPublicJwk,
   USE_NONCE,
 } from './dpop-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { generateKey, type KeyPair, nowSeconds } from './key-agent.ts'
+import { generateTestKeyPair, type KeyPair, nowSeconds } from './key-agent.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { formatRawRequest, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
@@ -281,13 +281,13 @@ describe.for(TOKEN_STORES)('DPoP proofs at the token endpoint, tokens in %s:', (
     auth = await startAuth({ tokenStore, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
     otherInstance = await startInstance(auth.testbed)
     agent = await register(auth)
-    key = await generateKey()
-    otherKey = await generateKey()
+    key = await generateTestKeyPair()
+    otherKey = await generateTestKeyPair()
     // Shows that the agent can get tokens, and warms the instance up, because `expectRefusal` limits the response time.
     await getToken(auth, agent)
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })

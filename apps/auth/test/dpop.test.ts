@@ -21,12 +21,12 @@ import {
   requestTokenWithProof,
   USE_NONCE,
 } from './dpop-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, expectRefusal } from './expect-refusal.ts'
 import {
   createAssertionFields,
   createAssertionHeader,
-  generateKey,
+  generateTestKeyPair,
   type KeyPair,
   putKeys,
   registerKeys,
@@ -46,13 +46,13 @@ describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenSt
     auth = await startAuth({ tokenStore, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
     otherInstance = await startInstance(auth.testbed)
     agent = await register(auth)
-    key = await generateKey()
-    otherKey = await generateKey()
+    key = await generateTestKeyPair()
+    otherKey = await generateTestKeyPair()
     // Warms the instance up, because `expectRefusal` limits the response time.
     await getToken(auth, agent)
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })
@@ -65,11 +65,11 @@ describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenSt
   ) => readToken(auth, await requestTokenWithProof(instance, client, await createProof(), fields))
   const introspectToken = async (token: string, instance = auth) =>
     (await introspect(instance, token)).payload.token_introspection
-  const checkActiveAtEach = (token: string) =>
+  const isActiveAtEachInstance = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
 
   test.for(['ES256', 'EdDSA', 'Ed25519'] as const)('binds a token to an %s key', async (alg) => {
-    const proofKey = await generateKey(alg)
+    const proofKey = await generateTestKeyPair(alg)
     const response = await requestTokenWithProof(auth, agent, await createDpopProof(auth, proofKey))
     const token = readToken(auth, response)
     expect(JSON.parse(response.text)).toMatchObject({
@@ -210,7 +210,7 @@ describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenSt
     test('its client, without a proof', async () => {
       const [token, otherToken] = [await getBoundToken(), await getBoundToken()]
       expect((await revoke(otherInstance, agent, token)).status).toBe(200)
-      expect([await checkActiveAtEach(token), await checkActiveAtEach(otherToken)]).toEqual([
+      expect([await isActiveAtEachInstance(token), await isActiveAtEachInstance(otherToken)]).toEqual([
         [false, false],
         [true, true],
       ])
@@ -219,9 +219,9 @@ describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenSt
     test('the deletion of its client', async () => {
       const client = await register(auth)
       const token = await getBoundToken(client)
-      expect(await checkActiveAtEach(token)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(token)).toEqual([true, true])
       expect((await deleteAgent(otherInstance, client)).status).toBe(204)
-      expect(await checkActiveAtEach(token)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(token)).toEqual([false, false])
     })
 
     test('the removal of a key of its client, whether or not it is bound to that key', async () => {
@@ -244,12 +244,12 @@ describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenSt
       expect((await introspectToken(boundTokens[0]!)) as object).toMatchObject({
         cnf: { jkt: await calculateThumbprint(keyAgent.key) },
       })
-      const newAgentKey = await generateKey()
+      const newAgentKey = await generateTestKeyPair()
       const replaceResponse = await putKeys(auth, await createAssertionHeader(auth, keyAgent), {
         keys: [newAgentKey],
       })
       expect(replaceResponse.status, replaceResponse.text).toBe(200)
-      for (const token of boundTokens) expect(await checkActiveAtEach(token)).toEqual([false, false])
+      for (const token of boundTokens) expect(await isActiveAtEachInstance(token)).toEqual([false, false])
     })
   })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deleteAgent, getToken, register, revoke } from './agent-client.ts'
-import { registerKeys, requestTokenByKey } from './key-agent.ts'
+import { registerKeys, requestTokenWithNewAssertion } from './key-agent.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
@@ -51,7 +51,7 @@ test('an instance flushes a recorded use, a revocation, a deletion and a used as
     { tables: 'agents', synchronous_commit: 'on' },
   ])
   const keyAgent = await registerKeys(auth)
-  expect((await requestTokenByKey(auth, keyAgent)).status).toBe(200)
+  expect((await requestTokenWithNewAssertion(auth, keyAgent)).status).toBe(200)
   expect((await listCommits()).slice(3)).toEqual([
     { tables: 'client_assertions', synchronous_commit: 'on' },
     { tables: 'agents', synchronous_commit: 'on' },

@@ -12,9 +12,9 @@ export const START = new Date('2026-11-20T09:00:00Z')
 export const at = (ms: number) => new Date(START.getTime() + ms)
 
 /** Creates an attempt of an agent. Its link has not been mailed yet. */
-export function createAttempt(agentId: string, change: Partial<NewAttempt> = {}): NewAttempt {
-  const createdAt = change.createdAt ?? START
-  const email = change.email ?? 'Ana@example.org'
+export function createAttempt(agentId: string, overrides: Partial<NewAttempt> = {}): NewAttempt {
+  const createdAt = overrides.createdAt ?? START
+  const email = overrides.email ?? 'Ana@example.org'
   return {
     id: `cla_${createRandomId()}`,
     registrationId: `clm_${createRandomId()}`,
@@ -26,7 +26,7 @@ export function createAttempt(agentId: string, change: Partial<NewAttempt> = {})
     linkHash: sha256(createRandomId()),
     linkExpiresAt: new Date(createdAt.getTime() + RULES.verificationLinkMs),
     createdAt,
-    ...change,
+    ...overrides,
   }
 }
 

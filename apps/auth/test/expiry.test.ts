@@ -13,7 +13,7 @@ import {
   register,
   requestToken,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, expectSafe } from './expect-refusal.ts'
 import { registerKeys, signAssertion } from './key-agent.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
@@ -38,7 +38,7 @@ describe.for(TOKEN_STORES)('expiry, tokens in %s:', (tokenStore) => {
     otherInstance = await startInstance(auth.testbed, { now })
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })

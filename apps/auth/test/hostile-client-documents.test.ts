@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { CANARY, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { generateKey, type KeyPair } from './key-agent.ts'
+import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import type { RunningAuth } from './start-auth.ts'
 import { type Clock, getUrlToken, requestUrlToken, startUrlInstance } from './url-agent.ts'
@@ -27,20 +27,20 @@ const createMemberRefusal = (member: string): Refusal => ({
 })
 
 const resources = new AsyncDisposableStack()
-let server: AgentDocuments
+let agentDocuments: AgentDocuments
 let testbed: AuthTestbed
 let auth: RunningAuth
 let key: KeyPair
 let privateJwk: JWK
 const clock: Clock = { now: new Date() }
 beforeAll(async () => {
-  server = resources.use(await startAgentDocuments())
+  agentDocuments = resources.use(await startAgentDocuments())
   testbed = resources.use(await openAuthTestbed())
-  auth = resources.use(await startUrlInstance(testbed, server, clock))
-  key = await generateKey()
+  auth = resources.use(await startUrlInstance(testbed, agentDocuments, clock))
+  key = await generateTestKeyPair()
   privateJwk = await exportJWK((await generateKeyPair('ES256', { extractable: true })).privateKey)
   // The first request takes longer than `expectRefusal` allows.
-  await getUrlToken(auth, server.publish([key]), clock)
+  await getUrlToken(auth, agentDocuments.publish([key]), clock)
 })
 afterAll(() => resources.disposeAsync())
 
@@ -176,24 +176,24 @@ describe('nothing is stored, and no token is issued, when the document', () => {
     expect(agent.countFetches()).toBe(1)
     const { rowCount } = await testbed.db.query('select from agents where id = $1', [agent.client_id])
     expect(rowCount).toBe(0)
-    const response = await requestUrlToken(auth, server.publish([key]), clock)
+    const response = await requestUrlToken(auth, agentDocuments.publish([key]), clock)
     expect(response.status, response.text).toBe(200)
   }
 
   test.for(UNUSABLE_RESPONSES)('is replaced with $title', async ({ createHandler }) => {
-    const agent = server.publish([key])
+    const agent = agentDocuments.publish([key])
     agent.setHandler(createHandler(JSON.stringify(createDocument(agent.client_id, [key]))))
     await expectNoToken(agent, UNUSABLE)
   })
 
   test.for(FOREIGN_CLIENT_IDS)('has a client_id that is %s', async ([, change]) => {
-    const agent = server.publish([key])
+    const agent = agentDocuments.publish([key])
     agent.setDocument({ ...createDocument(agent.client_id, [key]), client_id: change(agent.client_id) })
     await expectNoToken(agent, UNUSABLE)
   })
 
   test.for(INVALID_MEMBERS)('has %s (%s)', async ([, member, changes]) => {
-    const agent = server.publish([key])
+    const agent = agentDocuments.publish([key])
     agent.setDocument({ ...createDocument(agent.client_id, [key]), ...changes() })
     await expectNoToken(agent, createMemberRefusal(member))
   })

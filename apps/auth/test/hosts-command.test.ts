@@ -22,14 +22,14 @@ const run = (args: string, moreSettings: Record<string, string> = {}) =>
   runAuth(args.split(' '), { ...env, ...moreSettings })
 
 describe('hosts list', () => {
-  test('lists chat apps with the URIs to which a sign-in may return, as text and as JSON', async () => {
+  test('lists chat apps with their redirect URIs, as text and as JSON', async () => {
     const { code, printed } = await run('hosts list')
     expect(code).toBe(0)
-    expect(printed).toContain('claude  Claude\n  returns to https://claude.ai/api/mcp/auth_callback')
-    expect(printed).toContain('returns to https://chatgpt.com/connector/oauth/ followed by one path segment')
-    expect(printed).toMatch(
-      /^claude-code {2}Claude Code\n {2}returns to a program on the person's computer$/m,
+    expect(printed).toContain('claude  Claude\n  redirect URI https://claude.ai/api/mcp/auth_callback')
+    expect(printed).toContain(
+      'redirect URI https://chatgpt.com/connector/oauth/ followed by one path segment',
     )
+    expect(printed).toMatch(/^claude-code {2}Claude Code\n {2}redirect URI on loopback only$/m)
     expect(JSON.parse((await run('hosts list --json')).printed)).toMatchObject({
       ok: true,
       hosts: expect.arrayContaining([

@@ -15,7 +15,7 @@ import {
   requestIntrospection,
   revoke,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { CANARY, expectProblem, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { formatRawRequest, type HttpRequest, send, sendRaw } from './send.ts'
@@ -44,7 +44,7 @@ describe.for(TOKEN_STORES)('POST /oauth/introspect, tokens in %s,', (tokenStore)
     token = await getToken(auth, agent)
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await auth[Symbol.asyncDispose]()
   })
   const post = (request: Partial<HttpRequest>) =>

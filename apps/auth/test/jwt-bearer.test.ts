@@ -1,4 +1,4 @@
-import { JWT_BEARER_GRANT } from '@plainpath/metadata'
+import { JWT_BEARER_GRANT_TYPE } from '@plainpath/metadata'
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addVerification, getAssertion, requestAssertion } from './add-verification.ts'
@@ -16,7 +16,7 @@ import {
   requestToken,
   revoke,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectRefusal, type Refusal } from './expect-refusal.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { send } from './send.ts'
@@ -59,13 +59,13 @@ describe.for(TOKEN_STORES)('the jwt-bearer grant, tokens in %s,', (tokenStore) =
     assertion = await getAssertion(auth, agent)
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })
 
   const exchange = (fields: Record<string, string>, client = agent, instance = auth) =>
-    requestToken(instance, client, { grant_type: JWT_BEARER_GRANT, ...fields })
+    requestToken(instance, client, { grant_type: JWT_BEARER_GRANT_TYPE, ...fields })
   async function exchangeForToken(
     client: RegisteredAgent,
     presentedAssertion: string,

@@ -18,7 +18,7 @@ export interface KeyPair {
  *
  * @param kid null for a key without a `kid`; auth then uses the thumbprint as its `kid`
  */
-export async function generateKey(
+export async function generateTestKeyPair(
   alg: Algorithm = 'ES256',
   kid: string | null = randomUUID(),
 ): Promise<KeyPair> {
@@ -34,9 +34,9 @@ export interface KeyAgent {
 
 /** Registers an agent with these keys, or with one new key. The returned agent signs with the first key. */
 export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promise<KeyAgent> {
-  const [key = await generateKey()] = keys
-  const body = json({ jwks: { keys: (keys.length > 0 ? keys : [key]).map(({ jwk }) => jwk) } })
-  const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
+  const [key = await generateTestKeyPair()] = keys
+  const content = json({ jwks: { keys: (keys.length > 0 ? keys : [key]).map(({ jwk }) => jwk) } })
+  const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...content })
   expect(response.status, response.text).toBe(201)
   const { client_id } = JSON.parse(response.text) as { client_id: string }
   return { client_id, key }
@@ -54,7 +54,10 @@ export const createAssertionClaims = (auth: RunningAuth, { client_id }: Pick<Key
   jti: randomUUID() as unknown,
 })
 
-/** Signs a client assertion. Claims and header parameters replace the valid ones, so the result may be invalid. */
+/**
+ * Signs a client assertion. Claims and header parameters replace the valid ones, so the result may be invalid. Adds the assertion
+ * to `auth.confidential`.
+ */
 export async function signAssertion(
   auth: RunningAuth,
   agent: KeyAgent,
@@ -76,7 +79,10 @@ export const createAssertionFields = (assertion: string): Record<string, string>
 })
 
 /** Requests a token with the client_credentials grant. `fields` contain the credentials. */
-export const requestTokenWith = (auth: RunningAuth, fields: Record<string, string>): Promise<HttpResponse> =>
+export const requestTokenWithFields = (
+  auth: RunningAuth,
+  fields: Record<string, string>,
+): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',
     path: '/oauth/token',
@@ -84,21 +90,27 @@ export const requestTokenWith = (auth: RunningAuth, fields: Record<string, strin
   })
 
 /** Requests a token with a new assertion of the agent. */
-export const requestTokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<HttpResponse> =>
-  requestTokenWith(auth, createAssertionFields(await signAssertion(auth, agent)))
+export const requestTokenWithNewAssertion = async (
+  auth: RunningAuth,
+  agent: KeyAgent,
+): Promise<HttpResponse> =>
+  requestTokenWithFields(auth, createAssertionFields(await signAssertion(auth, agent)))
 
 /** Creates the header that authenticates a client at endpoints without a form. */
 export const createAssertionHeader = async (auth: RunningAuth, agent: KeyAgent) => ({
   'client-assertion': await signAssertion(auth, agent),
 })
 
-/** Creates a proof that the client has a key of the set. `claims` replace the valid claims; undefined removes a claim. */
+/**
+ * Creates a proof that the client can sign with one key of a new key set. `claims` and `header` replace the valid members;
+ * undefined removes one. Adds the proof to `auth.confidential`.
+ */
 export async function createKeyProof(
   auth: RunningAuth,
   { client_id }: Pick<KeyAgent, 'client_id'>,
   options: {
     key: KeyPair
-    /** The whole set, by default the key alone. */
+    /** The key set that the proof names (`jkts`); by default only `key`. */
     keySet?: readonly KeyPair[]
     claims?: Record<string, unknown>
     header?: Record<string, unknown>
@@ -123,17 +135,17 @@ export async function createKeyProof(
   return proof
 }
 
-/** Replaces the keys of a client with `PUT /api/agent/jwks`. `headers` authenticate the client. */
+/** Calls `PUT /api/agent/jwks`, which replaces the keys of a client. `headers` authenticate the client. */
 export function putKeys(
   auth: RunningAuth,
   headers: Record<string, string>,
   body: { keys: readonly KeyPair[]; proof?: unknown },
 ): Promise<HttpResponse> {
-  const request = json({ ...body, keys: body.keys.map(({ jwk }) => jwk) })
+  const content = json({ ...body, keys: body.keys.map(({ jwk }) => jwk) })
   return send(auth.url, {
     method: 'PUT',
     path: '/api/agent/jwks',
-    headers: { ...request.headers, ...headers },
-    body: request.body,
+    headers: { ...content.headers, ...headers },
+    body: content.body,
   })
 }

@@ -191,7 +191,7 @@ test('the key audit contains each step, and `keys audit --head` detects that the
     code: 1,
     errors: expect.stringContaining('the newest rows were removed'),
   })
-  expect((await runKeys('verify')).printed).toContain('but the audit does not contain it')
+  expect((await runKeys('verify')).printed).toContain('but the audit log does not contain it')
   expect((await runKeys(`audit --head ${head}`)).code).toBe(2)
 })
 

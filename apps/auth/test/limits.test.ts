@@ -13,8 +13,8 @@ import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusa
 import {
   createAssertionFields,
   registerKeys,
-  requestTokenByKey,
-  requestTokenWith,
+  requestTokenWithFields,
+  requestTokenWithNewAssertion,
   signAssertion,
 } from './key-agent.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
@@ -144,16 +144,16 @@ describe.for(TOKEN_STORES)('rate limits, with tokens in %s:', (tokenStore) => {
     await using auth = await startWithFactor('1')
     const agent = await registerKeys(auth)
     const replayedFields = createAssertionFields(await signAssertion(auth, agent))
-    expect((await requestTokenWith(auth, replayedFields)).status).toBe(200)
+    expect((await requestTokenWithFields(auth, replayedFields)).status).toBe(200)
     const wrongAudience = createAssertionFields(
       await signAssertion(auth, agent, { aud: 'https://other.example' }),
     )
     const responses = await runInBatches(25, (n) =>
-      requestTokenWith(auth, n % 2 ? replayedFields : wrongAudience),
+      requestTokenWithFields(auth, n % 2 ? replayedFields : wrongAudience),
     )
     expect(countStatuses(responses)).toEqual({ 401: 20, 429: 5 })
     expectProblem(responses.find(({ status }) => status === 429)!, rateLimitRefusal('client-authentication'))
-    expect((await requestTokenByKey(auth, agent)).status).toBe(200)
+    expect((await requestTokenWithNewAssertion(auth, agent)).status).toBe(200)
   })
 
   test('failed authentications from the addresses of one IPv6 /64 count together', async () => {

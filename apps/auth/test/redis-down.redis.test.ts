@@ -10,7 +10,7 @@ import {
   requestToken,
   revoke,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { type ErrorFormat, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
@@ -41,7 +41,7 @@ beforeAll(async () => {
   token = await getToken(auth, agent)
 })
 afterAll(async () => {
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   for (const resource of [auth, proxy, redis, testbed]) await resource[Symbol.asyncDispose]()
 })
 

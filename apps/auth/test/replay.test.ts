@@ -4,7 +4,7 @@ import path from 'node:path'
 import { backUp } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { agentAuthHeader, type RegisteredAgent, register, requestToken } from './agent-client.ts'
-import { generateKey } from './key-agent.ts'
+import { generateTestKeyPair } from './key-agent.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
@@ -65,7 +65,7 @@ const replaceSecretWithKey = async (agent: RegisteredAgent) =>
     method: 'PUT',
     path: '/api/agent/jwks',
     headers: { ...agentAuthHeader(agent), 'content-type': 'application/json' },
-    body: JSON.stringify({ keys: [(await generateKey()).jwk] }),
+    body: JSON.stringify({ keys: [(await generateTestKeyPair()).jwk] }),
   })
 
 test('replay repeats the revocations in the log after a restore, and disables clients whose newer credentials the backup lacks', async () => {

@@ -305,7 +305,7 @@ test('a dry run of rotate changes nothing', async () => {
   expect([await readSecret(), await readServersFile()]).toEqual(filesBefore)
 })
 
-test('list shows the age of each secret and which instances accept it, but no secret', async () => {
+test('list shows when each secret was first accepted and last used, and which instances are late, but no secret', async () => {
   const auth = await start()
   expect(await getIntrospectionStatus(auth, testbed.secrets.rs_api)).toBe(200)
   await run(ROTATE)
@@ -331,7 +331,7 @@ test('list shows the age of each secret and which instances accept it, but no se
   expect(list.instances).toHaveLength(1)
   const { printed } = await run('list')
   expect(printed).toMatch(
-    /rs_api {2}https:\/\/plainpath\.example\/api {2}2 secrets\n {4}[\w-]{12} {2}first loaded .* s ago, last used .* s ago/,
+    /rs_api {2}https:\/\/plainpath\.example\/api {2}2 secrets\n {4}[\w-]{12} {2}first accepted .* s ago, last used .* s ago/,
   )
   for (const digest of (await readServersFile()).match(/sha256:[\w-]{43}/g) ?? [])
     expect(printed).not.toContain(digest)

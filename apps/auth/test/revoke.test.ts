@@ -8,7 +8,7 @@ import {
   register,
   revoke,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { type HttpRequest, send } from './send.ts'
@@ -32,7 +32,7 @@ describe.for(TOKEN_STORES)('POST /oauth/revoke, tokens in %s,', (tokenStore) => 
     otherAgent = await register(auth)
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await auth[Symbol.asyncDispose]()
   })
   const post = (request: Partial<HttpRequest>) =>

@@ -3,7 +3,7 @@ import {
   APP_GRANT_TYPES,
   createAuthorizationServerMetadata,
   createServiceUrls,
-  JWT_BEARER_GRANT,
+  JWT_BEARER_GRANT_TYPE,
 } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -16,7 +16,7 @@ import {
   register,
 } from './agent-client.ts'
 import { CANARY, type ErrorFormat, expectProblem, expectSafe } from './expect-refusal.ts'
-import { createAssertionFields, generateKey, registerKeys, signAssertion } from './key-agent.ts'
+import { createAssertionFields, generateTestKeyPair, registerKeys, signAssertion } from './key-agent.ts'
 import { formatRawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -260,13 +260,13 @@ describe('/.well-known/oauth-authorization-server', () => {
     const algorithms = document.token_endpoint_auth_signing_alg_values_supported
     expect(document.revocation_endpoint_auth_signing_alg_values_supported).toEqual(algorithms)
     const signers = await Promise.all(
-      algorithms.map(async (each) => registerKeys(auth, await generateKey(each))),
+      algorithms.map(async (each) => registerKeys(auth, await generateTestKeyPair(each))),
     )
     await addVerification(auth, agent)
     const assertion = await getAssertion(auth, agent)
     const grants: Record<string, { scopes: readonly string[]; extraFields: Record<string, string> }> = {
       client_credentials: { scopes: ANONYMOUS_SCOPES, extraFields: {} },
-      [JWT_BEARER_GRANT]: { scopes: Scope.options, extraFields: { assertion } },
+      [JWT_BEARER_GRANT_TYPE]: { scopes: Scope.options, extraFields: { assertion } },
     }
     expect([...APP_GRANT_TYPES, ...Object.keys(grants)]).toEqual(document.grant_types_supported)
     expect(document.scopes_supported).toEqual([...Scope.options, 'offline_access'])

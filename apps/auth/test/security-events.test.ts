@@ -7,8 +7,13 @@ import { loadConfig } from '../src/config.ts'
 import { createEvents, logSecurityEvents, SECURITY_EVENT_NAMES } from '../src/events.ts'
 import { openStores } from '../src/stores.ts'
 import { agentAuthHeader, deleteAgent, getToken, json, register } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { createAssertionHeader, generateKey, registerKeys, requestTokenByKey } from './key-agent.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
+import {
+  createAssertionHeader,
+  generateTestKeyPair,
+  registerKeys,
+  requestTokenWithNewAssertion,
+} from './key-agent.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
@@ -32,7 +37,7 @@ beforeAll(async () => {
   system = await startVerificationSystem()
 })
 afterAll(async () => {
-  await expectNothingInClear(system.auth)
+  await expectNoConfidentialValues(system.auth)
   await system[Symbol.asyncDispose]()
 })
 
@@ -84,7 +89,7 @@ test('the instance logs once that a person declines', async () => {
 
 test('the instance logs that keys were replaced and that a client was deleted', async () => {
   const agent = await registerKeys(system.auth)
-  expect(await collectEvents(() => requestTokenByKey(system.auth, agent))).toEqual([])
+  expect(await collectEvents(() => requestTokenWithNewAssertion(system.auth, agent))).toEqual([])
   const replaceKeys = async (keys: unknown) => {
     const { headers, body } = json({ keys })
     return send(system.auth.url, {
@@ -95,7 +100,7 @@ test('the instance logs that keys were replaced and that a client was deleted', 
     })
   }
   expect(await collectEvents(() => replaceKeys([]))).toEqual([])
-  const { jwk } = await generateKey()
+  const { jwk } = await generateTestKeyPair()
   expect(await collectEvents(() => replaceKeys([jwk]))).toEqual([
     {
       event: 'keys-changed',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import {
   completeSignIn,
   countRowsFrom,
@@ -25,7 +25,7 @@ beforeAll(async () => {
   system = await startSignInSystem()
 })
 afterAll(async () => {
-  await expectNothingInClear(system.auth)
+  await expectNoConfidentialValues(system.auth)
   await system[Symbol.asyncDispose]()
 })
 

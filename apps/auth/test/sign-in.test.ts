@@ -2,7 +2,7 @@ import { MINUTE_MS, RULES } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { register } from './agent-client.ts'
 import { Browser } from './browser.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import {
   completeSignIn,
   countRowsFrom,
@@ -27,7 +27,7 @@ beforeAll(async () => {
   system = await startSignInSystem()
 })
 afterAll(async () => {
-  await expectNothingInClear(system.auth)
+  await expectNoConfidentialValues(system.auth)
   await system[Symbol.asyncDispose]()
 })
 

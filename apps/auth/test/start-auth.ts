@@ -20,7 +20,7 @@ export interface RunningAuth extends AsyncDisposable {
   readonly logged: readonly string[]
   /** The clock of the instance. */
   readonly now: () => Date
-  /** Confidential values that the test sent or received. They must not be stored or logged in clear. */
+  /** Confidential values that the test sent or received. They must not be stored or logged in plaintext. */
   readonly confidential: Set<string>
 }
 

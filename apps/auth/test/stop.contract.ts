@@ -167,7 +167,7 @@ export function describeStopCommand(
       expect(await isAnyActive(tokens)).toBe(true)
     })
 
-    test('records each stop in an audit in which --verify detects removed and changed rows', async () => {
+    test('records each stop in an audit log in which --verify detects removed and changed rows', async () => {
       const entriesBefore = JSON.parse((await system.run('stops --json')).printed) as unknown[]
       await system.run('stop --all-tokens --reason first')
       const { head } = JSON.parse((await system.run('stops --verify --json')).printed) as { head: string }

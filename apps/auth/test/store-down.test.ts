@@ -12,9 +12,14 @@ import {
   requestToken,
   revoke,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { type ErrorFormat, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { createAssertionHeader, type KeyAgent, registerKeys, requestTokenByKey } from './key-agent.ts'
+import {
+  createAssertionHeader,
+  type KeyAgent,
+  registerKeys,
+  requestTokenWithNewAssertion,
+} from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
@@ -48,7 +53,7 @@ beforeAll(async () => {
   keyAgent = await registerKeys(auth)
 })
 afterAll(async () => {
-  await expectNothingInClear(auth)
+  await expectNoConfidentialValues(auth)
   for (const each of [auth, proxy, testbed]) await each[Symbol.asyncDispose]()
 })
 
@@ -59,7 +64,7 @@ const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, Err
     'agent',
   ],
   ['a token for a cached client', () => requestToken(auth, agent), 'oauth'],
-  ['a token for a cached client with keys', () => requestTokenByKey(auth, keyAgent), 'oauth'],
+  ['a token for a cached client with keys', () => requestTokenWithNewAssertion(auth, keyAgent), 'oauth'],
   [
     'GET /api/agent of a cached client with keys',
     async () => send(auth.url, { path: '/api/agent', headers: await createAssertionHeader(auth, keyAgent) }),
@@ -124,7 +129,7 @@ describe.for([
     // When the listener reconnects, the instance clears its cache. That must not happen during the tests.
     await vi.waitFor(expectListening, { timeout: 20_000 })
     await expectNotified()
-    await requestTokenByKey(auth, keyAgent)
+    await requestTokenWithNewAssertion(auth, keyAgent)
     await fail()
   })
   afterAll(() => proxy.restore())

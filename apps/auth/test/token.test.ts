@@ -10,7 +10,7 @@ import {
   register,
   requestToken,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { type HttpRequest, send } from './send.ts'
@@ -67,7 +67,7 @@ describe.for(TOKEN_STORES)('POST /oauth/token, tokens in %s,', (tokenStore) => {
     agent = await register(auth, 'Atlas of tokens')
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await auth[Symbol.asyncDispose]()
   })
 

@@ -8,7 +8,7 @@ import {
   requestToken,
   revoke,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { type AuthTestbed, openAuthTestbed, TOKEN_STORES } from './open-auth-testbed.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
@@ -23,7 +23,7 @@ describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (toke
     otherInstance = await startInstance(testbed)
   })
   afterAll(async () => {
-    await expectNothingInClear(auth)
+    await expectNoConfidentialValues(auth)
     await auth[Symbol.asyncDispose]()
     await otherInstance[Symbol.asyncDispose]()
     await testbed[Symbol.asyncDispose]()
@@ -35,7 +35,7 @@ describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (toke
     await getToken(otherInstance, agent)
     return { agent, token: await getToken(auth, agent) }
   }
-  const checkActiveAtEach = (token: string) =>
+  const isActiveAtEachInstance = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
   const setStatus = (agent: RegisteredAgent, status: 'active' | 'disabled') =>
     testbed.db.query(
@@ -63,15 +63,15 @@ describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (toke
 
   test('both reject a token that was revoked at one of them', async () => {
     const { agent, token } = await createKnownAgent()
-    expect(await checkActiveAtEach(token)).toEqual([true, true])
+    expect(await isActiveAtEachInstance(token)).toEqual([true, true])
     expect((await revoke(otherInstance, agent, token)).status).toBe(200)
-    expect(await checkActiveAtEach(token)).toEqual([false, false])
+    expect(await isActiveAtEachInstance(token)).toEqual([false, false])
   })
 
   test('reject a client and its token after the client was deleted at the other instance', async () => {
     const { agent, token } = await createKnownAgent()
     expect((await deleteAgent(otherInstance, agent)).status).toBe(204)
-    expect(await checkActiveAtEach(token)).toEqual([false, false])
+    expect(await isActiveAtEachInstance(token)).toEqual([false, false])
     await expect.poll(async () => (await requestToken(auth, agent)).status).toBe(401)
   })
 
@@ -80,8 +80,8 @@ describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (toke
     await withoutNotifications(async () => {
       expect((await deleteAgent(otherInstance, agent)).status).toBe(204)
       const laterToken = await getToken(auth, agent)
-      expect(await checkActiveAtEach(token)).toEqual([false, false])
-      expect(await checkActiveAtEach(laterToken)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(token)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(laterToken)).toEqual([false, false])
     })
   })
 
@@ -93,7 +93,7 @@ describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (toke
     for (const { text } of successes) {
       const { access_token } = JSON.parse(text) as { access_token: string }
       auth.confidential.add(access_token)
-      expect(await checkActiveAtEach(access_token)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(access_token)).toEqual([false, false])
     }
   })
 

@@ -21,12 +21,12 @@ export const setClockBack = (clock: Clock, seconds: number, present = Date.now()
 }
 
 /**
- * Starts an instance that may fetch documents from the server. Its origin is on loopback, because the setting for test
+ * Starts an instance that may fetch the documents. Its origin is on loopback, because the setting for test
  * hosts requires that.
  */
 export const startUrlInstance = (
   testbed: AuthTestbed,
-  server: AgentDocuments,
+  agentDocuments: AgentDocuments,
   clock: Clock,
   options: StartOptions = {},
 ): Promise<RunningAuth> =>
@@ -34,8 +34,8 @@ export const startUrlInstance = (
     origin: 'loopback',
     ...options,
     now: () => clock.now,
-    documents: server.documentOverrides,
-    env: { ...server.settings, ...options.env },
+    documents: agentDocuments.documentOverrides,
+    env: { ...agentDocuments.settings, ...options.env },
   })
 
 /** Signs an assertion that is valid for a minute by the test's clock, unless `claims` say otherwise. */
@@ -49,26 +49,37 @@ export function signAssertionByClock(
   return signAssertion(auth, agent, { iat, exp: iat + 60, ...claims })
 }
 
-/**
- * Requests a token with a fresh assertion. `options` can replace fields, claims, headers, and the path of the endpoint.
- */
-export async function requestUrlToken(
+interface FormOptions {
+  fields?: Record<string, string>
+  claims?: Record<string, unknown>
+  headers?: Record<string, string>
+}
+
+/** Requests a token with a fresh assertion. `options` can replace fields, claims and headers. */
+export const requestUrlToken = (
   auth: RunningAuth,
   agent: KeyAgent,
   clock: Clock,
-  options: {
-    fields?: Record<string, string>
-    claims?: Record<string, unknown>
-    path?: string
-    headers?: Record<string, string>
-  } = {},
+  options: FormOptions = {},
+): Promise<HttpResponse> =>
+  postFormAsUrlClient(auth, agent, clock, {
+    path: '/oauth/token',
+    ...options,
+    fields: { ...CLIENT_CREDENTIALS_GRANT, ...options.fields },
+  })
+
+/** Posts a form with a fresh assertion. `options` can add or replace fields, claims and headers. */
+export async function postFormAsUrlClient(
+  auth: RunningAuth,
+  agent: KeyAgent,
+  clock: Clock,
+  options: FormOptions & { path: string },
 ): Promise<HttpResponse> {
   return await send(auth.url, {
     method: 'POST',
-    path: options.path ?? '/oauth/token',
+    path: options.path,
     ...(options.headers && { headers: options.headers }),
     body: new URLSearchParams({
-      ...CLIENT_CREDENTIALS_GRANT,
       client_assertion: await signAssertionByClock(auth, agent, clock, options.claims),
       client_assertion_type: CLIENT_ASSERTION_TYPE,
       ...options.fields,

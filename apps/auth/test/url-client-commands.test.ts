@@ -4,14 +4,14 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
-import { JWT_BEARER_GRANT } from '@plainpath/metadata'
+import { JWT_BEARER_GRANT_TYPE } from '@plainpath/metadata'
 import { calculateJwkThumbprint } from 'jose'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { introspect, isActive } from './agent-client.ts'
 import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { generateKey, type KeyPair } from './key-agent.ts'
+import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
@@ -39,7 +39,7 @@ const UNPROVEN: Refusal = {
 
 describe('commands for URL clients:', () => {
   const resources = new AsyncDisposableStack()
-  let server: AgentDocuments
+  let agentDocuments: AgentDocuments
   let mailServer: MailServer
   let testbed: AuthTestbed
   let auth: RunningAuth
@@ -49,21 +49,22 @@ describe('commands for URL clients:', () => {
   let env: Record<string, string>
   beforeAll(async () => {
     clock = { now: new Date() }
-    server = resources.use(await startAgentDocuments())
+    agentDocuments = resources.use(await startAgentDocuments())
     testbed = resources.use(await openAuthTestbed())
     mailServer = resources.use(await startMailServer())
     const mailSettings = { AUTH_SMTP_URL: mailServer.url }
-    auth = resources.use(await startUrlInstance(testbed, server, clock, { env: mailSettings }))
+    auth = resources.use(await startUrlInstance(testbed, agentDocuments, clock, { env: mailSettings }))
     otherInstance = resources.use(
-      await startUrlInstance(testbed, server, clock, { origin: auth.origin, env: mailSettings }),
+      await startUrlInstance(testbed, agentDocuments, clock, { origin: auth.origin, env: mailSettings }),
     )
-    keys = [await generateKey(), await generateKey()]
-    env = { ...(await testbed.createSettings(auth.origin)), ...server.settings }
+    keys = [await generateTestKeyPair(), await generateTestKeyPair()]
+    env = { ...(await testbed.createSettings(auth.origin)), ...agentDocuments.settings }
   })
   afterAll(() => resources.disposeAsync())
 
-  const publish = (hostname?: string) => server.publish([keys[0]], hostname === undefined ? {} : { hostname })
-  const checkActiveAtEach = (token: string) =>
+  const publish = (hostname?: string) =>
+    agentDocuments.publish([keys[0]], hostname === undefined ? {} : { hostname })
+  const isActiveAtEachInstance = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
   async function run(...args: string[]) {
     const { code, printed, errors } = await runAuth(args, env, () => clock.now)
@@ -101,11 +102,11 @@ describe('commands for URL clients:', () => {
   test('stop, disable and enable accept a URL as the client', async () => {
     const { agent, token } = await createClient()
     expect((await run('stop', '--client', agent.client_id, '--reason', 'a test')).code).toBe(0)
-    expect(await checkActiveAtEach(token)).toEqual([false, false])
+    expect(await isActiveAtEachInstance(token)).toEqual([false, false])
     await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
     const nextToken = await getUrlToken(auth, agent, clock)
     expect((await run('agents', 'disable', agent.client_id)).code).toBe(0)
-    expect(await checkActiveAtEach(nextToken.token)).toEqual([false, false])
+    expect(await isActiveAtEachInstance(nextToken.token)).toEqual([false, false])
     expect((await run('agents', 'enable', agent.client_id)).code).toBe(0)
     await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
   })
@@ -114,7 +115,7 @@ describe('commands for URL clients:', () => {
     /** Runs the command as a separate process, because Node reads NODE_EXTRA_CA_CERTS only at its start. */
     const refresh = async (agent: UrlAgent) => {
       const authorityFile = path.join(env['AUTH_OUTBOX_DIR'] ?? '', '..', 'authority')
-      await writeFile(authorityFile, server.documentOverrides.ca)
+      await writeFile(authorityFile, agentDocuments.documentOverrides.ca)
       const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
       const execution = promisify(execFile)(process.execPath, [main, 'agents', 'refresh', agent.client_id], {
         env: { ...env, NODE_EXTRA_CA_CERTS: authorityFile },
@@ -136,14 +137,14 @@ describe('commands for URL clients:', () => {
         code: 0,
         printed: expect.stringContaining('no key was removed'),
       })
-      expect(await checkActiveAtEach(token)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(token)).toEqual([true, true])
       agent.setKeys(keys[1])
       const afterRemoval = await refresh(agent)
       expect(afterRemoval).toMatchObject({ code: 0, printed: expect.stringContaining('a key was removed') })
       expect(parseSecurityEvents(afterRemoval.errors.split('\n'))).toEqual([
         expect.objectContaining({ event: 'document-changed', client_id: agent.client_id, by: 'operator' }),
       ])
-      expect(await checkActiveAtEach(token)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(token)).toEqual([false, false])
       for (const each of [auth, otherInstance]) {
         await expect
           .poll(async () => (await requestUrlToken(each, { ...agent, key: keys[1] }, clock)).status)
@@ -159,7 +160,7 @@ describe('commands for URL clients:', () => {
         code: 1,
         errors: expect.stringMatching(/could not be fetched, so nothing was changed/),
       })
-      expect(await checkActiveAtEach(token)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(token)).toEqual([true, true])
       agent.setDocument({
         ...createDocument(agent.client_id, [keys[0]]),
         grant_types: ['authorization_code'],
@@ -168,7 +169,7 @@ describe('commands for URL clients:', () => {
         code: 1,
         errors: expect.stringMatching(/grant_types must be/),
       })
-      expect(await checkActiveAtEach(token)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(token)).toEqual([false, false])
     })
 
     test('revokes the tokens when the document begins to require bound tokens', async () => {
@@ -178,7 +179,7 @@ describe('commands for URL clients:', () => {
         code: 0,
         printed: expect.stringContaining('must be bound to a key now'),
       })
-      expect(await checkActiveAtEach(token)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(token)).toEqual([false, false])
       agent.setDocument(createDocument(agent.client_id, [keys[0]]))
       expect(await refresh(agent)).toMatchObject({
         code: 0,
@@ -234,7 +235,7 @@ describe('commands for URL clients:', () => {
         done: false,
         domain: 'agents.clients.test',
       })
-      expect(await checkActiveAtEach(agentsInDomain[0].token)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(agentsInDomain[0].token)).toEqual([true, true])
 
       const blockResult = await run(
         'agents',
@@ -251,14 +252,14 @@ describe('commands for URL clients:', () => {
         expect.objectContaining({ event: 'domain-blocked', domain: 'agents.clients.test', by: 'operator' }),
       )
       for (const { token, agent } of agentsInDomain) {
-        expect(await checkActiveAtEach(token)).toEqual([false, false])
+        expect(await isActiveAtEachInstance(token)).toEqual([false, false])
         expect(await findAgentRow(agent.client_id)).toMatchObject({ status: 'disabled' })
         for (const each of [auth, otherInstance]) {
           await expect.poll(async () => (await requestUrlToken(each, agent, clock)).status).toBe(401)
           await expectRefusal(each, () => requestUrlToken(each, agent, clock), UNPROVEN)
         }
       }
-      for (const { token } of otherAgents) expect(await checkActiveAtEach(token)).toEqual([true, true])
+      for (const { token } of otherAgents) expect(await isActiveAtEachInstance(token)).toEqual([true, true])
       for (const hostname of ['agents.clients.test', 'deep.agents.clients.test'])
         for (const each of [auth, otherInstance]) {
           const newAgent = publish(hostname)
@@ -301,7 +302,7 @@ describe('commands for URL clients:', () => {
         if (row) expect(row).toMatchObject({ status: 'disabled' })
         if (status !== 200) continue
         const { access_token } = JSON.parse(text) as { access_token: string }
-        expect(await checkActiveAtEach(access_token)).toEqual([false, false])
+        expect(await isActiveAtEachInstance(access_token)).toEqual([false, false])
       }
       expect((await run('agents', 'unblock', 'other.clients.test', '--reason', 'done')).code).toBe(0)
     })
@@ -327,7 +328,7 @@ describe('commands for URL clients:', () => {
   })
 
   test('an e-mail verification works as for other agents, and its tokens expire no later than the document', async () => {
-    const agent = server.publish([keys[0]], { maxAge: 1200 })
+    const agent = agentDocuments.publish([keys[0]], { maxAge: 1200 })
     await getUrlToken(auth, agent, clock)
     const email = createAddress('canary-url-person')
     const beginResponse = await sendAsAgent(auth, agent, clock, {
@@ -346,7 +347,7 @@ describe('commands for URL clients:', () => {
     })
     expect(completeResponse.status, completeResponse.text).toBe(200)
     const { identity_assertion } = JSON.parse(completeResponse.text) as { identity_assertion: string }
-    const grant = { grant_type: JWT_BEARER_GRANT, assertion: identity_assertion }
+    const grant = { grant_type: JWT_BEARER_GRANT_TYPE, assertion: identity_assertion }
     const { token, expiresIn, scope } = await getUrlToken(auth, agent, clock, grant)
     expect(scope).toContain('contact:write')
     expect(expiresIn).toBeLessThanOrEqual(1200)
@@ -358,7 +359,7 @@ describe('commands for URL clients:', () => {
     })
     const deleteResponse = await sendAsAgent(auth, agent, clock, { method: 'DELETE', path: '/api/agent' })
     expect(deleteResponse.status, deleteResponse.text).toBe(204)
-    expect(await checkActiveAtEach(token)).toEqual([false, false])
+    expect(await isActiveAtEachInstance(token)).toEqual([false, false])
     await getUrlToken(auth, agent, clock)
     const refusedResponse = await requestUrlToken(auth, agent, clock, { fields: grant })
     expectProblem(refusedResponse, { status: 400, code: 'invalid-grant', error: 'invalid_grant' })
@@ -384,8 +385,8 @@ describe('commands for URL clients:', () => {
       const replayResult = await run('replay', '--log', logFile, '--json')
       expect(replayResult.code, replayResult.errors).toBe(0)
       expect(JSON.parse(replayResult.printed)).toMatchObject({ ended: { documents: 1, domains: 1 } })
-      expect(await checkActiveAtEach(token)).toEqual([false, false])
-      expect(await checkActiveAtEach(blockedToken)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(token)).toEqual([false, false])
+      expect(await isActiveAtEachInstance(blockedToken)).toEqual([false, false])
       const fetchesBefore = agent.countFetches()
       // Until this instance is notified of the change, it still issues tokens without a fetch. The store knows that they are revoked.
       await expect

@@ -3,7 +3,7 @@ import { basicAuth } from './agent-client.ts'
 import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { createDpopProof, PROOF_REQUIRED } from './dpop-client.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { generateKey, type KeyPair } from './key-agent.ts'
+import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
@@ -21,20 +21,20 @@ const UNPROVEN: Refusal = { ...INVALID_CLIENT, says: /^The signature cannot be v
 const UNUSABLE: Refusal = { ...INVALID_CLIENT, says: /^There is no usable document at your client_id/ }
 
 const resources = new AsyncDisposableStack()
-let server: AgentDocuments
+let agentDocuments: AgentDocuments
 let testbed: AuthTestbed
 let auth: RunningAuth
 let keys: readonly [KeyPair, KeyPair]
 const clock: Clock = { now: new Date() }
 beforeAll(async () => {
-  server = resources.use(await startAgentDocuments())
+  agentDocuments = resources.use(await startAgentDocuments())
   testbed = resources.use(await openAuthTestbed())
-  auth = resources.use(await startUrlInstance(testbed, server, clock))
-  keys = [await generateKey(), await generateKey('Ed25519')]
+  auth = resources.use(await startUrlInstance(testbed, agentDocuments, clock))
+  keys = [await generateTestKeyPair(), await generateTestKeyPair('Ed25519')]
 })
 afterAll(() => resources.disposeAsync())
 
-const publish = () => server.publish([keys[0]])
+const publish = () => agentDocuments.publish([keys[0]])
 const findAgentRow = async (id: string) =>
   (await testbed.db.query('select * from agents where id = $1', [id])).rows[0]
 
@@ -189,7 +189,7 @@ describe('an address has a limit for', () => {
     )
 
   test('new URL clients and for fetched documents, but not for requests of known clients', async () => {
-    await using limitedAuth = await startUrlInstance(testbed, server, clock, {
+    await using limitedAuth = await startUrlInstance(testbed, agentDocuments, clock, {
       env: { AUTH_LIMITS_FACTOR: '1' },
     })
     const knownClient = publish()
@@ -218,7 +218,7 @@ test('a client needs a DPoP proof if its document requires one, even if only a l
     ...createDocument(agent.client_id, keys),
     dpop_bound_access_tokens: true,
   })
-  const agent = server.publish([keys[0]], { maxAge: 300 })
+  const agent = agentDocuments.publish([keys[0]], { maxAge: 300 })
   agent.setDocument(createBoundDocument(agent))
   expectProblem(await requestUrlToken(auth, agent, clock), PROOF_REQUIRED)
   const provenResponse = await requestUrlToken(auth, agent, clock, {
@@ -226,10 +226,31 @@ test('a client needs a DPoP proof if its document requires one, even if only a l
   })
   expect(JSON.parse(provenResponse.text)).toMatchObject({ token_type: 'DPoP' })
 
-  const agentBoundLater = server.publish([keys[0]], { maxAge: 300 })
+  const agentBoundLater = agentDocuments.publish([keys[0]], { maxAge: 300 })
   setClockBack(clock, 301)
   await getUrlToken(auth, agentBoundLater, clock)
   agentBoundLater.setDocument(createBoundDocument(agentBoundLater))
   setClockBack(clock, 0)
   expectProblem(await requestUrlToken(auth, agentBoundLater, clock), PROOF_REQUIRED)
 })
+
+test.for([
+  ['PUT', '/api/agent/jwks', true],
+  ['POST', '/api/agent/secrets', false],
+  ['DELETE', '/api/agent/secrets/6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', false],
+] as const)(
+  'a URL client is advised to change its document instead: %s %s',
+  async ([method, path, sendsKeys]) => {
+    const agent = publish()
+    await getUrlToken(auth, agent, clock)
+    const rowBefore = await findAgentRow(agent.client_id)
+    const body = sendsKeys ? { keys: [keys[1].jwk] } : undefined
+    const response = await sendAsAgent(auth, agent, clock, { method, path, body })
+    expect(response.status, response.text).toBe(409)
+    expect(JSON.parse(response.text)).toMatchObject({
+      code: 'client-has-document',
+      detail: expect.stringMatching(/Change the keys in your document/),
+    })
+    expect(await findAgentRow(agent.client_id)).toEqual(rowBefore)
+  },
+)

@@ -10,14 +10,14 @@ import {
   register,
   requestToken,
 } from './agent-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem } from './expect-refusal.ts'
 import {
   createAssertionFields,
   createAssertionHeader,
   type KeyAgent,
-  requestTokenByKey,
-  requestTokenWith,
+  requestTokenWithFields,
+  requestTokenWithNewAssertion,
   signAssertion,
 } from './key-agent.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
@@ -64,7 +64,7 @@ describe('the verified domain of an agent', () => {
     forger = await register(system.auth, FORGED_NAME)
   })
   afterAll(async () => {
-    await expectNothingInClear(system.auth)
+    await expectNoConfidentialValues(system.auth)
     await system[Symbol.asyncDispose]()
   })
 
@@ -79,12 +79,12 @@ describe('the verified domain of an agent', () => {
     return { secret, mail, registrationId: String(JSON.parse(response.text).registration_id) }
   }
   async function postAsUrlAgent(path: string, body: unknown) {
-    const request = json(body)
+    const content = json(body)
     return send(system.auth.url, {
       method: 'POST',
       path,
-      body: request.body,
-      headers: { ...request.headers, ...(await createAssertionHeader(system.auth, agent)) },
+      body: content.body,
+      headers: { ...content.headers, ...(await createAssertionHeader(system.auth, agent)) },
     })
   }
   /** Runs the command `auth`, and returns its standard output. */
@@ -128,7 +128,10 @@ describe('the verified domain of an agent', () => {
 
   test('is in introspection, mails, pages, commands and security events', async () => {
     const { auth } = system
-    const anonymous = await introspectToken(auth, readAccessToken(await requestTokenByKey(auth, agent)))
+    const anonymous = await introspectToken(
+      auth,
+      readAccessToken(await requestTokenWithNewAssertion(auth, agent)),
+    )
     expect(anonymous).toMatchObject({
       identity_type: 'anonymous',
       verified_domain: HOST,
@@ -173,7 +176,7 @@ It first contacted us on ${today}.
       verified_domain: HOST,
       email_verified: true,
     })
-    const verifiedResponse = await requestTokenWith(auth, {
+    const verifiedResponse = await requestTokenWithFields(auth, {
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
       assertion: assertion ?? '',
       ...createAssertionFields(await signAssertion(auth, agent)),
@@ -232,13 +235,13 @@ It first contacted us on ${today}.
     expect(page).toContain('unverified')
     expect(page).not.toMatch(/domain checked/i)
     const otp = await showCode(auth, attempt)
-    const request = json({ otp })
+    const content = json({ otp })
     const events = await collectEvents(() =>
       send(auth.url, {
         method: 'POST',
         path: '/api/agent/claim/complete',
-        body: request.body,
-        headers: { ...request.headers, ...agentAuthHeader(attempt.agent) },
+        body: content.body,
+        headers: { ...content.headers, ...agentAuthHeader(attempt.agent) },
       }),
     )
     expect(events).toEqual([
@@ -282,7 +285,7 @@ describe.for(TOKEN_STORES)('with tokens in %s, the limits of agents with a verif
   test('are higher at the token endpoint than those of registered agents', async () => {
     await using auth = await startAuth({ tokenStore, env: { AUTH_LIMITS_FACTOR: '0.01' } })
     const agent = await addUrlAgent(auth, URL_ID)
-    const response = await requestTokenByKey(auth, agent)
+    const response = await requestTokenWithNewAssertion(auth, agent)
     expect(response.status, response.text).toBe(200)
     expect(readPolicies(response)).toBe(
       '"token-address";q=6;w=60, "token-verified";q=3;w=60, "token-domain";q=6;w=60',

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isLoopback, Origin } from '@plainpath/metadata'
+import { isLoopbackOrigin, Origin } from '@plainpath/metadata'
 import { z } from 'zod'
 
 /** Thrown if the service or a command cannot run on this machine. The message is one line that says what to do. */
@@ -49,7 +49,7 @@ export function readLocalSettings(env: Environment, projectFolder: string) {
     publicMcp: choosePublicMcp(origin, MCP_PORT ?? port + 1),
     /** An absolute path. */
     dataDirectory: path.resolve(projectFolder, DATA_DIR),
-    limitsFactor: LIMITS_FACTOR ?? (isLoopback(origin) ? LOOPBACK_LIMITS_FACTOR : 1),
+    limitsFactor: LIMITS_FACTOR ?? (isLoopbackOrigin(origin) ? LOOPBACK_LIMITS_FACTOR : 1),
   }
 }
 

@@ -1,5 +1,5 @@
 import { describeError, type Log, type LogFields } from '@plainpath/http'
-import { createServiceUrls, isLoopback } from '@plainpath/metadata'
+import { createServiceUrls, isLoopbackOrigin } from '@plainpath/metadata'
 import type { LocalSettings } from './local-settings.ts'
 
 /** Runs one step of a start and returns its result. May print the step, with the result as `describeResult` words it. */
@@ -59,7 +59,7 @@ export function formatWelcome({ origin, publicMcp, limitsFactor }: LocalSettings
     ...(limitsFactor === 1
       ? []
       : [
-          `Rate limits are multiplied by ${limitsFactor}${isLoopback(origin) ? ', since only this machine can reach it' : ''}.`,
+          `Rate limits are multiplied by ${limitsFactor}${isLoopbackOrigin(origin) ? ', since only this machine can reach it' : ''}.`,
         ]),
     '',
     'Try these in another terminal:',

@@ -7,7 +7,7 @@ import {
   type SettingValues,
 } from '@plainpath/http/settings'
 import { completeMailSettings, findSmtpMistake, type MailSettings } from '@plainpath/mail'
-import { isLoopback } from '@plainpath/metadata'
+import { isLoopbackOrigin } from '@plainpath/metadata'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { SETTINGS } from './settings.ts'
 
@@ -97,7 +97,7 @@ export function loadConfig(env: Environment): Config {
 
 /** Returns the domain of our own e-mail addresses. For an origin on this machine, the domain never resolves (RFC 2606 §2). */
 const getMailDomain = (origin: string) =>
-  isLoopback(origin) ? 'localhost.invalid' : new URL(origin).hostname
+  isLoopbackOrigin(origin) ? 'localhost.invalid' : new URL(origin).hostname
 
 /**
  * Reads only the settings that `migrate` needs, because the Kubernetes Job that runs it has no other secrets. Without

@@ -59,7 +59,7 @@ const ERASE_STATEMENTS = {
 }
 
 /**
- * Erases the rows that a restore brought back, in one transaction. Records this in the audit.
+ * Erases the rows that a restore brought back, in one transaction. Records this in the audit log.
  *
  * @returns the numbers of entries and messages that still had to be erased
  */
@@ -77,7 +77,7 @@ export const replayErasures = (
   })
 
 /**
- * Erases the whole waitlist, the content of all messages, and all queued mails. Records this in the audit. Use it after a restore
+ * Erases the whole waitlist, the content of all messages, and all queued mails. Records this in the audit log. Use it after a restore
  * if there is no log of the erasures since the backup.
  *
  * @returns the numbers of erased entries and messages

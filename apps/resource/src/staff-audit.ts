@@ -1,6 +1,6 @@
 import type { Database } from '@plainpath/postgres'
 
-/** A staff act that the audit records. */
+/** A staff act that the audit log records. */
 export interface StaffAct {
   /** The name of the user who ran the command. */
   readonly actor: string

@@ -270,7 +270,7 @@ function createRoutes(
       urls,
       startedAt: now(),
       securityContact,
-      guides: () => guides.current().list().guides,
+      listGuides: () => guides.current().list().guides,
     }),
     ...createPageRoutes({ guides, lister, guideResponses, joinWaitlist, answers, urls }),
   ]

@@ -34,7 +34,7 @@ async function expectOnBoth<T>(readValue: (api: RunningResource) => Promise<T>, 
     await expect.poll(() => readValue(api), POLL_OPTIONS).toEqual(expected)
 }
 
-/** Reads the last two entries of the audit that name an actor, the older one first. */
+/** Reads the last two entries of the audit log that name an actor, the older one first. */
 async function readLastAuditLines(): Promise<string[]> {
   const { rows } = await firstApi.db.query<{ line: string }>(
     `select action || ' ' || about as line from desk_audit where actor <> '' order by id desc limit 2`,
@@ -42,7 +42,7 @@ async function readLastAuditLines(): Promise<string[]> {
   return rows.map(({ line }) => line).toReversed()
 }
 
-test('answers are paused and resumed on both instances, which health, metrics and the audit show', async () => {
+test('answers are paused and resumed on both instances, which health, metrics and the audit log show', async () => {
   expect((await run('answers', 'pause', '--reason', 'wrong fee')).code).toBe(0)
   await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 503)
   const refusal = await postQuestion(secondApi, RENEW)

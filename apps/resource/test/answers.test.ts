@@ -6,7 +6,7 @@ import { type RunningResource, startResource } from './start-resource.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const RENEW = 'When do I renew my green card?'
-const PATH = '/api/answers'
+const ANSWERS_PATH = '/api/answers'
 
 let api: RunningResource
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-const postQuestion = (body: unknown, headers = {}, path = PATH): Promise<HttpResponse> =>
+const postQuestion = (body: unknown, headers = {}, path = ANSWERS_PATH): Promise<HttpResponse> =>
   sendRequest(api.origin, { path, ...createPost(body, headers) })
 const getAnswer = async (body: unknown) => Answer.parse((await postQuestion(body)).json())
 
@@ -74,18 +74,18 @@ describe('POST /api/answers', () => {
   })
 
   test('includes an explanation only if the request asks for one', async () => {
-    const explainedResponse = await postQuestion({ question: RENEW }, {}, `${PATH}?explain=true`)
+    const explainedResponse = await postQuestion({ question: RENEW }, {}, `${ANSWERS_PATH}?explain=true`)
     expect(explainedResponse.json()).toMatchObject({ explain: { language: 'en', scores: expect.any(Array) } })
-    expect((await postQuestion({ question: RENEW }, {}, `${PATH}?explain=false`)).json()).not.toHaveProperty(
-      'explain',
-    )
+    expect(
+      (await postQuestion({ question: RENEW }, {}, `${ANSWERS_PATH}?explain=false`)).json(),
+    ).not.toHaveProperty('explain')
   })
 
   test('responds with the same bytes on two instances, and names the version of the packaged knowledge', async () => {
     await using otherInstance = await startResource({ now: () => NOW, otherInstance: api })
     const [first, fromOther, repeated] = await Promise.all([
       postQuestion({ question: RENEW }),
-      sendRequest(otherInstance.origin, { path: PATH, ...createPost({ question: RENEW }) }),
+      sendRequest(otherInstance.origin, { path: ANSWERS_PATH, ...createPost({ question: RENEW }) }),
       postQuestion({ question: RENEW }),
     ])
     expect(first.body).toBe(repeated.body)
@@ -163,7 +163,7 @@ describe('POST /api/answers', () => {
   test('does not repeat the numbers in a question', async () => {
     const question =
       'My A-number is A123456789 and I was arrested in 2019, card 4111 1111 1111 1111, can I renew?'
-    const { body } = await postQuestion({ question }, {}, `${PATH}?explain=true`)
+    const { body } = await postQuestion({ question }, {}, `${ANSWERS_PATH}?explain=true`)
     expect(body).toContain('criminal-history')
     expect(body).not.toMatch(/123456789|4111/)
   })

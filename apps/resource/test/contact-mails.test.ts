@@ -170,7 +170,7 @@ To end its access, use the link in the e-mail that told you about it.`,
     expect((await waitForMail(email))?.text).toContain('| a\n| \n')
   })
 
-  test('is not stored or logged in clear text', async () => {
+  test('is not stored or logged in plaintext', async () => {
     const { email } = await sendByAgent(CLAIM, { message: 'Canary in the receipt?' })
     await waitForMail(email)
     const storedAndLogged =

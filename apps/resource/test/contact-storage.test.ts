@@ -135,7 +135,7 @@ test('one registration sends at most ten messages an hour, and another is not af
   ).toBe(202)
 })
 
-test('the tables and the log contain no address, text, idempotency key or user agent in clear text', async () => {
+test('the tables and the log contain no address, text, idempotency key or user agent in plaintext', async () => {
   await contact.send(issueToken('reg_f'), VALID_MESSAGE, {
     'idempotency-key': 'canary-key-2',
     'user-agent': 'canary-agent',

@@ -85,11 +85,11 @@ describe('MCP', () => {
 })
 
 describe('messages', () => {
-  const issueBoundToken = (name: string, change: Record<string, unknown> = {}) =>
+  const issueBoundToken = (name: string, overrides: Record<string, unknown> = {}) =>
     contact.issueToken(`${name}@example.org`, `reg_${name}`, {
       token_type: 'DPoP',
       cnf: { jkt: key.jkt },
-      ...change,
+      ...overrides,
     })
   const sendMessage = (boundToken: string, body: object, request: Partial<BoundRequest>) =>
     send({ method: 'POST', path: '/api/contact', token: boundToken, body, ...request })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServiceUrls, OPERATIONS } from '@plainpath/metadata'
+import { createServiceUrls, OPERATION_LIST } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type BoundRequest,
@@ -33,7 +33,7 @@ const SUCCESS_STATUS: Readonly<Record<string, number>> = {
 }
 
 /** A request to every operation that takes a token, with the first example of its body. */
-const OPERATION_REQUESTS = OPERATIONS.filter(
+const OPERATION_REQUESTS = OPERATION_LIST.filter(
   ({ access }) => access === 'public' || typeof access === 'object',
 ).map(({ method, path, operationId, bodyExamples = {} }): TokenRequest => {
   const [example] = Object.values(bodyExamples)
@@ -85,8 +85,8 @@ describe('a bound token needs a proof, and each proof is accepted once, at', () 
   test.for(REQUESTS)('$method $path', async ({ method, path, body, resource, status }) => {
     const { base, signedInMcp } = createServiceUrls(contact.api.origin)
     const aud = path === '/mcp' ? signedInMcp : base
-    const issueToken = (change: Record<string, unknown>) =>
-      contact.issueToken('ana@example.org', 'reg_ana', { aud, ...change })
+    const issueToken = (overrides: Record<string, unknown>) =>
+      contact.issueToken('ana@example.org', 'reg_ana', { aud, ...overrides })
     const boundToken = issueToken({ token_type: 'DPoP', cnf: { jkt: key.jkt } })
     const bearer = issueToken({})
     const proveRequest = (token: string) =>

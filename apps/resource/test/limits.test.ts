@@ -18,7 +18,7 @@ async function sendAll(count: number, send: (index: number) => ReturnType<typeof
 }
 
 describe('the limits of an address', () => {
-  test('are counted in the process while Redis is unavailable', async () => {
+  test('are enforced by each process alone while Redis is unavailable', async () => {
     await using api = await startResource({
       env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_REDIS_URL: 'redis://127.0.0.1:1' },
     })

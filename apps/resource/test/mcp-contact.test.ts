@@ -22,8 +22,8 @@ const callTool = (name: string, args: object, token?: string) =>
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
   })
 const parseResult = ({ body }: { body: string }) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}').result
-const issueToken = (name: string, change: Record<string, unknown> = {}) =>
-  fixture.contact.issueToken(`${name}@example.org`, `reg_${name}`, change)
+const issueToken = (name: string, overrides: Record<string, unknown> = {}) =>
+  fixture.contact.issueToken(`${name}@example.org`, `reg_${name}`, overrides)
 
 async function sendMessage(token: string) {
   const { structuredContent } = parseResult(await callTool('send_contact_message', newMessage(), token))

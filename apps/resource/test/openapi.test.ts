@@ -1,4 +1,4 @@
-import { OPERATIONS } from '@plainpath/metadata'
+import { OPERATION_LIST } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -27,7 +27,7 @@ async function readDocument(query: string): Promise<OpenApiDocument> {
   return JSON.parse(body) as OpenApiDocument
 }
 
-test.for(OPERATIONS)('?operation=$operationId returns only that operation', async ({ operationId }) => {
+test.for(OPERATION_LIST)('?operation=$operationId returns only that operation', async ({ operationId }) => {
   const [whole, part] = [await readDocument(''), await readDocument(`?operation=${operationId}`)]
   expect(listOperationIds(part)).toEqual([operationId])
   expect(part).toMatchObject({ openapi: '3.1.0', servers: whole.servers })
@@ -101,6 +101,6 @@ test.for([
 
 test('/docs links every operation to its part', async () => {
   const { body } = await sendRequest(api.origin, { path: '/docs' })
-  for (const { operationId } of OPERATIONS)
+  for (const { operationId } of OPERATION_LIST)
     expect(body).toContain(`href="/openapi.json?operation=${operationId}"`)
 })

@@ -1,6 +1,6 @@
 import { loadGuides } from '@plainpath/guides'
 import { getProblemKind, PROBLEM_CODES } from '@plainpath/http'
-import { findApp } from '@plainpath/metadata'
+import { findAppForPath } from '@plainpath/metadata'
 import { PAGE_CSP, STYLESHEET } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
@@ -81,7 +81,7 @@ describe('a page', () => {
         links.add(href.startsWith('#') ? `${path}${href}` : href)
     const linksToOurPages = [...links]
       .map((href) => href.split('#'))
-      .filter(([path = '']) => findApp(path) === 'resource')
+      .filter(([path = '']) => findAppForPath(path) === 'resource')
     expect(linksToOurPages.length).toBeGreaterThan(100)
     for (const [path = '', fragment] of linksToOurPages) {
       const { status, body } = await getOnce(path)

@@ -8,52 +8,51 @@ import { createPost, sendRequest } from './send-request.ts'
 import { type ContactApi, startContact } from './start-contact.ts'
 
 const resources = new AsyncDisposableStack()
-let contactApi: ContactApi
+let contact: ContactApi
 let folder: string
 let logFile: string
 let env: Record<string, string>
 beforeAll(async () => {
-  contactApi = resources.use(await startContact())
+  contact = resources.use(await startContact())
   folder = await mkdtemp(path.join(tmpdir(), 'replay-'))
   resources.defer(() => rm(folder, { recursive: true }))
   logFile = path.join(folder, 'log')
-  const { databaseUrl, keyFolder } = contactApi.api
+  const { databaseUrl, keyFolder } = contact.api
   env = { RESOURCE_DATABASE_URL: databaseUrl, RESOURCE_HASH_KEY_FILE: path.join(keyFolder, 'hash-key') }
 })
 afterAll(() => resources.disposeAsync())
 
 const run = (...args: string[]) =>
-  runResource(args, { ...env, RESOURCE_KEK_FILE: path.join(contactApi.api.keyFolder, 'kek') })
+  runResource(args, { ...env, RESOURCE_KEK_FILE: path.join(contact.api.keyFolder, 'kek') })
 const replay = async (...args: string[]) =>
   JSON.parse((await run('replay', '--log', logFile, '--json', ...args)).out)
-const queryRows = async (sql: string) => (await contactApi.api.db.query(sql)).rows
+const queryRows = async (sql: string) => (await contact.api.db.query(sql)).rows
 const joinWaitlist = async (email: string) => {
   expect(
-    (await sendRequest(contactApi.api.origin, { path: '/api/waitlist', ...createPost({ email }) })).status,
+    (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...createPost({ email }) })).status,
   ).toBe(201)
 }
 const sendMessage = async (registration: string) => {
-  const token = contactApi.issueToken(`${registration}@example.org`, registration)
-  const response = await contactApi.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
+  const token = contact.issueToken(`${registration}@example.org`, registration)
+  const response = await contact.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
   expect(response.status, response.body).toBe(202)
   return { token, id: String(response.json()['id']) }
 }
 
 /** Submits the form of the removal page. Its link is in the mail to each person who joined. */
 async function leaveByMailedLink(email: string): Promise<void> {
-  const [mail] = await contactApi.mailServer.waitForMails(1, email)
+  const [mail] = await contact.mailServer.waitForMails(1, email)
   const [, link = ''] = /(\/waitlist\/remove\?link=[A-Za-z0-9_-]{43})$/m.exec(mail?.text ?? '') ?? []
   const [page = '', query = ''] = link.split('?')
   const formHeaders = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' }
   const request = createPost(query, { ...formHeaders, 'sec-fetch-site': 'same-origin' })
-  expect((await sendRequest(contactApi.api.origin, { path: page, ...request })).status).toBe(200)
+  expect((await sendRequest(contact.api.origin, { path: page, ...request })).status).toBe(200)
 }
 
 async function withdrawMessage({ token, id }: { token: string; id: string }): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
   expect(
-    (await sendRequest(contactApi.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers }))
-      .status,
+    (await sendRequest(contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })).status,
   ).toBe(204)
 }
 
@@ -64,7 +63,7 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
   const readQueuedCount = () => queryRows(`select count(*)::int as queued from mails where state = 'queued'`)
   await expect.poll(readQueuedCount).toEqual([{ queued: 0 }])
   // Defers both mails of the next message, so that the backup has them in the queue.
-  contactApi.mailServer.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
+  contact.mailServer.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
   const messageToWithdraw = await sendMessage('reg_withdrawn')
   const listDeferredMailKinds = () =>
     queryRows(
@@ -72,10 +71,10 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
     )
   await expect.poll(listDeferredMailKinds).toEqual([{ kind: 'contact-desk' }, { kind: 'contact-receipt' }])
   const deliveredMessage = await sendMessage('reg_delivered')
-  await contactApi.waitForState(deliveredMessage.id, 'delivered')
-  const restore = await backUp(contactApi.api.adminUrl ?? '')
+  await contact.waitForState(deliveredMessage.id, 'delivered')
+  const restore = await backUp(contact.api.adminUrl ?? '')
 
-  const linesBefore = contactApi.api.logLines.length
+  const linesBefore = contact.api.logLines.length
   await leaveByMailedLink('left@example.org')
   await withdrawMessage(messageToWithdraw)
   const addressFile = path.join(folder, 'address')
@@ -87,18 +86,18 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
   expect(commandResults.map(({ code }) => code)).toEqual([0, 0])
   // Log collectors put a prefix before a line, and other programs write lines that are not JSON.
   const lines = [
-    ...contactApi.api.logLines.slice(linesBefore),
+    ...contact.api.logLines.slice(linesBefore),
     ...commandResults.map(({ errors }) => `[pod/resource-7d9f] ${errors}`),
     'a line of something else {',
   ]
   expect(lines.join('\n')).not.toMatch(/@example|abroad/)
 
   await restore()
-  expect(await contactApi.api.countEntries()).toBe(3)
+  expect(await contact.api.countEntries()).toBe(3)
   await writeFile(logFile, lines.join('\n'))
   const counts = { entries: 2, messages: 2 }
   expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told: counts })
-  expect(await contactApi.api.countEntries()).toBe(3)
+  expect(await contact.api.countEntries()).toBe(3)
   expect(await replay()).toEqual({ ok: true, done: true, told: counts, erased: counts })
   const erasedMessage = { state: 'erased', message_sealed: null, reply_sealed: null }
   expect(await queryRows('select state, message_sealed, reply_sealed from contact_messages')).toEqual([

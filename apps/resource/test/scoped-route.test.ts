@@ -29,14 +29,14 @@ const TOKEN = `ppt_${'t'.repeat(43)}`
 
 /** The result of the next introspections. */
 let introspection: Introspection
-const createActiveIntrospection = (change: object = {}): Introspection => ({
+const createActiveIntrospection = (overrides: object = {}): Introspection => ({
   active: true,
   clientId: 'agt_AAAAAAAAAAAAAAAAAAAAAA',
   scopes: new Set(['contact:write']),
   audience: [urls.base],
   expiresAt: new Date('2026-11-20T12:00:01Z'),
   identityType: 'verified_email',
-  ...change,
+  ...overrides,
 })
 
 const resources = new AsyncDisposableStack()

@@ -4,7 +4,7 @@ import { createToolCall, ERAS, FIRST_MESSAGE, parseMessage, sendMessage } from '
 import { createPost, type HttpResponse, sendRequest } from './send-request.ts'
 import { type ContactApi, newMessage, startContact } from './start-contact.ts'
 
-const CHATGPT = 'openai-mcp/1.0.0 (ChatGPT)'
+const CHATGPT_USER_AGENT = 'openai-mcp/1.0.0 (ChatGPT)'
 
 let contact: ContactApi
 let origin: string
@@ -21,11 +21,11 @@ const send = (message: Message, token?: string, headers: Record<string, string> 
   })
 
 /** Issues a token as an app gets it for a person who signed in. */
-const issueToken = (name: string, change: Record<string, unknown> = {}) =>
+const issueToken = (name: string, overrides: Record<string, unknown> = {}) =>
   contact.issueToken(`${name}@example.org`, `reg_${name}`, {
     aud: createServiceUrls(origin).signedInMcp,
     scope: 'contact:write',
-    ...change,
+    ...overrides,
   })
 
 /** Formats a challenge. @param error the parameter `error` and the comma after it; by default, the challenge has none */
@@ -198,7 +198,7 @@ describe.for(ERAS)('a person with a client of %s', (era) => {
       [`ppt_${'A'.repeat(43)}`, 'error="invalid_token", '],
       [issueToken('ana', { aud: createServiceUrls(origin).base }), 'error="invalid_token", '],
     ] as const) {
-      const response = await send(message, token, { 'user-agent': CHATGPT })
+      const response = await send(message, token, { 'user-agent': CHATGPT_USER_AGENT })
       expect([response.status, response.headers['content-type']]).toEqual([200, 'application/json'])
       expect(response.headers).not.toHaveProperty('www-authenticate')
       const { id, result } = response.json() as { id: number; result: Record<string, unknown> }
@@ -218,7 +218,7 @@ describe.for(ERAS)('a person with a client of %s', (era) => {
     }
     expect(await contact.countStoredRows()).toBe(rowsBefore)
     const sendResponse = parseMessage(
-      await send(message, issueToken(`gus-${era}`), { 'user-agent': CHATGPT }),
+      await send(message, issueToken(`gus-${era}`), { 'user-agent': CHATGPT_USER_AGENT }),
     )
     expect(sendResponse.result.structuredContent).toMatchObject({ status: 'received' })
   })
@@ -235,7 +235,7 @@ describe('ChatGPT gets a 401 for', () => {
     ['invalid JSON', undefined, '{'],
     ['a body that is too large', undefined, 'x'.repeat(20_000)],
   ])('%s', async ([, message, body]) => {
-    const overrides = { headers: { 'user-agent': CHATGPT }, ...(body !== undefined && { body }) }
+    const overrides = { headers: { 'user-agent': CHATGPT_USER_AGENT }, ...(body !== undefined && { body }) }
     expectChallenge(await sendMessage(origin, '/mcp', message ?? { method: 'tools/call' }, overrides))
   })
 })
@@ -255,7 +255,7 @@ test('the response is 503 without a challenge if the authorization server fails,
   contact.api.auth.tamper((reply) => {
     reply.status = 500
   })
-  for (const userAgent of [CHATGPT, 'Claude-User']) {
+  for (const userAgent of [CHATGPT_USER_AGENT, 'Claude-User']) {
     const refusal = await send(createToolCall('list_guides'), issueToken('ana'), { 'user-agent': userAgent })
     expect(refusal.status).toBe(503)
     expect(refusal.headers).not.toHaveProperty('www-authenticate')

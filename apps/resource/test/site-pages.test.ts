@@ -1,5 +1,5 @@
 import { loadGuides } from '@plainpath/guides'
-import { API_VERSION, OPERATIONS, RETENTION } from '@plainpath/metadata'
+import { API_VERSION, OPERATION_LIST, RETENTION } from '@plainpath/metadata'
 import { DOCS_SCRIPT, PAGE_CSP } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RELEASES } from '../src/pages/changelog.ts'
@@ -127,7 +127,7 @@ test('/changelog names every operation once, with its address and a link to its 
     body.matchAll(/<a href="\/docs#(\w+)"><code>([A-Z]+ \/[^<]+)<\/code><\/a>/g),
     ([, operationId, address]) => ({ operationId, address }),
   )
-  const operations = OPERATIONS.map(({ operationId, method, path }) => ({
+  const operations = OPERATION_LIST.map(({ operationId, method, path }) => ({
     operationId,
     address: `${method.toUpperCase()} ${path}`,
   }))
@@ -140,7 +140,7 @@ test('/changelog names every operation once, with its address and a link to its 
 
 describe('/docs', () => {
   test.for(
-    OPERATIONS.map(({ operationId, summary, method, path }) => ({
+    OPERATION_LIST.map(({ operationId, summary, method, path }) => ({
       operationId,
       summary,
       method,
@@ -182,7 +182,7 @@ describe('/docs', () => {
     const { body } = await get('/docs')
     const forms = [...body.matchAll(/<form class="form try" action="([^"]+)" method="get">([^]*?)<\/form>/g)]
     expect(forms.map(([, action]) => action)).toHaveLength(
-      OPERATIONS.filter(
+      OPERATION_LIST.filter(
         ({ method, access }) => method === 'get' && (access === 'open' || access === 'public'),
       ).length,
     )

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const run = (...args: string[]) => runResource(args, env)
-/** Reads the audit, one string per row. */
+/** Reads the audit log, one string per row. */
 const readAudit = async () => {
   const { rows } = await contact.api.db.query<{ line: string }>(
     `select action || ': ' || about as line from desk_audit order by id`,
@@ -249,7 +249,7 @@ describe('messages', () => {
   })
 })
 
-test('the role of the app may neither update nor delete rows of the audit', async () => {
+test('the role of the app may neither update nor delete rows of the audit log', async () => {
   const { api } = contact
   const { rows } = await api.db.query(
     `select has_table_privilege(rolname, 'desk_audit', 'update') or has_table_privilege(rolname, 'desk_audit', 'delete') as may

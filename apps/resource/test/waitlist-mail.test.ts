@@ -205,7 +205,7 @@ describe('POST /api/waitlist/forget', () => {
   })
 })
 
-test('the tables and the log contain no address and no link secret in clear text', async () => {
+test('the tables and the log contain no address and no link secret in plaintext', async () => {
   await join({ email: 'canary-person@example.org' })
   const [mail] = await mailServer.waitForMails(1, 'canary-person@example.org')
   const secret = findLink(mail?.text ?? '', 'confirm').split('=')[1] ?? ''

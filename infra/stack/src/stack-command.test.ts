@@ -3,7 +3,7 @@ import { parseStackCommand, STACK_USAGE } from './stack-command.ts'
 
 const parse = (env: Record<string, string>, ...args: string[]) => parseStackCommand(args, env, '/project')
 
-test('by default, the stack starts two instances of each app on port 8080 with data in .data/stack, and passes no settings on', () => {
+test('by default, and with empty variables, the stack starts two instances of each app on port 8080 with data in .data/stack, and passes on no settings', () => {
   const start = {
     kind: 'start',
     port: 8080,
@@ -24,7 +24,7 @@ describe('variables for tracing', () => {
     processEnv: { OTEL_EXPORTER_OTLP_HEADERS: 'key=1', OTEL_EXPORTER_OTLP_CERTIFICATE: '/ca.pem' },
   }
 
-  test('are passed on: addresses as settings, and the rest to the libraries that read them', () => {
+  test('are passed on, also if DATA_DIR is set: collector URLs as settings, and OTEL_* variables to the processes of the apps', () => {
     expect(parse({ ...TRACING.settings, ...TRACING.processEnv, DATA_DIR: 'there' })).toMatchObject({
       ...TRACING,
       folder: '/project/there',
@@ -42,7 +42,7 @@ test.for(['nine', '0', '65536', '8080.5', '-1'])('PORT=%s is rejected with a mes
   expect(parse({ PORT })).toEqual({ kind: 'usage-error', text: expect.stringMatching(/^PORT /) })
 })
 
-test.for(['--tracing', 'start'])('the argument %s is rejected with the usage', (arg) => {
+test.for(['--tracing', 'start'])('the argument %s is rejected with the usage text', (arg) => {
   expect(parse({}, arg)).toEqual({ kind: 'usage-error', text: expect.stringContaining(STACK_USAGE) })
 })
 
@@ -79,6 +79,6 @@ test('--add names the app, and DATA_DIR the folder of the running stack', () => 
 test('--add with another option is rejected', () => {
   expect(parse({}, '--add', 'auth', '--no-restart')).toEqual({
     kind: 'usage-error',
-    text: '--add takes no other options: the running stack determines the rest.',
+    text: '--add cannot be combined with other options: the running stack determines them.',
   })
 })

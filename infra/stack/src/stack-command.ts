@@ -85,7 +85,7 @@ export function parseStackCommand(
     if (options.add !== 'auth' && options.add !== 'resource')
       return usageError('--add must name an app: auth or resource.')
     if (Object.keys(options).length > 1)
-      return usageError('--add takes no other options: the running stack determines the rest.')
+      return usageError('--add cannot be combined with other options: the running stack determines them.')
     return { kind: 'add', app: options.add, folder }
   }
   const port = parseNumber(env['PORT'] || '8080', 1, MAX_PORT)

@@ -76,7 +76,7 @@ describe('information', () => {
   })
 })
 
-describe('facts', () => {
+describe('facts and hand-offs', () => {
   const question = 'When can I renew my green card?'
 
   test('a true fact hands the person off, with its trigger as the reason', () => {

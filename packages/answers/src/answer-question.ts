@@ -80,7 +80,7 @@ function decide(reading: QuestionReading, knowledge: Knowledge, today: Date): De
   if (statedTriggers.some(({ because }) => because === 'facts')) return decideHandOff()
   if (reading.language !== 'en') return decideOutOfScope({ reason: 'not-understood', rule: 'language' })
   const deceit = findDeceit(question, knowledge.scope)
-  if (deceit && !triggers.statesDanger) return decideOutOfScope(deceit)
+  if (deceit && !triggers.isDangerStated) return decideOutOfScope(deceit)
   if (statedTriggers.some(({ trigger }) => trigger.urgency === 'urgent')) return decideHandOff()
   const otherSubject = findOtherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
   if (statedTriggers.length > 0 && otherSubject?.firm !== true) return decideHandOff()

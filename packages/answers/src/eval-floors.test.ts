@@ -22,7 +22,7 @@ const NEW_AUTHORS_FLOORS = {
   refusedOutOfScope: 0.85,
   maxRefused: 0.1,
 }
-/** The floors for four authors whose questions are all held out, except at most seven of each. */
+/** The floors for the held-out questions of four authors, which are nearly all of their questions. */
 const UNSEEN_AUTHORS_FLOORS = {
   guideAmongPassages: 0.95,
   guideFirst: 0.8,
@@ -40,8 +40,9 @@ const readExamples = (name: string) =>
   readLabelledQuestions(new URL(`../examples/${name}.jsonl`, import.meta.url))
 const GIVEN = readExamples('given')
 const AUTHORS = new Map(['f', 'g', 'h', 'i', 'j', 'k'].map((author) => [author, readExamples(author)]))
-const NEW_AUTHORS = [...'nopqrsuvwxyz1234'].flatMap(readExamples).filter(({ split }) => split === 'held-out')
-const UNSEEN_AUTHORS = ['lower-r', 'lower-s', 'lower-z', 'lower-f'].flatMap(readExamples)
+const isHeldOut = ({ split }: LabelledQuestion) => split === 'held-out'
+const NEW_AUTHORS = [...'nopqrsuvwxyz1234'].flatMap(readExamples).filter(isHeldOut)
+const UNSEEN_AUTHORS = ['lower-r', 'lower-s', 'lower-z', 'lower-f'].flatMap(readExamples).filter(isHeldOut)
 
 /** The sets of questions with their floors. The set of I, J and K has only held-out and out-of-scope questions. */
 const SETS = [
@@ -51,7 +52,7 @@ const SETS = [
     'i, j and k',
     ['i', 'j', 'k']
       .flatMap((author) => AUTHORS.get(author) ?? [])
-      .filter((example) => example.split === 'held-out' || isOutOfScope(example)),
+      .filter((example) => isHeldOut(example) || isOutOfScope(example)),
     SECTION_FLOORS,
   ] as const,
   ['new authors', NEW_AUTHORS, NEW_AUTHORS_FLOORS] as const,

@@ -1,24 +1,15 @@
 /* oxlint-disable no-console -- a program whose output is what it prints */
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { listAcceptedNames, readLabelledQuestions } from './labelled-question.ts'
 import { readTriggers } from './triggers/match-triggers.ts'
 import { loadTriggers } from './triggers/trigger-file.ts'
 
 /**
- * This program measures how well the triggers of labelled questions are found. Each question of FILE needs the member `expected`,
- * as in `given.jsonl` and `ordinary-and-hard.jsonl`.
+ * This program measures how well the triggers of labelled questions are found.
  *
  * Usage: `npm run eval:triggers -- [FILE] [--hands AUTHOR_CODES] [--misses] [--today DATE]`. `--hands` reads only the questions of
  * these authors; an author's code is the first character of an id. `--misses` also prints each question that was misread.
  */
-
-interface Question {
-  readonly id: string
-  readonly question: string
-  /** `handoff:<trigger>`, `answer:<guide>` or `out_of_scope`. */
-  readonly expected: string
-  readonly also_ok: readonly string[]
-}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -31,11 +22,9 @@ const { values, positionals } = parseArgs({
 const triggers = loadTriggers()
 const urgencies = new Map(triggers.map(({ id, urgency }) => [id, urgency]))
 const today = new Date(values.today)
-const questions = readFileSync(positionals[0] ?? 'packages/answers/examples/given.jsonl', 'utf8')
-  .split('\n')
-  .filter(Boolean)
-  .map((line) => JSON.parse(line) as Question)
-  .filter(({ id }) => values.hands?.includes(id.slice(0, 1)) ?? true)
+const questions = readLabelledQuestions(positionals[0] ?? 'packages/answers/examples/given.jsonl').filter(
+  ({ id }) => values.hands?.includes(id.slice(0, 1)) ?? true,
+)
 
 /** The number of hits and the number of questions, by measure. */
 const counts = new Map<string, [number, number]>()
@@ -44,10 +33,12 @@ function count(name: string, isHit: boolean): void {
   counts.set(name, [hits + (isHit ? 1 : 0), total + 1])
 }
 
-for (const { id, question, expected, also_ok: alsoOk } of questions) {
+for (const labelledQuestion of questions) {
+  const { id, question, expected, alsoOk } = labelledQuestion
+  const acceptedTriggers = listAcceptedNames(labelledQuestion, 'handoff')
   // Only authors with a capital letter are also counted separately.
   const author = /^[A-Z]\d/.test(id) ? id.slice(0, 1) : 'all'
-  const { matches, suggestedChecks, statesDanger } = readTriggers(question, triggers, today)
+  const { matches, suggestedChecks, isDangerStated } = readTriggers(question, triggers, today)
   const statedTriggers = matches.map(({ trigger }) => trigger)
   const checkedTriggers = suggestedChecks.slice(0, 3).map(({ trigger }) => trigger)
   const printMiss = (verdict: string) => {
@@ -61,9 +52,6 @@ for (const { id, question, expected, also_ok: alsoOk } of questions) {
   }
   if (expected.startsWith('handoff:')) {
     const expectedTrigger = expected.slice('handoff:'.length)
-    const acceptedTriggers = [expected, ...alsoOk]
-      .filter((label) => label.startsWith('handoff:'))
-      .map((label) => label.slice('handoff:'.length))
     const isAccepted = acceptedTriggers.some((label) => statedTriggers.includes(label))
     const isCovered = isAccepted || acceptedTriggers.some((label) => checkedTriggers.includes(label))
     for (const name of new Set([author, urgencies.get(expectedTrigger) ?? 'unknown', 'all'])) {
@@ -76,17 +64,14 @@ for (const { id, question, expected, also_ok: alsoOk } of questions) {
     if (!isAccepted && statedTriggers.length > 0) printMiss('OTHER')
     else if (!isAccepted) printMiss(isCovered ? 'CHECKED' : 'MISSED')
   } else if (expected.startsWith('answer')) {
-    const acceptedTriggers = alsoOk
-      .filter((label) => label.startsWith('handoff:'))
-      .map((label) => label.slice('handoff:'.length))
     const isFalseHandOff = statedTriggers.some((trigger) => !acceptedTriggers.includes(trigger))
     for (const name of new Set([author, 'all'])) count(`${name}: false hand-offs`, isFalseHandOff)
     if (isFalseHandOff) printMiss('FALSE')
   } else {
-    const isFalseHandOff = statedTriggers.length > 0 && !alsoOk.some((label) => label.startsWith('handoff:'))
+    const isFalseHandOff = statedTriggers.length > 0 && acceptedTriggers.length === 0
     for (const name of new Set([author, 'all'])) {
       count(`${name}: out of scope, with a trigger`, isFalseHandOff)
-      count(`${name}: out of scope, with a danger`, isFalseHandOff && statesDanger)
+      count(`${name}: out of scope, with a danger`, isFalseHandOff && isDangerStated)
     }
     if (isFalseHandOff) printMiss('SCOPE')
   }

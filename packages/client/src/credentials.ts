@@ -18,7 +18,7 @@ const LOOPBACK_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/
 export function parseSecureOrigin(text: string): string {
   const url = new URL(text)
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK_HOST.test(url.hostname)))
-    throw new TypeError('The origin is not https: secrets and messages would be sent in clear.')
+    throw new TypeError('The origin is not https: secrets and messages would be sent unencrypted.')
   if (url.href !== `${url.origin}/`)
     throw new TypeError(`${url.origin} is the origin; leave out what follows it.`)
   return url.origin

@@ -72,7 +72,7 @@ export interface paths {
         };
         /**
          * List the triggers that hand a person to an attorney
-         * @description Compare them with what the person told you, and send those that apply as `facts` of `POST /answers`. Triggers that staff disabled are not listed. A token is optional.
+         * @description Compare them with what the person told you, and send those that apply as `facts` of `POST /api/answers`. Triggers that staff disabled are not listed. A token is optional.
          */
         get: operations["listTriggers"];
         put?: never;
@@ -134,9 +134,9 @@ export interface paths {
         put?: never;
         /**
          * Send a message for a person to the people behind Plainpath
-         * @description For a person who confirmed the agent (`POST /agent/claim`): the reply and a receipt go to their address. Ask the person before you send, and show them `reply`. Staff get the message at `heldUntil`, with an urgent trigger within one minute. Until then it can be withdrawn, with DELETE or by the link in the receipt.
+         * @description For a person who confirmed the agent (`POST /api/agent/claim`): the reply and a receipt go to their address. Ask the person before you send, and show them `reply`. Staff get the message at `heldUntil`. If it has an urgent trigger, that is within one minute. Until then it can be withdrawn, with DELETE or by the link in the receipt.
          *
-         *     With `Idempotency-Key`, a repeated request sends nothing and gets the same response; 409 while the first is in progress, 422 for another body, 409 `message-withdrawn` after a withdrawal. Without a key, the same message within 24 hours is 409 `duplicate-message`, which names the first.
+         *     If you repeat a request with the same `Idempotency-Key`, nothing is sent and you get the same response. You get 409 `idempotency-in-progress` while the first request is in progress, 422 `idempotency-key-reused` if the body differs, and 409 `message-withdrawn` if the message was withdrawn or erased. If you send the same message again within 24 hours without a key, you get 409 `duplicate-message`. Its member `first` is the id of the earlier message.
          */
         post: operations["sendContactMessage"];
         delete?: never;
@@ -154,14 +154,14 @@ export interface paths {
         };
         /**
          * Get the status of a message
-         * @description Only the registration that sent the message can read it; any other gets 404.
+         * @description Only the client that sent the message can read its status, and only under the confirmation with which it sent the message. Any other request gets 404.
          */
         get: operations["getContactMessage"];
         put?: never;
         post?: never;
         /**
          * Withdraw a message before it is delivered
-         * @description Erases the message. This always works until `heldUntil`. After delivery: 409 `already-delivered`, whose `detail` says what can still be done.
+         * @description Erases the message. This always works until `heldUntil`. While the message is being delivered, you get 409 `message-being-delivered`, and after that 409 `already-delivered`, whose `detail` says what can still be done.
          */
         delete: operations["deleteContactMessage"];
         options?: never;
@@ -247,7 +247,7 @@ export interface paths {
         post?: never;
         /**
          * Allow bearer tokens for contact:write again
-         * @description Once a client got a token for `contact:write` that is bound to a key (RFC 9449), it gets that scope only with a DPoP proof: `GET /agent` lists the scope in `dpop_required_scopes`. This ends that until the next such token. For up to 30 seconds the token endpoint can still require the proof. No token is revoked.
+         * @description Once a client got a token for `contact:write` that is bound to a key (RFC 9449), it gets that scope only with a DPoP proof: `GET /api/agent` lists the scope in `dpop_required_scopes`. This ends that until the next such token. For up to 30 seconds the token endpoint can still require the proof. No token is revoked.
          */
         delete: operations["deleteDpopRequiredScopes"];
         options?: never;
@@ -266,7 +266,7 @@ export interface paths {
         put?: never;
         /**
          * Create a second secret; the first expires 7 days later
-         * @description No body is read. Both secrets work until the old one expires or is revoked. A client has at most two: 409 `too-many-secrets`. If the response is lost, find the new secret with `GET /agent`, revoke it, and create another. An agent with keys has no secrets: 409 `client-has-keys`.
+         * @description No body is read. Both secrets work until the old one expires or is revoked. A client has at most two: 409 `too-many-secrets`. If the response is lost, find the new secret with `GET /api/agent`, revoke it, and create another. An agent with keys has no secrets: 409 `client-has-keys`.
          */
         post: operations["createAgentSecret"];
         delete?: never;
@@ -537,7 +537,7 @@ export interface components {
             guideSlug?: components["schemas"]["GuideSlug"] | null;
             /** @description Why the person needs a lawyer. A message with an urgent trigger is read first. Send this only if the person agrees. */
             handOff?: {
-                /** @description Ids of triggers that `GET /triggers` lists. */
+                /** @description Ids of triggers that `GET /api/triggers` lists. */
                 triggers: components["schemas"]["TriggerId"][];
             } | null;
         };
@@ -793,7 +793,7 @@ export interface components {
         TriggerList: {
             /** @description The most urgent first. */
             triggers: {
-                /** @description Its name in `facts` of `POST /answers`. */
+                /** @description Its name in `facts` of `POST /api/answers`. */
                 id: components["schemas"]["TriggerId"];
                 /** @enum {string} */
                 urgency: "urgent" | "high" | "normal";
@@ -891,7 +891,7 @@ export interface components {
             registration_id?: string;
             /** Format: date-time */
             claim_expires_at?: string;
-            /** @description Scopes that the client gets only with a DPoP proof: `contact:write`, once it got a bound token with it. `DELETE /agent/dpop-required-scopes` ends this. */
+            /** @description Scopes that the client gets only with a DPoP proof: `contact:write`, once it got a bound token with it. `DELETE /api/agent/dpop-required-scopes` ends this. */
             dpop_required_scopes?: components["schemas"]["Scope"][];
             /**
              * @description 0: it does not expire.
@@ -974,7 +974,7 @@ export interface components {
                  */
                 auth: "ok" | "failed";
             };
-            /** @description The state of `POST /answers`. */
+            /** @description The state of `POST /api/answers`. */
             answers: {
                 /**
                  * @description `paused`: staff stopped answers. `unavailable`: this instance has not yet read what staff turned off.
@@ -1422,7 +1422,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A new key of your choice for each message, valid for 24 hours: printable ASCII without spaces. */
+                /** @description A key that you choose, a new one for each message: printable ASCII without spaces. A repeated request is recognised by its key for 24 hours. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -1458,7 +1458,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description `received` until it goes to staff, `delivered`, or `erased`. */
+            /** @description The status: `received` until the message goes to staff, then `delivered`. `erased` if the message was withdrawn, or its text was deleted later. */
             200: {
                 headers: {
                     [name: string]: unknown;

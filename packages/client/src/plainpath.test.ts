@@ -140,7 +140,7 @@ describe('retries', () => {
 })
 
 describe('a message', () => {
-  const listKeys = ({ received }: FakeService) =>
+  const listIdempotencyKeys = ({ received }: FakeService) =>
     received.filter(({ path }) => path === '/api/contact').map(({ headers }) => headers['idempotency-key'])
 
   test('has the same key each time, even from another client, and a different message has another key', async () => {
@@ -151,7 +151,7 @@ describe('a message', () => {
     await createRegisteredClient(service).sendMessage(MESSAGE)
     await client.sendMessage({ ...MESSAGE, topic: 'other' })
     await client.sendMessage(MESSAGE, { idempotencyKey: 'mine' })
-    const [key, repeatedKey, otherClientKey, otherMessageKey, ownKey] = listKeys(service)
+    const [key, repeatedKey, otherClientKey, otherMessageKey, ownKey] = listIdempotencyKeys(service)
     expect(key).toMatch(/^[0-9a-f]{64}$/)
     expect([repeatedKey, otherClientKey, ownKey]).toEqual([key, key, 'mine'])
     expect(otherMessageKey).not.toBe(key)
@@ -251,6 +251,15 @@ describe('a call that gets no response', () => {
     const call = new Plainpath(service.origin).guide('work-permit', { signal: controller.signal })
     controller.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
+  })
+
+  test('fails without a request if its signal was aborted before', async () => {
+    await using service = await startTokenService()
+    const signal = AbortSignal.abort(new Error('enough'))
+    const unregisteredClient = new Plainpath(service.origin)
+    await expect(unregisteredClient.register({}, { signal })).rejects.toThrow('enough')
+    await expect(createRegisteredClient(service).guide('work-permit', { signal })).rejects.toThrow('enough')
+    expect(service.received).toEqual([])
   })
 
   test('fails with the reason of its signal, but does not abort the token request that it shares', async () => {

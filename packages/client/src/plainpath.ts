@@ -22,7 +22,7 @@ import { type ApiRequest, send, waitUnlessAborted } from './send.ts'
 import { TokenSource } from './token-source.ts'
 
 const DEFAULT_TIMEOUT_MS = 10_000
-const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const JWT_BEARER_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /**
  * A client for one agent that works for one person. Credentials and tokens stay in memory, and errors do not contain them. Each
@@ -111,10 +111,11 @@ export class Plainpath {
    */
   async register(registration: Registration = {}, { signal }: CallOptions = {}): Promise<Credentials> {
     if (this.#credentials) return this.#credentials
-    this.#pendingRegistration ??= this.#register(registration).finally(() => {
-      this.#pendingRegistration = undefined
-    })
-    return waitUnlessAborted(this.#pendingRegistration, signal)
+    const startRegistration = () =>
+      (this.#pendingRegistration ??= this.#register(registration).finally(() => {
+        this.#pendingRegistration = undefined
+      }))
+    return waitUnlessAborted(startRegistration, signal)
   }
 
   /**
@@ -125,7 +126,7 @@ export class Plainpath {
     const body = { email }
     // The service learns about a URL client only from its first token request.
     if (this.#requireCredentials().client_id.startsWith('https:'))
-      await waitUnlessAborted(this.#agentTokenSource.get(), options.signal)
+      await waitUnlessAborted(() => this.#agentTokenSource.get(), options.signal)
     return this.#sendAsClient<BegunVerification>({ method: 'POST', path: '/api/agent/claim', body }, options)
   }
 
@@ -202,7 +203,7 @@ export class Plainpath {
     return new TokenSource(async () => {
       const request = { method: 'POST', path: '/api/agent/assertion', isRepeatable: true } as const
       const { identity_assertion: assertion } = await this.#sendAsClient<Assertion>(request, {})
-      return this.#requestToken({ grant_type: JWT_BEARER_GRANT, assertion })
+      return this.#requestToken({ grant_type: JWT_BEARER_GRANT_TYPE, assertion })
     })
   }
 
@@ -230,14 +231,14 @@ export class Plainpath {
   async #sendWithToken<T>(tokenSource: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
     const sendWith = (token: string) =>
       this.#send<T>({ ...request, sign: (unsigned) => this.#addToken(unsigned, token) }, options)
-    const token = await waitUnlessAborted(tokenSource.get(), options.signal)
+    const token = await waitUnlessAborted(() => tokenSource.get(), options.signal)
     try {
       return await sendWith(token)
     } catch (error) {
       if (!(error instanceof PlainpathError) || error.status !== 401) throw error
     }
     tokenSource.drop(token)
-    return sendWith(await waitUnlessAborted(tokenSource.get(), options.signal))
+    return sendWith(await waitUnlessAborted(() => tokenSource.get(), options.signal))
   }
 
   async #addToken(request: ApiRequest, token: string): Promise<ApiRequest> {

@@ -100,13 +100,19 @@ function parseJson(text: string): unknown {
 }
 
 async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const delay = new Promise<void>((resolve) => void setTimeout(resolve, ms))
-  await waitUnlessAborted(delay, signal)
+  const startDelay = () => new Promise<void>((resolve) => void setTimeout(resolve, ms))
+  await waitUnlessAborted(startDelay, signal)
 }
 
-/** Waits for work that callers may share. The signal ends the wait, but not the work. */
-export async function waitUnlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work
+/**
+ * Starts work that callers may share, and waits for it. A signal that is already aborted prevents the start. Later, it ends the wait,
+ * but not the work.
+ */
+export async function waitUnlessAborted<T>(
+  startWork: () => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  if (!signal) return startWork()
   signal.throwIfAborted()
   let rejectOnAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {
@@ -114,7 +120,7 @@ export async function waitUnlessAborted<T>(work: Promise<T>, signal: AbortSignal
     signal.addEventListener('abort', rejectOnAbort, { once: true })
   })
   try {
-    return await Promise.race([work, aborted])
+    return await Promise.race([startWork(), aborted])
   } finally {
     signal.removeEventListener('abort', rejectOnAbort)
   }

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 
-/** Returns the operating-system user that runs this process, and its host, for the audit trail and the log. */
+/** Returns the operating-system user that runs this process, and the host name of the machine, for audit logs and log lines. */
 export const getCurrentActor = (): { user: string; host: string } => ({
   user: readUserName(),
   host: hostname(),

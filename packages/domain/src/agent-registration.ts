@@ -138,7 +138,7 @@ export const AgentDescription = AgentRegistration.extend({
     .meta({
       description:
         'Scopes that the client gets only with a DPoP proof: `contact:write`, once it got a bound token with it. ' +
-        '`DELETE /agent/dpop-required-scopes` ends this.',
+        '`DELETE /api/agent/dpop-required-scopes` ends this.',
     }),
   client_secret_expires_at: secretMembers.client_secret_expires_at.optional(),
   secrets: secretList.optional(),

@@ -80,7 +80,7 @@ export const Agent = z.strictObject({
   documentExpiresAt: z.date().optional(),
   /** The app's `client_id`, if the agent is a connection: one person's sign-in with an app. A connection has no credentials. */
   appClientId: z.string().optional(),
-  /** The host to which the sign-in returned, as `formatAppHost` formats it. Present with `appClientId`. */
+  /** The destination to which the sign-in returned, as `formatAppHost` formats it. Present with `appClientId`. */
   appHost: z.string().optional(),
 })
 export type Agent = Readonly<z.infer<typeof Agent>>

@@ -9,12 +9,12 @@ test.each([
   ['a list', ['x'.repeat(500), 'x'.repeat(500)], 2_000],
   ['a set', new Set(['x'.repeat(1_000)]), 2_000],
   ['an object in an object', { agent: { name: 'x'.repeat(1_000) } }, 2_000],
-])('counts the memory of %s', (_kind, value, contentBytes) => {
+])('estimateEntryBytes counts the memory of %s', (_kind, value, contentBytes) => {
   const bytes = estimateEntryBytes('', value) - EMPTY_ENTRY_BYTES
   expect(bytes).toBeGreaterThanOrEqual(contentBytes)
   expect(bytes).toBeLessThan(contentBytes + 300)
 })
 
-test('counts the key', () => {
+test('estimateEntryBytes counts the key', () => {
   expect(estimateEntryBytes('x'.repeat(1_000), undefined)).toBe(EMPTY_ENTRY_BYTES + 2_000)
 })

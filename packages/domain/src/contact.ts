@@ -12,7 +12,7 @@ export type ContactTopic = z.infer<typeof ContactTopic>
 export const ContactText = createPlainText(RULES.messageCharacters)
 
 /**
- * The triggers for which a message needs a lawyer. Duplicates are removed after the length check, so they count towards
+ * The triggers for which the person needs an attorney. Duplicates are removed after the length check, so they count towards
  * the maximum.
  */
 export const HandOff = z.strictObject({
@@ -21,7 +21,7 @@ export const HandOff = z.strictObject({
     .min(1)
     .max(RULES.handOffTriggers)
     .transform(orderTriggers)
-    .meta({ description: 'Ids of triggers that `GET /triggers` lists.' }),
+    .meta({ description: 'Ids of triggers that `GET /api/triggers` lists.' }),
 })
 
 /** The body of `POST /contact`. */

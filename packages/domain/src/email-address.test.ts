@@ -120,7 +120,7 @@ describe('there is no canonical form of an address that we do not accept:', () =
   })
 })
 
-describe('for generated addresses', () => {
+describe('of generated addresses,', () => {
   const RUNS = { numRuns: 20_000 }
   const stringOf = (characters: string, maxLength: number) =>
     fc.string({ unit: fc.constantFrom(...characters), minLength: 1, maxLength })
@@ -143,7 +143,7 @@ describe('for generated addresses', () => {
   const address = fc.tuple(localPart, domain).map((parts) => parts.join('@'))
   const typedAddresses = fc.oneof({ arbitrary: address, weight: 8 }, { arbitrary: binary, weight: 1 })
 
-  test('accepts more than 300 of 2,000', () => {
+  test('more than 300 of 2,000 are accepted', () => {
     const accepted = fc.sample(typedAddresses, 2_000).filter((text) => canonicalizeEmail(text) !== undefined)
     expect(accepted.length).toBeGreaterThan(300)
   })
@@ -166,7 +166,7 @@ describe('for generated addresses', () => {
     )
   })
 
-  test('ignores the case of ASCII letters', () => {
+  test('the canonical form does not depend on the case of ASCII letters', () => {
     const asciiAddresses = fc.stringMatching(/^[A-Za-z0-9+._-]{1,20}@[A-Za-z0-9-]{1,20}\.[A-Za-z]{2,8}$/)
     fc.assert(
       fc.property(

@@ -21,7 +21,7 @@ export const Health = z.object({
       withdrawnSections: z.array(z.string()),
       disabledTriggers: z.array(z.string()),
     })
-    .meta({ description: 'The state of `POST /answers`.' }),
+    .meta({ description: 'The state of `POST /api/answers`.' }),
 })
 
 export type AnswersState = z.infer<typeof Health>['answers']

@@ -3,7 +3,7 @@ import { Link } from './answer.ts'
 import { TriggerId, URGENCIES } from './trigger.ts'
 
 const ListedTrigger = z.object({
-  id: TriggerId.meta({ description: 'Its name in `facts` of `POST /answers`.' }),
+  id: TriggerId.meta({ description: 'Its name in `facts` of `POST /api/answers`.' }),
   urgency: z.enum(URGENCIES),
   why: z.string().min(1).meta({ description: 'Why an attorney is needed.' }),
   ask: z.string().min(1).meta({ description: 'The yes-or-no question that decides whether it applies.' }),

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
-/** How urgently a person may need a lawyer, most urgent first. */
+/** How urgently a person may need an attorney, most urgent first. */
 export const URGENCIES = ['urgent', 'high', 'normal'] as const
 export type Urgency = (typeof URGENCIES)[number]
 
-/** The hand-off triggers with their urgencies, most urgent first. Each is a reason why a question needs a lawyer. */
+/** The hand-off triggers with their urgencies, most urgent first. Each is a reason why a person needs an attorney. */
 const URGENCY_BY_TRIGGER = {
   'detention-ice': 'urgent',
   'missed-hearing': 'urgent',

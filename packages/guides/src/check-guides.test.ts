@@ -116,12 +116,12 @@ const PLANTED_MISTAKES: [check: GuideCheckName, mistake: string, change: Partial
   ['impossible-review', 'a review before an update', { reviewed: '2026-06-25', reviewedBy: 'A. Attorney' }],
 ]
 
-test.for(PLANTED_MISTAKES)('finds %s: %s', ([check, , change]) => {
+test.for(PLANTED_MISTAKES)('checkGuides finds %s: %s', ([check, , change]) => {
   const findings = checkGuides([{ ...EXAMPLE_GUIDE, ...change }], NOW)
   expect(findings.map((finding) => finding.check)).toContain(check)
 })
 
-test('finds summary-repeated once for a pair of guides, and ignores case and punctuation', () => {
+test('checkGuides finds summary-repeated once for a pair of guides, and ignores case and punctuation', () => {
   const twin = { ...EXAMPLE_GUIDE, slug: 'twin', summary: 'how to request - a DOCUMENT' }
   expect(checkGuides([EXAMPLE_GUIDE, twin], NOW)).toEqual([
     { slug: 'twin', check: 'summary-repeated', detail: 'the same as example' },
@@ -139,10 +139,10 @@ test.for([
   ['a telephone number', replaceSentence('Call 1-800-898-7180.')],
   ['months without a day', replaceSentence('It comes out in January and April. You may 3 times.')],
   ['a review after the last update', { reviewed: '2026-11-20', reviewedBy: 'A. Attorney' }],
-] satisfies [string, Partial<PackagedGuide>][])('finds nothing in %s', ([, change]) => {
+] satisfies [string, Partial<PackagedGuide>][])('checkGuides finds nothing in %s', ([, change]) => {
   expect(checkGuides([{ ...EXAMPLE_GUIDE, ...change }], NOW)).toEqual([])
 })
 
-test('finds nothing in the guides of this package', () => {
+test('checkGuides finds nothing in the guides of this package', () => {
   expect(checkGuides(loadGuides(), new Date())).toEqual([])
 })

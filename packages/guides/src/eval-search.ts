@@ -4,7 +4,6 @@ import path from 'node:path'
 import { createGuideIndex } from './guide-index.ts'
 import { loadGuides } from './load-guides.ts'
 
-const DEFAULT_QUESTIONS_FILE = '../shared/guides/questions-dev.jsonl'
 const TARGETS = { first: 0.7, 'in the first three': 0.9 }
 
 interface Question {
@@ -47,11 +46,12 @@ function evaluateSearch(file: string): boolean {
 const computeShareWithin = (ranks: readonly number[], maxRank: number) =>
   ranks.filter((rank) => rank >= 0 && rank < maxRank).length / ranks.length
 
-const file = path.resolve(process.argv[2] ?? DEFAULT_QUESTIONS_FILE)
-if (existsSync(file)) process.exitCode = evaluateSearch(file) ? 0 : 1
+const [fileArgument] = process.argv.slice(2)
+const file = fileArgument === undefined ? undefined : path.resolve(fileArgument)
+if (file !== undefined && existsSync(file)) process.exitCode = evaluateSearch(file) ? 0 : 1
 else {
   console.error(
-    `There are no questions at ${file}. Name a file of JSON lines {"question", "expected": "answer:<slug>"}.`,
+    `${file === undefined ? 'No file was named' : `There is no file ${file}`}. Name a file of JSON lines {"question", "expected": "answer:<slug>"}: npm run eval:search -- FILE`,
   )
   process.exitCode = 2
 }

@@ -7,17 +7,17 @@ const guide = {
   ...EXAMPLE_GUIDE,
   body: 'Send **Form I-90** within ten days. You have one year. One of you signs. [^form]\n\n- H-1B status, 221(g). [^form]',
 }
-const createEvidence = (change: Partial<Evidence> = {}): Evidence => ({
+const createEvidence = (overrides: Partial<Evidence> = {}): Evidence => ({
   guide: 'example',
   sentence: 'Send Form I-90 within ten days.',
   source: 'form',
   quote: 'file the I-90 not later than 10 days after',
   copy: 'a copy',
   date: '2026-06-26',
-  ...change,
+  ...overrides,
 })
-const check = (change: Partial<Evidence>, exceptions: Exception[] = []) =>
-  checkEvidence([guide], [createEvidence(change)], exceptions)
+const check = (overrides: Partial<Evidence>, exceptions: Exception[] = []) =>
+  checkEvidence([guide], [createEvidence(overrides)], exceptions)
 
 test.for([
   ['a number in words and in digits', {}],
@@ -25,7 +25,7 @@ test.for([
   ['"one" that is not a count', { sentence: 'One of you signs.', quote: 'the applicant shall sign' }],
   ['names of visas and sections', { sentence: 'H-1B status, 221(g).', quote: 'that status' }],
   ['a copy that is newer than the date of the source', { date: '2026-09-01' }],
-] as const)('accepts %s', ([, change]) => expect(check(change)).toEqual([]))
+] as const)('checkEvidence accepts %s', ([, change]) => expect(check(change)).toEqual([]))
 
 test.for([
   ['a guide that does not exist', { guide: 'nothing' }, 'there is no guide nothing'],
@@ -36,23 +36,23 @@ test.for([
   ['a missing form name', { quote: 'within ten days' }, 'no quote has "I-90"'],
   ['a missing number', { quote: 'the I-90 within 100 days' }, 'no quote has "10"'],
   ['a missing "one year"', { sentence: 'You have one year.', quote: 'within a time' }, 'no quote has "1"'],
-] as const)('reports %s', ([, change, mistake]) => {
+] as const)('checkEvidence reports %s', ([, change, mistake]) => {
   expect(check(change)).toEqual([expect.stringContaining(mistake)])
 })
 
-test('accepts a sentence whose form name and number are in two quotes', () => {
+test('checkEvidence accepts a sentence whose form name and number are in two quotes', () => {
   const quotes = ['the I-90', 'within ten days'].map((quote) => createEvidence({ quote }))
   expect(checkEvidence([guide], quotes, [])).toEqual([])
 })
 
-test('accepts a missing number that an exception names, and reports an unneeded exception', () => {
+test('checkEvidence accepts a missing number that an exception names, and reports an unneeded exception', () => {
   const { sentence } = createEvidence()
   const exception = { guide: 'example', sentence, missing: '10', reason: 'counted from two rules' }
   expect(check({ quote: 'the I-90' }, [exception])).toEqual([])
   expect(check({}, [exception])).toEqual([expect.stringContaining('no such exception is needed')])
 })
 
-test('reports no mistake in the evidence of this package', () => {
+test('checkEvidence reports no mistake in the evidence of this package', () => {
   const { evidence, exceptions } = loadEvidence()
   expect(checkEvidence(loadGuides(), evidence, exceptions)).toEqual([])
 })

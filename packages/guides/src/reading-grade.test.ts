@@ -32,11 +32,11 @@ test.for([
   ['WS', 4],
   ["don't", 1],
   ['público', 3],
-] satisfies [string, number][])('counts the syllables of %s as %i', ([word, count]) => {
+] satisfies [string, number][])('countSyllables counts the syllables of %s as %i', ([word, count]) => {
   expect(countSyllables(word)).toBe(count)
 })
 
-test('computes the Flesch-Kincaid grade', () => {
+test('computeReadingGrade computes the Flesch-Kincaid grade', () => {
   // One sentence of 6 words with 6 syllables.
   expect(computeReadingGrade('The cat sat on the mat.')).toBeCloseTo(0.39 * 6 + 11.8 * 1 - 15.59)
   // One sentence of 3 words with 13 syllables.
@@ -45,7 +45,7 @@ test('computes the Flesch-Kincaid grade', () => {
   )
 })
 
-test('ignores headings, source markers, emphasis and link addresses', () => {
+test('computeReadingGrade ignores headings, source markers, emphasis and link addresses', () => {
   const grade = computeReadingGrade('The cat sat on the mat.')
   expect(
     computeReadingGrade(
@@ -54,12 +54,12 @@ test('ignores headings, source markers, emphasis and link addresses', () => {
   ).toBe(grade)
 })
 
-test('ends a sentence at the end of a list item, and after a closing quotation mark', () => {
+test('a sentence ends at the end of a list item, and after a closing quotation mark', () => {
   expect(computeReadingGrade('- The cat sat\n- The dog ran')).toBeCloseTo(0.39 * 3 + 11.8 - 15.59)
   expect(splitSentences('Is it so? "Yes." It is')).toEqual(['Is it so?', '"Yes."', 'It is'])
 })
 
-test('returns 0 for a body without sentences', () => {
+test('computeReadingGrade returns 0 for a body without sentences', () => {
   expect(computeReadingGrade('## Only a heading')).toBe(0)
 })
 

@@ -39,7 +39,7 @@ You have **ten** days. Count each day. [^law]
 
 - Send [the form](https://www.uscis.gov/i-90). [^law] [^page]
 `
-const createReading = (change: Partial<Reading> = {}): Reading => ({
+const createReading = (overrides: Partial<Reading> = {}): Reading => ({
   guide: 'a',
   source: 'law',
   url: 'https://www.ecfr.gov/current/title-8/section-103.2',
@@ -50,7 +50,7 @@ const createReading = (change: Partial<Reading> = {}): Reading => ({
     { sentence_starts: 'You have ten days.', verdict: 'supported', quote: 'within ten days' },
     { sentence_starts: 'Send the form.', verdict: 'supported', quote: 'on the form' },
   ],
-  ...change,
+  ...overrides,
 })
 
 function createFolder(text: string) {

@@ -94,6 +94,7 @@ const pickSourceReading = ({ checked, checkedBy, url }: SourceReading): SourceRe
 const findEarliestDate = ({ newest_copy_date, how_dated }: Reading): string =>
   [newest_copy_date, ...(how_dated.match(/\b\d{4}-\d\d-\d\d\b/g) ?? [])].toSorted()[0] ?? newest_copy_date
 
+/** Returns why a reading does not change its source, or undefined if it does. */
 function findReasonToKeep(
   guide: PackagedGuide,
   before: SourceReading,
@@ -126,7 +127,7 @@ export function writeRecheck({ changes }: RecheckPlan, folder: URL = CONTENT_FOL
     let text = readFileSync(file, 'utf8')
     for (const change of guideChanges) text = replaceSource(text, change)
     const checkDates = guideChanges.map(({ after }) => after.checked).toSorted()
-    writeFileSync(file, raiseVersion(text, checkDates.at(-1) ?? ''))
+    writeFileSync(file, updateVersionAndDate(text, checkDates.at(-1) ?? ''))
   }
   return slugs
 }
@@ -151,7 +152,7 @@ const formatYamlScalar = (text: string) =>
   /^\d{4}-\d\d-\d\d$/.test(text) ? text : stringify(text, { lineWidth: 0 }).trimEnd()
 
 /** Increments `version`, and sets `updated` to the newest check date if that is later. */
-const raiseVersion = (text: string, newestCheckDate: string) =>
+const updateVersionAndDate = (text: string, newestCheckDate: string) =>
   text
     .replace(/^version: (\d+)$/m, (_, version: string) => `version: ${Number(version) + 1}`)
     .replace(

@@ -17,7 +17,7 @@ const rank = (...terms: string[]) =>
     .toSorted((a, b) => b.score - a.score)
     .map(({ index }) => NAMES[index])
 
-test('finds the texts that contain any of the terms', () => {
+test('a search finds the texts that contain any of the terms', () => {
   expect(rank('photo', 'court', 'absent')).toEqual(['court', 'card'])
   expect(rank('absent')).toEqual([])
   expect(rank()).toEqual([])

@@ -365,7 +365,7 @@ test('does not send an uncounted mail while mails cannot be counted', async () =
   await testbed.waitForState(id, 'sent')
 })
 
-test('stores no address, subject or text in clear', async () => {
+test('stores no address, subject or text in plaintext', async () => {
   await using testbed = await openMailTestbed()
   testbed.startMailer()
   const sentId = await testbed.addMail({ to: 'canary.person@example.org', subject: 'Canary subject' })

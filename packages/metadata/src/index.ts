@@ -1,5 +1,9 @@
+/*
+ * What the service publishes about itself: addresses, OAuth metadata, API operations and their OpenAPI description, MCP tools,
+ * documents for agents, and the retention table.
+ */
 export { AGENT_ERRORS } from './documents/agent-errors.ts'
-export { listAgentCommands } from './documents/auth-md.ts'
+export { listAgentShellCommands } from './documents/auth-md.ts'
 export { formatHomeLinkHeader, listDocumentLinks } from './documents/catalogs.ts'
 export { createAuthDocuments, createResourceDocuments } from './documents/documents.ts'
 export {
@@ -16,17 +20,17 @@ export {
   createAuthorizationServerMetadata,
   createMcpResourceMetadata,
   createProtectedResourceMetadata,
-  getAudience,
+  getAudienceForPath,
   getResourceMetadataUrl,
-  JWT_BEARER_GRANT,
+  JWT_BEARER_GRANT_TYPE,
   listResourceIdentifiers,
 } from './oauth-metadata.ts'
 export { createOpenApiDescription } from './openapi/openapi-description.ts'
-export { MAX_GUIDES, MAX_SEARCH_CHARACTERS } from './operations/guides.ts'
+export { MAX_GUIDES_PER_PAGE, MAX_SEARCH_CHARACTERS } from './operations/guides.ts'
 export { CLIENT_ASSERTION_TYPE } from './operations/oauth.ts'
 export type { Operation } from './operations/operation.ts'
-export { OPERATIONS, operations } from './operations/operations.ts'
-export { APP_NAMES, type AppName, findApp, PATHS } from './paths.ts'
+export { OPERATION_LIST, operations } from './operations/operations.ts'
+export { APP_NAMES, APP_PATHS, type AppName, findAppForPath } from './paths.ts'
 export { readTemplate } from './read-template.ts'
 export { RETENTION } from './retention.ts'
-export { API_VERSION, createServiceUrls, isLoopback, Origin, type ServiceUrls } from './service-urls.ts'
+export { API_VERSION, createServiceUrls, isLoopbackOrigin, Origin, type ServiceUrls } from './service-urls.ts'

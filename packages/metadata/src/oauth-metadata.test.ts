@@ -4,10 +4,10 @@ import {
   createMcpResourceMetadata,
   createProtectedResourceMetadata,
   createSignedInMcpResourceMetadata,
-  getAudience,
+  getAudienceForPath,
   getResourceMetadataUrl,
 } from './oauth-metadata.ts'
-import { findApp } from './paths.ts'
+import { findAppForPath } from './paths.ts'
 import { createServiceUrls } from './service-urls.ts'
 
 const ORIGIN = 'https://plainpath.example'
@@ -147,9 +147,9 @@ test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:80
   },
 )
 
-test('findApp assigns each service address to the app that serves it', () => {
+test('findAppForPath assigns each service address to the app that serves it', () => {
   const urls = createServiceUrls(ORIGIN)
-  const findAppByAddress = (address: string) => findApp(new URL(address).pathname)
+  const findAppForAddress = (address: string) => findAppForPath(new URL(address).pathname)
   for (const address of [
     urls.authorize,
     urls.registerApp,
@@ -160,7 +160,7 @@ test('findApp assigns each service address to the app that serves it', () => {
     urls.agent,
     urls.authorizationServer,
   ]) {
-    expect(findAppByAddress(address)).toBe('auth')
+    expect(findAppForAddress(address)).toBe('auth')
   }
   for (const address of [
     urls.base,
@@ -173,7 +173,7 @@ test('findApp assigns each service address to the app that serves it', () => {
     urls.guide('x'),
     urls.referral('x'),
   ]) {
-    expect(findAppByAddress(address)).toBe('resource')
+    expect(findAppForAddress(address)).toBe('resource')
   }
 })
 
@@ -195,7 +195,7 @@ test('the metadata address of each resource is the one that RFC 9728 §3.1 deriv
 
 test('only the exact path /mcp has the signed-in MCP server as its token audience', () => {
   const urls = createServiceUrls(ORIGIN)
-  expect(getAudience(urls, '/mcp')).toBe(`${ORIGIN}/mcp`)
+  expect(getAudienceForPath(urls, '/mcp')).toBe(`${ORIGIN}/mcp`)
   for (const path of ['/api/mcp', '/api/guides', '/mcp/', '/MCP', '/mcpx', '/', ''])
-    expect(getAudience(urls, path)).toBe(urls.base)
+    expect(getAudienceForPath(urls, path)).toBe(urls.base)
 })

@@ -1,9 +1,9 @@
 import { ASSERTION_ALGORITHMS, Scope } from '@plainpath/domain'
 import { API_TITLE, type ServiceUrls } from './service-urls.ts'
 
-export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+export const JWT_BEARER_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 /** The grant types of agents. */
-export const AGENT_GRANT_TYPES: readonly string[] = ['client_credentials', JWT_BEARER_GRANT]
+export const AGENT_GRANT_TYPES: readonly string[] = ['client_credentials', JWT_BEARER_GRANT_TYPE]
 /** The grant types of apps that people connect. */
 export const APP_GRANT_TYPES: readonly string[] = ['authorization_code', 'refresh_token']
 /** The client authentication methods of agents, and `none` for apps without a key. */
@@ -61,7 +61,7 @@ const MCP_PATH = '/api/mcp'
 const SIGNED_IN_MCP_PATH = '/mcp'
 
 /** Returns the token audience that a path accepts. */
-export const getAudience = (urls: ServiceUrls, path: string): string =>
+export const getAudienceForPath = (urls: ServiceUrls, path: string): string =>
   path === SIGNED_IN_MCP_PATH ? urls.signedInMcp : urls.base
 
 /** Returns the address of the resource metadata for a path: an MCP server's own metadata, or else the API's. */

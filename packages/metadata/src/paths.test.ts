@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { findApp, PATHS } from './paths.ts'
+import { APP_PATHS, findAppForPath } from './paths.ts'
 
-/** The expected paths are listed here independently of `PATHS`, because moving a path breaks its callers. */
+/** The expected paths are listed here independently of `APP_PATHS`, because moving a path breaks its callers. */
 const AUTH_PATHS = [
   '/oauth/token',
   '/oauth/revoke',
@@ -63,10 +63,10 @@ const RESOURCE_PATHS = [
 ]
 
 test.for(AUTH_PATHS)('auth serves %s', (path) => {
-  expect(findApp(path)).toBe('auth')
+  expect(findAppForPath(path)).toBe('auth')
 })
 test.for(RESOURCE_PATHS)('the API serves %s', (path) => {
-  expect(findApp(path)).toBe('resource')
+  expect(findAppForPath(path)).toBe('resource')
 })
 
 test.for([
@@ -78,19 +78,19 @@ test.for([
   '/Claim',
   '/AUTH.md',
 ])('auth does not serve %s, because paths are compared without being normalised', (path) => {
-  expect(findApp(path)).toBe('resource')
+  expect(findAppForPath(path)).toBe('resource')
 })
 
 test('no entry of the table is hidden by an earlier one, and the last assigns all other paths to the API', () => {
-  PATHS.forEach(({ path, app }, index) => {
+  APP_PATHS.forEach(({ path, app }, index) => {
     const examplePath = path.replace('*', 'example')
-    const earlierPaths = PATHS.slice(0, index).map((entry) => entry.path)
+    const earlierPaths = APP_PATHS.slice(0, index).map((entry) => entry.path)
     expect(
       earlierPaths.some(
         (other) => other === path || (other.endsWith('/*') && examplePath.startsWith(other.slice(0, -1))),
       ),
     ).toBe(false)
-    expect(findApp(examplePath)).toBe(app)
+    expect(findAppForPath(examplePath)).toBe(app)
   })
-  expect(PATHS.at(-1)).toEqual({ path: '/*', app: 'resource' })
+  expect(APP_PATHS.at(-1)).toEqual({ path: '/*', app: 'resource' })
 })

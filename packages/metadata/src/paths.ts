@@ -6,7 +6,7 @@ export type AppName = (typeof APP_NAMES)[number]
  * The app that serves each public path. A path that ends in `/*` covers everything below it, and the first match counts. The
  * system tests compare the gateway's configuration with this table.
  */
-export const PATHS: readonly { readonly path: string; readonly app: AppName }[] = [
+export const APP_PATHS: readonly { readonly path: string; readonly app: AppName }[] = [
   { path: '/oauth/*', app: 'auth' },
   { path: '/.well-known/oauth-authorization-server', app: 'auth' },
   { path: '/.well-known/openid-configuration', app: 'auth' },
@@ -23,8 +23,8 @@ export const PATHS: readonly { readonly path: string; readonly app: AppName }[] 
  *
  * @param path the path in the request, without the query
  */
-export function findApp(path: string): AppName {
+export function findAppForPath(path: string): AppName {
   const covers = (pattern: string) =>
     pattern.endsWith('/*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern
-  return PATHS.find((entry) => covers(entry.path))?.app ?? 'resource'
+  return APP_PATHS.find((entry) => covers(entry.path))?.app ?? 'resource'
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLoopback, Origin } from './service-urls.ts'
+import { isLoopbackOrigin, Origin } from './service-urls.ts'
 
 test.for([
   'https://plainpath.example',
@@ -48,9 +48,9 @@ test.for([
   expect(Origin.safeParse(text).success).toBe(false)
 })
 
-test('isLoopback accepts the three loopback hosts, and no host that only begins with one', () => {
+test('isLoopbackOrigin accepts the three loopback hosts, and no host that only begins with one', () => {
   for (const origin of ['http://localhost:8080', 'https://127.0.0.1', 'http://[::1]'])
-    expect(isLoopback(origin)).toBe(true)
+    expect(isLoopbackOrigin(origin)).toBe(true)
   for (const origin of ['https://plainpath.example', 'http://127.0.0.1.example'])
-    expect(isLoopback(origin)).toBe(false)
+    expect(isLoopbackOrigin(origin)).toBe(false)
 })

@@ -6,7 +6,7 @@ export const API_VERSION = '0.1.0'
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** Returns whether the host of an origin is `localhost`, `127.0.0.1` or `[::1]`. Only this machine can reach these. */
-export const isLoopback = (origin: string) => LOOPBACK_HOSTS.has(new URL(origin).hostname)
+export const isLoopbackOrigin = (origin: string) => LOOPBACK_HOSTS.has(new URL(origin).hostname)
 
 /** Validates an origin in a setting. It must use https, or http on a loopback host. */
 export const Origin = z.string().refine((text) => {
@@ -14,7 +14,7 @@ export const Origin = z.string().refine((text) => {
   return (
     url !== null &&
     url.origin === text &&
-    (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(text)))
+    (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackOrigin(text)))
   )
 }, 'must be an origin such as https://plainpath.example (http only on localhost), without a path or a trailing slash')
 

@@ -23,7 +23,7 @@ export const CONFIG: ResourceDocumentConfig = {
   attorneyLists: ['https://lists.example/pro-bono', 'https://lists.example/accredited'],
   startedAt: new Date('2026-11-20T12:00:00Z'),
   securityContact: 'mailto:security@plainpath.example',
-  guides: () => GUIDES,
+  listGuides: () => GUIDES,
 }
 
 /** Values that replace those of `CONFIG` and `ORIGIN`. */

@@ -3,7 +3,7 @@ import { cleanAgentName, DOMAIN_CHECKED, DOMAIN_MEANING } from './agent-names.ts
 import { referToApp } from './app-names.ts'
 import { formatLongDate } from './long-date.ts'
 
-/** What a mail to a person says about an agent. */
+/** The facts about an agent for a mail to a person. */
 interface AgentInMail {
   /** The name that the agent gave itself. Nobody verified it. */
   readonly name?: string | undefined

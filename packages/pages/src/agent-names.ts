@@ -1,4 +1,4 @@
-/** Stands after a host that an agent has proven to control. `cleanAgentName` removes these words from unverified names. */
+/** The words after a host that an agent has proven to control. `cleanAgentName` removes them from unverified names. */
 export const DOMAIN_CHECKED = '(domain checked)'
 export const DOMAIN_MEANING = 'It has shown us that it controls this domain. We did not check who runs it.'
 

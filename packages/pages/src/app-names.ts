@@ -3,7 +3,7 @@ import { type AppDestination, parseAppHost } from '@plainpath/domain'
 /** Formats the destination of an app's access: the host of a site, or a program on the person's device. */
 export function formatAppDestination(destination: AppDestination): string {
   if (destination.kind === 'site') return destination.host
-  return destination.kind === 'computer'
+  return destination.kind === 'loopback'
     ? 'a program on this computer'
     : `a program on this device that opens “${destination.scheme}” links`
 }

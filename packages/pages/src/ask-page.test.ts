@@ -11,12 +11,12 @@ const answer: Answer = {
   disclaimer: 'This is information, not legal advice.',
   answersVersion: '1',
 }
-const renderAnswered = (change: Partial<Answer>) =>
+const renderAnswered = (overrides: Partial<Answer>) =>
   toMarkup(
     renderAnsweredPage({
       question: QUESTION,
       facts: {},
-      answer: { ...answer, ...change },
+      answer: { ...answer, ...overrides },
       passageHtml: [],
     }).body,
   )

@@ -258,4 +258,4 @@ ${deniedTriggers.map((trigger) => html`<input name="${trigger}" type="hidden" va
 /** Renders the contact form. It does not contain the question, and staff learn the triggers only if the person ticks a box. */
 const renderStaffSection = ({ reasons }: HandOff) => html`<h2 id="staff">Send this to our staff</h2>
 <p>People read every message. They cannot give legal advice, and they do not see your question: write what they should know. Do not wait for their answer if somebody is in danger, or if you have a hearing or a deadline soon.</p>
-${renderContactForm({ fixedTopic: 'attorney', handOff: { triggers: reasons.map(({ trigger }) => trigger), includesReasons: false } })}`
+${renderContactForm({ fixedTopic: 'attorney', handOff: { triggers: reasons.map(({ trigger }) => trigger), areReasonsShared: false } })}`

@@ -2,7 +2,7 @@ import { ALL_HELP, ATTORNEY_LISTS, type Help, numberInWords, RULES } from '@plai
 import { type Html, html } from './html.ts'
 import { keepTogether } from './keep-together.ts'
 
-/** What a person should prepare before talking to an attorney. */
+/** The things that a person should prepare before talking to an attorney. */
 export const PREPARE_FOR_ATTORNEY = [
   'Every letter from USCIS, ICE or an immigration court, with its date.',
   'Copies of the forms that were filed, and their receipts.',
@@ -12,7 +12,7 @@ export const PREPARE_FOR_ATTORNEY = [
   'Your questions, in writing.',
 ] as const
 
-/** What we tell a person who wrote to us: when to expect an answer, and where to find urgent help. */
+/** The guidance for a person who wrote to us: when to expect an answer, and where to find urgent help. */
 export const REPLY_GUIDANCE: { expected: string; ifYouCannotWait: string; findHelp: readonly Help[] } = {
   expected: `A person reads every message. We answer by e-mail, usually within ${numberInWords(RULES.replyWorkingDays)} working days, and urgent messages first. We cannot give legal advice.`,
   ifYouCannotWait:

@@ -21,8 +21,8 @@ const question: ClaimQuestionPage = {
   codesLeft: 3,
   wasCodeShown: false,
 }
-const renderQuestion = (change: Partial<ClaimQuestionPage> = {}) =>
-  toMarkup(renderClaimQuestionPage({ ...question, ...change }))
+const renderQuestion = (overrides: Partial<ClaimQuestionPage> = {}) =>
+  toMarkup(renderClaimQuestionPage({ ...question, ...overrides }))
 const REASONS: readonly ClosedClaim[] = [
   'unknown',
   'completed',

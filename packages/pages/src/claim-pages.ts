@@ -8,10 +8,10 @@ import { renderCalendarDay } from './long-date.ts'
 const EMAIL = keepTogether('e-mail')
 const CODES_IN_WORDS = numberInWords(RULES.verificationCodes)
 const CODE_LIFETIME = durationIn('minute', RULES.verificationCodeMs)
-/** What a *no* does besides refusing the agent. */
+/** The effect of a *no* on later mails. It also refuses the agent. */
 const NO_MORE_MAILS = `For ${durationIn('day', RULES.verificationBlockMs)} after you say no, we send you no more e-mails like the one that brought you here. An agent that already has your permission can still ask you again.`
 
-/** What a page says about an agent or an app that acts for a person, or says that it does. */
+/** The facts that a page shows about an agent or an app. It acts for a person, or says that it does. */
 export interface AgentOnPage {
   /** The name that the agent gave itself. It is unverified. */
   readonly name?: string | undefined
@@ -102,7 +102,7 @@ ${
 ${renderYesForm({ ...page, wasCodeShown: true }, NEW_CODE_EFFECT)}`
 }`
 
-/** Why the page behind a mailed link can show no code. */
+/** The reasons for which the page behind a mailed link can show no code. */
 export type ClosedClaim =
   | 'unknown'
   | 'completed'

@@ -83,7 +83,7 @@ interface ContactForm {
   readonly message?: string
   readonly email?: string
   /** The ids of the hand-off triggers in an answer, and whether the person shares them with the staff. */
-  readonly handOff?: { readonly triggers: readonly string[]; readonly includesReasons: boolean } | undefined
+  readonly handOff?: { readonly triggers: readonly string[]; readonly areReasonsShared: boolean } | undefined
   /** Describes the mistake in each field, and what to do. */
   readonly mistakes?: Readonly<Partial<Record<ContactField, string>>>
 }
@@ -177,11 +177,11 @@ ${choices}`
 
 /** Renders the checkbox that shares the triggers with the staff. They learn the triggers only if the person ticks it. */
 const renderHandOffField = (
-  { triggers, includesReasons }: NonNullable<ContactForm['handOff']>,
+  { triggers, areReasonsShared }: NonNullable<ContactForm['handOff']>,
   mistake: string | undefined,
 ) => html`${triggers.map((trigger) => html`<input name="trigger" type="hidden" value="${trigger}">\n`)}<div class="choice">
 ${
-  includesReasons
+  areReasonsShared
     ? html`<input id="handOff" name="handOff" type="checkbox" value="yes" aria-describedby="handOff-hint" checked>`
     : html`<input id="handOff" name="handOff" type="checkbox" value="yes" aria-describedby="handOff-hint">`
 }

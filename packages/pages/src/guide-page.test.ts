@@ -42,8 +42,8 @@ const parts = {
   apiUrl: 'https://plainpath.example/api/guides/renew',
   markdownUrl: '/guides/renew.md',
 }
-const renderGuide = (change: Partial<GuideOnPage> = {}) =>
-  toMarkup(renderGuidePage({ ...guide, ...change }, parts))
+const renderGuide = (overrides: Partial<GuideOnPage> = {}) =>
+  toMarkup(renderGuidePage({ ...guide, ...overrides }, parts))
 
 describe('a guide page', () => {
   test('shows its parts in this order', () => {

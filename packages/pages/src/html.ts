@@ -49,7 +49,7 @@ const escapeText = (text: string) => text.replace(/[&<>"']/g, (character) => ENT
 /** The templates that `checkPositions` has accepted. A template literal passes the same array each time it is evaluated. */
 const CHECKED_TEMPLATES = new WeakSet<TemplateStringsArray>()
 
-/** Where a value is: in text, in a tag outside quotes, or within one kind of quotes. */
+/** The position of a value: in text, in a tag outside quotes, or within one kind of quotes. */
 type Position = 'text' | 'tag' | '"' | "'"
 
 /** Checks that no value of a template is inside a tag but outside quotes, and remembers the template. */

@@ -9,7 +9,7 @@ export const ICON_SVG =
 /** The icon as a `data:` URL, so that browsers do not request it. */
 export const ICON_URL = `data:image/svg+xml,${encodeURIComponent(ICON_SVG)}`
 
-/** A file that `e2e/pages/draw-images.ts` draws. */
+/** An image and the URL path at which it is served. `e2e/pages/draw-images.ts` draws the files. */
 interface Image {
   readonly path: `/${string}`
   readonly contentType: string
@@ -28,7 +28,7 @@ export const CARD_IMAGE: Image = {
   bytes: cardBytes,
 }
 
-/** Icons for programs that do not support SVG, which request them at these fixed paths, and the image for link previews. */
+/** The icons, at the fixed paths where programs that do not support SVG request them, and the image for link previews. */
 export const IMAGES: readonly Image[] = [
   { path: '/favicon.ico', contentType: 'image/vnd.microsoft.icon', bytes: readImage('favicon.ico') },
   { path: '/apple-touch-icon.png', contentType: 'image/png', bytes: readImage('apple-touch-icon.png') },

@@ -1,7 +1,7 @@
 import { type Html, type HtmlValue, html } from './html.ts'
 
 interface ProblemPage {
-  /** The site root, without a trailing slash. */
+  /** The origin of the site, such as `https://plainpath.example`. */
   readonly origin: string
   /** The kebab-case `code` of the error response. */
   readonly code: string
@@ -23,7 +23,7 @@ export function renderProblemPage({ origin, code, title, status, meaning, remedy
 <p>${markTechnicalNames(remedy)}</p>
 <section class="machines" aria-labelledby="machines">
 <h2 id="machines">For machines</h2>
-<p>A response with this error names this page as its <code>type</code>:</p>
+<p>A response with this error has this URL as its <code>type</code>:</p>
 <pre><code>${origin}/problems/${code}</code></pre>
 </section>
 </article>`

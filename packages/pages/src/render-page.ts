@@ -15,7 +15,7 @@ import {
 const stylesheet = ['base', 'frame', 'leave', 'parts', 'guide', 'forms', 'docs', 'media']
   .map((name) => readFileSync(new URL(`./styles/${name}.css`, import.meta.url), 'utf8'))
   .join('\n')
-  // Removes comments, because they would only slow down phones.
+  // Removes comments to make the download smaller.
   .replaceAll(/\/\*.*?\*\/\s*/gs, '')
 const stylesheetHash = createHash('sha256').update(stylesheet).digest('hex').slice(0, 16)
 
@@ -28,7 +28,7 @@ export const STYLESHEET = Object.freeze({
 
 export interface Page {
   readonly title: string
-  /** Replaces `title` in the window, the history and shared links. For pages whose title says too much about the reader. */
+  /** Replaces `title` in the browser tab, the history and link previews, on pages whose title would reveal too much about the reader. */
   readonly neutralTitle?: string | undefined
   readonly description?: string
   /** A BCP 47 tag; by default `en`. */
@@ -41,21 +41,25 @@ export interface Page {
   readonly breadcrumbs?: readonly PageLink[]
   /** The quick exit under the header. */
   readonly quickExit?: Html
-  /** The link to another language in the header; by default to the Spanish help page. */
+  /** The link in the header to the page in another language; by default, the Spanish help page. */
   readonly otherLanguage?: LanguageLink
   /** The search terms, for the search field of the header. */
   readonly search?: string
-  /** The site root, without a trailing slash. */
+  /** The origin of the site, such as `https://plainpath.example`. */
   readonly origin: string
-  /** The path, without query and fragment because they may contain a secret. */
+  /** The path without query and fragment, which may contain a secret. */
   readonly path: string
   readonly body: Html
+  /**
+   * True to keep the page out of search engines and link previews. Then its path is not shown on paper either, because it may contain
+   * anything.
+   */
   readonly noindex?: boolean
 }
 
 /**
- * The content security policy of pages. `img-src data:` allows the icon, which is part of the page: without an icon, browsers
- * would request `/favicon.ico`.
+ * The content security policy of a page without scripts. Pages with a script append `script-src`. `img-src data:` allows the icon,
+ * which is part of the page: without an icon, browsers would request `/favicon.ico`.
  */
 export const PAGE_CSP = [
   "default-src 'none'",
@@ -69,7 +73,10 @@ export const PAGE_CSP = [
 /** The background colours of the stylesheet, for browser toolbars. */
 const THEME_COLOURS = { light: '#fbf8f1', dark: '#1a1815' } as const
 
-/** Renders the whole document. Adds no inline scripts or styles to the body, and nothing from other origins. */
+/**
+ * Renders a page as a complete HTML document, without inline scripts or styles and without resources from other origins, unless
+ * `page.body` contains some.
+ */
 export function renderPage(page: Page): string {
   const {
     title,
@@ -93,7 +100,7 @@ export function renderPage(page: Page): string {
 <meta name="theme-color" content="${THEME_COLOURS.light}" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="${THEME_COLOURS.dark}" media="(prefers-color-scheme: dark)">
 ${description !== undefined && html`<meta name="description" content="${description}">`}
-${page.noindex ? html`<meta name="robots" content="noindex">` : renderSharingTags({ title: neutralTitle, description, origin, address })}
+${page.noindex ? html`<meta name="robots" content="noindex">` : renderCanonicalAndPreviewTags({ title: neutralTitle, description, origin, address })}
 ${page.otherLanguage && html`<link rel="alternate" hreflang="${page.otherLanguage.lang}" href="${origin}${page.otherLanguage.href}">`}
 <link rel="icon" href="${ICON_URL}">
 <link rel="stylesheet" href="${STYLESHEET.path}">
@@ -113,7 +120,7 @@ ${renderSiteFooter(frame)}
 }
 
 /** Renders the canonical address for search engines, and the link preview for chats and social networks (Open Graph). */
-const renderSharingTags = (page: {
+const renderCanonicalAndPreviewTags = (page: {
   title: string
   description: string | undefined
   origin: string

@@ -15,13 +15,13 @@ const SITE_APP: AppOnPage = {
   name: 'Claude',
   clientHost: 'claude.ai',
 }
-const COMPUTER_APP: AppOnPage = { destination: { kind: 'computer' }, name: 'Atlas', clientHost: 'vscode.dev' }
+const LOOPBACK_APP: AppOnPage = { destination: { kind: 'loopback' }, name: 'Atlas', clientHost: 'vscode.dev' }
 const SCHEME_APP: AppOnPage = { destination: { kind: 'scheme', scheme: 'cursor:' } }
 const CODE_PAGE = { ...FORM, email: 'ana@example.org', attempt: 'cla_x', codesLeft: 2 }
 
 const pages: Record<string, Html> = {
   address: renderSignInPage({ ...FORM, app: SITE_APP }),
-  'address again': renderSignInPage({ ...FORM, app: COMPUTER_APP, lastCodeState: 'locked' }),
+  'address again': renderSignInPage({ ...FORM, app: LOOPBACK_APP, lastCodeState: 'locked' }),
   'bad address': renderSignInPage({
     ...FORM,
     app: SCHEME_APP,
@@ -29,7 +29,7 @@ const pages: Record<string, Html> = {
     mistake: 'This is not an e-mail address.',
   }),
   code: renderSignInCodePage({ ...CODE_PAGE, app: SITE_APP }),
-  'wrong code': renderSignInCodePage({ ...CODE_PAGE, app: COMPUTER_APP, mistake: 'This is not the code.' }),
+  'wrong code': renderSignInCodePage({ ...CODE_PAGE, app: LOOPBACK_APP, mistake: 'This is not the code.' }),
   'code, too soon': renderSignInCodePage({ ...CODE_PAGE, app: SCHEME_APP, isTooSoon: true, codesLeft: 1 }),
   'last code': renderSignInCodePage({ ...CODE_PAGE, app: SITE_APP, codesLeft: 0 }),
   'no codes left': renderNoCodesLeftPage({ ...FORM, canStillType: true }),
@@ -89,7 +89,7 @@ test('the sign-in page shows the host of an app, and says that we did not check 
 })
 
 test('the sign-in page of a program on a device warns that any program could ask, and names the host of its document', () => {
-  const markup = toMarkup(renderSignInPage({ ...FORM, app: COMPUTER_APP }))
+  const markup = toMarkup(renderSignInPage({ ...FORM, app: LOOPBACK_APP }))
   expect(markup).toContain('<bdi>a program on this computer</bdi>')
   expect(markup).toContain('Any program there could.')
   expect(markup).toContain(

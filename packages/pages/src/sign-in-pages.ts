@@ -18,7 +18,7 @@ export const SIGN_IN_TITLE = 'Sign in'
 
 /** The app that requests access. */
 export interface AppOnPage {
-  /** Where the authorization response goes. */
+  /** The destination of the authorization response. */
   readonly destination: AppDestination
   /** The name that the app gave itself. It is unverified. */
   readonly name?: string | undefined

@@ -7,7 +7,7 @@ const page: Page = {
   path: '/guides/renew',
   body: html`<h1>Renew</h1>`,
 }
-const renderWith = (change: Partial<Page> = {}) => renderPage({ ...page, ...change })
+const renderWith = (overrides: Partial<Page> = {}) => renderPage({ ...page, ...overrides })
 const cutHeader = (markup: string) => markup.slice(markup.indexOf('<header'), markup.indexOf('</header>'))
 
 describe('the frame of a page', () => {

@@ -100,7 +100,7 @@ describe('an encrypted value', () => {
     )
   })
 
-  test('differs each time, and does not contain the plaintext in clear', () => {
+  test('differs each time, and does not contain the plaintext', () => {
     const sealed = keys.seal('Atlas Atlas Atlas', context)
     const sealedAgain = keys.seal('Atlas Atlas Atlas', context)
     expect(sealed.equals(sealedAgain)).toBe(false)

@@ -6,7 +6,7 @@ import { Actor } from '../audit/audit-chain.ts'
 const HOST_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const MAX_HOST_NAME_LENGTH = 253
 
-/** An entry in the audit of blocked domains, in the form that is hashed. */
+/** An entry in the audit log of blocked domains, in the form that is hashed. */
 export const BlockEntry = z.strictObject({
   at: z.iso.datetime(),
   by: Actor,

@@ -105,7 +105,7 @@ export interface UrlClientStore {
   ): Promise<number | undefined>
   isBlocked(id: AgentId): Promise<boolean>
   /**
-   * Blocks or unblocks a domain with its subdomains, and records the step in the audit. No agent of a blocked domain can
+   * Blocks or unblocks a domain with its subdomains, and records the step in the audit log. No agent of a blocked domain can
    * be activated. The caller disables existing agents.
    *
    * @returns the audit head; undefined if nothing changed

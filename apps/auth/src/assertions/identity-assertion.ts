@@ -35,18 +35,18 @@ const toSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
  */
 export async function signAssertion(
   { jti, verificationId, clientId, issuedAt, expiresAt }: IdentityAssertion,
-  { signing }: InstanceKeys,
+  { signingKey }: InstanceKeys,
   issuer: string,
 ): Promise<string> {
   return new SignJWT({ client_id: clientId, identity_type: 'verified_email' })
-    .setProtectedHeader({ typ: JWT_TYPE, alg: signing.alg, kid: signing.kid })
+    .setProtectedHeader({ typ: JWT_TYPE, alg: signingKey.alg, kid: signingKey.kid })
     .setIssuer(issuer)
     .setAudience(issuer)
     .setSubject(verificationId)
     .setJti(jti)
     .setIssuedAt(toSeconds(issuedAt))
     .setExpirationTime(toSeconds(expiresAt))
-    .sign(await importJWK(signing as JWK, signing.alg))
+    .sign(await importJWK(signingKey as JWK, signingKey.alg))
 }
 
 /**
@@ -58,10 +58,10 @@ export async function signAssertion(
  */
 export async function verifyAssertion(
   jwt: string,
-  { published }: InstanceKeys,
+  { publishedKeys }: InstanceKeys,
   expected: { issuer: string; now: Date },
 ): Promise<Result<IdentityAssertion, 'invalid'>> {
-  const findKey = createLocalJWKSet({ keys: published as readonly JWK[] as JWK[] })
+  const findKey = createLocalJWKSet({ keys: publishedKeys as readonly JWK[] as JWK[] })
   const findNamedKey: JWTVerifyGetKey = async (header, input) => {
     if (!header.kid) throw new Error('it names no key')
     return findKey(header, input)

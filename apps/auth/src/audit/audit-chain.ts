@@ -4,7 +4,7 @@ import { createRowReader, type Database } from '@plainpath/postgres'
 import { equalBytes } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** The operating-system user who runs a command, and the host. */
+/** The operating-system user who runs a command, and the host name of the machine. */
 export const Actor = z.strictObject({ user: z.string().min(1), host: z.string().min(1) })
 export type Actor = z.infer<typeof Actor>
 
@@ -18,7 +18,7 @@ const AuditRow = z.object({
 export type AuditRow = Readonly<z.infer<typeof AuditRow>>
 const auditRowReader = createRowReader(AuditRow)
 
-/** What the first row has in place of the hash of a previous row: 32 zero bytes, as long as a SHA-256 hash. */
+/** Replaces the previous hash in the hash of the first row: 32 zero bytes, the length of a SHA-256 hash. */
 const FIRST_PREVIOUS_HASH: Buffer = Buffer.alloc(32)
 
 /** Builds the row that follows `previous`, which is undefined for an empty chain. */
@@ -37,29 +37,30 @@ export interface VerifiedRows {
 }
 
 /**
- * Checks that no row was edited, removed or moved. The removal of the last rows can be detected only with a head that was
- * stored elsewhere: it must still occur in the chain.
+ * Checks that no row was edited, removed or moved. Two changes are detected only with a head that was stored elsewhere, which must
+ * still occur in the chain: the removal of the last rows, and a rewrite that recomputes all later hashes.
  *
  * @param rows in the order of their numbers
  * @param head an audit head that was stored earlier: the hash of a row, base64url
- * @returns the current head, or the first fault as a sentence
+ * @returns the current head and the number of newer rows, or the first fault as a sentence
  */
 export function verifyRows(rows: readonly AuditRow[], head?: string): Result<VerifiedRows, string> {
   let previous = FIRST_PREVIOUS_HASH
-  let headNumber = head === undefined ? rows.length : 0
+  // The number of the row with the given head; 0 until it is found. Without a given head, the last row, so that no row is newer.
+  let givenHeadNumber = head === undefined ? rows.length : 0
   for (const [index, row] of rows.entries()) {
-    if (row.number !== index + 1) return err(`Row ${index + 1} of the audit is missing.`)
+    if (row.number !== index + 1) return err(`Row ${index + 1} of the audit log is missing.`)
     if (!equalBytes(row.hash, computeHash(previous, row.number, row.entry)))
-      return err(`Row ${row.number} of the audit was edited, or moved from another place.`)
+      return err(`Row ${row.number} of the audit log was edited or moved.`)
     previous = row.hash
-    if (formatHead(row) === head) headNumber = row.number
+    if (formatHead(row) === head) givenHeadNumber = row.number
   }
-  if (head !== undefined && headNumber === 0)
+  if (head !== undefined && givenHeadNumber === 0)
     return err(
-      'No row of the audit has the given head: the newest rows were removed, or the audit was rewritten.',
+      'No row of the audit log has the given head: the newest rows were removed, or the audit log was rewritten.',
     )
   const lastRow = rows.at(-1)
-  return ok({ head: lastRow && formatHead(lastRow), newerCount: rows.length - headNumber })
+  return ok({ head: lastRow && formatHead(lastRow), newerCount: rows.length - givenHeadNumber })
 }
 
 /** Formats the hash of a row as a head: base64url. */
@@ -68,7 +69,7 @@ export const formatHead = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toS
 const computeHash = (previous: Buffer, number: number, entry: string) =>
   createHash('sha256').update(previous).update(`${number}\n`).update(entry).digest()
 
-/** Creates the functions that read and extend an audit. A caller of `append` must hold a lock that excludes other writers. */
+/** Returns functions that read an audit table and append to it. The caller of `append` must hold a lock that excludes other writers. */
 export function openAuditTable(table: 'key_audit' | 'token_stop_audit' | 'blocked_domain_audit') {
   /** Reads the last row; undefined for an empty table. */
   async function readLastRow(db: Database): Promise<AuditRow | undefined> {
@@ -86,7 +87,7 @@ export function openAuditTable(table: 'key_audit' | 'token_stop_audit' | 'blocke
     /**
      * Appends an entry.
      *
-     * @returns the head of the audit
+     * @returns the new audit head
      */
     async append(tx: Database, entry: object): Promise<string> {
       const row = buildNextRow(await readLastRow(tx), entry)

@@ -2,7 +2,7 @@ import { type CommandOutput, flag, formatCount, option, Refusal } from '@plainpa
 import type { z } from 'zod'
 import { type AuditRow, verifyRows } from '../audit/audit-chain.ts'
 
-/** The parameters of a command that shows an audit. */
+/** The parameters of a command that shows an audit log. */
 export const AUDIT_PARAMETERS = {
   verify: flag('--verify', 'check that no row was edited, removed or moved'),
   head: option(
@@ -11,7 +11,7 @@ export const AUDIT_PARAMETERS = {
   ),
 }
 
-/** Builds the output of a command that shows an audit: the entries, or with `--verify` the result of the verification. */
+/** Builds the output of a command that shows an audit log: the entries, or with `--verify` the result of the verification. */
 export function buildAuditOutput<Entry>(
   rows: readonly AuditRow[],
   { verify, head: givenHead }: { readonly verify: boolean; readonly head: string | undefined },

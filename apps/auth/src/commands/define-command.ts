@@ -25,7 +25,7 @@ export interface AuthContext {
   readonly env: Environment
   readonly now: () => Date
   readonly log: Log
-  /** The operator who runs the command, for audits. */
+  /** The operator who runs the command, for audit logs. */
   readonly actor: Actor
   readonly events: AuthEvents
 }
@@ -155,7 +155,7 @@ export function parseReason(text: string): string {
   return text.trim()
 }
 
-/** The reason that an audit records. */
+/** The reason that an audit log records. */
 export const reason = option('--reason <text>', 'the reason, for the audit log; up to 200 characters', {
   parse: parseReason,
   required: true,

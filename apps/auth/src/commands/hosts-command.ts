@@ -5,17 +5,16 @@ import { defineCommand } from './define-command.ts'
 export const hostsCommands = [
   defineCommand({
     name: 'hosts list',
-    summary:
-      'list the chat apps and IDEs that people may connect from, with the addresses that a sign-in may return to',
+    summary: 'list the chat apps and IDEs from which people can connect, with their redirect URIs',
     settings: 'all',
     async run({ env }) {
       const { chatHosts } = loadConfig(env)
-      return { json: toHostsJson(chatHosts), text: chatHosts.map(formatHost).join('\n\n') }
+      return { json: toChatHostsJson(chatHosts), text: chatHosts.map(formatChatHost).join('\n\n') }
     },
   }),
 ]
 
-const toHostsJson = (hosts: ChatHosts) => ({
+const toChatHostsJson = (hosts: ChatHosts) => ({
   ok: true,
   hosts: hosts.map(({ label, name, redirectUris, redirectUriPrefixes, source, checked, documents }) => ({
     label,
@@ -28,22 +27,23 @@ const toHostsJson = (hosts: ChatHosts) => ({
   })),
 })
 
-const formatHost = ({
+const formatChatHost = ({
   label,
   name,
   redirectUris,
   redirectUriPrefixes,
   source,
-  checked,
+  checked: checkedOn,
   documents,
 }: ChatHost) =>
   [
     `${label}  ${name}`,
-    ...redirectUris.map((uri) => `  returns to ${uri}`),
-    ...redirectUriPrefixes.map((prefix) => `  returns to ${prefix} followed by one path segment`),
-    ...(redirectUris.length + redirectUriPrefixes.length === 0
-      ? ["  returns to a program on the person's computer"]
-      : []),
-    ...documents.map(({ copied, metadata }) => `  client_id ${metadata.client_id}, copied ${copied}`),
-    `  checked ${checked}: ${source}`,
+    ...redirectUris.map((uri) => `  redirect URI ${uri}`),
+    ...redirectUriPrefixes.map((prefix) => `  redirect URI ${prefix} followed by one path segment`),
+    ...(redirectUris.length + redirectUriPrefixes.length === 0 ? ['  redirect URI on loopback only'] : []),
+    ...documents.map(
+      ({ copied: copiedOn, metadata }) =>
+        `  client metadata document ${metadata.client_id}, copied on ${copiedOn}`,
+    ),
+    `  checked on ${checkedOn}: ${source}`,
   ].join('\n')

@@ -1,13 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  argument,
-  type CommandOutput,
-  DRY_RUN,
-  flag,
-  formatCount,
-  option,
-  Refusal,
-} from '@plainpath/commands'
+import { argument, DRY_RUN, flag, formatCount, option, Refusal } from '@plainpath/commands'
 import { SealError } from '@plainpath/sealing'
 import type { Actor } from '../audit/audit-chain.ts'
 import type { Config } from '../config.ts'
@@ -21,39 +13,40 @@ import {
 } from '../keys/key-operations.ts'
 import * as report from '../keys/key-report.ts'
 import type { KeyRefusal, StepName } from '../keys/key-ring.ts'
-import { type AppliedChange, type KeyStore, UnreadableKey } from '../keys/key-store.ts'
+import { type KeyStore, UnreadableKey } from '../keys/key-store.ts'
 import { reencryptOAuthRecords } from '../oauth/oauth-record-store.ts'
 import { reencryptVerifications } from '../verifications/reencrypt-verifications.ts'
 import { AUDIT_PARAMETERS, buildAuditOutput } from './audit-output.ts'
 import { defineCommand, reason } from './define-command.ts'
+import { buildChangeOutput } from './key-change-output.ts'
 
 const algorithm = option(
   '--algorithm <name>',
   'the algorithm of the new key (default: that of the signing key)',
   { choices: ['ES256', 'EdDSA'] as const },
 )
-/** The lock that commands hold while they change keys. `keys revoke` does not take the lock, so no other command can block it. */
-const KEYS_LOCK = 'the signing keys'
+/** The name of the locked resource, as a refusal shows it. `keys revoke` takes no lock, so no other command can make it fail. */
+const LOCKED_RESOURCE = 'the signing keys'
 
 /**
- * The `keys` commands, for the security team. If a step must only wait, its refusal says when it becomes safe. Every
- * command accepts `--dry-run`, so a script need not know which commands change something.
+ * The `keys` commands, for the security team. If a step is refused only because it is too early, the refusal says when it becomes
+ * safe. Every command accepts `--dry-run`, so a script need not know which commands change something.
  */
 export const keysCommands = [
   defineCommand({
     name: 'keys init',
-    summary: 'create the first signing key, or add existing keys to the audit if they predate it',
+    summary: 'create the first signing key, or add existing keys to the audit log if they predate it',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
-    getLockedResource: () => KEYS_LOCK,
+    getLockedResource: () => LOCKED_RESOURCE,
     async run({ stores: { keys }, args }) {
       if (args.dryRun) {
-        const isSigning = (await keys.view()).ring.keys.some(({ state }) => state === 'signing')
+        const hasSigningKey = (await keys.view()).ring.keys.some(({ state }) => state === 'signing')
         return {
-          json: { ok: true, done: false, due: !isSigning },
-          text: isSigning
-            ? 'Would create no key: there is already a signing key.'
+          json: { ok: true, done: false, due: !hasSigningKey },
+          text: hasSigningKey
+            ? 'Would create no key: there is already a signing key. Keys that predate the audit log would be added to it.'
             : 'Would create the first signing key.',
         }
       }
@@ -62,7 +55,7 @@ export const keysCommands = [
         json: { ok: true, done: newKid !== undefined, ...(newKid && { kid: newKid }) },
         text: newKid
           ? `Created the first signing key: ${newKid}`
-          : 'No key was created: there is already a signing key.',
+          : 'No key was created: there are already keys. Keys that predate the audit log are now in it.',
       }
     },
   }),
@@ -84,7 +77,7 @@ export const keysCommands = [
     parameters: { algorithm, dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
-    getLockedResource: () => KEYS_LOCK,
+    getLockedResource: () => LOCKED_RESOURCE,
     run: (context) =>
       takeStep('generate', context, { algorithm: context.args.algorithm, dryRun: context.args.dryRun }),
   }),
@@ -104,7 +97,7 @@ export const keysCommands = [
     },
     opens: 'database',
     encrypts: true,
-    getLockedResource: () => KEYS_LOCK,
+    getLockedResource: () => LOCKED_RESOURCE,
     async run(context) {
       const { now: early, algorithm: chosenAlgorithm, dryRun } = context.args
       const operations = createOperations(context)
@@ -122,6 +115,7 @@ export const keysCommands = [
     name: 'keys revoke',
     summary: 'revoke a leaked key, and wait until no instance signs with it and no API trusts it',
     parameters: { kid: argument('<kid>', 'the leaked key'), reason, dryRun: DRY_RUN },
+    // Not marked `encrypts`, although it may store a new key: it must work after a key-encryption key was lost.
     opens: 'stores',
     async run(context) {
       const operations = createOperations(context)
@@ -129,6 +123,7 @@ export const keysCommands = [
       const revoked = await operations.revoke(leakedKid, { reason: revocationReason, dryRun })
       if (!revoked.ok) throw toRefusal(revoked.error)
       const appliedChange = 'unchangedRing' in revoked.value ? undefined : revoked.value
+      // A dry run has no audit head, and nothing to wait for.
       if (appliedChange && appliedChange.auditHead === undefined)
         return await buildChangeOutput(operations, appliedChange)
       const startedAt = performance.now()
@@ -136,7 +131,7 @@ export const keysCommands = [
       const { laggingInstances } = await operations.waitForInstances(version)
       // Waits until no API trusts a key set from before the revocation.
       await sleep(context.config.keys.trustMs)
-      // Waits until no API caches a response that it verified with such a key set.
+      // Makes every API drop its cached responses, some of which it may have verified with such a key set, and waits for that.
       await context.stores.revocationPublisher.publish({ kind: 'everything' })
       const waitedMs = Math.round(performance.now() - startedAt)
       if (laggingInstances.length > 0)
@@ -154,32 +149,37 @@ export const keysCommands = [
   }),
   defineCommand({
     name: 'keys rewrap',
-    summary: 're-encrypt every private key, name and address under the newest key-encryption key',
+    summary:
+      're-encrypt what is still encrypted under an older key-encryption key: private keys, names, values of e-mail verifications and records of connections',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
-    getLockedResource: () => KEYS_LOCK,
-    async run(context) {
-      const dryRun = context.args.dryRun
+    getLockedResource: () => LOCKED_RESOURCE,
+    async run({ stores, config, actor, args: { dryRun } }) {
       try {
-        const { stores, config, actor } = context
         const kids = await stores.keys.reencrypt(actor, { dryRun })
-        const agentNames = await stores.agents.reencryptNames({ dryRun })
-        const appNames = await stores.appClients.reencryptNames({ dryRun })
-        const names = agentNames + appNames
-        const claims = await reencryptVerifications(stores.db, config.sealingKeys, { dryRun })
-        const connections = await reencryptOAuthRecords(stores.db, config.sealingKeys, { dryRun })
-        const done = !dryRun && kids.length + names + claims + connections > 0
+        const agentNameCount = await stores.agents.reencryptNames({ dryRun })
+        const nameCount = agentNameCount + (await stores.appClients.reencryptNames({ dryRun }))
+        const verificationValueCount = await reencryptVerifications(stores.db, config.sealingKeys, { dryRun })
+        const connectionRecordCount = await reencryptOAuthRecords(stores.db, config.sealingKeys, { dryRun })
+        const total = kids.length + nameCount + verificationValueCount + connectionRecordCount
         return {
-          json: { ok: true, done, keys: kids, names, claims, connections },
-          text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${formatCount(kids.length, 'signing key')}, ${formatCount(names, 'name')} of agents and apps, ${formatCount(claims, 'value')} of e-mail verifications and ${formatCount(connections, 'record')} of connections.`,
+          json: {
+            ok: true,
+            done: !dryRun && total > 0,
+            keys: kids,
+            names: nameCount,
+            claims: verificationValueCount,
+            connections: connectionRecordCount,
+          },
+          text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${formatCount(kids.length, 'signing key')}, ${formatCount(nameCount, 'agent or app name')}, ${formatCount(verificationValueCount, 'e-mail verification value')} and ${formatCount(connectionRecordCount, 'connection record')}.`,
         }
       } catch (error) {
         if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
         const unreadable =
           error instanceof UnreadableKey
             ? `Key ${error.kid}`
-            : 'A name of an agent or app, a value of an e-mail verification, or a record of a connection'
+            : 'An agent or app name, an e-mail verification value or a connection record'
         throw new Refusal(
           `${unreadable} cannot be decrypted with the key-encryption keys in AUTH_KEK_FILE. If a key is missing from that file, add it, then run the same command again.`,
         )
@@ -198,7 +198,7 @@ export const keysCommands = [
       return ok
         ? {
             json,
-            text: `All checks passed: ${formatCount(keyCount, 'key')}, ${formatCount(liveInstanceCount, 'running instance')}, audit up to ${auditHead}.`,
+            text: `All checks passed: ${formatCount(keyCount, 'key')}, ${formatCount(liveInstanceCount, 'running instance')}, audit head ${auditHead}.`,
           }
         : { json, text: findings.join('\n'), refusal: 'Some checks failed.' }
     },
@@ -227,7 +227,7 @@ function defineStepCommand(name: StepName, summary: string) {
       dryRun: DRY_RUN,
     },
     opens: 'database',
-    getLockedResource: () => KEYS_LOCK,
+    getLockedResource: () => LOCKED_RESOURCE,
     run: (context) => takeStep(name, context, { kid: context.args.kid, dryRun: context.args.dryRun }),
   })
 }
@@ -249,52 +249,4 @@ async function takeStep(name: StepName, context: KeyCommandContext, options: Ste
   const applied = await operations.step(name, options)
   if (!applied.ok) throw toRefusal(applied.error)
   return await buildChangeOutput(operations, applied.value)
-}
-
-/**
- * Builds the output for a change. Unless it was a dry run, first waits until every signing instance has adopted the
- * change. If one has not done so in time, the output says so.
- */
-async function buildChangeOutput(
-  operations: KeyOperations,
-  { change, ring, auditHead }: AppliedChange,
-  extraLines: readonly string[] = [],
-): Promise<CommandOutput> {
-  // In a dry run, the kid is not stored, so the output describes the key instead.
-  const plannedKey = auditHead === undefined ? change.added : undefined
-  const transitions = change.transitions.map((transition) =>
-    transition.kid === plannedKey?.kid
-      ? { ...transition, kid: `a new ${plannedKey.algorithm} key` }
-      : transition,
-  )
-  if (auditHead === undefined)
-    return {
-      json: { ok: true, done: false, step: change.step, transitions },
-      text: `Would ${change.step}:\n${report.formatTransitions(transitions)}`.trimEnd(),
-    }
-  const { liveInstances, laggingInstances } = await operations.waitForInstances(ring.version)
-  const isAdopted = laggingInstances.length === 0
-  return {
-    json: {
-      ok: isAdopted,
-      done: true,
-      step: change.step,
-      transitions,
-      ring_version: ring.version,
-      audit_head: auditHead,
-      instances: liveInstances.map(({ host, signingKid }) => ({ host, signing_kid: signingKid })),
-    },
-    text: [
-      `Done: ${change.step}`,
-      report.formatTransitions(transitions),
-      report.formatInstances(liveInstances),
-      ...extraLines,
-      `Audit head: ${auditHead}`,
-    ]
-      .filter(Boolean)
-      .join('\n'),
-    refusal: isAdopted
-      ? undefined
-      : 'The change is stored, but not every instance has adopted it. To see which: auth keys list',
-  }
 }

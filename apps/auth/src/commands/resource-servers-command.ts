@@ -79,7 +79,7 @@ export const resourceServersCommands = [
   defineCommand({
     name: 'resource-servers list',
     summary:
-      'list the resource servers, with the age and last use of each secret, and the instances that have not loaded the file yet',
+      'list the resource servers, when each secret was first accepted and last used, and the instances that have not loaded the file yet',
     opens: 'database',
     async run(call) {
       // `list` always reads the served file.
@@ -157,7 +157,7 @@ export const resourceServersCommands = [
 ]
 
 const describeInstances = (hosts: readonly string[], label: string) =>
-  hosts.length > 0 ? `${label}: ${hosts.join(', ')}` : 'No instance of the server is running.'
+  hosts.length > 0 ? `${label}: ${hosts.join(', ')}` : 'No instance of the authorization server is running.'
 
 interface CommandCall {
   readonly config: Config

@@ -1,6 +1,6 @@
 /*
  * The commands for emergency revocation: `stop` revokes tokens and prints, for each instance, whether it is proven to reject
- * them. `stops` prints the audit. `tokens/emergency-revocation.ts` implements the revocation.
+ * them. `stops` prints the audit log. `tokens/emergency-revocation.ts` implements the revocation.
  */
 import { flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
 import type { AgentId } from '@plainpath/domain'
@@ -69,7 +69,7 @@ export const stopCommands = [
       const scope = selectScope(args)
       if ((await stores.keyFollowers.findLastTokenStore()) === undefined)
         throw new Refusal(
-          'No instance of the server has ever reported to this database. Set AUTH_DATABASE_URL to the one that the service uses. Nothing was changed.',
+          'No instance of the authorization server has ever reported to this database. Set AUTH_DATABASE_URL to the one that the service uses. Nothing was changed.',
         )
       const { emergencyRevocations, tokens, revocationPublisher } = stores
       const leaseMs = config.keys.leaseMs
@@ -193,7 +193,7 @@ function formatInstances(instances: Evidence['instances']): string[] {
   if (!instances) return ['No agent in this scope is active, so no instance accepts any of these tokens.']
   return instances.length > 0
     ? instances.map(({ host, state }) => `${host}: ${INSTANCE_TEXTS[state]}`)
-    : ['No instance of the server is running.']
+    : ['No instance of the authorization server is running.']
 }
 
 /** Describes which tokens the stores now reject. */

@@ -32,7 +32,7 @@ export const CONNECTION_CREDENTIAL_VERSION = 1
 /** The app of a new connection. */
 export interface ConnectedApp {
   readonly clientId: string
-  /** The host to which the sign-in returns, as `formatAppHost` formats it. */
+  /** The destination to which the sign-in returns, as `formatAppHost` formats it. */
   readonly host: string
   /** The name that the app gave itself. */
   readonly name?: string | undefined

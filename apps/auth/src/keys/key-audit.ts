@@ -26,7 +26,7 @@ export function verifyKeyAudit(rows: readonly AuditRow[], head?: string): Result
   return ok({ ...verified.value, entries: rows.map(({ entry }) => KeyAuditEntry.parse(JSON.parse(entry))) })
 }
 
-/** Computes the state of each key from the audit. */
+/** Computes the state of each key from the audit log. */
 export function computeAuditedStates(entries: readonly KeyAuditEntry[]): ReadonlyMap<string, KeyState> {
   return new Map(entries.flatMap(({ transitions }) => transitions.map(({ kid, to }) => [kid, to] as const)))
 }

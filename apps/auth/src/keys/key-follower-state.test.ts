@@ -20,9 +20,9 @@ const SINCE = new Date('2026-11-20T09:00:00Z')
 const pairs = Array.from({ length: 6 }, () => generateKeyPair('ES256'))
 const createRing = (version: number): LoadedRing => {
   const { privateJwk, publicJwk } = pairs[version % pairs.length] as (typeof pairs)[number]
-  return { version, keys: { signing: privateJwk, published: [publicJwk] }, signingSince: SINCE }
+  return { version, keys: { signingKey: privateJwk, publishedKeys: [publicJwk] }, signingSince: SINCE }
 }
-const getKid = (version: number) => createRing(version).keys.signing.kid
+const getKid = (version: number) => createRing(version).keys.signingKey.kid
 const advance = (state: KeyFollowerState, event: KeyFollowerEvent) =>
   advanceKeyFollower(state, event, LEASE_MS)
 const startPoll = (state: KeyFollowerState, now: number) =>
@@ -99,8 +99,8 @@ test('extends the lease from the start of the poll when it reads the same ring a
 
 test('adopts another set of published keys under the same version', () => {
   const { keys, ...otherMembers } = createRing(1)
-  const published = [...keys.published, ...createRing(2).keys.published]
-  const ring = { ...otherMembers, keys: { ...keys, published } }
+  const publishedKeys = [...keys.publishedKeys, ...createRing(2).keys.publishedKeys]
+  const ring = { ...otherMembers, keys: { ...keys, publishedKeys } }
   const step = advance(createFollowingState(1), { kind: 'ring-read', ring })
   expect(listEffects(step)).toEqual(['adopt-ring'])
 })
@@ -146,7 +146,7 @@ test('reports the ring again once a problem is solved', () => {
   expect(findPollReport(recovered.state, 61)?.problem).toBeUndefined()
 })
 
-test('reads the last row of the audit again if it could not be read', () => {
+test('reads the last row of the audit log again if it could not be read', () => {
   const { state } = advance(startPoll(createFollowingState(1), 10), createRingAdoptedEvent(2))
   const failedRead = advance(state, { kind: 'audit-read-failed', error: createUnavailableError() })
   expect(toStatus(failedRead.state)).toMatchObject({ audit: { number: 1 }, audit_unread: true })

@@ -31,7 +31,7 @@ export interface KeyFollowerState {
   readonly problem: string | undefined
   /** The last row of the key audit when this instance last read it: the row's number, and its hash as the audit head. */
   readonly audit: { readonly head: string; readonly number: number } | undefined
-  /** The ring version for which the last row of the audit was read. */
+  /** The ring version for which the last row of the audit log was read. */
   readonly auditedRingVersion: number | undefined
   /** The last poll: when it began, and whether its report said that this instance signs. */
   readonly lastPoll: { readonly startedAt: number; readonly wasSigningReported: boolean }
@@ -62,7 +62,7 @@ export type KeyFollowerEvent =
   | { readonly kind: 'poll-started'; readonly now: number }
   | { readonly kind: 'ring-read'; readonly ring: LoadedRing }
   | { readonly kind: 'ring-adopted'; readonly ring: LoadedRing; readonly proof: string }
-  /** `lastRow` is undefined if the audit is empty. */
+  /** `lastRow` is undefined if the audit log is empty. */
   | { readonly kind: 'audit-read'; readonly ringVersion: number; readonly lastRow: AuditRow | undefined }
   | { readonly kind: 'audit-read-failed'; readonly error: unknown }
   /** An effect of the poll threw an error: the report, the read or the adoption. The poll ends. */
@@ -79,7 +79,7 @@ export type KeyFollowerEffect =
   | { readonly kind: 'read-ring' }
   /** Sign with the keys of this ring from now on. Causes `ring-adopted`. */
   | { readonly kind: 'adopt-ring'; readonly ring: LoadedRing }
-  /** Read the last row of the audit. Causes `audit-read` or `audit-read-failed`. */
+  /** Read the last row of the audit log. Causes `audit-read` or `audit-read-failed`. */
   | { readonly kind: 'read-audit'; readonly ringVersion: number }
   /** Poll again without waiting for the next interval. Causes `poll-started`. */
   | { readonly kind: 'poll-again' }
@@ -146,7 +146,7 @@ export function advanceKeyFollower(
  * the ring then waits for this instance, unless this instance has already read the change. If the poll made no such report, as
  * at startup and after a lease has expired, the instance announces that it signs, and polls again.
  *
- * Reads the last row of the audit after each change of the ring, and at later polls until that succeeds. Its head is then in the
+ * Reads the last row of the audit log after each change of the ring, and at later polls until that succeeds. Its head is then in the
  * log, where the owner of the database cannot alter it. This happens before the report, since an operator may look for the head as
  * soon as all instances have reported.
  *
@@ -163,7 +163,7 @@ function handleRead(
   if (ring && auditedRingVersion !== ring.version)
     effects.push({ kind: 'read-audit', ringVersion: ring.version })
   if (ring && change !== undefined) {
-    const fields = { ring_version: ring.version, signing_kid: ring.keys.signing.kid }
+    const fields = { ring_version: ring.version, signing_kid: ring.keys.signingKey.kid }
     effects.push(log('info', change, fields))
   }
   if (renewedState.mustAnnounceSigning) effects.push({ kind: 'poll-again' })
@@ -206,7 +206,7 @@ export const hasLease = (state: KeyFollowerState, now: number) => now < state.le
 function createReport({ ring, problem }: KeyFollowerState, isSigning: boolean): SigningReport {
   return {
     ringVersion: isSigning ? (ring?.version ?? 0) : 0,
-    signingKid: isSigning ? ring?.keys.signing.kid : undefined,
+    signingKid: isSigning ? ring?.keys.signingKey.kid : undefined,
     proof: isSigning ? ring?.proof : undefined,
     problem,
   }
@@ -223,7 +223,7 @@ export interface KeyFollowerStatus {
   readonly problem?: string
   /** The last row of the key audit when this instance last read it, after a change of the ring. */
   readonly audit?: { readonly head: string; readonly number: number }
-  /** Set while the last row of the audit has not been read since the last change of the ring. */
+  /** Set while the last row of the audit log has not been read since the last change of the ring. */
   readonly audit_unread?: true
 }
 
@@ -231,7 +231,7 @@ export function toStatus(state: KeyFollowerState): KeyFollowerStatus {
   const { ring, problem, audit, auditedRingVersion } = state
   return {
     ring_version: ring?.version ?? 0,
-    signing_kid: ring?.keys.signing.kid ?? '',
+    signing_kid: ring?.keys.signingKey.kid ?? '',
     ...(ring?.signingSince && { signing_since: ring.signingSince.toISOString() }),
     ...(problem !== undefined && { problem }),
     ...(audit && { audit }),

@@ -84,7 +84,7 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
         return handle({ kind: 'ring-read', ring: await readRing(deps.keys) })
       case 'adopt-ring': {
         const { ring } = effect
-        const proof = signProof(ring.keys.signing, { instanceId, ringVersion: ring.version })
+        const proof = signProof(ring.keys.signingKey, { instanceId, ringVersion: ring.version })
         return handle({ kind: 'ring-adopted', ring, proof })
       }
       case 'read-audit':
@@ -144,7 +144,11 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
 async function readRing(store: KeyFollowerDeps['keys']): Promise<LoadedRing> {
   const { version, keys: storedKeys } = await store.read()
   const keys = selectInstanceKeys(storedKeys)
-  return { version, keys, signingSince: storedKeys.find(({ kid }) => kid === keys.signing.kid)?.stateSince }
+  return {
+    version,
+    keys,
+    signingSince: storedKeys.find(({ kid }) => kid === keys.signingKey.kid)?.stateSince,
+  }
 }
 
 async function readAudit(store: KeyFollowerDeps['keys'], ringVersion: number): Promise<KeyFollowerEvent> {

@@ -39,7 +39,7 @@ import { generateKeyPair, type SigningAlgorithm } from './signing-key.ts'
 
 /**
  * Creates the first signing key, unless a key already signs. If several callers do so concurrently, exactly one succeeds. If
- * the ring has keys but is still at version 1, the keys are older than the audit, and are added to it.
+ * the ring has keys but is still at version 1, the keys are older than the audit log, so they are added to it.
  *
  * @returns the kid of the new key; undefined if none was created
  */
@@ -202,14 +202,14 @@ function toRingChange(
 interface KeyVerification {
   readonly keyCount: number
   readonly liveInstanceCount: number
-  /** The hash of the newest audit row, base64url; undefined if the audit is empty or invalid. */
+  /** The hash of the newest audit row, base64url; undefined if the audit log is empty or invalid. */
   readonly auditHead: string | undefined
   /** The faults, each as a sentence. */
   readonly findings: readonly string[]
 }
 
 /**
- * Verifies the signing keys: decrypts every private key and verifies a signature by it, verifies the audit and compares the key
+ * Verifies the signing keys: decrypts every private key and verifies a signature by it, verifies the audit log and compares the key
  * states with it, and verifies that each live instance signs with the signing key.
  */
 export async function verifyKeys(operations: KeyOperations): Promise<KeyVerification> {
@@ -234,13 +234,13 @@ export async function verifyKeys(operations: KeyOperations): Promise<KeyVerifica
       if (auditedState !== state)
         findings.push(
           auditedState === undefined
-            ? `Key ${kid} is in the state ${state}, but the audit does not contain it.`
-            : `Key ${kid} is in the state ${state}, but its state in the audit is ${auditedState}.`,
+            ? `Key ${kid} is in the state ${state}, but the audit log does not contain it.`
+            : `Key ${kid} is in the state ${state}, but its state in the audit log is ${auditedState}.`,
         )
     }
     const kids = new Set(view.ring.keys.map(({ kid }) => kid))
     for (const kid of auditedStates.keys())
-      if (!kids.has(kid)) findings.push(`Key ${kid} is in the audit, but not in the key ring.`)
+      if (!kids.has(kid)) findings.push(`Key ${kid} is in the audit log, but not in the key ring.`)
   }
   const signingKey = findSigningKey(view.ring)
   if (!signingKey) findings.push('There is no signing key.')

@@ -103,7 +103,7 @@ export function formatRing(view: RingView, circumstances: Circumstances): string
     '',
     instances.length > 0
       ? formatTable(['INSTANCE', 'SIGNS WITH', 'RING', 'PROBLEM'], instances)
-      : 'No instance of the server is running.',
+      : 'No instance of the authorization server is running.',
   ].join('\n')
 }
 
@@ -114,7 +114,7 @@ export const formatInstances = (liveInstances: readonly Follower[]) =>
         ['INSTANCE', 'SIGNS WITH'],
         liveInstances.map(({ host, signingKid }) => [host, signingKid ?? 'nothing']),
       )
-    : 'No instance of the server is running.'
+    : 'No instance of the authorization server is running.'
 
 export function formatDueStep(dueStep: DueStep | undefined, now: Date): string {
   if (!dueStep) return 'There is no signing key.'

@@ -70,7 +70,7 @@ test('initKeys creates exactly one first key for several simultaneous callers', 
   expect(await initKeys({ keys })).toBeUndefined()
 })
 
-test('initKeys adds keys that are older than the audit to the audit', async () => {
+test('initKeys adds keys that are older than the audit log to it', async () => {
   await initKeys({ keys })
   await using owner = openPool(stores.database.ownerUrl)
   await owner.query('truncate key_audit')
@@ -130,7 +130,7 @@ test('changes nothing in a dry run or after a refusal', async () => {
   expect(await dumpTables(stores.db)).toBe(before)
 })
 
-describe('the audit', () => {
+describe('the audit log', () => {
   test('refuses updates, deletions and truncation by the role of the app', async () => {
     await initKeys({ keys })
     for (const change of ['update key_audit set number = 2', 'delete from key_audit', 'truncate key_audit'])

@@ -94,7 +94,7 @@ export interface KeyStore {
    * @throws {UnreadableKey} without changing anything
    */
   reencrypt(actor: Actor, options?: { dryRun?: boolean | undefined }): Promise<readonly string[]>
-  /** Reads the last audit row; undefined if the audit is empty. */
+  /** Reads the last audit row; undefined if the audit log is empty. */
   readLastAuditRow(): Promise<AuditRow | undefined>
   readAudit(): Promise<readonly AuditRow[]>
 }

@@ -13,14 +13,14 @@ test('selectInstanceKeys selects the signing key, and publishes it first, then t
   const keys = KeyState.options.map(createKey)
   const [, published, signing, retiring] = keys
   expect(selectInstanceKeys(keys)).toEqual({
-    signing: signing?.privateJwk,
-    published: [signing?.publicJwk, published?.publicJwk, retiring?.publicJwk],
+    signingKey: signing?.privateJwk,
+    publishedKeys: [signing?.publicJwk, published?.publicJwk, retiring?.publicJwk],
   })
 })
 
 test('selectInstanceKeys publishes no private part', () => {
-  const { published } = selectInstanceKeys([createKey('signing'), createKey('published')])
-  expect(JSON.stringify(published)).not.toContain('"d"')
+  const { publishedKeys } = selectInstanceKeys([createKey('signing'), createKey('published')])
+  expect(JSON.stringify(publishedKeys)).not.toContain('"d"')
 })
 
 test('selectInstanceKeys names the command to run if there is no signing key with a private part', () => {

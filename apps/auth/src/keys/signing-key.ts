@@ -6,6 +6,7 @@ import { z } from 'zod'
 export const SigningAlgorithm = z.enum(['ES256', 'EdDSA'])
 export type SigningAlgorithm = z.infer<typeof SigningAlgorithm>
 
+/** The states of a key. `key-ring.ts` defines when and how a key changes its state. */
 export const KeyState = z.enum(['generated', 'published', 'signing', 'retiring', 'retired', 'revoked'])
 export type KeyState = z.infer<typeof KeyState>
 
@@ -25,7 +26,7 @@ export type PublicJwk = z.infer<typeof PublicJwk>
 export const PrivateJwk = PublicJwk.extend({ d: z.string() })
 export type PrivateJwk = z.infer<typeof PrivateJwk>
 
-/** The public properties of a key. */
+/** A key without its private part. */
 export const KeyRecord = z.object({
   kid: z.string(),
   algorithm: SigningAlgorithm,
@@ -36,29 +37,33 @@ export const KeyRecord = z.object({
 })
 export type KeyRecord = Readonly<z.infer<typeof KeyRecord>>
 
+/** A key in any state, with its private part until the key begins to retire or is revoked. */
 export interface SigningKey extends KeyRecord {
   /** Undefined for a key that is retiring, retired or revoked. */
   readonly privateJwk: PrivateJwk | undefined
 }
 
-/** The key that an instance signs with, and the published key set. The signing key comes first in the set. */
+/** The key with which an instance signs, and the published key set. The signing key comes first in the set. */
 export interface InstanceKeys {
-  readonly signing: PrivateJwk
-  readonly published: readonly PublicJwk[]
+  readonly signingKey: PrivateJwk
+  readonly publishedKeys: readonly PublicJwk[]
 }
 
 const PUBLISHED_STATES: ReadonlySet<string> = new Set(['published', 'signing', 'retiring'])
 
 /**
- * Selects the keys for an instance.
+ * Selects the key with which an instance signs, and the keys that it publishes.
  *
- * @throws {Error} that names the command to run, if there is no signing key with a private part
+ * @throws {Error} if there is no signing key with a private part; the message names the command to run
  */
 export function selectInstanceKeys(keys: readonly SigningKey[]): InstanceKeys {
-  const signing = keys.find((key) => key.state === 'signing')
-  if (!signing?.privateJwk) throw new Error('no signing key: run "auth keys init" once')
-  const otherKeys = keys.filter((key) => PUBLISHED_STATES.has(key.state) && key.kid !== signing.kid)
-  return { signing: signing.privateJwk, published: [signing, ...otherKeys].map((key) => key.publicJwk) }
+  const signingKey = keys.find((key) => key.state === 'signing')
+  if (!signingKey?.privateJwk) throw new Error('no signing key: run "auth keys init" once')
+  const otherKeys = keys.filter((key) => PUBLISHED_STATES.has(key.state) && key.kid !== signingKey.kid)
+  return {
+    signingKey: signingKey.privateJwk,
+    publishedKeys: [signingKey, ...otherKeys].map((key) => key.publicJwk),
+  }
 }
 
 export interface KeyPair {
@@ -68,13 +73,16 @@ export interface KeyPair {
   readonly privateJwk: PrivateJwk
 }
 
-/** Generates a key pair. Its `kid` is its RFC 7638 thumbprint. It never begins with `-`, because commands would read it as an option. */
+/**
+ * Generates a key pair. The `kid` is the RFC 7638 thumbprint. Pairs whose `kid` begins with `-` are discarded, because a command line
+ * would parse it as an option.
+ */
 export function generateKeyPair(algorithm: SigningAlgorithm): KeyPair {
-  const pair = generateUncheckedPair(algorithm)
+  const pair = generatePairWithAnyKid(algorithm)
   return pair.kid.startsWith('-') ? generateKeyPair(algorithm) : pair
 }
 
-function generateUncheckedPair(algorithm: SigningAlgorithm): KeyPair {
+function generatePairWithAnyKid(algorithm: SigningAlgorithm): KeyPair {
   const { privateKey } =
     algorithm === 'ES256'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -91,9 +99,9 @@ export function toPublicJwk({ d: _private, ...publicJwk }: PrivateJwk): PublicJw
   return publicJwk
 }
 
-/** Computes the thumbprint of a key (RFC 7638 §3.2), base64url. */
+/** Computes the SHA-256 thumbprint of a key (RFC 7638), in base64url. */
 export function computeThumbprint({ crv, kty, x, y }: Pick<PublicJwk, 'crv' | 'kty' | 'x' | 'y'>): string {
-  // The thumbprint is the hash of exactly these members in this order, without white space.
+  // The thumbprint is the SHA-256 hash of exactly these members in this order, without white space.
   const members = kty === 'EC' ? { crv, kty, x, y } : { crv, kty, x }
   return sha256Base64url(JSON.stringify(members))
 }

@@ -98,7 +98,7 @@ function createResponseSigner(signing: IntrospectionDeps['signing']) {
   let currentSigner: { key: object; sign: (claims: object) => string } | undefined
   return (claims: object): string => {
     signing.requireLease()
-    const key = signing.keys.signing
+    const key = signing.keys.signingKey
     if (currentSigner?.key !== key)
       currentSigner = { key, sign: createJwsSigner(key, 'token-introspection+jwt') }
     return currentSigner.sign(claims)

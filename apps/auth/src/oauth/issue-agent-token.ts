@@ -5,7 +5,12 @@
  */
 import { type Agent, type AgentId, type LiveVerification, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
-import { AGENT_GRANT_TYPES, APP_GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
+import {
+  AGENT_GRANT_TYPES,
+  APP_GRANT_TYPES,
+  JWT_BEARER_GRANT_TYPE,
+  type ServiceUrls,
+} from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
@@ -76,7 +81,7 @@ export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {
     // Read before the grant computes the lifetime, so that the token never expires after the document or verification.
     const issuedAtSeconds = Math.floor(deps.now().getTime() / 1000)
     const { scope, lifetimeSeconds, verificationId } =
-      grantType === JWT_BEARER_GRANT
+      grantType === JWT_BEARER_GRANT_TYPE
         ? await grantForAssertion(ctx, deps, { assertion: form.get('assertion'), requestedScope, id })
         : grantForCredentials(ctx, deps, { agent, requestedScope })
     if (proof) await consumeProof(deps.provider, ctx, proof, id)

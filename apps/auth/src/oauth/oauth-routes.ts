@@ -243,7 +243,7 @@ function requireResourceServer(ctx: Context, { resourceServers }: Pick<OAuthRout
  * Serves the key set from memory, even while a store is unavailable. The response is not cacheable once the lease has expired.
  */
 async function serveKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const content = JSON.stringify({ keys: deps.signing.keys.published })
+  const content = JSON.stringify({ keys: deps.signing.keys.publishedKeys })
   ctx.type = 'application/json'
   ctx.body = content
   allowPublicCaching(ctx, content)
@@ -256,5 +256,5 @@ async function serveKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
 /** Serves the key set to APIs. `trust_seconds` bounds how long they may trust it after fetching it, even if a key in it was revoked. */
 async function serveInternalKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   deps.signing.requireLease()
-  ctx.body = { keys: deps.signing.keys.published, trust_seconds: deps.keySettings.trustMs / 1000 }
+  ctx.body = { keys: deps.signing.keys.publishedKeys, trust_seconds: deps.keySettings.trustMs / 1000 }
 }

@@ -9,7 +9,7 @@ import {
   type CredentialView,
   differsByAtMostOneSecret,
   findLateInstances,
-  findLiveFollowers,
+  findLiveInstances,
   listSecrets,
   removeSecret,
 } from './rotate-credential.ts'
@@ -78,7 +78,7 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
       const currentView = await view()
       const lateHosts = findLateInstances(currentView, clientId).map(({ host }) => host)
       if (lateHosts.length === 0 && (await file.isServed()))
-        return ok(findLiveFollowers(currentView).map(({ host }) => host))
+        return ok(findLiveInstances(currentView).map(({ host }) => host))
       if (performance.now() > deadline)
         return err(
           lateHosts.length > 0
@@ -110,7 +110,7 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
       if (dryRun)
         return ok({
           fingerprint: newFingerprint,
-          instances: findLiveFollowers(await view()).map(({ host }) => host),
+          instances: findLiveInstances(await view()).map(({ host }) => host),
           resumed: isResuming,
         })
       if (!isResuming) {

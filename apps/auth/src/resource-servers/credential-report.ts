@@ -3,7 +3,7 @@ import {
   type CredentialView,
   findHistory,
   findLateInstances,
-  findLiveFollowers,
+  findLiveInstances,
 } from './rotate-credential.ts'
 
 /** Builds the JSON of `resource-servers list`. It contains neither secrets nor complete hashes. */
@@ -18,7 +18,7 @@ export const toCredentialsJson = (view: CredentialView) => ({
     })),
     behind: findLateInstances(view, clientId).map(({ host }) => host),
   })),
-  instances: findLiveFollowers(view).map(({ host, problem }) => ({ host, ...(problem && { problem }) })),
+  instances: findLiveInstances(view).map(({ host, problem }) => ({ host, ...(problem && { problem }) })),
 })
 
 /** Formats the text of `resource-servers list`, from the same data as the JSON. */
@@ -27,24 +27,26 @@ export function formatCredentials(view: CredentialView): string {
   const formatAgo = (event: string, seconds: number | null, neverText: string) =>
     seconds === null ? neverText : `${event} ${seconds} s ago`
   const serverLines = report.resource_servers.flatMap(
-    ({ client_id: id, audience, secrets, behind: lateHosts }) => [
-      `${id}  ${audience}  ${secrets.length === 1 ? '1 secret' : `${secrets.length} secrets`}`,
+    ({ client_id: clientId, audience, secrets, behind: lateHosts }) => [
+      `${clientId}  ${audience}  ${secrets.length === 1 ? '1 secret' : `${secrets.length} secrets`}`,
       ...secrets.map(
         (secret) =>
-          `    ${secret.fingerprint}  ${formatAgo('first loaded', secret.age_seconds, 'not loaded by any instance yet')}, ${formatAgo('last used', secret.used_seconds_ago, 'never used')}`,
+          `    ${secret.fingerprint}  ${formatAgo('first accepted', secret.age_seconds, 'not accepted by any instance yet')}, ${formatAgo('last used', secret.used_seconds_ago, 'never used')}`,
       ),
-      ...(lateHosts.length > 0 ? [`    not loaded yet by: ${lateHosts.join(', ')}`] : []),
+      ...(lateHosts.length > 0
+        ? [`    Instances that have not loaded the file yet: ${lateHosts.join(', ')}`]
+        : []),
     ],
   )
   const instanceLines = report.instances.map(
-    ({ host, problem }) => `${host}${problem ? `  cannot read its file (${problem})` : ''}`,
+    ({ host, problem }) => `${host}${problem ? `  cannot load AUTH_RESOURCE_SERVERS_FILE: ${problem}` : ''}`,
   )
   return [
     ...serverLines,
     '',
     ...(instanceLines.length > 0
       ? ['Running instances:', ...instanceLines.map((line) => `    ${line}`)]
-      : ['No instance of the server is running.']),
+      : ['No instance of the authorization server is running.']),
   ].join('\n')
 }
 

@@ -19,12 +19,12 @@ const NEWER = { which: 'newer' } as const
 const withBoth: ResourceServer = { ...withOlder, secrets: [older, newer] }
 
 /** Creates a view. By default, two instances accept both secrets, and only the newer one was used within the lease. */
-const createView = (change: Partial<CredentialView> = {}): CredentialView => ({
+const createView = (overrides: Partial<CredentialView> = {}): CredentialView => ({
   servers: [withBoth],
   followers: ['auth-1', 'auth-2'].map((host) => createFollower(host, [older, newer])),
   secrets: [createHistory(older, 60_000), createHistory(newer, 100)],
   leaseMs: 15_000,
-  ...change,
+  ...overrides,
 })
 const createFollower = (host: string, digests: string[], seenMsAgo = 1_000) => ({
   host,

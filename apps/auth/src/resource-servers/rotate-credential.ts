@@ -64,7 +64,7 @@ export function differsByAtMostOneSecret(
 /** Finds the live instances whose accepted secrets for `clientId` differ from those in the file. */
 export function findLateInstances(view: CredentialView, clientId: string): readonly ResourceServerFollower[] {
   const fingerprintsInFile = listFingerprints(view.servers, clientId)
-  return findLiveFollowers(view).filter((follower) => {
+  return findLiveInstances(view).filter((follower) => {
     const acceptedFingerprints = follower.secrets
       .filter((secret) => secret.clientId === clientId)
       .map((secret) => secret.fingerprint)
@@ -75,7 +75,7 @@ export function findLateInstances(view: CredentialView, clientId: string): reado
   })
 }
 
-export const findLiveFollowers = ({ followers, leaseMs }: CredentialView) =>
+export const findLiveInstances = ({ followers, leaseMs }: CredentialView) =>
   followers.filter(({ seenMsAgo }) => seenMsAgo < leaseMs)
 
 /**

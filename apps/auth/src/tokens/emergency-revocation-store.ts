@@ -21,7 +21,7 @@ export type RevocationEffect =
   | { readonly kind: 'cutoff'; readonly cutoff: TokenCutoff }
   | { readonly kind: 'client'; readonly clientId: AgentId; readonly credentialVersion: number }
 
-/** An audit entry, in the form that the audit hashes. */
+/** An audit entry, in the form that is hashed. */
 export const RevocationEntry = z.strictObject({
   at: z.iso.datetime(),
   by: Actor,

@@ -7,7 +7,7 @@ import { isRedisUnavailable, openRedis } from './open-redis.ts'
 
 const silentLog = createLog({ service: 'test', write: () => undefined })
 
-/** Functions that each send another kind of command. */
+/** Functions that each send a different kind of command. */
 const COMMANDS = {
   set: (redis: Redis) => redis.set('plainpath-test', '1', 'EX', 10),
   get: (redis: Redis) => redis.get('plainpath-test'),
@@ -27,7 +27,7 @@ async function sendCommands(redis: Redis) {
 }
 
 /** A command timeout that is long enough for tests on a busy machine. The default is 200 ms. */
-const PATIENT_TIMEOUT_MS = 3_000
+const LONG_TIMEOUT_MS = 3_000
 
 async function expectUnavailable(redis: Redis, withinMs: number, messagePattern = /./) {
   const { errors, elapsedMs } = await sendCommands(redis)
@@ -70,22 +70,22 @@ test('does not accumulate commands for a silent Redis', async () => {
 
 test('reports a killed Redis as unavailable before commands time out, and reconnects after its restart', async () => {
   await using server = await startRedis()
-  await using redis = await openRedis(server.url, silentLog, PATIENT_TIMEOUT_MS)
+  await using redis = await openRedis(server.url, silentLog, LONG_TIMEOUT_MS)
   await expectAvailable(redis)
   const sending = sendCommands(redis)
   await server.kill()
   const { errors } = await sending
   // A command that Redis answered before it was killed has no error.
   expect(errors.filter((error) => error && !isRedisUnavailable(error))).toEqual([])
-  await expectUnavailable(redis, PATIENT_TIMEOUT_MS / 2)
+  await expectUnavailable(redis, LONG_TIMEOUT_MS / 2)
   await server.restart()
   await expectAvailable(redis)
 })
 
-describe('an error means that Redis is unavailable if it comes from', () => {
+describe('isRedisUnavailable returns true for an error from', () => {
   async function withServer(runTest: (redis: Redis, server: TestRedis) => Promise<void>) {
     await using server = await startRedis()
-    await using redis = await openRedis(server.url, silentLog, PATIENT_TIMEOUT_MS)
+    await using redis = await openRedis(server.url, silentLog, LONG_TIMEOUT_MS)
     await runTest(redis, server)
   }
   const catchError = async (command: Promise<unknown>) => {
@@ -115,7 +115,7 @@ describe('an error means that Redis is unavailable if it comes from', () => {
 
   test('a Redis that runs a script for too long', () =>
     withServer(async (redis, server) => {
-      await using otherConnection = await openRedis(server.url, silentLog, PATIENT_TIMEOUT_MS)
+      await using otherConnection = await openRedis(server.url, silentLog, LONG_TIMEOUT_MS)
       await redis.config('SET', 'busy-reply-threshold', '20')
       const endlessScript = catchError(otherConnection.eval('while true do end', 0))
       await expect.poll(async () => (await catchError(redis.get('x')))?.message).toMatch(/^BUSY/)
@@ -125,9 +125,9 @@ describe('an error means that Redis is unavailable if it comes from', () => {
     }))
 })
 
-test('does not report an invalid command as unavailability', async () => {
+test('isRedisUnavailable returns false for a command on a key of the wrong type', async () => {
   await using server = await startRedis()
-  await using redis = await openRedis(server.url, silentLog, PATIENT_TIMEOUT_MS)
+  await using redis = await openRedis(server.url, silentLog, LONG_TIMEOUT_MS)
   await redis.lpush('plainpath-test', '1')
   const [settled] = await Promise.allSettled([redis.get('plainpath-test')])
   expect(settled).toMatchObject({ status: 'rejected' })
@@ -139,7 +139,7 @@ test('openRedis rejects a Redis that may evict keys', async () => {
   await expect(openRedis(server.url, silentLog)).rejects.toThrow('noeviction; it runs with allkeys-lru')
 })
 
-test('openRedis fails when Redis does not respond, and when it refuses connections, within three seconds in all', async () => {
+test('openRedis fails if Redis does not respond and if it refuses connections; both failures together take less than three seconds', async () => {
   await using server = await startRedis()
   await using proxy = await startStoreProxy(server.url, 6379)
   proxy.silence()

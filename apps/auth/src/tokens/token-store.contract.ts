@@ -160,7 +160,7 @@ export function describeTokenStore(
       expect(await isActive(hash)).toBe(false)
     })
 
-    test('stores no token in clear, and finds no token by a hash that differs in one bit', async () => {
+    test('stores no token in plaintext, and finds no token by a hash that differs in one bit', async () => {
       const token = generateToken()
       const id = await register()
       await fixture.tokens.save(sha256(token), buildToken(id))

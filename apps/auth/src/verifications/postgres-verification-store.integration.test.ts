@@ -49,14 +49,14 @@ async function registerAgent(): Promise<string> {
   await stores.agents.add(record)
   return record.agent.id
 }
-async function begin(agentId: string, change: Partial<NewAttempt> = {}): Promise<NewAttempt> {
-  const attempt = createAttempt(agentId, { email: newMailbox(), ...change })
+async function begin(agentId: string, overrides: Partial<NewAttempt> = {}): Promise<NewAttempt> {
+  const attempt = createAttempt(agentId, { email: newMailbox(), ...overrides })
   expect(await attempts.begin(attempt, createLinkMail(attempt))).toBe(true)
   return attempt
 }
 /** Begins an attempt and shows its code. */
-async function beginAndShowCode(agentId: string, change: Partial<NewAttempt> = {}): Promise<NewAttempt> {
-  const attempt = await begin(agentId, change)
+async function beginAndShowCode(agentId: string, overrides: Partial<NewAttempt> = {}): Promise<NewAttempt> {
+  const attempt = await begin(agentId, overrides)
   expect((await attempts.showCode(attempt.id, codeHash, attempt.createdAt)).ok).toBe(true)
   return attempt
 }
@@ -331,7 +331,7 @@ describe('sweeping', () => {
   })
 })
 
-test('stores no address and no match phrase in clear', async () => {
+test('stores no address and no match phrase in plaintext', async () => {
   const attempt = await beginAndShowCode(await registerAgent(), { email: 'canary@example.org' })
   await redeem(await beginAndShowCode(await registerAgent(), { email: 'canary@example.org' }))
   const dump = await dumpTables(stores.db)

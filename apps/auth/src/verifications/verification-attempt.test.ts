@@ -19,7 +19,7 @@ const after = (ms: number) => new Date(start.getTime() + ms)
 const hash = Buffer.alloc(32, 1)
 const buildAttempt = (
   state: AttemptState,
-  change: Partial<VerificationAttempt> = {},
+  overrides: Partial<VerificationAttempt> = {},
 ): VerificationAttempt => ({
   id: 'cla_x',
   registrationId: 'clm_x',
@@ -30,7 +30,7 @@ const buildAttempt = (
   presses: state === 'code_shown' ? 1 : 0,
   tries: 0,
   code: state === 'code_shown' ? { hash, expiresAt: after(RULES.verificationCodeMs) } : undefined,
-  ...change,
+  ...overrides,
 })
 const UNBLOCKED = { isBlocked: false, tries: 0 }
 const refusal = (reason: string) => ({ ok: false, error: reason })

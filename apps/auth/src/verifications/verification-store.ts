@@ -7,7 +7,7 @@ import type { VerificationMail } from './verification-attempt-store.ts'
 /** The e-mail verification of a connection, with its app. */
 export interface AppGrant {
   readonly verification: Verification
-  /** The host of the app, as `formatAppHost` formats it. */
+  /** The destination of the app's sign-in, as `formatAppHost` formats it. */
   readonly appHost: string
   readonly appClientId: string
 }

@@ -22,7 +22,7 @@ export interface ConfirmedAgent {
   readonly name?: string | undefined
   /** The host that the agent has proven that it controls. */
   readonly verifiedDomain: string | undefined
-  /** The host of a connection's app (`formatAppHost`). Absent if the agent is not a connected app. */
+  /** The destination of the sign-in of a connected app, as `formatAppHost` formats it. Absent if the agent is not a connected app. */
   readonly appHost?: string | undefined
   readonly registeredAt: Date
   readonly verifiedAt: Date

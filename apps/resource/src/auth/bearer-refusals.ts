@@ -4,7 +4,7 @@
  */
 import { ANONYMOUS_SCOPES } from '@plainpath/domain'
 import { Problem, type ProblemCode } from '@plainpath/http'
-import { getAudience, getResourceMetadataUrl, type ServiceUrls } from '@plainpath/metadata'
+import { getAudienceForPath, getResourceMetadataUrl, type ServiceUrls } from '@plainpath/metadata'
 import { type Challenge, formatChallenge } from './challenge.ts'
 import type { TokenScheme } from './read-presented-token.ts'
 
@@ -57,7 +57,7 @@ export function createBearerRefusals(
     return new Problem(code, { detail, headers: { 'www-authenticate': formatChallenge(scheme, challenge) } })
   }
   // An app gets a token after a person has signed in. An agent gets a token by itself.
-  const isForApps = getAudience(urls, path) !== urls.base
+  const isForApps = getAudienceForPath(urls, path) !== urls.base
   const howToGetToken = isForApps
     ? `The person signs in, in an app that connects to ${urls.signedInMcp}.`
     : `Get a token at ${urls.token}.`

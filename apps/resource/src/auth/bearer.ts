@@ -10,7 +10,7 @@ import {
   type WatchedClock,
   withSynchronisedClock,
 } from '@plainpath/http'
-import { getAudience, type ServiceUrls } from '@plainpath/metadata'
+import { getAudienceForPath, type ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import { type BearerRefusals, createBearerRefusals, NEEDS_DPOP, TOKEN_UNKNOWN } from './bearer-refusals.ts'
 import { createProofVerifier, readProof, type UnverifiedProof } from './dpop-proof.ts'
@@ -94,7 +94,7 @@ export function createBearerCheck(deps: {
     const proof = scheme === 'DPoP' ? requireProof(ctx, token, refusals) : undefined
     const introspection = await introspectFor(ctx, token)
     if (!introspection.active) throw refusals.invalidToken(TOKEN_UNKNOWN)
-    const fault = findIntrospectionFault(introspection, getAudience(deps.urls, ctx.path), deps.now())
+    const fault = findIntrospectionFault(introspection, getAudienceForPath(deps.urls, ctx.path), deps.now())
     if (fault) throw refusals.invalidToken(fault)
     const caller = await requireMatchingBinding(ctx, introspection, { proof, scopes })
     if (!scopes.every((scope) => caller.scopes.has(scope))) throw refusals.missingScope()

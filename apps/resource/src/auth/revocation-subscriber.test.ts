@@ -11,7 +11,7 @@ import {
 
 const MARK = 'mark-1'
 const LEASE_MS = 2_000
-const newIntrospection = (members: Partial<ActiveIntrospection> = {}): ActiveIntrospection => ({
+const createIntrospection = (members: Partial<ActiveIntrospection> = {}): ActiveIntrospection => ({
   active: true,
   clientId: `agt_${'A'.repeat(22)}`,
   scopes: new Set(['guides:read']),
@@ -21,8 +21,8 @@ const newIntrospection = (members: Partial<ActiveIntrospection> = {}): ActiveInt
   revocationMark: MARK,
   ...members,
 })
-const { revocationMark: _mark, ...UNMARKED } = newIntrospection()
-const newTokenRevocation = (number: number, hash: string, mark = MARK): RevocationNotification => ({
+const { revocationMark: _mark, ...UNMARKED } = createIntrospection()
+const createTokenRevocation = (number: number, hash: string, mark = MARK): RevocationNotification => ({
   mark,
   number,
   revoked: { kind: 'token', hash },
@@ -56,7 +56,7 @@ const cacheResult = (
   subscriber: RevocationSubscriber,
   hash: string,
   now: number,
-  result = newIntrospection(),
+  result = createIntrospection(),
 ) => subscriber.finishIntrospection(beginNewIntrospection(subscriber, hash, now), result, now)
 const getSource = (subscriber: RevocationSubscriber, hash: string, now: number) =>
   subscriber.beginIntrospection(hash, now).from
@@ -76,7 +76,7 @@ test('uses cached introspections under a lease, whose time begins when the subsc
   cacheResult(subscriber, 'a', 901)
   expect(subscriber.beginIntrospection('a', 100 + LEASE_MS - 1)).toEqual({
     from: 'cache',
-    introspection: newIntrospection(),
+    introspection: createIntrospection(),
   })
   expect(getSource(subscriber, 'a', 100 + LEASE_MS)).toBe('uncached')
   const [renewal] = subscriber.tick(2_000)
@@ -99,14 +99,14 @@ test('shares introspections in flight only under a lease', () => {
 test.for<[string, (subscriber: RevocationSubscriber) => unknown, Record<string, string>]>([
   [
     'that revokes a token',
-    (subscriber) => subscriber.onNotification(newTokenRevocation(8, 'a'), 20),
+    (subscriber) => subscriber.onNotification(createTokenRevocation(8, 'a'), 20),
     { a: 'new', b: 'cache', c: 'shared' },
   ],
   [
     'that revokes a client',
     (subscriber) =>
       subscriber.onNotification(
-        { mark: MARK, number: 8, revoked: { kind: 'client', id: newIntrospection().clientId } },
+        { mark: MARK, number: 8, revoked: { kind: 'client', id: createIntrospection().clientId } },
         20,
       ),
     { a: 'new', b: 'cache', c: 'new' },
@@ -118,18 +118,18 @@ test.for<[string, (subscriber: RevocationSubscriber) => unknown, Record<string, 
   ],
   [
     'with a gap before its number',
-    (subscriber) => subscriber.onNotification(newTokenRevocation(9, 'z'), 20),
+    (subscriber) => subscriber.onNotification(createTokenRevocation(9, 'z'), 20),
     { a: 'new', b: 'new', c: 'new' },
   ],
   [
     'with a number that was already received',
-    (subscriber) => subscriber.onNotification(newTokenRevocation(7, 'a'), 20),
+    (subscriber) => subscriber.onNotification(createTokenRevocation(7, 'a'), 20),
     { a: 'cache', b: 'cache', c: 'shared' },
   ],
 ])('removes only the introspections that may be revoked after a notification %s', ([, notify, expected]) => {
   const subscriber = createSubscriberWithLease()
   cacheResult(subscriber, 'a', 10)
-  cacheResult(subscriber, 'b', 10, newIntrospection({ clientId: `agt_${'B'.repeat(22)}` }))
+  cacheResult(subscriber, 'b', 10, createIntrospection({ clientId: `agt_${'B'.repeat(22)}` }))
   beginNewIntrospection(subscriber, 'c', 10)
   notify(subscriber)
   expect(Object.fromEntries(['a', 'b', 'c'].map((hash) => [hash, getSource(subscriber, hash, 21)]))).toEqual(
@@ -140,17 +140,17 @@ test.for<[string, (subscriber: RevocationSubscriber) => unknown, Record<string, 
 test('does not cache an introspection whose token was revoked while it was in flight', () => {
   const subscriber = createSubscriberWithLease()
   const slowIntrospection = beginNewIntrospection(subscriber, 'a', 10)
-  expect(subscriber.onNotification(newTokenRevocation(8, 'a'), 500)).toMatchObject([
+  expect(subscriber.onNotification(createTokenRevocation(8, 'a'), 500)).toMatchObject([
     { do: 'acknowledge', lastSeen: 8 },
   ])
-  subscriber.finishIntrospection(slowIntrospection, newIntrospection(), 1_500)
+  subscriber.finishIntrospection(slowIntrospection, createIntrospection(), 1_500)
   expect(getSource(subscriber, 'a', 1_501)).toBe('new')
 })
 
 test('acknowledges a notification once, and repeats its number in each renewal', () => {
   const subscriber = createSubscriberWithLease()
-  expect(subscriber.onNotification(newTokenRevocation(8, 'a'), 10)).toMatchObject([{ lastSeen: 8 }])
-  expect(subscriber.onNotification(newTokenRevocation(8, 'a'), 11)).toEqual([])
+  expect(subscriber.onNotification(createTokenRevocation(8, 'a'), 10)).toMatchObject([{ lastSeen: 8 }])
+  expect(subscriber.onNotification(createTokenRevocation(8, 'a'), 11)).toEqual([])
   expect(subscriber.tick(12)).toMatchObject([{ lastSeen: 8 }])
 })
 
@@ -170,7 +170,7 @@ test.for<[string, (subscriber: RevocationSubscriber) => unknown]>([
   ],
   [
     'a notification has another mark',
-    (subscriber) => subscriber.onNotification(newTokenRevocation(8, 'z', 'mark-2'), 20),
+    (subscriber) => subscriber.onNotification(createTokenRevocation(8, 'z', 'mark-2'), 20),
   ],
   ['a notification cannot be parsed', (subscriber) => subscriber.onNotification(undefined, 20)],
 ])('drops the lease when %s, and uses no earlier introspection under the next lease', ([, loseLease]) => {
@@ -187,7 +187,7 @@ test.for<[string, (subscriber: RevocationSubscriber) => unknown]>([
   expect(command).toMatchObject({ do: 'subscribe' })
   expect(command.id).not.toBe('api.1')
   subscriber.onSubscribed(command, { mark: MARK, number: 20 }, 31)
-  subscriber.finishIntrospection(slowIntrospection, newIntrospection(), 32)
+  subscriber.finishIntrospection(slowIntrospection, createIntrospection(), 32)
   expect([getSource(subscriber, 'a', 33), getSource(subscriber, 'b', 33)]).toEqual(['new', 'new'])
 })
 const createRenewal = (subscriber: RevocationSubscriber) => {
@@ -199,7 +199,7 @@ const createRenewal = (subscriber: RevocationSubscriber) => {
 test('renews the lease only if the acknowledged number is the last number of the store', () => {
   const subscriber = createSubscriberWithLease()
   const earlyRenewal = createRenewal(subscriber)
-  const [acknowledgement] = subscriber.onNotification(newTokenRevocation(8, 'a'), 16)
+  const [acknowledgement] = subscriber.onNotification(createTokenRevocation(8, 'a'), 16)
   expect(subscriber.onAcknowledged(earlyRenewal, 8, 17)).toEqual([])
   expect(subscriber.isValid(LEASE_MS)).toBe(false)
   if (acknowledgement?.do === 'acknowledge') subscriber.onAcknowledged(acknowledgement, 8, 18)
@@ -210,7 +210,7 @@ test('acknowledges a notification that arrives before the subscription is grante
   const subscriber = createSubscriberWithLease()
   subscriber.onDisconnected()
   const [command] = subscriber.onConnected(30) as [Subscribe]
-  expect(subscriber.onNotification(newTokenRevocation(9, 'a'), 31)).toEqual([])
+  expect(subscriber.onNotification(createTokenRevocation(9, 'a'), 31)).toEqual([])
   expect(subscriber.onSubscribed(command, { mark: MARK, number: 8 }, 32)).toMatchObject([
     { do: 'acknowledge', lastSeen: 9 },
   ])
@@ -249,7 +249,7 @@ test.for<[string, Introspection | undefined]>([
   ['that is inactive', { active: false }],
   ['that failed', undefined],
   ['whose revocation no store publishes', UNMARKED],
-  ['whose revocation another store publishes', newIntrospection({ revocationMark: 'mark-2' })],
+  ['whose revocation another store publishes', createIntrospection({ revocationMark: 'mark-2' })],
 ])('does not cache an introspection %s', ([, result]) => {
   const subscriber = createSubscriberWithLease()
   subscriber.finishIntrospection(beginNewIntrospection(subscriber, 'a', 10), result, 11)
@@ -260,7 +260,7 @@ test('does not cache an introspection that arrives after the lease has expired',
   const subscriber = createSubscriberWithLease()
   const slowIntrospection = beginNewIntrospection(subscriber, 'a', 10)
   const [renewal] = subscriber.tick(LEASE_MS - 1)
-  subscriber.finishIntrospection(slowIntrospection, newIntrospection(), LEASE_MS)
+  subscriber.finishIntrospection(slowIntrospection, createIntrospection(), LEASE_MS)
   if (renewal?.do === 'acknowledge') subscriber.onAcknowledged(renewal, 7, LEASE_MS + 1)
   expect(getSource(subscriber, 'a', LEASE_MS + 2)).toBe('new')
 })
@@ -268,7 +268,7 @@ test('does not cache an introspection that arrives after the lease has expired',
 const estimateCachedBytes = (introspection: ActiveIntrospection) => estimateEntryBytes('a', introspection)
 
 test('caches introspections for cacheMs, and removes the least recently used beyond maxCachedBytes', () => {
-  const maxCachedBytes = 2 * estimateCachedBytes(newIntrospection())
+  const maxCachedBytes = 2 * estimateCachedBytes(createIntrospection())
   const subscriber = createSubscriberWithLease({ cacheMs: 100, maxCachedBytes })
   for (const hash of ['a', 'b']) cacheResult(subscriber, hash, 10)
   expect(getSource(subscriber, 'a', 20)).toBe('cache')
@@ -280,7 +280,7 @@ test('caches introspections for cacheMs, and removes the least recently used bey
 })
 
 test('removes several introspections if a larger one needs their memory', () => {
-  const large = newIntrospection({ clientId: `https://${'a'.repeat(1_000)}.example/` })
+  const large = createIntrospection({ clientId: `https://${'a'.repeat(1_000)}.example/` })
   const subscriber = createSubscriberWithLease({ maxCachedBytes: estimateCachedBytes(large) })
   for (const hash of ['a', 'b']) cacheResult(subscriber, hash, 10)
   cacheResult(subscriber, 'c', 10, large)

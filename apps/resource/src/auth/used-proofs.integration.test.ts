@@ -3,7 +3,7 @@ import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MIGRATIONS } from '../migrations.ts'
-import { describeUsedProofs, newProof } from './used-proofs.contract.ts'
+import { createProof, describeUsedProofs } from './used-proofs.contract.ts'
 import { createPostgresUsedProofs, sweepUsedProofs } from './used-proofs.ts'
 
 const resources = new AsyncDisposableStack()
@@ -36,7 +36,7 @@ describeUsedProofs('PostgreSQL', async () => {
 test('deletes expired proofs, at most 1,000 at a time', async () => {
   await db.query('delete from used_proofs')
   const store = createPostgresUsedProofs(db, () => NOW)
-  const proof = newProof()
+  const proof = createProof()
   await store.use(proof)
   expect(await sweepUsedProofs(db, secondsLater(LIFETIME_SECONDS - 1))).toBe(0)
   expect(await store.use(proof)).toBe(false)

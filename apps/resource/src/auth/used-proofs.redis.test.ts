@@ -4,7 +4,7 @@ import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openRedis } from '../open-redis.ts'
-import { describeUsedProofs, newProof } from './used-proofs.contract.ts'
+import { createProof, describeUsedProofs } from './used-proofs.contract.ts'
 import { createRedisUsedProofs, UsedProofsUnavailable } from './used-proofs.ts'
 
 const log = createLog({ service: 'test', write: () => undefined })
@@ -57,7 +57,7 @@ test('stores a proof with a TTL of three minutes', async () => {
   await using opened = await openStore()
   await withAdmin((admin) => admin.flushAll())
   // The proof is dated into the future, because an emptied Redis refuses proofs that were made before its first use.
-  await opened.store.use(newProof({ iat: secondsFromNow(10) }))
+  await opened.store.use(createProof({ iat: secondsFromNow(10) }))
   await withAdmin(async (admin) => {
     const [proofKey = ''] = await admin.keys('resource:proof:*')
     const ttlSeconds = await admin.ttl(proofKey)
@@ -70,11 +70,11 @@ test('stores a proof with a TTL of three minutes', async () => {
 
 test('throws while Redis is down, and after a restart for proofs that were made before the restart', async () => {
   await using opened = await openStore()
-  const proof = newProof({ iat: secondsFromNow(-30) })
+  const proof = createProof({ iat: secondsFromNow(-30) })
   await server.kill()
   await expect(opened.store.use(proof)).rejects.toThrow(UsedProofsUnavailable)
   await server.restart()
-  const attempt = (iat: number) => opened.store.use(newProof({ iat })).catch(String)
+  const attempt = (iat: number) => opened.store.use(createProof({ iat })).catch(String)
   await expect.poll(() => attempt(secondsFromNow(1))).toBe(true)
   expect(await attempt(secondsFromNow(-30))).toContain('Redis may have forgotten whether the proof was used')
   await expect(opened.store.use(proof)).rejects.toThrow(UsedProofsUnavailable)
@@ -86,8 +86,8 @@ test('throws for proofs that were made before the replication ID changed', async
   await withAdmin(async (admin) => {
     const [replicationId = ''] = (await admin.get('resource:proofs-since'))?.split(' ') ?? []
     await admin.set('resource:proofs-since', `${replicationId} ${iat - 1}`)
-    expect(await opened.store.use(newProof({ iat }))).toBe(true)
+    expect(await opened.store.use(createProof({ iat }))).toBe(true)
     await admin.set('resource:proofs-since', `${'a'.repeat(40)} ${iat - 1}`)
   })
-  await expect(opened.store.use(newProof({ iat }))).rejects.toThrow(UsedProofsUnavailable)
+  await expect(opened.store.use(createProof({ iat }))).rejects.toThrow(UsedProofsUnavailable)
 })

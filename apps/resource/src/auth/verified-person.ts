@@ -3,7 +3,7 @@
  * `bearer.ts` has checked the token.
  */
 import type { Caller, RequestFacts } from '@plainpath/http'
-import { getAudience, type ServiceUrls } from '@plainpath/metadata'
+import { getAudienceForPath, type ServiceUrls } from '@plainpath/metadata'
 import {
   CONTACT_SCOPE,
   createBearerRefusals,
@@ -39,7 +39,7 @@ export function createVerifiedPersonFinder(deps: {
     const introspection = await deps.introspectWithEmail(credentials.value.token)
     if (
       !introspection.active ||
-      findIntrospectionFault(introspection, getAudience(urls, request.path), deps.now())
+      findIntrospectionFault(introspection, getAudienceForPath(urls, request.path), deps.now())
     )
       throw refusals.invalidToken(TOKEN_UNKNOWN)
     // `bearer.ts` has verified the proof and marked it as used. This introspection must bind the token to the same key.

@@ -17,7 +17,7 @@ export interface ResourceContext {
   readonly env: Environment
   readonly now: () => Date
   readonly log: Log
-  /** The user who runs the command, for audits and the log. */
+  /** The user who runs the command, for the audit log and log lines. */
   readonly operator: { readonly user: string; readonly host: string }
 }
 

@@ -33,7 +33,7 @@ export interface ListedMessage extends Omit<z.infer<typeof ListedMessageRow>, 'h
   readonly urgency: Urgency | null
 }
 
-/** Lists the newest messages, urgent ones first, without texts and addresses. Records the decryption of triggers in the audit. */
+/** Lists the newest messages, urgent ones first, without texts and addresses. Records the decryption of triggers in the audit log. */
 export const listMessages = (
   db: Pool,
   { sealingKeys, limit, actor, now }: { sealingKeys: SealingKeys; limit: number; actor: string; now: Date },
@@ -88,7 +88,7 @@ const ErasedMessageRow = z.object({
 })
 
 /**
- * Decrypts a message and records this in the audit. Nothing is recorded for an erased message, which has nothing to decrypt.
+ * Decrypts a message and records this in the audit log. Nothing is recorded for an erased message, which has nothing to decrypt.
  *
  * @returns undefined for an unknown message
  */

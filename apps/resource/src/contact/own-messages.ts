@@ -6,12 +6,12 @@ import type { ContactStore } from './contact-store.ts'
 
 type RequestHeaders = Pick<RequestFacts, 'header' | 'path'>
 
-/** The messages that the caller's registration sent, for the routes and the MCP tools. */
+/** The messages that the caller sent under its current e-mail verification, for the routes and the MCP tools. */
 export interface OwnMessages {
   /**
    * Reads the status of a message.
    *
-   * @throws {Problem} 404 for an unknown message, or for a message of another registration
+   * @throws {Problem} 404 for an unknown message, or for a message that was sent under another e-mail verification
    */
   readStatus(id: string, caller: Caller): Promise<{ id: string; status: ContactStatus; heldUntil?: string }>
   /**
@@ -59,4 +59,4 @@ export function createOwnMessages({
 const getRegistrationId = ({ registrationId, clientId }: Caller) => registrationId ?? clientId
 
 const createUnknownMessageProblem = () =>
-  new Problem('not-found', { detail: 'No message of this registration has this id.' })
+  new Problem('not-found', { detail: 'No message that was sent under this confirmation has this id.' })

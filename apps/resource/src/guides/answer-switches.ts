@@ -45,7 +45,7 @@ interface SwitchAct {
 }
 
 /**
- * Turns a part off on every instance, and records this in the audit.
+ * Turns a part off on every instance, and records this in the audit log.
  *
  * @returns false if the part was turned off already; then nothing is recorded
  */

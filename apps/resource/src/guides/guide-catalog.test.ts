@@ -4,11 +4,11 @@ import { createGuideCatalog, treatReleaseAsPublished } from './guide-catalog.ts'
 
 const [sample] = loadGuides()
 if (!sample) throw new Error('there are no guides')
-const newGuide = (slug: string, change: Partial<PackagedGuide> = {}): PackagedGuide => ({
+const createGuide = (slug: string, overrides: Partial<PackagedGuide> = {}): PackagedGuide => ({
   ...sample,
   slug,
   status: 'published',
-  ...change,
+  ...overrides,
 })
 const now = () => new Date('2026-11-20T12:00:00Z')
 const listSlugs = ({ guides }: { guides: readonly { slug: string }[] }) => guides.map(({ slug }) => slug)
@@ -16,10 +16,10 @@ const listSlugs = ({ guides }: { guides: readonly { slug: string }[] }) => guide
 describe('a guide catalog', () => {
   const catalog = createGuideCatalog(
     treatReleaseAsPublished([
-      newGuide('c'),
-      newGuide('a'),
-      newGuide('draft', { status: 'draft' }),
-      newGuide('b'),
+      createGuide('c'),
+      createGuide('a'),
+      createGuide('draft', { status: 'draft' }),
+      createGuide('b'),
     ]),
     now,
   )
@@ -50,7 +50,7 @@ describe('a guide catalog', () => {
   test('returns the successor of a retired guide', () => {
     const catalogWithRetiredGuide = createGuideCatalog(
       {
-        guides: [newGuide('a')],
+        guides: [createGuide('a')],
         alteredSlugs: [],
         switches: undefined,
         successors: new Map([['b', 'a']]),
@@ -76,12 +76,12 @@ describe('a guide catalog', () => {
 
   test('determines at each call how many statements of a guide are stale', () => {
     let today = new Date('2026-11-20T00:00:00Z')
-    const newSource = (id: string, day: string) =>
+    const createSource = (id: string, day: string) =>
       ({ ...sample.sources[0], id, checked: day, kind: 'contact' }) as PackagedGuide['sources'][number]
     // A source of the kind `contact` stays fresh for 100 days after its check.
-    const sources = [newSource('old', '2026-08-20'), newSource('new', '2026-11-19')]
+    const sources = [createSource('old', '2026-08-20'), createSource('new', '2026-11-19')]
     const agingCatalog = createGuideCatalog(
-      treatReleaseAsPublished([newGuide('a', { sources, body: 'One. [^old]\n\nTwo. [^new]' })]),
+      treatReleaseAsPublished([createGuide('a', { sources, body: 'One. [^old]\n\nTwo. [^new]' })]),
       () => today,
     )
     const countStaleAt = (moment: string) => {

@@ -1,6 +1,6 @@
 import { err, type GuideListing, GuideSlug, ok, type Result } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
-import { MAX_GUIDES, type ServiceUrls } from '@plainpath/metadata'
+import { MAX_GUIDES_PER_PAGE, type ServiceUrls } from '@plainpath/metadata'
 import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { GuideCatalog } from './guide-catalog.ts'
 
@@ -30,7 +30,7 @@ export function createGuideLister(hashKey: HashKey, urls: ServiceUrls): GuideLis
     list(catalog, { cursor, limit } = {}) {
       const lastSlug = cursor == null ? undefined : cursors.read(cursor)
       if (lastSlug?.ok === false) throw new Problem(lastSlug.error)
-      const page = { limit: limit ?? MAX_GUIDES, ...(lastSlug && { after: lastSlug.value }) }
+      const page = { limit: limit ?? MAX_GUIDES_PER_PAGE, ...(lastSlug && { after: lastSlug.value }) }
       const { guides, next } = catalog.list(page)
       return { guides: guides.map(addUrls), next: next === undefined ? null : cursors.write(next) }
     },

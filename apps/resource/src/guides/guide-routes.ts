@@ -8,7 +8,7 @@ import {
   prepareResponse,
   type Route,
 } from '@plainpath/http'
-import { MAX_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
+import { MAX_GUIDES_PER_PAGE, operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
 import type { GuideLister } from './guide-listing.ts'
@@ -73,7 +73,7 @@ function createListRoute({ guides, lister }: GuideDeps, prepareFullList: Prepare
         if (cursor !== undefined) throw createCursorInSearchProblem()
         return {
           status: 200,
-          body: { guides: lister.search(catalog, q, limit ?? MAX_GUIDES), next: null },
+          body: { guides: lister.search(catalog, q, limit ?? MAX_GUIDES_PER_PAGE), next: null },
         }
       }
       if (cursor === undefined && limit === undefined)

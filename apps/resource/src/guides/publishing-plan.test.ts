@@ -4,38 +4,50 @@ import { createPublishingPlan, type StoredState } from './publishing-plan.ts'
 
 const [sample] = loadGuides()
 if (!sample) throw new Error('there are no guides')
-const newGuide = (change: Partial<PackagedGuide> = {}): PackagedGuide => ({
+const createGuide = (overrides: Partial<PackagedGuide> = {}): PackagedGuide => ({
   ...sample,
   slug: 'a',
   version: 2,
-  ...change,
+  ...overrides,
 })
-const newStoredState = (change: Partial<PackagedGuide> = {}, isRetired = false): StoredState => ({
-  content: newGuide(change),
+const createStoredState = (overrides: Partial<PackagedGuide> = {}, isRetired = false): StoredState => ({
+  content: createGuide(overrides),
   isRetired,
 })
 
 test.for([
-  ['a new guide', newGuide(), undefined, 'add', []],
-  ['a draft', newGuide({ status: 'draft' }), undefined, 'draft', []],
-  ['an unchanged guide', newGuide(), newStoredState(), 'same', []],
-  ['a new version', newGuide({ version: 3, title: 'T' }), newStoredState(), 'change', ['title', 'version']],
-  ['an older version', newGuide({ version: 1, title: 'T' }), newStoredState(), 'older', ['title', 'version']],
+  ['a new guide', createGuide(), undefined, 'add', []],
+  ['a draft', createGuide({ status: 'draft' }), undefined, 'draft', []],
+  ['an unchanged guide', createGuide(), createStoredState(), 'same', []],
+  [
+    'a new version',
+    createGuide({ version: 3, title: 'T' }),
+    createStoredState(),
+    'change',
+    ['title', 'version'],
+  ],
+  [
+    'an older version',
+    createGuide({ version: 1, title: 'T' }),
+    createStoredState(),
+    'older',
+    ['title', 'version'],
+  ],
   [
     'changed content under the same version',
-    newGuide({ body: 'B' }),
-    newStoredState(),
+    createGuide({ body: 'B' }),
+    createStoredState(),
     'version-not-raised',
     ['body'],
   ],
   [
     'a draft of a published guide',
-    newGuide({ status: 'draft', version: 3 }),
-    newStoredState(),
+    createGuide({ status: 'draft', version: 3 }),
+    createStoredState(),
     'draft',
     ['status', 'version'],
   ],
-  ['a retired guide', newGuide({ version: 3 }), newStoredState({}, true), 'retired', ['version']],
+  ['a retired guide', createGuide({ version: 3 }), createStoredState({}, true), 'retired', ['version']],
 ] as const)('plans the step for %s', ([, releaseGuide, stored, step, differs]) => {
   const [planned, ...others] = createPublishingPlan([releaseGuide], new Map(stored ? [['a', stored]] : []))
   expect(planned).toMatchObject({ slug: 'a', step, differs })
@@ -44,10 +56,10 @@ test.for([
 
 test('includes published guides that are not in the release, and sorts all guides by slug', () => {
   const stored = new Map([
-    ['b', newStoredState({ slug: 'b' })],
-    ['0', newStoredState({ slug: '0' }, true)],
+    ['b', createStoredState({ slug: 'b' })],
+    ['0', createStoredState({ slug: '0' }, true)],
   ])
-  expect(createPublishingPlan([newGuide()], stored).map(({ slug, step }) => [slug, step])).toEqual([
+  expect(createPublishingPlan([createGuide()], stored).map(({ slug, step }) => [slug, step])).toEqual([
     ['0', 'retired'],
     ['a', 'add'],
     ['b', 'not-in-release'],

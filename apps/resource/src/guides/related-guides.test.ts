@@ -1,33 +1,33 @@
 import { describe, expect, test } from 'vitest'
 import { chooseRelatedGuides } from './related-guides.ts'
 
-const newGuide = (slug: string, body = '') => ({ slug, title: slug.toUpperCase(), body })
+const createGuide = (slug: string, body = '') => ({ slug, title: slug.toUpperCase(), body })
 const formatLink = (slug: string) => `See [${slug}](/guides/${slug}).`
-const listRelatedSlugs = (slug: string, guides: ReturnType<typeof newGuide>[]) =>
-  chooseRelatedGuides(guides.find((guide) => guide.slug === slug) ?? newGuide(slug), guides).map(
+const listRelatedSlugs = (slug: string, guides: ReturnType<typeof createGuide>[]) =>
+  chooseRelatedGuides(guides.find((guide) => guide.slug === slug) ?? createGuide(slug), guides).map(
     (guide) => guide.slug,
   )
 
 describe('chooseRelatedGuides', () => {
-  test('chooses first the guides to which the text links, in the order of its links, and then the guides that link to it', () => {
+  test('chooses the guides that this guide links to, in the order of its links, and then the guides that link to this guide', () => {
     const guides = [
-      newGuide('a', formatLink('d') + formatLink('b')),
-      newGuide('b'),
-      newGuide('c', formatLink('a')),
-      newGuide('d'),
-      newGuide('e'),
+      createGuide('a', formatLink('d') + formatLink('b')),
+      createGuide('b'),
+      createGuide('c', formatLink('a')),
+      createGuide('d'),
+      createGuide('e'),
     ]
     expect(listRelatedSlugs('a', guides)).toEqual(['d', 'b', 'c'])
   })
 
-  test('chooses at most four guides, each once, but neither the guide itself nor unpublished guides', () => {
-    const guides = ['b', 'c', 'd', 'e', 'f'].map((slug) => newGuide(slug, formatLink('a')))
-    const a = newGuide('a', formatLink('a') + formatLink('gone') + formatLink('b') + formatLink('b'))
+  test('chooses at most four guides, each once, never the guide itself or an unpublished guide, and none if there are no links', () => {
+    const guides = ['b', 'c', 'd', 'e', 'f'].map((slug) => createGuide(slug, formatLink('a')))
+    const a = createGuide('a', formatLink('a') + formatLink('gone') + formatLink('b') + formatLink('b'))
     expect(listRelatedSlugs('a', [a, ...guides])).toEqual(['b', 'c', 'd', 'e'])
-    expect(listRelatedSlugs('a', [newGuide('a')])).toEqual([])
+    expect(listRelatedSlugs('a', [createGuide('a')])).toEqual([])
   })
 
   test('recognises a link to a section', () => {
-    expect(listRelatedSlugs('a', [newGuide('a', '[x](/guides/b#part)'), newGuide('b')])).toEqual(['b'])
+    expect(listRelatedSlugs('a', [createGuide('a', '[x](/guides/b#part)'), createGuide('b')])).toEqual(['b'])
   })
 })

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { createCheckForm, readFormFacts } from './check-form.ts'
 
 const ASK_PAGE = 'https://plainpath.example/ask'
-const newAnswer = (triggers: readonly string[]) => ({
+const createAnswer = (triggers: readonly string[]) => ({
   check: triggers.map((trigger) => ({ trigger, ask: `About ${trigger}?` })),
 })
 
 test('creates a form with the first three questions that a form may ask, in order', () => {
   const form = createCheckForm(
-    newAnswer([
+    createAnswer([
       'abuse-victim',
       'public-charge',
       'criminal-history',
@@ -48,14 +48,14 @@ const EXCLUDED_TRIGGERS = TriggerId.options.filter(
 )
 
 test.for(EXCLUDED_TRIGGERS)('does not ask about %s', (trigger) => {
-  expect(createCheckForm(newAnswer([trigger]), ASK_PAGE)).toBeUndefined()
-  const form = createCheckForm(newAnswer([trigger, 'long-absence']), ASK_PAGE)
+  expect(createCheckForm(createAnswer([trigger]), ASK_PAGE)).toBeUndefined()
+  const form = createCheckForm(createAnswer([trigger, 'long-absence']), ASK_PAGE)
   expect(form?.askedTriggers).toEqual(['long-absence'])
   expect(JSON.stringify(form?.params)).not.toContain(trigger)
 })
 
 test('creates no form for an answer without questions', () => {
-  expect(createCheckForm(newAnswer([]), ASK_PAGE)).toBeUndefined()
+  expect(createCheckForm(createAnswer([]), ASK_PAGE)).toBeUndefined()
 })
 
 const ASKED_TRIGGERS = ['long-absence', 'public-charge', 'denial-or-appeal']

@@ -9,15 +9,15 @@ export const createMetadataRoutes = (deps: {
   startedAt: Date
   /** The URL for vulnerability reports; by default the mailbox of RFC 2142 §4. */
   securityContact: string | undefined
-  /** The published guides, by slug. */
-  guides: () => readonly ListedGuide[]
+  /** Returns the published guides, sorted by slug. */
+  listGuides: () => readonly ListedGuide[]
 }): Route[] =>
   createDocumentRoutes(
     createResourceDocuments(deps.urls, {
       attorneyLists: ATTORNEY_LISTS.map(({ url }) => url),
       startedAt: deps.startedAt,
       securityContact: deps.securityContact ?? `mailto:security@${new URL(deps.urls.origin).hostname}`,
-      guides: deps.guides,
+      listGuides: deps.listGuides,
     }),
     LIMITS.pages,
   )

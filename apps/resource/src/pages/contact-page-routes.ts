@@ -123,10 +123,10 @@ export function createContactPageRoutes(deps: {
     request: { body: ContactForm },
     responses: { 202: z.string(), 400: z.string() },
     async handle({ body: { trigger: triggers, ...typedFields }, request }) {
-      const includesReasons = typedFields.handOff !== ''
+      const areReasonsShared = typedFields.handOff !== ''
       const form = ValidForm.safeParse({
         ...typedFields,
-        handOff: includesReasons ? { triggers } : undefined,
+        handOff: areReasonsShared ? { triggers } : undefined,
       })
       if (!form.success) {
         const invalidFields = new Set(form.error.issues.map(({ path }) => path[0]))
@@ -137,7 +137,7 @@ export function createContactPageRoutes(deps: {
         const validHandOff = HandOff.safeParse({ triggers }).data
         const formValues = {
           ...typedFields,
-          handOff: validHandOff && { ...validHandOff, includesReasons },
+          handOff: validHandOff && { ...validHandOff, areReasonsShared },
           mistakes,
         }
         return respond(400, 'Error: Write to us', renderContactPage(formValues))

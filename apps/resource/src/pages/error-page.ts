@@ -13,20 +13,21 @@ export function renderErrorPage(
 ): string {
   const { code, title, status, detail, instance: path } = problem
   const { meaning, remedy } = getProblemKind(code)
-  // The default detail ends with the remedy, which the page of a problem shows separately.
+  // By default, `detail` is the meaning followed by the remedy. The page shows the remedy under a heading of its own.
   const explanation = detail === `${meaning} ${remedy}` ? meaning : detail
   const successor = Successor.safeParse(problem['successor']).data
-  const isMissing = code === 'not-found'
-  const page = isMissing
+  const isNotFound = code === 'not-found'
+  const page = isNotFound
     ? renderNotFoundPage({
-        meaning: explanation === meaning ? NO_PAGE : explanation,
+        meaning: explanation === meaning ? PAGE_NOT_FOUND_TEXT : explanation,
         guides: guides.current().list().guides,
       })
     : renderProblemPage({ origin, code, title, status, meaning: explanation, remedy })
   const body = html`${page}
 ${successor && html`<p><a href="${successor.url}">Read the guide that took its place</a></p>`}
-<p class="facts">If you <a href="/contact">write to us</a> about this page, give us this number: <code>${problem.request_id}</code></p>`
-  return renderPage({ title: isMissing ? 'Page not found' : title, origin, path, body, noindex: true })
+<p class="facts">If you <a href="/contact">write to us</a> about this page, include this request ID: <code>${problem.request_id}</code></p>`
+  return renderPage({ title: isNotFound ? 'Page not found' : title, origin, path, body, noindex: true })
 }
 
-const NO_PAGE = 'There is no page at this address.'
+/** Replaces the default meaning of `not-found`, which is written for callers of the API. */
+const PAGE_NOT_FOUND_TEXT = 'There is no page at this address.'

@@ -1,7 +1,7 @@
 import { defineRoute, type PreparedResponse, prepareOnce, prepareResponse, type Route } from '@plainpath/http'
 import {
   formatHomeLinkHeader,
-  listAgentCommands,
+  listAgentShellCommands,
   listDocumentLinks,
   type ServiceUrls,
 } from '@plainpath/metadata'
@@ -26,7 +26,7 @@ const DESCRIPTION =
 export function createHomeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   const createContent = (catalog: GuideCatalog) => ({
     guides: catalog.list().guides,
-    commands: listAgentCommands(urls),
+    commands: listAgentShellCommands(urls),
     links: listLinksForAgents(urls),
   })
   const createPage = (catalog: GuideCatalog, referredBySlug?: string) => ({

@@ -13,7 +13,7 @@ import { createGuidesPageRoute } from './guides-page-route.ts'
 import { createHelpPageRoutes } from './help-page-routes.ts'
 import { createHomeRoutes } from './home-routes.ts'
 import { PUBLIC_PAGE } from './page.ts'
-import { createPolicyPageRoutes } from './policy-page-routes.ts'
+import { createPolicyAndChangelogRoutes } from './policy-and-changelog-routes.ts'
 import { createProblemPageRoutes } from './problem-page-routes.ts'
 import { createReferenceRoute } from './reference-route.ts'
 import { createScriptRoutes } from './script-routes.ts'
@@ -53,7 +53,7 @@ export function createPageRoutes(deps: {
     ...createAskPageRoutes(deps),
     ...createWaitlistPageRoutes(deps),
     ...createGuidePageRoutes(deps),
-    ...createPolicyPageRoutes(deps),
+    ...createPolicyAndChangelogRoutes(deps),
     createGuidesPageRoute(deps),
     ...createHelpPageRoutes(deps),
     createConnectPageRoute(deps),

@@ -1,6 +1,6 @@
 import { GuideList } from '@plainpath/domain'
 import { defineRoute, prepareOnce, type Route } from '@plainpath/http'
-import { createOpenApiDescription, OPERATIONS, type ServiceUrls } from '@plainpath/metadata'
+import { createOpenApiDescription, OPERATION_LIST, type ServiceUrls } from '@plainpath/metadata'
 import {
   DOCS_HEADERS,
   DOCS_SCRIPT,
@@ -216,4 +216,4 @@ const renderResponses = (
 
 /** Finds an example that the OpenAPI description leaves out. */
 const findExample = (id: string, status: string, urls: ServiceUrls): unknown =>
-  OPERATIONS.find(({ operationId }) => operationId === id)?.responseDocs[Number(status)]?.example?.(urls)
+  OPERATION_LIST.find(({ operationId }) => operationId === id)?.responseDocs[Number(status)]?.example?.(urls)

@@ -77,7 +77,7 @@ const SealedEntry = ListedEntryRow.extend({ referralSlug: z.string(), email_seal
 /** The number of entries that are read at a time. */
 const PAGE_SIZE = 500
 
-/** Yields every entry with its address, ordered by id. First records the export in the audit. */
+/** Yields every entry with its address, ordered by id. First records the export in the audit log. */
 export async function* exportEntries(
   db: Pool,
   { sealingKeys, actor, now }: { sealingKeys: SealingKeys; actor: string; now: Date },
@@ -103,7 +103,7 @@ export async function* exportEntries(
   }
 }
 
-/** Deletes the entry and the links of a mailbox. Records this in the audit. Returns the id of the entry; undefined without an entry. */
+/** Deletes the entry and the links of a mailbox. Records this in the audit log. Returns the id of the entry; undefined without an entry. */
 export const forgetEntry = (
   db: Pool,
   {

@@ -45,7 +45,7 @@ const newSlug = () =>
     Array.from(randomBytes(16), (byte) => 'abcdefghijklmnopqrstuvwxyz234567'[byte % 32]).join(''),
   )
 
-const newEntry = (email: string, change: Partial<NewWaitlistEntry> = {}): NewWaitlistEntry => ({
+const createEntry = (email: string, overrides: Partial<NewWaitlistEntry> = {}): NewWaitlistEntry => ({
   id: randomUUID(),
   email,
   canonicalEmail: email.toLowerCase(),
@@ -54,7 +54,7 @@ const newEntry = (email: string, change: Partial<NewWaitlistEntry> = {}): NewWai
   confirmLink: createLink().stored,
   removeLink: createLink().stored,
   mail: { to: email, subject: 'Joined', text: 'Text.', requesterNetwork: '127.0.0.1' },
-  ...change,
+  ...overrides,
 })
 
 const ADDED = { ok: true, value: undefined }
@@ -62,42 +62,44 @@ const ALREADY_JOINED = { ok: false, error: 'already-joined' }
 
 test('adds a mailbox only once, however its address is spelled', async () => {
   await using store = await openStore()
-  expect(await store.add(newEntry('Ana@example.org'))).toEqual(ADDED)
-  expect(await store.add(newEntry('ANA@example.org'))).toEqual(ALREADY_JOINED)
+  expect(await store.add(createEntry('Ana@example.org'))).toEqual(ADDED)
+  expect(await store.add(createEntry('ANA@example.org'))).toEqual(ALREADY_JOINED)
   expect(await store.countEntries()).toMatchObject({ entries: 1, confirmed: 0, referred: 0 })
 })
 
 test('adds exactly one of many simultaneous entries for one mailbox', async () => {
   await using store = await openStore()
   // The pool queues 25 requests even while no query completes. On a busy machine, it could refuse some of a larger number.
-  const results = await Promise.all(Array.from({ length: 25 }, () => store.add(newEntry('ana@example.org'))))
+  const results = await Promise.all(
+    Array.from({ length: 25 }, () => store.add(createEntry('ana@example.org'))),
+  )
   expect(results.filter(({ ok }) => ok)).toHaveLength(1)
   expect((await store.countEntries()).entries).toBe(1)
 })
 
 test('stores the referrer if an entry has the slug, and ignores any other slug', async () => {
   await using store = await openStore()
-  const referrer = newEntry('ana@example.org')
+  const referrer = createEntry('ana@example.org')
   await store.add(referrer)
-  await store.add(newEntry('ben@example.org', { referredBySlug: referrer.referralSlug }))
-  await store.add(newEntry('cleo@example.org', { referredBySlug: newSlug() }))
+  await store.add(createEntry('ben@example.org', { referredBySlug: referrer.referralSlug }))
+  await store.add(createEntry('cleo@example.org', { referredBySlug: newSlug() }))
   expect(await store.countEntries()).toMatchObject({ entries: 3, referred: 1, credited: 0 })
 })
 
 test('throws for a duplicate referral slug, instead of returning already-joined', async () => {
   await using store = await openStore()
-  const entry = newEntry('ana@example.org')
+  const entry = createEntry('ana@example.org')
   await store.add(entry)
-  await expect(store.add(newEntry('ben@example.org', { referralSlug: entry.referralSlug }))).rejects.toThrow(
-    'referral_slug',
-  )
+  await expect(
+    store.add(createEntry('ben@example.org', { referralSlug: entry.referralSlug })),
+  ).rejects.toThrow('referral_slug')
 })
 
 test('confirms and removes an entry only by its own links, and credits its referrer', async () => {
   await using store = await openStore()
-  const referrer = newEntry('ana@example.org')
+  const referrer = createEntry('ana@example.org')
   await store.add(referrer)
-  const referred = newEntry('ben@example.org', { referredBySlug: referrer.referralSlug })
+  const referred = createEntry('ben@example.org', { referredBySlug: referrer.referralSlug })
   await store.add(referred)
   const now = new Date('2026-11-21T12:00:00Z')
   expect(await store.confirm(referred.removeLink.secretHash, now)).toBe(false)
@@ -115,19 +117,19 @@ test('confirms and removes an entry only by its own links, and credits its refer
 
 test('adds a new entry for a removed mailbox, whose old links and slug no longer work', async () => {
   await using store = await openStore()
-  const removedEntry = newEntry('ana@example.org')
+  const removedEntry = createEntry('ana@example.org')
   await store.add(removedEntry)
   await store.remove(removedEntry.removeLink.secretHash)
-  expect(await store.add(newEntry('ana@example.org'))).toEqual(ADDED)
+  expect(await store.add(createEntry('ana@example.org'))).toEqual(ADDED)
   expect(await store.confirm(removedEntry.confirmLink.secretHash, removedEntry.joinedAt)).toBe(false)
   expect(await store.remove(removedEntry.removeLink.secretHash)).toBe(false)
-  await store.add(newEntry('ben@example.org', { referredBySlug: removedEntry.referralSlug }))
+  await store.add(createEntry('ben@example.org', { referredBySlug: removedEntry.referralSlug }))
   expect(await store.countEntries()).toMatchObject({ entries: 2, referred: 0 })
 })
 
 test('deletes a requested removal link after 7 days, and removes only a mailbox on the list', async () => {
   await using store = await openStore()
-  await store.add(newEntry('ana@example.org'))
+  await store.add(createEntry('ana@example.org'))
   const requestedAt = new Date('2026-11-20T12:00:00Z')
   const requestRemoval = async (canonicalEmail: string) => {
     const link = createLink().stored
@@ -150,9 +152,9 @@ test('deletes a requested removal link after 7 days, and removes only a mailbox 
 
 test('encrypts the address as it was typed, and decrypts it only in its own row', async () => {
   await using store = await openStore()
-  const entry = newEntry('Ana+Tag@B\u00fccher.example')
+  const entry = createEntry('Ana+Tag@B\u00fccher.example')
   await store.add(entry)
-  await store.add(newEntry('ben@example.org'))
+  await store.add(createEntry('ben@example.org'))
   const { rows } = await store.db.query<{ id: string; email_sealed: Buffer; email_hash_key: string }>(
     'select * from waitlist_entries where id = $1',
     [entry.id],
@@ -162,7 +164,7 @@ test('encrypts the address as it was typed, and decrypts it only in its own row'
   expect(sealingKeys.open(row.email_sealed, `waitlist_entries/${entry.id}/email`).toString()).toBe(
     entry.email,
   )
-  expect(() => sealingKeys.open(row.email_sealed, `waitlist_entries/${newEntry('x').id}/email`)).toThrow(
+  expect(() => sealingKeys.open(row.email_sealed, `waitlist_entries/${createEntry('x').id}/email`)).toThrow(
     SealError,
   )
   expect(row.email_hash_key).toBe(hashKey.id)

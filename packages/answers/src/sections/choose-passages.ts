@@ -40,18 +40,21 @@ export function choosePassages({ hits, types, questionCount }: SectionReading): 
     countsByGuide.set(guide, count + 1)
     chosenHits.push(hit)
   }
-  const answersWholeQuestion =
+  const isWholeQuestionAnswered =
     questionCount <= 1 &&
     [...types].every((type) => bestHit.section.types.has(type) && !NEVER_COVERED.has(type)) &&
     isClearlyBest(hits)
-  return chosenHits.map((hit) => ({ section: hit.section, answers: hit === bestHit && answersWholeQuestion }))
+  return chosenHits.map((hit) => ({
+    section: hit.section,
+    answers: hit === bestHit && isWholeQuestionAnswered,
+  }))
 }
 
 /** Returns whether the best section answers an ask that is near the question, and clearly leads the next two sections. */
 function isClearlyBest([best, second, third]: readonly SectionHit[]): boolean {
   if (
     best === undefined ||
-    !best.answersAsk ||
+    !best.isAskAnswered ||
     best.section.key === CHANGES_KEY ||
     best.section.key === INTRO
   )

@@ -37,7 +37,7 @@ export interface SectionHit {
   /** The unweighted scores of the section's own text, its nearest ask and its guide. */
   readonly scoreParts: { readonly section: number; readonly ask: number; readonly guide: number }
   /** True if the section answers its nearest ask. */
-  readonly answersAsk: boolean
+  readonly isAskAnswered: boolean
   /** The share of the nearest ask's information that is in the question, from 0 to 1. */
   readonly askShare: number
   /** True if the section gives a requested type of information. */
@@ -66,7 +66,7 @@ export interface SectionIndex {
   /**
    * Finds the sections that match a question.
    *
-   * @param likelySubjects what the question is about according to the models; without it, only words count
+   * @param likelySubjects the likely subjects of the question according to the models; without them, only words count
    */
   find(question: string, likelySubjects?: LikelySubjects): SectionReading
   /** Returns whether guides or asks use a lower-case word. */
@@ -229,7 +229,7 @@ export function createSectionIndex(
             (excludedGuides.has(section.guide) ? OTHER_SUBJECT_FACTOR : 1) *
             (section.key === INTRO ? INTRO_FACTOR : 1),
           scoreParts,
-          answersAsk: ask?.isAnswered ?? false,
+          isAskAnswered: ask?.isAnswered ?? false,
           askShare: ask?.share ?? 0,
           typeMatches,
         }

@@ -95,8 +95,8 @@ test('readTriggers reports all triggers of a question that states several', () =
 })
 
 test('readTriggers recognises a stated danger', () => {
-  expect(read('My husband hits me and says lie on the form').statesDanger).toBe(true)
-  expect(read('I want to lie on the form').statesDanger).toBe(false)
+  expect(read('My husband hits me and says lie on the form').isDangerStated).toBe(true)
+  expect(read('I want to lie on the form').isDangerStated).toBe(false)
 })
 
 test('readTriggers suggests a check for a trigger that is likely but not certain', () => {

@@ -45,7 +45,7 @@ export interface TriggerReading {
   /** The probability that the question is about another subject, from 0 to 1. */
   readonly otherSubject: number
   /** True if the question states a danger to a person. It is then handed off even if it asks for help to deceive. */
-  readonly statesDanger: boolean
+  readonly isDangerStated: boolean
 }
 
 /** Matches numbers that can identify a person or a card: at least seven digits, except two adjacent years and ISO dates. */
@@ -128,7 +128,7 @@ export function readTriggers(
     },
     guideSubject: 1 - classification.otherSubject - sumProbabilities(classification.triggers),
     otherSubject: classification.otherSubject,
-    statesDanger: matches.some(({ trigger }) => dangerIds.has(trigger)),
+    isDangerStated: matches.some(({ trigger }) => dangerIds.has(trigger)),
   }
 }
 

@@ -84,7 +84,7 @@ const PROBLEMS = {
     status: 400,
     title: 'The resource is not known',
     meaning: 'The resource parameter does not name the API that this server issues tokens for (RFC 8707).',
-    remedy: 'Leave resource out, or send exactly the URL that detail names.',
+    remedy: 'Leave resource out, or send exactly one of the URLs that detail names.',
     oauth: 'invalid_target',
   },
   'unauthorized-client': {
@@ -98,7 +98,8 @@ const PROBLEMS = {
     status: 400,
     title: 'The grant type is not supported',
     meaning: 'The server does not support the grant_type in the request.',
-    remedy: 'Send grant_type=client_credentials as a form field.',
+    remedy:
+      'Send grant_type as a form field: client_credentials, or urn:ietf:params:oauth:grant-type:jwt-bearer with an identity assertion.',
     oauth: 'unsupported_grant_type',
   },
   // Reserved: no response has this code any more, but the page of a published code remains.

@@ -46,7 +46,7 @@ export interface RequestFacts {
   readonly id: string
   /** The path as it was sent, without the query. */
   readonly path: string
-  /** Returns the widest network that limits count: an IPv4 address, or an IPv6 /48. Do not store it in clear. */
+  /** Returns the widest network that limits count: an IPv4 address, or an IPv6 /48. Do not store it in plaintext. */
   network(): string
   /** Returns the offered media type that `Accept` prefers, the first of equal ones; undefined if it accepts none. */
   accepts(...types: string[]): string | undefined

@@ -14,7 +14,7 @@ const echoBody: RequestHandler = (request, response) => {
 const startServer = (handler = echoBody, origin = ORIGIN) =>
   serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0, origin })
 
-const POST = ['POST / HTTP/1.1', 'Host: h']
+const POST_LINES = ['POST / HTTP/1.1', 'Host: h']
 
 describe('refuses with 400 and closes the connection for', () => {
   test.for([
@@ -34,50 +34,53 @@ describe('refuses with 400 and closes the connection for', () => {
     { defect: 'NUL in a header', bytes: formatHead('GET / HTTP/1.1', 'Host: h', 'A: \0') },
     { defect: 'a header without a name', bytes: formatHead('GET / HTTP/1.1', 'Host: h', ': a') },
     {
-      defect: 'Content-Length and then chunks',
-      bytes: `${formatHead(...POST, 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+      defect: 'Content-Length, then Transfer-Encoding',
+      bytes: `${formatHead(...POST_LINES, 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     },
     {
-      defect: 'chunks and then Content-Length',
-      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked', 'Content-Length: 5')}0\r\n\r\n`,
+      defect: 'Transfer-Encoding, then Content-Length',
+      bytes: `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked', 'Content-Length: 5')}0\r\n\r\n`,
     },
     {
       defect: 'two different lengths',
-      bytes: `${formatHead(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab`,
+      bytes: `${formatHead(...POST_LINES, 'Content-Length: 1', 'Content-Length: 2')}ab`,
     },
     {
       defect: 'the same length twice',
-      bytes: `${formatHead(...POST, 'Content-Length: 1', 'Content-Length: 1')}a`,
+      bytes: `${formatHead(...POST_LINES, 'Content-Length: 1', 'Content-Length: 1')}a`,
     },
-    { defect: 'a list of lengths', bytes: `${formatHead(...POST, 'Content-Length: 1, 1')}a` },
-    { defect: 'a length with a sign', bytes: `${formatHead(...POST, 'Content-Length: +5')}12345` },
-    { defect: 'a negative length', bytes: formatHead(...POST, 'Content-Length: -5') },
-    { defect: 'a length in hex', bytes: `${formatHead(...POST, 'Content-Length: 0x5')}12345` },
-    { defect: 'a length of 30 digits', bytes: formatHead(...POST, `Content-Length: ${'9'.repeat(30)}`) },
-    { defect: 'an unknown transfer encoding', bytes: formatHead(...POST, 'Transfer-Encoding: xchunked') },
+    { defect: 'a list of lengths', bytes: `${formatHead(...POST_LINES, 'Content-Length: 1, 1')}a` },
+    { defect: 'a length with a sign', bytes: `${formatHead(...POST_LINES, 'Content-Length: +5')}12345` },
+    { defect: 'a negative length', bytes: formatHead(...POST_LINES, 'Content-Length: -5') },
+    { defect: 'a length in hex', bytes: `${formatHead(...POST_LINES, 'Content-Length: 0x5')}12345` },
+    {
+      defect: 'a length of 30 digits',
+      bytes: formatHead(...POST_LINES, `Content-Length: ${'9'.repeat(30)}`),
+    },
+    { defect: 'an unknown transfer coding', bytes: formatHead(...POST_LINES, 'Transfer-Encoding: xchunked') },
     {
       defect: 'chunked after another coding',
-      bytes: `${formatHead(...POST, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+      bytes: `${formatHead(...POST_LINES, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     },
     {
       defect: 'another coding after chunked',
-      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked, identity')}0\r\n\r\n`,
+      bytes: `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked, identity')}0\r\n\r\n`,
     },
     {
       defect: 'a chunk size that is not a number',
-      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked')}zz\r\n`,
+      bytes: `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked')}zz\r\n`,
     },
     {
       defect: 'a chunk size of 17 hex digits',
-      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked')}${'f'.repeat(17)}\r\n`,
+      bytes: `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked')}${'f'.repeat(17)}\r\n`,
     },
     {
       defect: 'a chunk longer than its size',
-      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked')}1\r\nabc\r\n0\r\n\r\n`,
+      bytes: `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked')}1\r\nabc\r\n0\r\n\r\n`,
     },
     {
       defect: 'a chunk size ended by LF alone',
-      bytes: `${formatHead(...POST, 'Transfer-Encoding: chunked')}1\na\n0\n\n`,
+      bytes: `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked')}1\na\n0\n\n`,
     },
   ])('$defect', async ({ bytes }) => {
     await using server = await startServer()
@@ -91,7 +94,7 @@ describe('refuses with 400 and closes the connection for', () => {
   })
 })
 
-test('refuses more than 16 KiB of headers (431): many headers, a long one, or a long target', async () => {
+test('refuses a request head of more than 16 KiB (431), whether it has many headers, a long header or a long target', async () => {
   await using server = await startServer()
   for (const bytes of [
     formatHead('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(20_000)}`),
@@ -112,14 +115,14 @@ test('refuses more than 16 KiB of headers (431): many headers, a long one, or a 
 
 test('refuses more than 16 KiB of chunk extensions (413)', async () => {
   await using server = await startServer()
-  const bytes = `${formatHead(...POST, 'Transfer-Encoding: chunked')}1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`
+  const bytes = `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked')}1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`
   const { responses, closed } = await converse(server.port, bytes)
   expect(responses.map(({ status }) => status)).toEqual([413])
   expect(closed).toBe(true)
 })
 
 describe('a refusal', () => {
-  test('is a problem with a request id and OAuth members, and has the common headers', async () => {
+  test('is a problem document with a request id and OAuth members, has the common headers, and repeats nothing from the request', async () => {
     await using server = await startServer()
     const { responses } = await converse(server.port, 'canary\r\n\r\n')
     const [response] = responses
@@ -150,21 +153,26 @@ describe('a refusal', () => {
   })
 })
 
-test('refuses an unknown expectation (417), and supports 100-continue', async () => {
+test('refuses an unknown expectation (417), and accepts 100-continue', async () => {
   await using server = await startServer()
-  const refusal = await converse(server.port, formatHead(...POST, 'Expect: nonsense', 'Content-Length: 2'))
+  const refusal = await converse(
+    server.port,
+    formatHead(...POST_LINES, 'Expect: nonsense', 'Content-Length: 2'),
+  )
   expect(refusal.responses.map(({ status }) => status)).toEqual([417])
   expect(refusal.closed).toBe(true)
   expect(JSON.parse(refusal.responses[0]?.body ?? '')).toMatchObject({
     code: 'expectation-failed',
     status: 417,
   })
-  const continued = await converse(server.port, formatHead(...POST, 'Expect: 100-continue'), { responses: 1 })
+  const continued = await converse(server.port, formatHead(...POST_LINES, 'Expect: 100-continue'), {
+    responses: 1,
+  })
   expect(continued.responses[0]?.status).toBe(200)
 })
 
-describe('matches responses to requests for', () => {
-  test('fifty pipelined requests', async () => {
+describe('on one connection,', () => {
+  test('fifty pipelined requests get their responses in order', async () => {
     await using server = await startServer()
     const bytes = Array.from({ length: 50 }, (_, index) =>
       formatHead(`GET /${index} HTTP/1.1`, 'Host: h'),
@@ -175,7 +183,7 @@ describe('matches responses to requests for', () => {
     )
   })
 
-  test('a slow valid request, then an unreadable one', async () => {
+  test('a slow valid request and then an unreadable one get their responses in order', async () => {
     const { promise: delay, resolve } = Promise.withResolvers<void>()
     await using server = await startServer(async (request, response) => {
       await delay
@@ -194,7 +202,7 @@ describe('matches responses to requests for', () => {
     expect(closed).toBe(true)
   })
 
-  test('a slow and a fast valid request, then an unreadable one', async () => {
+  test('a slow and a fast valid request and then an unreadable one get their responses in order', async () => {
     const { promise: delay, resolve } = Promise.withResolvers<void>()
     await using server = await startServer(async (request, response) => {
       if (request.url === '/1') await delay
@@ -211,7 +219,7 @@ describe('matches responses to requests for', () => {
     ])
   })
 
-  test('a request with an unreadable body, even if its handler responds too', async () => {
+  test('a request with an unreadable body gets one response, even if its handler also responds', async () => {
     const errors: unknown[] = []
     await using server = await startServer((request, response) => {
       request.resume()
@@ -227,14 +235,14 @@ describe('matches responses to requests for', () => {
     })
     const { responses, closed } = await converse(
       server.port,
-      `${formatHead(...POST, 'Transfer-Encoding: chunked')}2\r\nab\r\nzz\r\n${formatHead('GET /smuggled HTTP/1.1', 'Host: h')}`,
+      `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked')}2\r\nab\r\nzz\r\n${formatHead('GET /smuggled HTTP/1.1', 'Host: h')}`,
     )
     expect(responses.map(({ status }) => status)).toEqual([400])
     expect(closed).toBe(true)
     expect(errors).toEqual([])
   })
 
-  test('a request with an early response, whose body never arrives', async () => {
+  test('a request gets only its early response if the rest of its body never arrives', async () => {
     await using server = await serve((_request, response) => response.end('early'), {
       port: 0,
       host: '127.0.0.1',
@@ -243,19 +251,19 @@ describe('matches responses to requests for', () => {
     })
     const { responses, closed } = await converse(
       server.port,
-      `${formatHead(...POST, 'Content-Length: 10')}12345`,
+      `${formatHead(...POST_LINES, 'Content-Length: 10')}12345`,
     )
     expect(responses.map(({ status, body }) => [status, body])).toEqual([[200, 'early']])
     expect(closed).toBe(true)
   })
+})
 
-  test('a request with a trailer field, which authenticates nobody, because it does not count as a header', async () => {
-    await using server = await startServer((request, response) => {
-      request.resume().on('end', () => response.end(String(request.headers.authorization)))
-    })
-    const bytes = `${formatHead(...POST, 'Transfer-Encoding: chunked', 'Trailer: Authorization')}0\r\nAuthorization: Bearer x\r\n\r\n`
-    expect((await converse(server.port, bytes, { responses: 1 })).responses[0]?.body).toBe('undefined')
+test('a trailer field does not count as a header, so it authenticates nobody', async () => {
+  await using server = await startServer((request, response) => {
+    request.resume().on('end', () => response.end(String(request.headers.authorization)))
   })
+  const bytes = `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked', 'Trailer: Authorization')}0\r\nAuthorization: Bearer x\r\n\r\n`
+  expect((await converse(server.port, bytes, { responses: 1 })).responses[0]?.body).toBe('undefined')
 })
 
 test.for([
@@ -303,7 +311,7 @@ test('opens no tunnel for CONNECT', async () => {
   expect(closed).toBe(true)
 })
 
-test('disconnects a refused client that does not close its connection', async () => {
+test('the server closes without waiting for a refused client that keeps its half of the connection open', async () => {
   const server = await serve(echoBody, { port: 0, host: '127.0.0.1', drainSeconds: 60 })
   const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {}).resume()

@@ -9,7 +9,7 @@ import {
   SCOPE_MEANINGS,
   Scope,
 } from '@plainpath/domain'
-import { JWT_BEARER_GRANT } from '../oauth-metadata.ts'
+import { JWT_BEARER_GRANT_TYPE } from '../oauth-metadata.ts'
 import { AgentProblem, OAuthError, Problem } from '../openapi/errors.ts'
 import { CLIENT_ASSERTION_TYPE } from '../operations/oauth.ts'
 import { formatExampleTime } from '../operations/operation.ts'
@@ -98,7 +98,7 @@ function formatVerifiedEmail(urls: ServiceUrls): string {
     complete: formatExchange(completeClaim, urls, { headers: EXAMPLE_BASIC_HEADER }),
     exchange: formatExchange(createToken, urls, {
       headers: EXAMPLE_BASIC_HEADER,
-      overrides: { grant_type: JWT_BEARER_GRANT, assertion },
+      overrides: { grant_type: JWT_BEARER_GRANT_TYPE, assertion },
       createResponseBody: () => ({ ...token, scope: Scope.options.join(' ') }),
     }),
     send: formatExchange(sendContactMessage, urls, {

@@ -39,7 +39,7 @@ export function createAuthMd(urls: ServiceUrls): ServedDocument {
     registerAgent.responseDocs[201],
     urls,
   )
-  const [register, token, read, revoke] = listAgentCommands(urls)
+  const [register, token, read, revoke] = listAgentShellCommands(urls)
   const content = fillTemplate({
     urls,
     registration: formatJson(registration),
@@ -65,7 +65,7 @@ const formatMemberCommand = (name: string, file = '') =>
  * Lists an agent's steps as commands for a POSIX shell with curl and sed. They must run in one shell and in this order, because
  * later commands use the variables of earlier ones. No command prints a secret or a token.
  */
-export const listAgentCommands = (urls: ServiceUrls) =>
+export const listAgentShellCommands = (urls: ServiceUrls) =>
   [
     {
       description: `Register once. Your credential is stored in ${CREDENTIAL_FILE}; the service does not show it again.`,

@@ -13,7 +13,7 @@ import {
 } from '../../test/document-config.ts'
 import * as schemas from '../../test/document-schemas.ts'
 import { createAuthorizationServerMetadata } from '../oauth-metadata.ts'
-import { findApp } from '../paths.ts'
+import { findAppForPath } from '../paths.ts'
 import { createServiceUrls } from '../service-urls.ts'
 import { createAuthDocuments, createResourceDocuments } from './documents.ts'
 
@@ -72,7 +72,7 @@ test('the documents of another origin contain neither the default host of the te
 test('each app serves documents only at its own paths, and no path twice', () => {
   const documentsByApp = { auth: createAuthDocuments(URLS), resource: createResourceDocuments(URLS, CONFIG) }
   for (const [app, documents] of Object.entries(documentsByApp))
-    for (const { path } of documents) expect(findApp(path), path).toBe(app)
+    for (const { path } of documents) expect(findAppForPath(path), path).toBe(app)
   const paths = Object.values(documentsByApp).flatMap((documents) => documents.map(({ path }) => path))
   expect(new Set(paths).size).toBe(paths.length)
 })

@@ -6,7 +6,7 @@ import { createJsonDocument, JSON_TYPE, type ServedDocument } from './served-doc
 /** The protocol revisions that the MCP server supports and tests cover, newest first. */
 export const MCP_VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const
 
-/** An address of the MCP server, with what it offers there. */
+/** An address of the MCP server, with the capabilities and the tools that it offers there. */
 export interface McpEndpoint {
   readonly address: string
   readonly capabilities: {

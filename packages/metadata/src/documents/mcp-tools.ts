@@ -13,7 +13,7 @@ import {
   JoinWaitlistRequest,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import { MAX_GUIDES, MAX_SEARCH_CHARACTERS } from '../operations/guides.ts'
+import { MAX_GUIDES_PER_PAGE, MAX_SEARCH_CHARACTERS } from '../operations/guides.ts'
 
 /** A tool that the MCP server registers and the server card lists. */
 export interface McpTool {
@@ -57,7 +57,7 @@ export const MCP_TOOLS = {
     description:
       'List the published plain-English guides to U.S. immigration, with slugs and summaries. Information, not legal advice.',
     inputSchema: z.strictObject({
-      limit: createLimit(MAX_GUIDES),
+      limit: createLimit(MAX_GUIDES_PER_PAGE),
       cursor: z.string().nullish().meta({ description: '`next` of the page before.' }),
     }),
     outputSchema: GuideList,

@@ -14,7 +14,7 @@ const fillLlms = readTemplate(new URL('./llms.template.txt', import.meta.url), [
 /** Creates `/llms.txt`, the overview for language models, with links to the other documents and the guides. */
 export function createLlmsTxt(
   urls: ServiceUrls,
-  { guides }: Pick<ResourceDocumentConfig, 'guides'>,
+  { listGuides }: Pick<ResourceDocumentConfig, 'listGuides'>,
 ): ServedDocument {
   const formatLink = (title: string, address: string, about: string) => `- [${title}](${address}): ${about}`
   const skills = SKILLS.map(({ name, title, description }) =>
@@ -24,7 +24,7 @@ export function createLlmsTxt(
     fillLlms({
       urls,
       chatAddresses: formatChatAddresses(urls),
-      guides: guides()
+      guides: listGuides()
         .map(({ slug, title, summary }) => formatLink(title, urls.guide(slug), summary))
         .join('\n'),
       skills: skills.join('\n'),
@@ -93,7 +93,7 @@ export function createSecurityTxt(
 /** Creates `/sitemap.xml`, which lists the home page, the guides, and the other pages and documents worth finding. */
 export function createSitemap(
   urls: ServiceUrls,
-  { guides }: Pick<ResourceDocumentConfig, 'guides'>,
+  { listGuides }: Pick<ResourceDocumentConfig, 'listGuides'>,
 ): ServedDocument {
   const formatEntry = (address: string, suffix = '') => `<url><loc>${address}</loc>${suffix}</url>`
   const {
@@ -116,7 +116,7 @@ export function createSitemap(
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 ${[
   formatEntry(`${urls.origin}/`),
-  ...guides().map(({ slug, updated }) => formatEntry(urls.guide(slug), `<lastmod>${updated}</lastmod>`)),
+  ...listGuides().map(({ slug, updated }) => formatEntry(urls.guide(slug), `<lastmod>${updated}</lastmod>`)),
   ...[...staticPages, ...SKILLS.map(({ name }) => urls.skill(name))].map((address) => formatEntry(address)),
 ].join('\n')}
 </urlset>

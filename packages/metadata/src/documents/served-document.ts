@@ -13,7 +13,7 @@ export interface ResourceDocumentConfig {
   /** The `mailto:` or `https:` URI for reports of security faults. */
   readonly securityContact: string
   /** Returns the published guides, sorted by slug. */
-  readonly guides: () => readonly ListedGuide[]
+  readonly listGuides: () => readonly ListedGuide[]
 }
 
 /** A document that an app serves. Its text changes only with the published guides, or for a query that selects a part. */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Scope } from '@plainpath/domain'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
-import { AGENT_GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
-import { OPERATIONS } from '../operations/operations.ts'
+import { AGENT_GRANT_TYPES, JWT_BEARER_GRANT_TYPE } from '../oauth-metadata.ts'
+import { OPERATION_LIST } from '../operations/operations.ts'
 import { createServiceUrls } from '../service-urls.ts'
 import { createOpenApiDescription } from './openapi-description.ts'
 
@@ -80,7 +80,7 @@ describe.for(listOperations(document))('$operationId', (operation) => {
   })
 
   test('lists first the security requirement for its `access`', () => {
-    const access = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.access
+    const access = OPERATION_LIST.find(({ operationId }) => operationId === operation.operationId)?.access
     const needsNoToken = access === 'open' || access === 'public'
     if (needsNoToken) expect(operation.security).toEqual([])
     else if (typeof access === 'object') expect(operation.security[0]).toEqual({ oauth2: access.scopes })
@@ -89,14 +89,14 @@ describe.for(listOperations(document))('$operationId', (operation) => {
 
   test('has a server and a path that together form the address at which it is served', () => {
     const server = document.paths[operation.path].servers?.[0].url ?? document.servers[0].url
-    const servedPath = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.path
+    const servedPath = OPERATION_LIST.find(({ operationId }) => operationId === operation.operationId)?.path
     expect(`${server}${operation.path}`).toBe(`${ORIGIN}${servedPath}`)
   })
 })
 
 test('the description contains every operation, and no other', () => {
   const ids = listOperations(document).map(({ operationId }) => operationId)
-  expect(ids.toSorted()).toEqual(OPERATIONS.map(({ operationId }) => operationId).toSorted())
+  expect(ids.toSorted()).toEqual(OPERATION_LIST.map(({ operationId }) => operationId).toSorted())
 })
 
 test('the client credentials flow lists every scope', () => {
@@ -123,8 +123,12 @@ describe('the schema of the token request', () => {
       { grant_type: 'client_credentials', assertion: 'a.b.c' },
       true,
     ],
-    ['accepts jwt-bearer with an assertion', { grant_type: JWT_BEARER_GRANT, assertion: 'a.b.c' }, true],
-    ['rejects jwt-bearer without assertion', { grant_type: JWT_BEARER_GRANT, scope: 'guides:read' }, false],
+    ['accepts jwt-bearer with an assertion', { grant_type: JWT_BEARER_GRANT_TYPE, assertion: 'a.b.c' }, true],
+    [
+      'rejects jwt-bearer without assertion',
+      { grant_type: JWT_BEARER_GRANT_TYPE, scope: 'guides:read' },
+      false,
+    ],
     ['rejects another grant type', { grant_type: 'password' }, false],
     ['rejects a request without a grant type', { assertion: 'a.b.c' }, false],
   ] as const)('%s', ([, fields, isAccepted]) => {

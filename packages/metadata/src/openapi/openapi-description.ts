@@ -1,7 +1,7 @@
 import { SCOPE_MEANINGS, Scope } from '@plainpath/domain'
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { TAGS } from '../operations/operation.ts'
-import { OPERATIONS } from '../operations/operations.ts'
+import { OPERATION_LIST } from '../operations/operations.ts'
 import { API_TITLE, API_VERSION, type ServiceUrls } from '../service-urls.ts'
 import { describeOperation } from './describe-operation.ts'
 import { createErrorResponses, HEADERS } from './errors.ts'
@@ -53,7 +53,7 @@ const describeInfo = (urls: ServiceUrls) => ({
 function describePaths(urls: ServiceUrls): ZodOpenApiPathsObject {
   const root = new URL(urls.base).pathname
   const paths: ZodOpenApiPathsObject = {}
-  for (const operation of OPERATIONS) {
+  for (const operation of OPERATION_LIST) {
     const isBelowRoot = operation.path.startsWith(`${root}/`)
     const path = isBelowRoot ? operation.path.slice(root.length) : operation.path
     const item = (paths[path] ??= isBelowRoot ? {} : { servers: [{ url: urls.origin }] })

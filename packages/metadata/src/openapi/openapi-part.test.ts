@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { TAGS } from '../operations/operation.ts'
-import { OPERATIONS } from '../operations/operations.ts'
+import { OPERATION_LIST } from '../operations/operations.ts'
 import { createServiceUrls } from '../service-urls.ts'
 import { createOpenApiDescription } from './openapi-description.ts'
 import { createPartQuery, type DescribedApi, selectOpenApiPart } from './openapi-part.ts'
@@ -10,7 +10,7 @@ import { createPartQuery, type DescribedApi, selectOpenApiPart } from './openapi
 const URLS = createServiceUrls('https://plainpath.example')
 /** The description as clients receive it, without undefined members. */
 const WHOLE_API = JSON.parse(JSON.stringify(createOpenApiDescription(URLS))) as DescribedApi
-const OPERATION_IDS = OPERATIONS.map(({ operationId }) => operationId)
+const OPERATION_IDS = OPERATION_LIST.map(({ operationId }) => operationId)
 
 const measureBytes = (document: unknown) => Buffer.byteLength(JSON.stringify(document))
 

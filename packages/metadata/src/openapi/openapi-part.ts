@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TAGS } from '../operations/operation.ts'
-import { OPERATIONS } from '../operations/operations.ts'
+import { OPERATION_LIST } from '../operations/operations.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
 const METHODS = ['get', 'post', 'put', 'delete'] as const
@@ -106,7 +106,7 @@ const createNameListSchema = (kind: string, validNames: readonly string[]) =>
 const PartQuery = z.object({
   operation: createNameListSchema(
     'operations',
-    OPERATIONS.map(({ operationId }) => operationId),
+    OPERATION_LIST.map(({ operationId }) => operationId),
   ),
   tag: createNameListSchema('tags', Object.keys(TAGS)),
 })
@@ -119,7 +119,7 @@ export function createPartQuery(description: object, urls: ServiceUrls) {
   const api = JSON.parse(JSON.stringify(description)) as DescribedApi
   return PartQuery.transform(({ operation, tag }) => {
     if (operation.size + tag.size === 0) return undefined
-    const selectedIds = OPERATIONS.filter(
+    const selectedIds = OPERATION_LIST.filter(
       (candidate) => operation.has(candidate.operationId) || tag.has(candidate.tag),
     ).map(({ operationId }) => operationId)
     const part = selectOpenApiPart(api, new Set(selectedIds))

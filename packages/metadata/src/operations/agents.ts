@@ -159,7 +159,7 @@ export const deleteDpopRequiredScopes = defineOperation({
   summary: 'Allow bearer tokens for contact:write again',
   description:
     'Once a client got a token for `contact:write` that is bound to a key (RFC 9449), it gets that scope only with a DPoP ' +
-    'proof: `GET /agent` lists the scope in `dpop_required_scopes`. This ends that until the next such token. For up to ' +
+    'proof: `GET /api/agent` lists the scope in `dpop_required_scopes`. This ends that until the next such token. For up to ' +
     `${RULES.agentCachedMs / 1000} seconds the token endpoint can still require the proof. No token is revoked.`,
   access: 'client',
   responses: { 204: null },
@@ -178,7 +178,7 @@ export const createAgentSecret = defineOperation({
   summary: `Create a second secret; the first expires ${durationIn('day', RULES.oldSecretMs)} later`,
   description:
     'No body is read. Both secrets work until the old one expires or is revoked. A client has at most two: 409 ' +
-    '`too-many-secrets`. If the response is lost, find the new secret with `GET /agent`, revoke it, and create another. ' +
+    '`too-many-secrets`. If the response is lost, find the new secret with `GET /api/agent`, revoke it, and create another. ' +
     'An agent with keys has no secrets: 409 `client-has-keys`.',
   access: 'client',
   responses: { 201: AddedSecret },

@@ -77,7 +77,7 @@ export const listTriggers = defineOperation({
   tag: 'Answers',
   summary: 'List the triggers that hand a person to an attorney',
   description:
-    'Compare them with what the person told you, and send those that apply as `facts` of `POST /answers`. Triggers that ' +
+    'Compare them with what the person told you, and send those that apply as `facts` of `POST /api/answers`. Triggers that ' +
     'staff disabled are not listed. A token is optional.',
   access: 'public',
   cache: 'public',

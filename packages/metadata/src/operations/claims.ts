@@ -8,7 +8,7 @@ import {
   RenewedAssertion,
   RULES,
 } from '@plainpath/domain'
-import { JWT_BEARER_GRANT } from '../oauth-metadata.ts'
+import { JWT_BEARER_GRANT_TYPE } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_FIRST_USE_MS, formatExampleTime } from './operation.ts'
 
@@ -26,7 +26,7 @@ const createAssertionExample = (urls: ServiceUrls) => ({
   identity_assertion: EXAMPLE_ASSERTION,
   expires: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.identityAssertionMs),
   claim_expires_at: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.verificationMs),
-  grant_types: ['client_credentials', JWT_BEARER_GRANT],
+  grant_types: ['client_credentials', JWT_BEARER_GRANT_TYPE],
   scopes: ['guides:read', 'waitlist:write', 'contact:write'],
   scope: 'guides:read waitlist:write contact:write',
   token_endpoint: urls.token,

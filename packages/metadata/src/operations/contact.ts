@@ -24,8 +24,8 @@ const MessageHeaders = z.object({
     .meta({
       param: {
         description:
-          `A new key of your choice for each message, valid for ${durationIn('hour', RULES.idempotencyMs)}: printable ASCII ` +
-          'without spaces.',
+          'A key that you choose, a new one for each message: printable ASCII without spaces. A repeated request is ' +
+          `recognised by its key for ${durationIn('hour', RULES.idempotencyMs)}.`,
       },
     }),
 })
@@ -37,13 +37,15 @@ export const sendContactMessage = defineOperation({
   tag: 'Contact',
   summary: 'Send a message for a person to the people behind Plainpath',
   description:
-    'For a person who confirmed the agent (`POST /agent/claim`): the reply and a receipt go to their address. Ask the person ' +
-    'before you send, and show them `reply`. Staff get the message at `heldUntil`, with an urgent trigger within ' +
-    `${durationInWords('minute', RULES.urgentHoldMs)}. Until then it can be withdrawn, with DELETE or by the link in the ` +
-    'receipt.\n\n' +
-    'With `Idempotency-Key`, a repeated request sends nothing and gets the same response; 409 while the first is in ' +
-    'progress, 422 for another body, 409 `message-withdrawn` after a withdrawal. Without a key, the same message within ' +
-    `${durationIn('hour', RULES.duplicateMessageMs)} is 409 \`duplicate-message\`, which names the first.`,
+    'For a person who confirmed the agent (`POST /api/agent/claim`): the reply and a receipt go to their address. Ask the ' +
+    'person before you send, and show them `reply`. Staff get the message at `heldUntil`. If it has an urgent trigger, ' +
+    `that is within ${durationInWords('minute', RULES.urgentHoldMs)}. Until then it can be withdrawn, with DELETE or by the ` +
+    'link in the receipt.\n\n' +
+    'If you repeat a request with the same `Idempotency-Key`, nothing is sent and you get the same response. You get 409 ' +
+    '`idempotency-in-progress` while the first request is in progress, 422 `idempotency-key-reused` if the body differs, ' +
+    'and 409 `message-withdrawn` if the message was withdrawn or erased. If you send the same message again within ' +
+    `${durationIn('hour', RULES.duplicateMessageMs)} without a key, you get 409 \`duplicate-message\`. Its member \`first\` is ` +
+    'the id of the earlier message.',
   access: ACCESS,
   request: { body: ContactRequest },
   requestHeaders: MessageHeaders,
@@ -83,13 +85,17 @@ export const getContactMessage = defineOperation({
   operationId: 'getContactMessage',
   tag: 'Contact',
   summary: 'Get the status of a message',
-  description: 'Only the registration that sent the message can read it; any other gets 404.',
+  description:
+    'Only the client that sent the message can read its status, and only under the confirmation with which it sent the ' +
+    'message. Any other request gets 404.',
   access: ACCESS,
   request: { params: MessageParams },
   responses: { 200: ContactState },
   responseDocs: {
     200: {
-      description: '`received` until it goes to staff, `delivered`, or `erased`.',
+      description:
+        'The status: `received` until the message goes to staff, then `delivered`. `erased` if the message was withdrawn, ' +
+        'or its text was deleted later.',
       example: () => ({ id: EXAMPLE_ID, status: 'delivered', heldUntil: EXAMPLE_HELD_UNTIL }),
     },
   },
@@ -102,8 +108,8 @@ export const deleteContactMessage = defineOperation({
   tag: 'Contact',
   summary: 'Withdraw a message before it is delivered',
   description:
-    'Erases the message. This always works until `heldUntil`. After delivery: 409 `already-delivered`, whose `detail` says ' +
-    'what can still be done.',
+    'Erases the message. This always works until `heldUntil`. While the message is being delivered, you get 409 ' +
+    '`message-being-delivered`, and after that 409 `already-delivered`, whose `detail` says what can still be done.',
   access: ACCESS,
   request: { params: MessageParams },
   responses: { 204: null },

@@ -4,26 +4,26 @@ import type { ZodOpenApiMetadata } from 'zod-openapi'
 import { defineOperation } from './operation.ts'
 
 /** The maximum and default number of guides on a page. */
-export const MAX_GUIDES = 100
+export const MAX_GUIDES_PER_PAGE = 100
 
 /** The maximum length of a search text, in characters. */
 export const MAX_SEARCH_CHARACTERS = 200
 
-const LIMIT_MESSAGE = `must be a number from 1 to ${MAX_GUIDES}`
+const LIMIT_MESSAGE = `must be a number from 1 to ${MAX_GUIDES_PER_PAGE}`
 
 const ListGuidesQuery = z.object({
   limit: z
     .string()
     .regex(/^\d{1,3}$/, LIMIT_MESSAGE)
     .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= MAX_GUIDES, LIMIT_MESSAGE)
+    .refine((limit) => limit >= 1 && limit <= MAX_GUIDES_PER_PAGE, LIMIT_MESSAGE)
     .optional()
     .meta({
       override: ({ jsonSchema }) => {
         delete jsonSchema.pattern
-        Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: MAX_GUIDES })
+        Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: MAX_GUIDES_PER_PAGE })
       },
-      param: { description: `The number of guides on a page; ${MAX_GUIDES} by default.` },
+      param: { description: `The number of guides on a page; ${MAX_GUIDES_PER_PAGE} by default.` },
     } satisfies ZodOpenApiMetadata),
   cursor: z
     .string()

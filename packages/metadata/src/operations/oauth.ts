@@ -1,6 +1,6 @@
 import { durationIn, durationInWords, RULES } from '@plainpath/domain'
 import { z } from 'zod'
-import { AGENT_GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
+import { AGENT_GRANT_TYPES, JWT_BEARER_GRANT_TYPE } from '../oauth-metadata.ts'
 import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_FIRST_USE_MS, formatExampleTime } from './operation.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -30,7 +30,7 @@ const CLIENT_CREDENTIALS = {
 
 const JWT_BEARER = {
   title: 'JwtBearerGrant',
-  properties: { grant_type: { const: JWT_BEARER_GRANT } },
+  properties: { grant_type: { const: JWT_BEARER_GRANT_TYPE } },
   required: ['grant_type', 'assertion'],
 }
 
@@ -38,7 +38,7 @@ const JWT_BEARER = {
 const SCHEMA_EXAMPLES = [
   { grant_type: 'client_credentials' },
   {
-    grant_type: JWT_BEARER_GRANT,
+    grant_type: JWT_BEARER_GRANT_TYPE,
     assertion: EXAMPLE_ASSERTION,
     scope: 'guides:read waitlist:write contact:write',
   },

@@ -38,7 +38,7 @@ interface OperationSpec<I extends RequestSchemas, R extends ResponseSchemas, A e
   /** Markdown text. */
   readonly description: string
   readonly tag: keyof typeof TAGS
-  /** Which callers may use the operation. `Access` in `packages/http` explains the values. */
+  /** The callers that may use the operation. `Access` in `packages/http` explains the values. */
   readonly access: A
   readonly request?: I
   /** The schemas of the request headers that only this operation reads. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 import { createServiceUrls } from '../service-urls.ts'
-import { OPERATIONS, operations } from './operations.ts'
+import { OPERATION_LIST, operations } from './operations.ts'
 
 const urls = createServiceUrls('https://plainpath.example')
 
@@ -15,15 +15,15 @@ test('the key of each operation is its operationId, which begins with a verb', (
 })
 
 test('no two operations share a method and a path', () => {
-  const endpoints = OPERATIONS.map(({ method, path }) => `${method} ${path}`)
+  const endpoints = OPERATION_LIST.map(({ method, path }) => `${method} ${path}`)
   expect(new Set(endpoints).size).toBe(endpoints.length)
 })
 
 test('only GET operations can be cached', () => {
-  expect(OPERATIONS.filter(({ cache, method }) => cache && method !== 'get')).toEqual([])
+  expect(OPERATION_LIST.filter(({ cache, method }) => cache && method !== 'get')).toEqual([])
 })
 
-describe.for(OPERATIONS)('$operationId', (operation) => {
+describe.for(OPERATION_LIST)('$operationId', (operation) => {
   test('has a valid example for each response with a body', () => {
     for (const [status, schema] of Object.entries(operation.responses)) {
       const { example } = operation.responseDocs[Number(status)] ?? {}

@@ -67,4 +67,4 @@ export const operations = {
 }
 
 /** The operations as a list, without the types of their schemas. */
-export const OPERATIONS: readonly Operation[] = Object.values(operations)
+export const OPERATION_LIST: readonly Operation[] = Object.values(operations)

@@ -9,7 +9,7 @@ import { findRunningServer, POLL_MS, type StartingServer, startServer, stopServe
 
 /** A server that this process uses. Disposing releases it. The last process that releases it stops it. */
 export interface EmbeddedPostgres extends AsyncDisposable {
-  /** The URL for the superuser in the database `postgres`, with the password. */
+  /** The connection URL of the superuser `postgres`, for the database `postgres`. It contains the password. */
   readonly url: string
   readonly port: number
   /** The data directory in use. It differs from the requested one if the server's user cannot access that one. */
@@ -27,7 +27,8 @@ const RESTART_DELAY_MS = 100
  * runs as root, the server runs as a separate user. The server listens only on loopback, on a free port unless
  * `settings` specifies a port. The server requires a password (SCRAM), which is stored in the data directory.
  *
- * @param options.settings override the durable defaults; they do not apply to a server that is already running
+ * @param options.settings replace the defaults, which make commits durable, but not `FIXED_SETTINGS`. They are ignored if the
+ *   server is already running
  * @throws {EmbeddedPostgresError} with the reason in one line, within 30 s (90 s if the directory has to be created)
  */
 export async function useEmbeddedPostgres(options: {
@@ -54,7 +55,7 @@ export async function useEmbeddedPostgres(options: {
 /**
  * Stops the server with the data directory `dir` if the server is running and not in use.
  *
- * @returns false if the server is in use
+ * @returns false if the server is in use; true if it was stopped or was not running
  */
 export async function stopAbandonedServer(dir: string): Promise<boolean> {
   const server = findRunningServer(dir)
@@ -76,6 +77,7 @@ async function joinServer(
   settings: Readonly<Record<string, string>>,
 ): Promise<{ lease: AsyncDisposable; port: number; wasStarted: boolean }> {
   let ownServer: StartingServer | undefined
+  const isOwnServerRunning = () => ownServer !== undefined && !ownServer.hasEnded
   for (
     const deadline = performance.now() + START_TIMEOUT_MS;
     performance.now() < deadline;
@@ -84,8 +86,8 @@ async function joinServer(
     const server = findRunningServer(cluster.dir)
     if (server?.isReady) {
       const lease = await takeLease(formatServerUrl(cluster, server.port))
-      if (lease) return { lease, port: server.port, wasStarted: ownServer?.hasEnded === false }
-    } else if (!server && ownServer?.hasEnded !== false) {
+      if (lease) return { lease, port: server.port, wasStarted: isOwnServerRunning() }
+    } else if (!server && !isOwnServerRunning()) {
       if (ownServer && !ownServer.mayStartAgain)
         throw new EmbeddedPostgresError(`PostgreSQL does not start: ${findLastError(ownServer)}`)
       if (ownServer) await sleep(RESTART_DELAY_MS)
@@ -93,7 +95,7 @@ async function joinServer(
     }
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL in ${cluster.dir} was not ready within ${START_TIMEOUT_MS / 1000} s${ownServer ? `: ${findLastError(ownServer)}` : ''}`,
+    `PostgreSQL in ${cluster.dir} could not be used within ${START_TIMEOUT_MS / 1000} s${ownServer ? `: ${findLastError(ownServer)}` : ''}`,
   )
 }
 
@@ -107,15 +109,15 @@ function findLastError(server: StartingServer): string {
 }
 
 /**
- * The name of the lock that each process holds in shared mode, on a dedicated connection, while it uses the server. A
- * process that can take the lock in exclusive mode is the last user. If a process is killed, its connection closes,
+ * The name of the lock that each process holds in shared mode, on a dedicated connection, while it uses the server. If a
+ * process can take the lock in exclusive mode, no process uses the server. If a process is killed, its connection closes,
  * which releases the lock.
  */
 export const IN_USE_LOCK = 'plainpath embedded server in use'
 const LOCK_TIMEOUT_SECONDS = 2
 
 /**
- * Takes a lease, which keeps the server running until it is disposed of.
+ * Takes a lease. The server keeps running until the lease is disposed of.
  *
  * @returns undefined if the server is stopping, is not running yet, or has no free connection; the caller should try
  *   again
@@ -128,8 +130,9 @@ async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
       async prepare(client) {
         await setLockTimeout(client, LOCK_TIMEOUT_SECONDS)
         await client.query('select pg_advisory_lock_shared($1)', [toLockKey(IN_USE_LOCK)])
-        // A stopping server has closed the last user's connection, so the lock may be free on it. It rejects new
-        // connections, so a new connection proves that the server is not stopping.
+        // The process that stops a server holds the exclusive lock until the server closes its connection. So this lock may
+        // be granted by a server that is stopping. Such a server rejects new connections, so a successful second connection
+        // proves that the server is not stopping.
         await using _check = await connect(url, { applicationName: 'plainpath lease check' })
       },
     })
@@ -149,7 +152,7 @@ async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
 async function stopUnlessUsed(dir: string, url: string): Promise<boolean> {
   await using resources = new AsyncDisposableStack()
   try {
-    const client = resources.use(await connect(url, { applicationName: 'plainpath last one out' }))
+    const client = resources.use(await connect(url, { applicationName: 'plainpath server stop' }))
     if (!(await tryLock(client, IN_USE_LOCK))) return false
   } catch (error) {
     if (isUnavailable(error)) return true

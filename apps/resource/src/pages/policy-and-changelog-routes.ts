@@ -1,13 +1,13 @@
 import { defineRoute, type Route } from '@plainpath/http'
-import { API_VERSION, OPERATIONS, RETENTION, type ServiceUrls } from '@plainpath/metadata'
+import { API_VERSION, OPERATION_LIST, RETENTION, type ServiceUrls } from '@plainpath/metadata'
 import { type Page, renderChangelogPage, renderPrivacyPage, renderTermsPage } from '@plainpath/pages'
 import { RELEASES } from './changelog.ts'
 import { PUBLIC_PAGE, preparePage } from './page.ts'
 import { renderInline } from './render-markdown.ts'
 
-/** Creates the routes for the privacy policy, the terms and the changelog. Each page is rendered once. */
-export function createPolicyPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
-  const definePolicyPage = (
+/** Creates the routes for the privacy policy, the terms and the changelog. Each page is rendered once, when the routes are created. */
+export function createPolicyAndChangelogRoutes({ urls }: { urls: ServiceUrls }): Route[] {
+  const defineFixedPage = (
     path: `/${string}`,
     operationId: string,
     content: Pick<Page, 'title' | 'body' | 'navigationEntry'>,
@@ -22,11 +22,11 @@ export function createPolicyPageRoutes({ urls }: { urls: ServiceUrls }): Route[]
     })
   }
   return [
-    definePolicyPage('/privacy', 'privacyPage', { title: 'Privacy', body: renderPrivacyPage(RETENTION) }),
-    definePolicyPage('/terms', 'termsPage', { title: 'Terms', body: renderTermsPage(API_VERSION) }),
-    definePolicyPage('/changelog', 'changelogPage', {
+    defineFixedPage('/privacy', 'privacyPage', { title: 'Privacy', body: renderPrivacyPage(RETENTION) }),
+    defineFixedPage('/terms', 'termsPage', { title: 'Terms', body: renderTermsPage(API_VERSION) }),
+    defineFixedPage('/changelog', 'changelogPage', {
       title: 'API changes',
-      body: renderChangelogPage(linkReleases()),
+      body: renderChangelogPage(prepareReleases()),
       navigationEntry: 'developers',
     }),
   ]
@@ -34,14 +34,17 @@ export function createPolicyPageRoutes({ urls }: { urls: ServiceUrls }): Route[]
 
 /** The method, path and reference URL of each operation, by its id. */
 const OPERATION_LINKS = new Map(
-  OPERATIONS.map(({ operationId, method, path }) => [
+  OPERATION_LIST.map(({ operationId, method, path }) => [
     operationId,
     { method: method.toUpperCase(), path, url: `/docs#${operationId}` },
   ]),
 )
 
-/** Adds links to the operations of each change. Leaves out operations that no longer exist. */
-const linkReleases = () =>
+/**
+ * Prepares the releases for the page: renders the text of each change, and replaces its operation IDs by links. Omits operations
+ * that no longer exist.
+ */
+const prepareReleases = () =>
   RELEASES.map(({ version, changes }) => ({
     version,
     changes: changes.map(({ day, text, operations }) => ({

@@ -27,7 +27,7 @@ const SITE = {
   destination: { kind: 'site', host: 'a-rather-long-name-of-a-host.chat.example.org' },
   name: 'Atlas',
 } as const
-const COMPUTER = { destination: { kind: 'computer' }, name: 'Atlas', clientHost: 'vscode.dev' } as const
+const LOOPBACK = { destination: { kind: 'loopback' }, name: 'Atlas', clientHost: 'vscode.dev' } as const
 const CODE = {
   ...FORM,
   email: 'somebody.with.a.long.address@mail.example.org',
@@ -40,8 +40,8 @@ const AGENT = { name: 'Atlas', registered: '2026-11-20' }
 const CLAIM = { secret: 'secret', matchPhrase: 'grand meadow', codesLeft: 2 }
 
 /** The pages to which a form, a sign-in or a mailed link leads, by name. `SITE_PAGES` does not contain them. */
-export const LINKED_PAGES: Readonly<Record<string, Html>> = {
-  'sign-in-address': renderSignInPage({ ...FORM, app: COMPUTER, lastCodeState: 'locked' }),
+export const FORM_AND_MAIL_PAGES: Readonly<Record<string, Html>> = {
+  'sign-in-address': renderSignInPage({ ...FORM, app: LOOPBACK, lastCodeState: 'locked' }),
   'sign-in-mistake': renderSignInPage({
     ...FORM,
     app: SITE,
@@ -51,7 +51,7 @@ export const LINKED_PAGES: Readonly<Record<string, Html>> = {
   'sign-in-code': renderSignInCodePage({ ...CODE, app: SITE }),
   'sign-in-wrong-code': renderSignInCodePage({
     ...CODE,
-    app: COMPUTER,
+    app: LOOPBACK,
     mistake: 'This is not the code.',
     isTooSoon: true,
   }),

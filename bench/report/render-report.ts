@@ -16,79 +16,96 @@ interface Report {
 export function renderReport(report: Report & { readonly series: readonly PathSeries[] }): string {
   return renderPage(
     report,
-    `${report.seconds} s for each throughput and each latency`,
+    `Each measurement of throughput or latency takes ${report.seconds} s.`,
     renderFigures(report.series),
   )
 }
 
 /** Renders the comparison with another commit. */
-export function renderCosts(report: Report & { readonly costs: readonly PathCosts[] }): string {
-  return renderPage(report, `${report.seconds} s for each commit, in turns`, renderCostTable(report.costs))
+export function renderComparison(report: Report & { readonly costs: readonly PathCosts[] }): string {
+  return renderPage(
+    report,
+    `In each round, each commit is measured for ${report.seconds} s, in alternating turns.`,
+    renderCostTable(report.costs),
+  )
 }
 
-function renderPage({ machine, date, rounds, verdicts }: Report, lengths: string, figures: string): string {
-  return `# Bench of ${date.toISOString().slice(0, 10)}
+function renderPage(
+  { machine, date, rounds, verdicts }: Report,
+  measurementText: string,
+  figures: string,
+): string {
+  return `# Benchmark results, ${date.toISOString().slice(0, 10)}
 
 ${machine.cores} cores of ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}, ${machine.platform}.
-${rounds} rounds of ${lengths}. Median (least–most). How to read it:
+${rounds} rounds. ${measurementText} Median (minimum–maximum). How to read it:
 [bench/README.md](../README.md).
 
 ${renderTable(
-  ['path', 'against', 'target', 'measured', 'throughput', 'held'],
+  ['path', 'compared with, or figure', 'target', 'ratio or value', 'throughput ratio', 'target met'],
   verdicts.map((verdict) => [
     verdict.path,
     verdict.against,
     verdict.target,
     verdict.measured,
     verdict.throughput ?? '–',
-    formatHeld(verdict.isHeld),
+    formatOutcome(verdict.isMet),
   ]),
 )}
 
 ## Figures
 
-Absolute figures are those of this machine on that day, and say nothing of another.
+Absolute figures are valid only for this machine on that day. They say nothing about other machines.
 
 ${figures}
 `
 }
 
-function formatHeld(isHeld: boolean | undefined): string {
-  if (isHeld === undefined) return '–'
-  return isHeld ? 'held' : '**not held**'
+/** Formats whether a target was met; undefined means that there is no target. */
+export function formatOutcome(isMet: boolean | undefined): string {
+  if (isMet === undefined) return '–'
+  return isMet ? 'yes' : '**no**'
 }
 
-function renderCostTable(paths: readonly PathCosts[]): string {
+function renderCostTable(pathCosts: readonly PathCosts[]): string {
   const formatMicros = (costs: readonly ProcessorCost[]) =>
     formatSpread(summarizeSpread(costs.map(({ processorMicros }) => processorMicros)), 0)
   return renderTable(
-    ['path', 'µs of processor', 'µs of processor before'],
-    paths.map(({ path, rounds }) => [
-      path.name,
+    ['path', 'CPU µs per response', 'CPU µs per response at the other commit'],
+    pathCosts.map(({ path, rounds }) => [
+      path.title,
       formatMicros(rounds.map(({ ours }) => ours)),
       formatMicros(rounds.map(({ before }) => before)),
     ]),
   )
 }
 
-function renderFigures(paths: readonly PathSeries[]): string {
-  const rows = paths.flatMap(({ path, ours, baselineSeries }) =>
+function renderFigures(pathSeries: readonly PathSeries[]): string {
+  const rows = pathSeries.flatMap(({ path, ours, baselineSeries }) =>
     [ours, ...baselineSeries].map((series) => {
       const figures = computeFigures(series)
-      const name = [path.name, series.name === 'ours' ? 'Plainpath' : `\`${series.name}\``]
+      const name = [path.title, series.name === 'ours' ? 'Plainpath' : `\`${series.name}\``]
       if (!figures.isValid) return [...name, `no figure: ${figures.reason}`, '', '', '', '']
       return [
         ...name,
         formatSpread(figures.perSecond, 0),
         `${formatSpread(figures.processorMicros, 0)}${series.isSteady ? '' : ', not steady at first'}`,
-        figures.latency ? formatSpread(figures.latency.p50, 1) : 'no figure',
-        figures.latency ? formatSpread(figures.latency.p99, 1) : 'the generator was late',
+        figures.latency ? formatSpread(figures.latency.p50, 1) : 'no figure: the generator was late',
+        figures.latency ? formatSpread(figures.latency.p99, 1) : '',
         formatSpread(figures.lagP99, 1),
       ]
     }),
   )
   return renderTable(
-    ['path', 'server', 'answers a second', 'µs of processor', 'p50 ms', 'p99 ms', 'generator lag p99 ms'],
+    [
+      'path',
+      'server',
+      'responses per second',
+      'CPU µs per response',
+      'p50 ms',
+      'p99 ms',
+      'generator lag p99 ms',
+    ],
     rows,
   )
 }

@@ -25,8 +25,8 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** Lists URLs of this machine, spelled as an attacker would spell them to make the service fetch them. */
-const listUrls = () => [
+/** Lists spellings of the listener's URL with which an attacker might make the service send a request to it. */
+const listListenerUrls = () => [
   `http://127.0.0.1:${port}/plain`,
   `http://localhost:${port}/name`,
   `http://localhost.:${port}/dot`,
@@ -34,24 +34,25 @@ const listUrls = () => [
   `http://0:${port}/zero`,
   `http://2130706433:${port}/decimal`,
   `http://0177.0.0.1:${port}/octal`,
-  `http://[::1]:${port}/six`,
+  `http://[::1]:${port}/ipv6`,
   `http://[::ffff:127.0.0.1]:${port}/mapped`,
   `http://user@127.0.0.1:${port}/user`,
   `http://plainpath.example@127.0.0.1:${port}/at`,
   `http://127.0.0.1:${port}/\r\nHost: evil.example`,
 ]
 
+// Every target but introspection has the sender of the public listener.
 const send = (request: HttpRequest) => targets.all[0]!.sender.send(request)
 
 test('the listener records requests', async () => {
-  await fetch(`http://127.0.0.1:${port}/heard`)
-  expect(receivedRequests.splice(0)).toEqual(['GET /heard'])
+  await fetch(`http://127.0.0.1:${port}/recorded`)
+  expect(receivedRequests.splice(0)).toEqual(['GET /recorded'])
 })
 
 test('the service requests none of the URLs that a client sends', async () => {
   const { agent } = targets
   const credentials = basic(agent.client_id, agent.client_secret)
-  for (const url of listUrls()) {
+  for (const url of listListenerUrls()) {
     const members = Object.fromEntries(
       [
         'jwks_uri',
@@ -82,20 +83,20 @@ test('the service requests none of the URLs that a client sends', async () => {
       'client_assertion',
       'audience',
     ]) {
-      const body = form({ grant_type: 'client_credentials', [name]: url })
+      const content = form({ grant_type: 'client_credentials', [name]: url })
       await send({
         method: 'POST',
         path: '/oauth/token',
-        ...body,
-        headers: { ...body.headers, ...credentials },
+        ...content,
+        headers: { ...content.headers, ...credentials },
       })
     }
-    const asClient = form({
+    const formWithUrlAsClientId = form({
       grant_type: 'client_credentials',
       client_id: url,
       client_secret: 'x'.repeat(20),
     })
-    await send({ method: 'POST', path: '/oauth/token', ...asClient })
+    await send({ method: 'POST', path: '/oauth/token', ...formWithUrlAsClientId })
     const headerValue = url.split('\r')[0] ?? ''
     for (const name of [
       'referer',
@@ -115,9 +116,10 @@ test('the service requests none of the URLs that a client sends', async () => {
   expect(receivedRequests).toEqual([])
 })
 
-test('no token makes the API use another authorization server', async () => {
+test('the API sends no request to a URL that a token names as its issuer or key source', async () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  for (const url of listUrls().slice(0, 4)) {
+  // Four spellings suffice: the test above tries all of them.
+  for (const url of listListenerUrls().slice(0, 4)) {
     const header = {
       alg: 'RS256',
       kid: 'x',
@@ -138,19 +140,19 @@ test('no token makes the API use another authorization server', async () => {
   expect(receivedRequests).toEqual([])
 })
 
-test('responses contain our own origin, whatever the request claims', async () => {
+test('responses contain only our own origin, even if the request has forged headers', async () => {
   const forgedHeaders = {
     'x-forwarded-host': 'evil.example',
     'x-forwarded-proto': 'gopher',
     forwarded: 'host=evil.example',
     origin: 'null',
   }
-  const body = json({ email: `links.${process.pid}@example.org` })
+  const content = json({ email: `links.${process.pid}@example.org` })
   const joinResponse = await send({
     method: 'POST',
     path: '/api/waitlist',
-    ...body,
-    headers: { ...body.headers, ...forgedHeaders },
+    ...content,
+    headers: { ...content.headers, ...forgedHeaders },
   })
   expect(joinResponse.status).toBe(201)
   const { referralUrl } = JSON.parse(joinResponse.text) as { referralUrl: string }
@@ -164,6 +166,6 @@ test('responses contain our own origin, whatever the request claims', async () =
   expect(JSON.parse(registrationResponse.text)).toMatchObject({
     token_endpoint: `${system.origin}/oauth/token`,
   })
-  const refusal = await send({ path: '/api/nowhere', headers: forgedHeaders })
-  expect(JSON.parse(refusal.text)).toMatchObject({ type: `${system.origin}/problems/not-found` })
+  const notFoundResponse = await send({ path: '/api/nowhere', headers: forgedHeaders })
+  expect(JSON.parse(notFoundResponse.text)).toMatchObject({ type: `${system.origin}/problems/not-found` })
 })

@@ -1,6 +1,6 @@
 import type { AppName } from '@plainpath/metadata'
 import { computeFigures, type Figures, formatSpread } from '../report/judge.ts'
-import { renderTable } from '../report/markdown.ts'
+import { formatOutcome, renderTable } from '../report/render-report.ts'
 import type { PathSeries } from '../run-rounds.ts'
 import type { Machine } from '../testbed/machine.ts'
 import type { Size, TokensInRedis } from './fill-stores.ts'
@@ -26,12 +26,12 @@ export function renderGrowth(report: {
   return `# Growth, ${date.toISOString().slice(0, 10)}
 
 ${machine.cores} cores of ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}, ${machine.platform}.
-${rounds} rounds of ${seconds} s. Median (least–most). The last but one column compares the medians with those of the first
+${rounds} rounds of ${seconds} s. Median (minimum–maximum). The last but one column compares the medians with those of the first
 level; at least ${MIN_SHARE} is promised. Where a server without stores (\`koa-bare\`) did less than ${MIN_CONTROL_SHARE} of what it did
 at first, other work ran on the machine, and there is no figure.
 
 ${renderTable(
-  ['path', 'rows', 'answers a second', 'p99 ms', 'of the first level', 'held'],
+  ['path', 'rows', 'responses per second', 'p99 ms', '× the first level', 'target met'],
   levels.flatMap((level) => listPathRows(level, levels)),
 )}
 
@@ -57,14 +57,14 @@ function listPathRows(level: Level, [firstLevel]: readonly Level[]): string[][] 
     const ratio = isUndisturbed(level, firstLevel)
       ? compareWithFirst(level, firstLevel, path.name)
       : undefined
-    const verdict = ratio !== undefined && ratio >= MIN_SHARE ? 'held' : '**not held**'
+    const isMet = ratio !== undefined && ratio >= MIN_SHARE
     return [
       path.title,
       formatCount(level.rows),
       figures.isValid ? formatSpread(figures.perSecond, 0) : `no figure: ${figures.reason}`,
       figures.isValid && figures.latency ? formatSpread(figures.latency.p99, 1) : 'no figure',
       ratio === undefined ? 'no figure' : ratio.toFixed(2),
-      path.name === CONTROL ? '–' : verdict,
+      formatOutcome(path.name === CONTROL ? undefined : isMet),
     ]
   })
 }

@@ -3,7 +3,7 @@ import { renderPage, SIGN_IN_TITLE, STYLESHEET } from '@plainpath/pages'
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findViolations } from '../pages/find-violations.ts'
-import { LINKED_PAGES } from '../pages/linked-pages.ts'
+import { FORM_AND_MAIL_PAGES } from '../pages/form-and-mail-pages.ts'
 import { openBrowser } from '../pages/open-browser.ts'
 
 const resources = new AsyncDisposableStack()
@@ -13,10 +13,11 @@ beforeAll(async () => {
   const server = resources.use(
     await serve(
       (request, response) => {
-        const body = LINKED_PAGES[(request.url ?? '').slice(1)]
+        const body = FORM_AND_MAIL_PAGES[(request.url ?? '').slice(1)]
         if (request.url === STYLESHEET.path)
           return response.writeHead(200, { 'content-type': STYLESHEET.contentType }).end(STYLESHEET.body)
         if (!body) return response.writeHead(404).end()
+        // The frame is that of the sign-in page for every body, because only the bodies are under test.
         const page = renderPage({ origin, path: '/oauth/sign-in', title: SIGN_IN_TITLE, body, noindex: true })
         return response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page)
       },
@@ -28,18 +29,17 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => resources.disposeAsync())
 
-const LOOKS: [string, BrowserContextOptions][] = [
-  ['light', { colorScheme: 'light' }],
-  ['dark', { colorScheme: 'dark' }],
-  ['forced colours', { forcedColors: 'active' }],
+const APPEARANCES: [string, BrowserContextOptions][] = [
+  ['light mode', { colorScheme: 'light' }],
+  ['dark mode', { colorScheme: 'dark' }],
+  ['forced-colours mode', { forcedColors: 'active' }],
 ]
 
-describe.for(LOOKS)('in %s', ([, options]) => {
-  test.for(Object.keys(LINKED_PAGES))(
-    'the page violates no rule of axe, and fits 320 pixels: %s',
+describe.for(APPEARANCES)('in %s', ([, options]) => {
+  test.for(Object.keys(FORM_AND_MAIL_PAGES))(
+    'the page %s has no axe violations, and fits in a width of 320 pixels',
     async (name) => {
-      const context = await browser.newContext({ ...options, viewport: { width: 320, height: 640 } })
-      await using _closed = { [Symbol.asyncDispose]: () => context.close() }
+      await using context = await browser.newContext({ ...options, viewport: { width: 320, height: 640 } })
       const page = await context.newPage()
       await page.goto(`${origin}/${name}`)
       expect(await findViolations(page)).toEqual([])
