@@ -1,4 +1,4 @@
-import { type AgentId, RULES } from '@plainpath/domain'
+import { type AgentId, RegistrationId, RULES } from '@plainpath/domain'
 import { startRedis } from '@plainpath/http/testing/start-redis'
 import { sha256 } from '@plainpath/sealing'
 import { Redis } from 'ioredis'
@@ -11,7 +11,7 @@ import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { describeEmergencyRevocation } from './emergency-revocation.contract.ts'
 import { createRedisTokenStore } from './redis-token-store.ts'
 import { describeTokenStore, generateToken } from './token-store.contract.ts'
-import type { RevokedSubject, TokenAuthority } from './token-store.ts'
+import { CANARY_AUDIENCE, type RevokedSubject, type TokenAuthority } from './token-store.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 import { describeVerifiedTokens } from './token-store-verifications.contract.ts'
 
@@ -246,5 +246,47 @@ test('finds no token that was saved under an earlier replication ID', async () =
   expect(await store.find(hash)).toBeUndefined()
   await store.save(hash, token)
   expect(await store.find(hash)).toEqual(token)
+  redis.disconnect()
+})
+
+test('revokes tokens and finds the others while memory is full, but saves no token', async () => {
+  await using server = await startRedis()
+  const redis = new Redis(server.url)
+  const authority = {
+    findCredentialVersion: async () => 1,
+    isVerificationLive: async () => true,
+    readCutoff: async () => ({ epoch: 0, issuedBefore: undefined }),
+  }
+  const store = createRedisTokenStore(redis, { prefix: 'auth:', authority, now: () => new Date() })
+  const issuedAt = new Date()
+  const expiresAt = new Date(issuedAt.getTime() + 3_600_000)
+  const verificationId = RegistrationId.parse(`clm_${'a'.repeat(22)}`)
+  const createToken = () => ({
+    clientId: createExampleAgent().agent.id,
+    credentialVersion: 1,
+    scope: '',
+    audience: '',
+    issuedAt,
+    expiresAt,
+  })
+  const tokens = [createToken(), createToken(), { ...createToken(), verificationId }]
+  const hashes = tokens.map(() => sha256(generateToken()))
+  for (const [index, token] of tokens.entries()) await store.save(hashes[index]!, token)
+  await redis.del('auth:stop')
+  const findEach = async () => (await Promise.all(hashes.map(store.find))).map((token) => token !== undefined)
+
+  await redis.config('SET', 'maxmemory', '1')
+  await expect(store.save(sha256(generateToken()), createToken())).rejects.toThrow(/^OOM/)
+  expect(await findEach()).toEqual([true, true, true])
+  await store.revokeTokensOf({ kind: 'client', id: tokens[0]!.clientId, credentialVersion: 2 })
+  await store.revokeTokensOf({ kind: 'verification', id: verificationId })
+  expect(await findEach()).toEqual([false, true, false])
+  // `auth stop` first saves a canary.
+  const canary = sha256(generateToken())
+  await store.save(canary, { ...createToken(), audience: CANARY_AUDIENCE })
+  expect(await store.find(canary)).toMatchObject({ audience: CANARY_AUDIENCE })
+  await store.raiseCutoff({ epoch: 1, issuedBefore: undefined })
+  expect(await store.find(canary)).toBeUndefined()
+  expect(await findEach()).toEqual([false, false, false])
   redis.disconnect()
 })

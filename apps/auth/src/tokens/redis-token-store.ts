@@ -12,6 +12,7 @@ import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { runIoredisScript } from './run-ioredis-script.ts'
 import {
+  CANARY_AUDIENCE,
   isBelowCutoff,
   type NewToken,
   type TokenAuthority,
@@ -47,15 +48,23 @@ const FindReply = z.tuple([StoredToken, CachedText, CachedText, CachedText]).nul
 const READ_REPLICATION_ID = `local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')`
 
 /**
+ * Begins a script that runs even if the memory of Redis is full, as `auth stop` must. A full Redis would otherwise refuse to revoke
+ * the tokens that it still accepts. Such scripts write little: a number for each client or verification, the cutoff, canaries.
+ */
+const ALLOW_FULL_MEMORY = '#!lua flags=allow-oom'
+
+/**
  * Saves a token and returns what is cached for the cutoff: the cutoff, a lease or nothing. KEYS: the token, the cutoff. ARGV: the
  * JSON from `formatTokenWithoutEpoch`, the expiry (Unix time in milliseconds) and, optionally, the epoch. Without an epoch, the
  * token gets the epoch of the cached cutoff. If no cutoff is cached, a token without an epoch is not saved.
  */
-const SAVE_SCRIPT = `${READ_REPLICATION_ID}
+const SAVE_SCRIPT = `
+${READ_REPLICATION_ID}
 local cutoff = redis.call('GET', KEYS[2])
 local epoch = ARGV[3] or string.match(cutoff or '', '^(%d+) %d+$')
 if epoch then redis.call('SET', KEYS[1], replication_id .. ' ' .. ARGV[1] .. ',"epoch":' .. epoch .. '}', 'PXAT', ARGV[2]) end
 return cutoff`
+const SAVE_CANARY_SCRIPT = `${ALLOW_FULL_MEMORY}${SAVE_SCRIPT}`
 
 /**
  * Returns a token, the cached cutoff, the cached credential version of its client and the cached state of its verification in one
@@ -74,20 +83,24 @@ return { token, redis.call('GET', ARGV[2]), redis.call('GET', ARGV[1] .. fields[
  * (see `loadFromAuthority`) counts as 0. ARGV: the number, its TTL in seconds. `RAISE_CUTOFF_SCRIPT` does the same with the epoch
  * and the time of a cutoff.
  */
-const RAISE_SCRIPT = `
+const RAISE_SCRIPT = `${ALLOW_FULL_MEMORY}
 local current = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
 redis.call('SET', KEYS[1], math.max(current, tonumber(ARGV[1])), 'EX', ARGV[2])`
-const RAISE_CUTOFF_SCRIPT = `
+const RAISE_CUTOFF_SCRIPT = `${ALLOW_FULL_MEMORY}
 local epoch, before = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
 epoch = math.max(tonumber(epoch or '0'), tonumber(ARGV[1]))
 before = math.max(tonumber(before or '0'), tonumber(ARGV[2]))
 redis.call('SET', KEYS[1], string.format('%.0f %.0f', epoch, before), 'EX', ARGV[3])`
 
+/** Stores a lease, unless a value or another lease is cached. ARGV: the lease, its TTL in seconds. */
+const LEASE_SCRIPT = `${ALLOW_FULL_MEMORY}
+return redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2], 'NX')`
+
 /**
  * Caches a value if the key still contains the given lease. A revocation would have overwritten the lease, and a loss of data would
  * have removed it. ARGV: the lease, the value, its TTL in seconds.
  */
-const CACHE_IF_LEASED_SCRIPT = `
+const CACHE_IF_LEASED_SCRIPT = `${ALLOW_FULL_MEMORY}
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end`
 
 /** Longer than a query of an instance may take. The value of a slower query is not cached. */
@@ -132,7 +145,7 @@ export function createRedisTokenStore(
     format: (value: NonNullable<T>) => string,
   ): Promise<T> {
     const lease = `lease ${randomUUID()}`
-    const hasLease = (await redis.set(key, lease, 'EX', LEASE_TTL_SECONDS, 'NX')) === 'OK'
+    const hasLease = (await redis.eval(LEASE_SCRIPT, 1, key, lease, LEASE_TTL_SECONDS)) === 'OK'
     const value = await load()
     if (hasLease && value !== undefined && value !== null)
       await redis.eval(CACHE_IF_LEASED_SCRIPT, 1, key, lease, format(value), CACHED_TTL_SECONDS)
@@ -167,11 +180,12 @@ export function createRedisTokenStore(
 
   return {
     async save(hash, token) {
+      const script = token.audience === CANARY_AUDIENCE ? SAVE_CANARY_SCRIPT : SAVE_SCRIPT
       const runSave = async (...epoch: number[]) =>
         CachedText.parse(
           await runIoredisScript(
             redis,
-            SAVE_SCRIPT,
+            script,
             [toTokenKey(hash), cutoffKey],
             [formatTokenWithoutEpoch(token), token.expiresAt.getTime(), ...epoch],
           ),
