@@ -197,9 +197,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   })
   const introspectToken = createTokenIntrospector({
     urls,
-    tokens,
-    findAgent: agentCache.find,
-    revocationPublisher: stores.revocationPublisher,
+    stores,
     signing,
     findPerson: async (verificationId) => {
       const person = await verifications.findPerson(verificationId, now())

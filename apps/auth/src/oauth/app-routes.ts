@@ -29,7 +29,7 @@ export interface AppRouteDeps {
   readonly internalClientSecret: InternalClientSecret
   readonly stores: Pick<
     Stores,
-    'agentCache' | 'connections' | 'oauthRecords' | 'tokens' | 'revocationPublisher'
+    'agents' | 'agentCache' | 'connections' | 'oauthRecords' | 'tokens' | 'revocationPublisher'
   >
   readonly limiter: Limiter
   readonly now: () => Date

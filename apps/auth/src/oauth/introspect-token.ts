@@ -1,21 +1,20 @@
 /* Describes tokens to resource servers, in signed responses (RFC 7662, RFC 9701). */
 import type { ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
-import type { AgentRecord } from '../agents/agent-store.ts'
 import { describeProvenFacts } from '../agents/proven-facts.ts'
 import { createJwsSigner } from '../keys/jws-signer.ts'
 import type { KeyFollower } from '../keys/key-follower.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import type { Stores } from '../stores.ts'
-import type { TokenRecord, TokenStore } from '../tokens/token-store.ts'
+import type { TokenRecord } from '../tokens/token-store.ts'
 import { ACCESS_TOKEN_PATTERN } from './access-token.ts'
-import { findActiveToken } from './find-active-token.ts'
+import { type ActiveTokenStores, findActiveToken } from './find-active-token.ts'
 
 export interface IntrospectionDeps {
   readonly urls: ServiceUrls
-  readonly tokens: Pick<TokenStore, 'find'>
-  readonly findAgent: (id: TokenRecord['clientId']) => Promise<AgentRecord | undefined>
-  readonly revocationPublisher: Pick<Stores['revocationPublisher'], 'storeMark'>
+  readonly stores: ActiveTokenStores & {
+    readonly revocationPublisher: Pick<Stores['revocationPublisher'], 'storeMark'>
+  }
   readonly signing: Pick<KeyFollower, 'keys' | 'requireLease'>
   /** Describes the person of a live e-mail verification: the person's address, and what mails say about the agent. */
   findPerson(verificationId: string): Promise<object | undefined>
@@ -44,15 +43,15 @@ export type IntrospectToken = (
  * The person of a verification is read last and only on request; a response with a person is not cacheable.
  */
 export function createTokenIntrospector(deps: IntrospectionDeps): IntrospectToken {
-  const { urls, revocationPublisher, findPerson, now } = deps
+  const { urls, stores, findPerson, now } = deps
   const sign = createResponseSigner(deps.signing)
   return async (presentedToken, server, { withPerson }) => {
     const hash = sha256(presentedToken)
     const activeToken = ACCESS_TOKEN_PATTERN.test(presentedToken)
-      ? await findActiveToken(deps, hash)
+      ? await findActiveToken(stores, hash)
       : undefined
     const token = activeToken && mayIntrospect(server, activeToken, urls) ? activeToken : undefined
-    const { storeMark } = revocationPublisher
+    const { storeMark } = stores.revocationPublisher
     const person = withPerson && token?.verificationId ? await findPerson(token.verificationId) : undefined
     return sign({
       iss: urls.origin,

@@ -155,8 +155,7 @@ async function serveAgentRevocation(
   // An unknown token is not an error (RFC 7009 §2.2).
   if (!ACCESS_TOKEN_PATTERN.test(presentedToken)) return
   const hash = sha256(presentedToken)
-  const { tokens, agentCache } = deps.stores
-  const token = await findActiveToken({ tokens, findAgent: agentCache.find }, hash)
+  const token = await findActiveToken(deps.stores, hash)
   if (token && token.clientId !== clientId) throw new Problem('foreign-token')
   await revokeAccessToken(deps.stores, hash)
 }

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isActive } from './agent-client.ts'
+import { type AgentDocuments, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
+import { expectProblem } from './expect-refusal.ts'
+import { generateKey, type KeyPair } from './key-agent.ts'
+import { type AuthTestbed, openAuthTestbed, TOKEN_STORES } from './open-auth-testbed.ts'
+import type { RunningAuth } from './start-auth.ts'
+import { type Clock, getUrlToken, requestUrlToken, startUrlInstance } from './url-agent.ts'
+
+describe.for(TOKEN_STORES)('a URL client of which old facts are remembered, tokens in %s,', (tokenStore) => {
+  const resources = new AsyncDisposableStack()
+  let server: AgentDocuments
+  let testbed: AuthTestbed
+  let auth: RunningAuth
+  let otherInstance: RunningAuth
+  let key: KeyPair
+  let clock: Clock
+  beforeAll(async () => {
+    clock = { now: new Date() }
+    server = resources.use(await startAgentDocuments())
+    testbed = resources.use(await openAuthTestbed(tokenStore))
+    auth = resources.use(await startUrlInstance(testbed, server, clock))
+    otherInstance = resources.use(await startUrlInstance(testbed, server, clock, { origin: auth.origin }))
+    key = await generateKey()
+  })
+  afterAll(() => resources.disposeAsync())
+
+  const publish = () => server.publish([key])
+  const revoke = (agent: UrlAgent, token: string) =>
+    requestUrlToken(auth, agent, clock, { path: '/oauth/revoke', fields: { token } })
+
+  test('has an active token at an instance that has cached the client as unknown', async () => {
+    const agent = publish()
+    expect((await revoke(agent, 'x')).status).toBe(401)
+    const { token } = await getUrlToken(otherInstance, agent, clock)
+    expect(await isActive(auth, token)).toBe(true)
+  })
+
+  test('keeps its token when another client revokes it at an instance that has cached the client as unknown', async () => {
+    const [agent, stranger] = [publish(), publish()]
+    await getUrlToken(auth, stranger, clock)
+    expect((await revoke(agent, 'x')).status).toBe(401)
+    const { token } = await getUrlToken(otherInstance, agent, clock)
+    expectProblem(await revoke(stranger, token), { status: 400, code: 'foreign-token' })
+    expect(await isActive(otherInstance, token)).toBe(true)
+  })
+})
