@@ -1,11 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expireAgents } from '../src/agents/agent-expiry.ts'
+import { loadConfig } from '../src/config.ts'
+import { createEvents } from '../src/events.ts'
+import { openStores } from '../src/stores.ts'
 import { isActive } from './agent-client.ts'
 import { type AgentDocuments, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { expectProblem } from './expect-refusal.ts'
 import { generateKey, type KeyPair } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed, TOKEN_STORES } from './open-auth-testbed.ts'
 import type { RunningAuth } from './start-auth.ts'
-import { type Clock, getUrlToken, requestUrlToken, startUrlInstance } from './url-agent.ts'
+import {
+  type Clock,
+  getUrlToken,
+  requestUrlToken,
+  sendAsAgent,
+  setClockBack,
+  startUrlInstance,
+} from './url-agent.ts'
+
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 describe.for(TOKEN_STORES)('a URL client of which old facts are remembered, tokens in %s,', (tokenStore) => {
   const resources = new AsyncDisposableStack()
@@ -29,6 +42,18 @@ describe.for(TOKEN_STORES)('a URL client of which old facts are remembered, toke
   const revoke = (agent: UrlAgent, token: string) =>
     requestUrlToken(auth, agent, clock, { path: '/oauth/revoke', fields: { token } })
 
+  /** Opens the stores of the instances. */
+  async function openSharedStores() {
+    const { redis } = testbed
+    const settings = { ...(await testbed.createSettings(auth.origin)), ...server.settings }
+    return await openStores(loadConfig(settings), {
+      log: silentLog,
+      now: () => clock.now,
+      redisTimeoutMs: 3_000,
+      ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
+    })
+  }
+
   test('has an active token at an instance that has cached the client as unknown', async () => {
     const agent = publish()
     expect((await revoke(agent, 'x')).status).toBe(401)
@@ -43,5 +68,22 @@ describe.for(TOKEN_STORES)('a URL client of which old facts are remembered, toke
     const { token } = await getUrlToken(otherInstance, agent, clock)
     expectProblem(await revoke(stranger, token), { status: 400, code: 'foreign-token' })
     expect(await isActive(otherInstance, token)).toBe(true)
+  })
+
+  test('does not expire as never used in a flood if it was deleted and got tokens again on the same day', async () => {
+    const agent = publish()
+    setClockBack(clock, 3_700)
+    await getUrlToken(auth, agent, clock)
+    setClockBack(clock, 3_650)
+    const deleteResponse = await sendAsAgent(auth, agent, clock, { method: 'DELETE', path: '/api/agent' })
+    expect(deleteResponse.status, deleteResponse.text).toBe(204)
+    setClockBack(clock, 3_610)
+    await getUrlToken(auth, agent, clock)
+    setClockBack(clock, 0)
+    const { token } = await getUrlToken(auth, agent, clock)
+    // In a flood, the upkeep of each instance expires agents that were never used.
+    await using stores = await openSharedStores()
+    await expireAgents({ ...stores, events: createEvents() }, clock.now, 0)
+    expect(await isActive(auth, token)).toBe(true)
   })
 })

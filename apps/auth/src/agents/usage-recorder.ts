@@ -38,7 +38,11 @@ export function createUsageRecorder(deps: {
     async recordUse(id) {
       const now = deps.now()
       const agent = (await deps.agentCache.find(id))?.agent
-      const lastUse = pickLatest(agent?.lastUsedAt, lastUses.get(id))
+      const rememberedUse = lastUses.get(id)
+      // A URL client may have been removed and stored again since. The use of the removed client is not in the new row, which would
+      // then expire as never used.
+      const isOutdated = rememberedUse && agent && rememberedUse < agent.registeredAt
+      const lastUse = pickLatest(agent?.lastUsedAt, isOutdated ? undefined : rememberedUse)
       if (lastUse && now.getTime() - lastUse.getTime() < RULES.useRecordedMs) {
         lastUses.set(id, lastUse)
         return true
