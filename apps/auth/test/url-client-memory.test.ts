@@ -1,5 +1,8 @@
+import { AgentId } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expireAgents } from '../src/agents/agent-expiry.ts'
+import { deactivateAgent } from '../src/agents/deactivate-agent.ts'
+import { readStatusReason } from '../src/agents/status-reason.ts'
 import { loadConfig } from '../src/config.ts'
 import { createEvents } from '../src/events.ts'
 import { openStores } from '../src/stores.ts'
@@ -85,5 +88,16 @@ describe.for(TOKEN_STORES)('a URL client of which old facts are remembered, toke
     await using stores = await openSharedStores()
     await expireAgents({ ...stores, events: createEvents() }, clock.now, 0)
     expect(await isActive(auth, token)).toBe(true)
+  })
+
+  test('is shown without the reason of its deletion once it got a token again', async () => {
+    const agent = publish()
+    await getUrlToken(auth, agent, clock)
+    await using stores = await openSharedStores()
+    const id = AgentId.parse(agent.client_id)
+    await deactivateAgent(stores, id, 'deleted', 'abuse')
+    expect(await readStatusReason(testbed.db, id)).toBe('abuse')
+    await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
+    expect(await readStatusReason(testbed.db, id)).toBeUndefined()
   })
 })

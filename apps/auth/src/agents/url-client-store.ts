@@ -294,6 +294,6 @@ const ACTIVATE = `
     set scopes = excluded.scopes, status = 'active', generation = greatest(agents.generation + 1, excluded.generation),
         registered_at = excluded.registered_at, last_used_at = null, jwks = excluded.jwks,
         document_fetched_at = excluded.document_fetched_at, document_expires_at = excluded.document_expires_at,
-        dpop_bound = excluded.dpop_bound, contact_bound_since = null
+        dpop_bound = excluded.dpop_bound, contact_bound_since = null, status_reason = null
     where agents.status = 'deleted'
   returning generation as "credentialVersion"`
