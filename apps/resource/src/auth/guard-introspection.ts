@@ -66,24 +66,32 @@ export function guardIntrospection(options: {
   const findNetworks = (address: string): LimitedNetwork[] =>
     listNetworks(address).map(({ network, allowance }) => ({ network, factor: factor * allowance }))
 
-  /** Throws if a limit of the networks, or the limit of all introspections in flight, is reached. */
-  async function requirePermission(networks: readonly LimitedNetwork[]): Promise<void> {
+  /**
+   * Finds the limit that refuses another introspection: one of the networks, or that of all introspections in flight. Does not wait,
+   * so that the caller can count the introspection before another request is checked.
+   *
+   * @returns a function that creates the error; undefined if the introspection is allowed
+   */
+  function findRefusal(networks: readonly LimitedNetwork[]): (() => Promise<Error>) | undefined {
     for (const { network, factor: networkFactor } of networks) {
       const policy = scaleQuota(FAILED_TOKENS, networkFactor)
       // Refused requests are not counted, so `take` changes nothing here. It returns when the next request is allowed.
       if (!failedTokens.local.offer(network, policy))
-        throw new IntrospectionLimited({ policy, ...(await failedTokens.take(network, policy)) })
+        return async () => new IntrospectionLimited({ policy, ...(await failedTokens.take(network, policy)) })
       const inFlightPolicy = scaleQuota(UNVERIFIED_IN_FLIGHT_FROM_NETWORK, networkFactor)
       if ((inFlightByNetwork.get(network) ?? 0) >= inFlightPolicy.quota)
-        throw new IntrospectionLimited({
-          policy: inFlightPolicy,
-          allowed: false,
-          remaining: 0,
-          resetSeconds: 1,
-        })
+        return async () =>
+          new IntrospectionLimited({
+            policy: inFlightPolicy,
+            allowed: false,
+            remaining: 0,
+            resetSeconds: 1,
+          })
     }
     if (totalInFlight >= MAX_UNVERIFIED_IN_FLIGHT)
-      throw new AuthorizationServerFailure('too many introspections of tokens that were not verified before')
+      return async () =>
+        new AuthorizationServerFailure('too many introspections of tokens that were not verified before')
+    return undefined
   }
 
   function changeInFlightCount(networks: readonly LimitedNetwork[], change: 1 | -1): void {
@@ -97,7 +105,8 @@ export function guardIntrospection(options: {
 
   async function introspectUnverified(token: string, address: string) {
     const networks = findNetworks(address)
-    await requirePermission(networks)
+    const createRefusal = findRefusal(networks)
+    if (createRefusal) throw await createRefusal()
     changeInFlightCount(networks, 1)
     try {
       const introspection = await introspect(token)
