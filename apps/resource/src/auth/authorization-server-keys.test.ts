@@ -98,6 +98,19 @@ test('measures the trust period from the start of the request', async () => {
   await expect(slowResult).rejects.toThrow('after its trust period had ended')
 })
 
+test('measures the trust period from the start of the request when it fetches again for an unknown kid', async () => {
+  await expectFound('one')
+  body = { keys: [jwkOne, jwkTwo], trust_seconds: 5 }
+  now += 1_000
+  const { promise, resolve } = Promise.withResolvers<void>()
+  holdUntil = promise
+  const slowResult = findKey('two')
+  await expect.poll(() => requestCount).toBe(2)
+  now += 5_000
+  resolve()
+  await expect(slowResult).rejects.toThrow('after its trust period had ended')
+})
+
 test('fetches again for an unknown kid, at most once a second', async () => {
   await expectFound('one')
   body = { keys: [jwkOne, jwkTwo], trust_seconds: 5 }

@@ -65,20 +65,21 @@ export function createAuthorizationServerKeys(
     return pendingFetch
   }
 
-  /** Returns a trusted key set. Throws if the trust period ended before the set arrived, as after a slow fetch. */
-  async function requireTrustedKeySet(): Promise<CachedKeySet> {
-    if (cachedSet && clock.now() < cachedSet.trustedUntil) return cachedSet
+  /** Fetches a key set. Throws if its trust period ended before it arrived, as after a slow fetch. */
+  async function fetchTrustedKeySet(): Promise<CachedKeySet> {
     const fetchedSet = await fetchKeys()
     if (clock.now() < fetchedSet.trustedUntil) return fetchedSet
     throw new AuthorizationServerFailure('the key set arrived after its trust period had ended')
   }
 
   return async (header, input) => {
-    let keySet = await requireTrustedKeySet()
+    const trustedSet = cachedSet && clock.now() < cachedSet.trustedUntil ? cachedSet : undefined
+    let keySet = trustedSet ?? (await fetchTrustedKeySet())
     const now = clock.now()
     if (now >= keySet.staleAt && now >= failedAt + RETRY_MS) void fetchKeys().catch(() => undefined)
     const hasKey = keySet.kids.has(header.kid ?? '')
-    if (!hasKey && (pendingFetch || now >= keySet.requestedAt + COOLDOWN_MS)) keySet = await fetchKeys()
+    if (!hasKey && (pendingFetch || now >= keySet.requestedAt + COOLDOWN_MS))
+      keySet = await fetchTrustedKeySet()
     return keySet.find(header, input)
   }
 }
