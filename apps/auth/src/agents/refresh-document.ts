@@ -73,8 +73,9 @@ export async function refreshDocument(
   { publish = false }: { publish?: boolean } = {},
 ): Promise<RefreshedClient | undefined> {
   if (!fetched.ok) {
-    if (fetched.error.kind === 'member')
-      await expireDocument(deps, id, fetched.requestedAt, { skipExpired: true })
+    if (fetched.error.kind !== 'member') return undefined
+    const isRevoked = await expireDocument(deps, id, fetched.requestedAt, { skipExpired: true })
+    if (publish && !isRevoked) await deps.revocationPublisher.publish({ kind: 'client', id })
     return undefined
   }
   const refreshed = await changeAndRevoke(deps, id, async (revokeTokens) => {
