@@ -35,7 +35,7 @@ export const RULES = {
   agentCachedMs: MINUTE_MS / 2,
   /** The longest lifetime of a client assertion. */
   clientAssertionMs: 5 * MINUTE_MS,
-  /** The longest `jti` of a client assertion or a proof. */
+  /** The longest `jti` of an assertion or a proof that auth and the API accept. */
   jtiCharacters: 256,
   /** How long the API stores a used DPoP proof, which is longer than any instance accepts it. */
   usedProofMs: 3 * MINUTE_MS,
