@@ -185,7 +185,8 @@ export async function serveAppToken(ctx: Context, deps: AppRouteDeps, form: URLS
 }
 
 const INVALID_GRANT_DETAIL =
-  'The code or refresh token is not valid: it has expired, was used before, belongs to another app or request, or the person ended the connection. ' +
+  'The code or refresh token is not valid: it has expired, was used before, belongs to another app or request, is bound to a key of which the ' +
+  'request has no DPoP proof, or the person ended the connection. ' +
   'Ask the person to connect again.'
 
 /**

@@ -4,10 +4,10 @@
  */
 import { Problem } from '@plainpath/http'
 import type { Context } from 'koa'
-import type Provider from 'oidc-provider'
-import { errors, type KoaContextWithOIDC, type TokenEndpointGrantContext } from 'oidc-provider'
+import Provider, { errors, type KoaContextWithOIDC, type TokenEndpointGrantContext } from 'oidc-provider'
 import { checkDpopReplay, type DPoPValidationResult, validateDpop } from 'oidc-provider/lib/helpers/grants.js'
 import type { UsedProofStore } from '../clients/used-proof-store.ts'
+import { findAppRequest } from './app-request.ts'
 import { createProviderProblem } from './provider-failure.ts'
 
 export type MarkProofUsed = UsedProofStore['markUsed']
@@ -27,6 +27,28 @@ export function acceptProofsOnce(provider: Provider, markProofUsed: MarkProofUse
     throw new Problem('invalid-dpop-proof', {
       detail: 'The proof was used before (jti). Make a new one for each request, with a new jti.',
     })
+  }
+}
+
+/**
+ * A refresh token that a public app gets with a proof must be bound to the key of the proof (RFC 9449 §5). Otherwise, whoever
+ * steals it needs no key. The library binds only the tokens of clients without a secret, but for the library, every app has one
+ * (`acceptInternalClientSecret`). An app that signs an assertion at each use needs no binding.
+ *
+ * Replaces `RefreshToken#save`, and calls the original.
+ * API      public: `save` and `Provider.ctx` are typed; internal: that the library compares `jkt` with the proof at the next use.
+ * Test     'binds the refresh token of a public app to the key of its proof'
+ */
+export function bindRefreshTokens(provider: Provider): void {
+  const { prototype } = provider.RefreshToken
+  const { save } = prototype
+  prototype.save = async function saveBound(...lifetime) {
+    const ctx = Provider.ctx
+    if (ctx && findAppRequest(ctx)?.client.authMethod === 'none') {
+      const proof = await validateDpop(provider, ctx as TokenEndpointGrantContext)
+      if (proof) this.jkt ??= proof.thumbprint
+    }
+    return await save.apply(this, lifetime)
   }
 }
 

@@ -121,6 +121,18 @@ test('marks each DPoP proof as used in one step', async () => {
   await expect(fetchToken(testProvider, secondRequest.ctx)).rejects.toMatchObject(REPLAY_PROBLEM)
 })
 
+test('binds the refresh token of a public app to the key of its proof', async () => {
+  const { testProvider } = createProofProvider()
+  const nonce = await fetchNonce(testProvider)
+  const { ctx, jkt } = await createProofRequest({ nonce })
+  await fetchToken(testProvider, ctx)
+  const listStored = () => [...testProvider.stored.values()].filter(({ kind }) => kind === 'RefreshToken')
+  expect(listStored()).toMatchObject([{ jkt }])
+  testProvider.stored.clear()
+  await fetchToken(testProvider)
+  expect(listStored().map((token) => token['jkt'])).toEqual([undefined])
+})
+
 test('validates proofs for the grants of agents, and marks them as used', async () => {
   const { testProvider, markedProofs } = createProofProvider()
   const { provider } = testProvider

@@ -7,7 +7,7 @@ import type { Context } from 'koa'
 import compose from 'koa-compose'
 import type Provider from 'oidc-provider'
 import { ACCESS_TOKEN_PREFIX, REFRESH_TOKEN_PREFIX } from './access-token.ts'
-import { acceptProofsOnce, type MarkProofUsed } from './override-proofs.ts'
+import { acceptProofsOnce, bindRefreshTokens, type MarkProofUsed } from './override-proofs.ts'
 import { throwProviderFailure } from './provider-failure.ts'
 
 /*
@@ -31,6 +31,7 @@ export function overrideProvider(provider: Provider, deps: OverrideDeps): void {
   prefixTokens(provider)
   acceptInternalClientSecret(provider, deps.internalClientSecret)
   acceptProofsOnce(provider, deps.markProofUsed)
+  bindRefreshTokens(provider)
   recordThrownError(provider)
 }
 
