@@ -36,7 +36,7 @@ test('stores ids only as hashes and contents only encrypted, and finds a record 
   const payload = { accountId: 'canary-account', grantId, params: { state: 'canary-state' } }
   await records.save('AuthorizationCode', id, payload, 60)
   expect(await records.find('AuthorizationCode', id)).toEqual({
-    payload,
+    payload: { ...payload, jti: id },
     epoch: expect.any(Number),
     consumedAt: undefined,
   })
@@ -44,6 +44,22 @@ test('stores ids only as hashes and contents only encrypted, and finds a record 
     expect(await records.find(model, id)).toBeUndefined()
   const dump = await dumpTables(stores.db)
   for (const secret of [id, grantId, 'canary-account', 'canary-state']) expect(dump).not.toContain(secret)
+})
+
+test('stores a code or refresh token only as a hash: its encrypted content does not repeat it', async () => {
+  const records = createStore()
+  const id = createId()
+  await records.save('RefreshToken', id, { jti: id, accountId: 'a' }, 60)
+  const { rows } = await stores.db.query<{ id: string; payload_sealed: Buffer }>(
+    'select * from oauth_records',
+  )
+  const [row] = rows
+  const content = parseKeyEncryptionKeys(kek).open(
+    row?.payload_sealed ?? Buffer.alloc(0),
+    `oauth_records/${row?.id}`,
+  )
+  expect(JSON.parse(content.toString('utf8'))).toEqual({ accountId: 'a' })
+  expect((await records.find('RefreshToken', id))?.payload).toEqual({ jti: id, accountId: 'a' })
 })
 
 test('does not find a record whose content was copied from another row', async () => {

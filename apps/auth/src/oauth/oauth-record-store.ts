@@ -1,6 +1,7 @@
 /*
  * Stores oidc-provider's records of sign-ins in PostgreSQL: interactions, grants, authorization codes and refresh tokens. Ids
- * are stored as SHA-256 and contents are encrypted, since both contain secrets. The adapters are in `app-adapters.ts`.
+ * are stored only as SHA-256, because the id of a code or refresh token is the secret itself. The library repeats the id in the
+ * content, as `jti`: it is left out there. Contents are encrypted. The adapters are in `app-adapters.ts`.
  */
 import { createRowReader, type Database, deleteBatch, type Pool, rewriteColumn } from '@plainpath/postgres'
 import { openIfPossible, type SealingKeys, sha256Base64url } from '@plainpath/sealing'
@@ -72,10 +73,11 @@ export function createOAuthRecordStore(
       const { payloadSealed, epoch, consumedAt } = OAuthRecordRow.parse(rows[0])
       const payload = openIfPossible(() => sealingKeys.open(payloadSealed, toEncryptionContext(storedId)))
       if (!payload) return undefined
-      return { payload: JSON.parse(payload.toString('utf8')) as AdapterPayload, epoch, consumedAt }
+      const content = JSON.parse(payload.toString('utf8')) as AdapterPayload
+      return { payload: { ...content, jti: id }, epoch, consumedAt }
     },
 
-    async save(model, id, payload, lifetimeSeconds) {
+    async save(model, id, { jti: _id, ...payload }, lifetimeSeconds) {
       const storedId = toStoredId(model, id)
       const savedAt = now()
       const grantId = typeof payload.grantId === 'string' ? toStoredId('Grant', payload.grantId) : null
