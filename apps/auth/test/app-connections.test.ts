@@ -1,5 +1,6 @@
 import { RULES } from '@plainpath/domain'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Problem } from '@plainpath/http'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { deactivateAgent } from '../src/agents/deactivate-agent.ts'
 import type { AppClient } from '../src/app-clients/app-client.ts'
 import { revokeInEmergency } from '../src/tokens/emergency-revocation.ts'
@@ -28,6 +29,7 @@ import { ORIGIN } from './start-auth.ts'
 const invalidGrant: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
 const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 const invalidTarget: Refusal = { status: 400, code: 'invalid-target', error: 'invalid_target' }
+const unavailable: Refusal = { status: 503, code: 'unavailable', error: 'temporarily_unavailable' }
 
 describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tokenStore) => {
   let system: AppSystem
@@ -151,6 +153,15 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       for (const response of responses.filter(({ status }) => status !== 200))
         expectProblem(response, invalidGrant)
       for (const response of successes) await expectRevoked(system, readTokens(system.auth, response))
+    })
+
+    test('can still be used after a request for which the access token could not be stored', async () => {
+      const client = addApp(system)
+      const code = await getCode(system, client)
+      vi.spyOn(system.stores.tokens, 'save').mockRejectedValueOnce(new Problem('unavailable'))
+      expectProblem(await redeemCode(system.otherInstance, client, code), unavailable)
+      const appTokens = readTokens(system.auth, await redeemCode(system.otherInstance, client, code))
+      expect(await checkActiveAtEach(system, appTokens.access)).toEqual([true, true])
     })
 
     test('expires after a minute', async () => {

@@ -96,7 +96,11 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
       },
       /** The library found the code unused, but a simultaneous request may have used it since. */
       async consume(id) {
-        if (await records.consume('AuthorizationCode', id)) return
+        if (await records.consume('AuthorizationCode', id)) {
+          const request = getCurrentAppRequest()
+          if (request) request.consumedCode = id
+          return
+        }
         await revokeReusedConnection((await records.find('AuthorizationCode', id))?.payload.accountId)
         throw new errors.InvalidGrant('authorization code already consumed')
       },

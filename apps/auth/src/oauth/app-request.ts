@@ -9,6 +9,8 @@ export interface AppRequest {
   connection?: Connection
   /** The revocation epoch of the request's grant, once it is found. The access token gets the same epoch. */
   epoch?: number
+  /** The authorization code that this request used up, if any. */
+  consumedCode?: string
 }
 
 type WithState = { readonly state: { [APP_REQUEST]?: AppRequest } }

@@ -14,7 +14,7 @@ import type { AuthenticateApp } from '../clients/app-authenticator.ts'
 import { LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { REFRESH_TOKEN_PREFIX } from './access-token.ts'
-import { recordAppRequest } from './app-request.ts'
+import { findAppRequest, recordAppRequest } from './app-request.ts'
 import { APP_SCOPE, OAUTH_PATHS } from './create-provider.ts'
 import { requireToken } from './find-active-token.ts'
 import { SIGN_IN_GONE_DETAIL } from './interactions.ts'
@@ -179,9 +179,22 @@ export async function serveAppToken(ctx: Context, deps: AppRouteDeps, form: URLS
   try {
     await passToProvider(ctx, deps, form, client.id)
   } catch (error) {
-    const isUnexplained = error instanceof Problem && error.code === 'invalid-grant' && !error.options.detail
-    throw isUnexplained ? new Problem('invalid-grant', { detail: INVALID_GRANT_DETAIL }) : error
+    if (!(error instanceof Problem && error.code === 'invalid-grant')) {
+      await releaseCode(ctx, deps.stores)
+      throw error
+    }
+    throw error.options.detail ? error : new Problem('invalid-grant', { detail: INVALID_GRANT_DETAIL })
   }
+}
+
+/**
+ * Lets a code be used again after a request that used it has failed, for example because a store was unavailable. Otherwise, the
+ * app's next try would count as reuse, which ends the connection and tells the person that somebody may have copied a key.
+ */
+async function releaseCode(ctx: Context, { oauthRecords }: Pick<Stores, 'oauthRecords'>): Promise<void> {
+  const code = findAppRequest(ctx)?.consumedCode
+  // If this fails too, the code stays used. The response is about the first failure.
+  if (code !== undefined) await oauthRecords.release('AuthorizationCode', code).catch(() => undefined)
 }
 
 const INVALID_GRANT_DETAIL =

@@ -47,6 +47,8 @@ export interface OAuthRecordStore {
    * @returns false if it was used before, or there is no such record
    */
   consume(model: RecordModel, id: string): Promise<boolean>
+  /** Marks a record as unused again, after its use has failed. */
+  release(model: RecordModel, id: string): Promise<void>
   /**
    * Removes a record.
    *
@@ -103,6 +105,10 @@ export function createOAuthRecordStore(
         [toStoredId(model, id), now()],
       )
       return rowCount === 1
+    },
+
+    async release(model, id) {
+      await db.query('update oauth_records set consumed_at = null where id = $1', [toStoredId(model, id)])
     },
 
     async remove(model, id) {
