@@ -115,7 +115,7 @@ export async function findLinkedVerifications(
 }
 
 /**
- * Revokes the verification of the link or, with `all`, every verification that `findLinkedVerifications` finds.
+ * Revokes the verification of the link or, with `all`, every live verification for the same address.
  *
  * @returns the secret of a link that revokes a remaining verification; undefined if no verification remains, or if no remaining
  *   one has a secret that can still be derived
@@ -142,10 +142,28 @@ export async function revokeLinkedVerifications(
     const revocableOther = others.find((other) => other.revocationSecret !== undefined)
     return isRevoked ? ok({ remainingSecret: revocableOther?.revocationSecret }) : err('already-ended')
   }
-  // The linked verification is revoked last: if the request fails midway, the link can still revoke the others.
-  for (const { verification } of linkedVerifications.value.toReversed())
-    await verifications.revoke(verification.id, 'person', deps.now())
+  await revokeAll(deps, linkedVerification, others)
   return ok({ remainingSecret: undefined })
+}
+
+/**
+ * Revokes a verification and all others for the same address, also those beyond the first 100. The linked verification is revoked
+ * last: if the request fails midway, the link can still revoke the others.
+ */
+async function revokeAll(
+  { stores: { verifications }, now }: VerificationLinkDeps,
+  linked: LinkedVerification | undefined,
+  firstOthers: readonly LinkedVerification[],
+): Promise<void> {
+  if (!linked) return
+  const { id } = linked.verification
+  for (let others = firstOthers; others.length > 0; ) {
+    for (const { verification } of others.toReversed())
+      await verifications.revoke(verification.id, 'person', now())
+    // If the linked verification has ended meanwhile, its address is erased, and the list is empty.
+    others = (await verifications.listByAddress(id, now())).slice(1)
+  }
+  await verifications.revoke(id, 'person', now())
 }
 
 const createConfirmationPage = (agentId: string, matchPhrase: string, presses: number): ConfirmationPage => ({
