@@ -23,6 +23,7 @@ test.for<[string, string, string]>([
     'www.evil.example evil。example',
     'www[.]evil[.]example evil[。]example',
   ],
+  ['a domain whose ending has a vowel sign', 'evil.भारत evil.বাংলা', 'evil[.]भारत evil[.]বাংলা'],
   ['a mailbox', 'help@evil.example', 'help[@]evil[.]example'],
 ])('a name with %s stays in its quotation marks, on its line', ([_case, name, shownName]) => {
   const text = describeNamed(name)
@@ -75,6 +76,9 @@ describe('an unverified name', () => {
     'agent.example.org (domäin chécked)',
     'agent.example.org (ｄｏｍａｉｎ　ｃｈｅｃｋｅｄ)',
     'domainchecked',
+    'agent.example.org (domain\u3164checked)',
+    'agent.example.org (do\u115Fmain checked)',
+    'agent.example.org (domain domain checked checked)',
   ])('%j is shown without the words "domain checked"', (name) => {
     const text = describeNamed(name)
     expect(text).toContain('…')

@@ -66,8 +66,11 @@ const formatCheckedDomain = (host: string) => `${host.replaceAll('.', '[.]')} ${
 /** Matches line ends, other control characters, and characters that are invisible or change the text direction. */
 const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 const QUOTATION_MARKS = /["“”„‟«»]/gu
-/** Matches the characters by which mail programs recognise links: `@`, a colon before `//`, and a dot before two letters. */
-const LINK_TRIGGERS = /:(?=\/\/)|@|[.\u3002\uFF0E\uFF61](?=\p{L}{2})/gu
+/**
+ * Matches the characters by which mail programs recognise links: `@`, a colon before `//`, and a dot before two letters. In some
+ * scripts, the second letter of a top-level domain is a mark, such as the vowel sign in `.भारत`.
+ */
+const LINK_TRIGGERS = /:(?=\/\/)|@|[.\u3002\uFF0E\uFF61](?=\p{L}[\p{L}\p{M}])/gu
 
 /**
  * Keeps a name within its quotation marks and on its line, and prevents it from becoming a link: `evil.example` becomes
