@@ -7,13 +7,13 @@ export const generateCode = (): string =>
   String(randomInt(10 ** RULES.verificationCodeDigits)).padStart(RULES.verificationCodeDigits, '0')
 
 /**
- * Normalises an entered code: converts full-width and other compatibility digits to ASCII, and removes white space and
- * hyphens. It adds no leading zeros to a short number, which may be a truncated code.
+ * Normalises an entered code: converts full-width and other compatibility digits to ASCII, and removes white space, hyphens
+ * and dashes, which programs put in place of hyphens. It adds no leading zeros to a short number, which may be a truncated code.
  *
  * @returns undefined for text that cannot be a code, which does not count as a try
  */
 export function normaliseCode(entered: string): string | undefined {
-  const digits = entered.normalize('NFKC').replaceAll(/[\s-]/g, '')
+  const digits = entered.normalize('NFKC').replaceAll(/[\s\p{Pd}]/gu, '')
   return digits.length === RULES.verificationCodeDigits && /^[0-9]+$/.test(digits) ? digits : undefined
 }
 
