@@ -23,8 +23,23 @@ const CLAIM_ROWS: readonly RetentionRow[] = [
   },
   {
     what: 'That you signed in with an app: its id, where it is, and the name that it gave itself',
-    how: 'The name is encrypted. Of the app’s request, we store only a hash.',
+    how: 'The name is encrypted.',
     until: `For ${durationIn('hour', RULES.unfinishedSignInMs)}, if the sign-in was not finished. Otherwise until we erase the record of how it ended.`,
+  },
+  {
+    what: 'What an app sent when it asked you to sign in, and the record that you allowed it',
+    how: 'Encrypted.',
+    until: `The request until you are back in the app, and at most ${durationIn('minute', RULES.signInMs)} and a minute more. The record for ${durationIn('day', RULES.verificationMs)} and a minute more, even if the access ends sooner.`,
+  },
+  {
+    what: 'The codes and refresh tokens with which an app gets access tokens for you',
+    how: 'Only a hash. What belongs to it, such as the id of the app, is encrypted.',
+    until: `A code for two minutes. A refresh token for ${durationIn('day', RULES.verificationMs)} after you allowed the app, and a minute more, even if it was used or the access ends sooner.`,
+  },
+  {
+    what: 'That an agent got a proof that you confirmed it (an identity assertion)',
+    how: 'The numbers of the proof and of the confirmation, and times. The proof does not contain your address.',
+    until: `For ${durationIn('hour', RULES.identityAssertionMs)} and a minute more.`,
   },
   {
     what: 'That an agent, or a sign-in, asked somebody, and what came of it',
