@@ -106,6 +106,22 @@ test('restores clients and privileges, revokes again the clients that the log na
   })
 })
 
+test('a backup can be restored if a text in it contains a line or paragraph separator', async () => {
+  const agent = await register(system.auth)
+  // Word processors and chat programs put these characters into a text that somebody copies.
+  const reason = 'first line\u2028second line\u2029last line'
+  expect(await runAuth(['agents', 'disable', agent.client_id, '--reason', reason], env)).toMatchObject({
+    code: 0,
+  })
+  const file = await backUpTo('with-separators')
+  await using target = await openTarget()
+  const restoration = await target.restore(file, '--revoke-everything')
+  expect(restoration.code, restoration.errors).toBe(0)
+  expect(
+    await target.read('select status_reason as reason from agents where status_reason is not null'),
+  ).toEqual([{ reason }])
+})
+
 test('a restore without a log leaves no active client and no verification, and does not affect the running service', async () => {
   const agent = await register(system.auth)
   await confirmAgent(system)

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { open, rm, stat } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
@@ -93,9 +92,7 @@ export async function openBackupFile(
     decompressed.destroy()
     await pipelineEnd.catch(() => undefined)
   })
-  const lineIterator = createInterface({ input: decompressed, crlfDelay: Number.POSITIVE_INFINITY })[
-    Symbol.asyncIterator
-  ]()
+  const lineIterator = splitLines(decompressed.setEncoding('utf8'))
   const readLine = async () => {
     try {
       const nextLine = await Promise.race([lineIterator.next(), failure])
@@ -122,6 +119,23 @@ export async function openBackupFile(
   }
   const resources = opening.move()
   return { header, lines: readLines(), [Symbol.asyncDispose]: () => resources.disposeAsync() }
+}
+
+/**
+ * Yields the lines of a text. Lines end only with a line feed. `node:readline` would also end them at U+2028 and U+2029, which
+ * JSON strings may contain.
+ */
+async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<string, undefined> {
+  let lineParts: string[] = []
+  for await (const chunk of chunks) {
+    const [lineEnd = '', ...laterLines] = chunk.split('\n')
+    lineParts.push(lineEnd)
+    for (const laterLine of laterLines) {
+      yield lineParts.join('')
+      lineParts = [laterLine]
+    }
+  }
+  yield lineParts.join('')
 }
 
 const ROWS_BEGIN = '{"rows":['
