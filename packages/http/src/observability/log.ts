@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { getTraceFields } from '@plainpath/tracing'
 import pino from 'pino'
+import { MAX_SKEW_MS } from '../readiness/watch-clock.ts'
 import { describeError } from './describe-error.ts'
 
 export type LogFields = Readonly<Record<string, unknown>>
@@ -134,14 +135,22 @@ export async function* readLog(file: string): AsyncGenerator<object> {
   }
 }
 
-/** The maximum difference between the clocks of two instances. */
-const MAX_CLOCK_DIFFERENCE_MS = 5_000
+/**
+ * An instance stores changes while its clock differs from the database's by up to `MAX_SKEW_MS`. The tolerance is twice that, because
+ * the clock may change further before the instance notices it.
+ */
+const CLOCK_TOLERANCE_MS = 2 * MAX_SKEW_MS
 
-/** Selects the log lines from `since` on, with a tolerance of 5 s for clock differences, and lines without a time. */
+/**
+ * Selects the log lines from `since` on, and lines without a time. Also selects lines that are up to a minute older, because the
+ * instance that wrote them may have a slow clock. Earlier lines do no harm (docs/runbooks/restore-from-backup.md).
+ *
+ * @param since a time by the database's clock
+ */
 export async function* selectLinesSince(lines: AsyncIterable<object>, since: Date): AsyncGenerator<object> {
   for await (const line of lines) {
     const timeMs = 'time' in line && typeof line.time === 'string' ? Date.parse(line.time) : Number.NaN
-    if (!(timeMs < since.getTime() - MAX_CLOCK_DIFFERENCE_MS)) yield line
+    if (!(timeMs < since.getTime() - CLOCK_TOLERANCE_MS)) yield line
   }
 }
 

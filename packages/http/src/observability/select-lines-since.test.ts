@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { watchClock } from '../readiness/watch-clock.ts'
+import { createLog, selectLinesSince } from './log.ts'
+
+const BACKUP_AT = new Date('2026-11-25T03:00:00Z')
+
+async function selectTimes(...times: Date[]): Promise<(string | undefined)[]> {
+  async function* createLines() {
+    for (const time of times) yield { msg: 'security event', time: time.toISOString() }
+  }
+  const selectedTimes: (string | undefined)[] = []
+  for await (const line of selectLinesSince(createLines(), BACKUP_AT))
+    selectedTimes.push((line as { time?: string }).time)
+  return selectedTimes
+}
+
+test('selects what an instance logged after the backup with the slowest clock under which it still accepts changes', async () => {
+  const slowBy = (ms: number) => new Date(BACKUP_AT.getTime() - ms)
+  let behindMs = 0
+  await using clock = watchClock({
+    readTime: async () => BACKUP_AT,
+    log: createLog({ service: 'test', write: () => undefined }),
+    readWallMs: () => BACKUP_AT.getTime() - behindMs,
+    readMonotonicMs: () => 0,
+  })
+  behindMs = 29_000
+  expect(clock.isSynchronised()).toBe(true)
+  expect(await selectTimes(slowBy(behindMs))).toEqual([slowBy(behindMs).toISOString()])
+})
+
+test('does not select lines from long before the backup', async () => {
+  const hourBefore = new Date(BACKUP_AT.getTime() - 3_600_000)
+  expect(await selectTimes(hourBefore, BACKUP_AT)).toEqual([BACKUP_AT.toISOString()])
+})
