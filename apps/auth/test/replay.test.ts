@@ -182,6 +182,27 @@ test('replay disables no client that replaced its credentials before the backup,
   expect((await readStatuses()).get(replacedBefore.client_id)).toBe('disabled')
 })
 
+test('replay revokes again a verification that was superseded after the backup', async () => {
+  const { auth, testbed } = system
+  const { agent, registrationId } = await confirmAgent(system)
+  const restore = await backUp(testbed.database.adminUrl)
+  const linesBefore = auth.logged.length
+  // Another person confirms the agent, so it may no longer act for the first one.
+  await confirmAgent(system, { agent })
+  await writeFile(LOG_FILE, auth.logged.slice(linesBefore).join('\n'))
+  await restore()
+  const readEnd = async () => {
+    const { rows } = await testbed.db.query(
+      'select ended_at is null as live, email_sealed from claims where id = $1',
+      [registrationId],
+    )
+    return rows[0]
+  }
+  expect(await readEnd()).toMatchObject({ live: true })
+  expect(await replay()).toMatchObject({ ended: { claims: 1 } })
+  expect(await readEnd()).toEqual({ live: false, email_sealed: null })
+})
+
 test('replay reports a missing log', async () => {
   expect(await run('replay', '--log', `${LOG_FILE}-missing`)).toMatchObject({
     code: 1,

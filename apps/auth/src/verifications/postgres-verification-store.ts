@@ -40,7 +40,7 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
    */
   const changeAndRevoke = async <T>(
     change: (tx: Database) => Promise<ChangeResult<T>>,
-    emit: (result: T) => void,
+    emit: (result: T, revoked: readonly RevokedVerification[]) => void,
   ): Promise<T> => {
     const { result, revoked } = await db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
@@ -48,7 +48,7 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
       for (const { id } of changeResult.revoked) await revokeTokens(id)
       return changeResult
     })
-    emit(result)
+    emit(result, revoked)
     await publishRevocations(revoked)
     return result
   }
@@ -66,8 +66,10 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
     redeem: (verification) =>
       changeAndRevoke(
         (tx) => redeemLocked(tx, deps, verification),
-        (result) => {
+        (result, revoked) => {
           if (!result.ok) return
+          // A replay after a restore reads these events. Without them, the restored agent could act for its earlier person again.
+          for (const { id } of revoked) events.emit('claim-ended', { registration_id: id, by: 'superseded' })
           events.emit('claim-made', { client_id: result.value.agentId, registration_id: result.value.id })
         },
       ),
