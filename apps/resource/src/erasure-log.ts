@@ -1,4 +1,5 @@
 import type { Log } from '@plainpath/http'
+import { eraseMails } from '@plainpath/mail'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { ERASE_CONTENT } from './contact/contact-message.ts'
@@ -59,7 +60,7 @@ const ERASE_STATEMENTS = {
 }
 
 /**
- * Erases the rows that a restore brought back, in one transaction. Records this in the audit log.
+ * Erases the rows that a restore brought back, with the mails of the messages, in one transaction. Records this in the audit log.
  *
  * @returns the numbers of entries and messages that still had to be erased
  */
@@ -69,16 +70,19 @@ export const replayErasures = (
   audit: { readonly actor: string; readonly now: Date },
 ): Promise<{ entries: number; messages: number }> =>
   db.transaction(async (tx) => {
-    const entryCount = await eraseInBatches(tx, ERASE_STATEMENTS.entries, erasures.entries)
-    const messageCount = await eraseInBatches(tx, ERASE_STATEMENTS.messages, erasures.messages)
-    const about = `${entryCount} entries, ${messageCount} messages`
+    const { length: entries } = await eraseInBatches(tx, ERASE_STATEMENTS.entries, erasures.entries)
+    const messageIds = await eraseInBatches(tx, ERASE_STATEMENTS.messages, erasures.messages)
+    // These mails contain the text of the message. One that no server accepted would keep it for days.
+    for (const id of messageIds) await eraseMails(tx, id, audit.now)
+    const { length: messages } = messageIds
+    const about = `${entries} entries, ${messages} messages`
     await recordStaffAct(tx, { actor: audit.actor, action: 'replay', about }, audit.now)
-    return { entries: entryCount, messages: messageCount }
+    return { entries, messages }
   })
 
 /**
- * Erases the whole waitlist, the content of all messages, and all queued mails. Records this in the audit log. Use it after a restore
- * if there is no log of the erasures since the backup.
+ * Erases the whole waitlist, the content of all messages, and all mails with a content: those that are queued, and those that were given
+ * up. Records this in the audit log. Use it after a restore if there is no log of the erasures since the backup.
  *
  * @returns the numbers of erased entries and messages
  */
@@ -92,7 +96,7 @@ export const eraseEverything = (
     const { rowCount: messageCount } = await tx.query(
       `update contact_messages set ${ERASE_CONTENT}, erased_at = now() where state <> 'erased'`,
     )
-    await tx.query(`delete from mails where state = 'queued'`)
+    await tx.query('delete from mails where mail_sealed is not null')
     const about = `${entryCount} entries, ${messageCount} messages`
     await recordStaffAct(tx, { actor: audit.actor, action: 'erase everything', about }, audit.now)
     return { entries: entryCount, messages: messageCount }
@@ -100,12 +104,17 @@ export const eraseEverything = (
 
 const BATCH_SIZE = 1_000
 
-async function eraseInBatches(tx: Database, statement: string, ids: ReadonlySet<string>): Promise<number> {
+/** Returns the ids of the rows that still had to be erased. */
+async function eraseInBatches(
+  tx: Database,
+  statement: string,
+  ids: ReadonlySet<string>,
+): Promise<readonly string[]> {
   const allIds = [...ids]
-  let erasedCount = 0
+  const erasedIds: string[] = []
   for (let start = 0; start < allIds.length; start += BATCH_SIZE) {
-    const { rowCount } = await tx.query(statement, [allIds.slice(start, start + BATCH_SIZE)])
-    erasedCount += rowCount
+    const { rows } = await tx.query<{ id: string }>(statement, [allIds.slice(start, start + BATCH_SIZE)])
+    for (const { id } of rows) erasedIds.push(id)
   }
-  return erasedCount
+  return erasedIds
 }

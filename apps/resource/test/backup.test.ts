@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool } from '@plainpath/postgres'
 import { createEmptyDatabase } from '@plainpath/postgres/testing'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { runResource } from './run-resource.ts'
 import { createPost, sendRequest } from './send-request.ts'
 import { type ContactApi, startContact } from './start-contact.ts'
@@ -31,9 +31,18 @@ async function fillAndBackUp(): Promise<void> {
     })
     expect(joinResponse.status).toBe(201)
   }
+  const countMails = async (state: string) =>
+    (await contact.api.db.query('select from mails where state = $1', [state])).rowCount
+  // `expect.poll` works only inside a test.
+  const waitForMails = (state: string, count: number) =>
+    vi.waitFor(async () => expect(await countMails(state)).toBe(count), { timeout: 30_000 })
+  await waitForMails('queued', 0)
+  // The mail server refuses both mails of the message, so the backup has them with their content.
+  contact.mailServer.refuseNext({ at: 'rcpt', code: 550 }, { at: 'rcpt', code: 550 })
   const token = contact.issueToken('sender@example.org', 'sender')
   const response = await contact.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
   expect(response.status, response.body).toBe(202)
+  await waitForMails('dead', 2)
   const env = {
     RESOURCE_DATABASE_URL: contact.api.databaseUrl,
     RESOURCE_MIGRATION_DATABASE_URL: contact.api.adminUrl ?? '',
@@ -79,6 +88,19 @@ test('a restore with --erase-everything erases every entry, link and message', a
   expect(await target.countRows('waitlist_entries')).toBe(0)
   expect(await target.countRows('waitlist_links')).toBe(0)
   expect(await target.countRows('contact_messages', 'message_sealed is not null')).toBe(0)
+})
+
+test('a restore erases the mails of an erased message that no mail server accepted', async () => {
+  const { rows } = await contact.api.db.query<{ id: string }>('select id from contact_messages')
+  await writeFile(
+    logFile,
+    JSON.stringify({ msg: 'security event', event: 'message-erased', message_id: rows[0]?.id }),
+  )
+  for (const options of [['--log', logFile], ['--erase-everything']]) {
+    await using target = await createTarget()
+    expect(await target.run('restore', backupFile, ...options)).toMatchObject({ code: 0 })
+    expect(await target.countRows('mails', 'mail_sealed is not null')).toBe(0)
+  }
 })
 
 test('a restore with neither --log nor --erase-everything is refused, and creates no tables', async () => {
