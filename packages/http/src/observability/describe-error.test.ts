@@ -23,6 +23,10 @@ describe('redacts from a message', () => {
     { kind: 'a bearer token', message: 'refused bearer canary' },
     { kind: 'a URL with a password', message: 'connect postgres://auth:canary@db/auth failed' },
     { kind: 'a URL with a query', message: 'GET https://plainpath.example/claim?attempt=canary' },
+    {
+      kind: 'an e-mail address whose beginning is at the end of the searched text',
+      message: `refused: ${'x@example.org '.repeat(70)}canary-canary@example.org`,
+    },
     { kind: 'a long random text', message: `key ${'canary'.repeat(7)}` },
   ])('$kind', ({ message }) => {
     const redactedMessage = redactMessage(message)

@@ -31,9 +31,13 @@ const MAX_CAUSES = 4
 /** Redacts quoted text, because drivers quote their input, and e-mail addresses, credentials, URLs and long opaque strings. */
 function redact(text: string): string {
   const redactMatches = (remainingText: string, pattern: RegExp) => remainingText.replaceAll(pattern, '[…]')
-  const unquoted = QUOTED_TEXT.reduce(redactMatches, text).slice(0, MAX_SEARCHED_LENGTH)
+  const unquoted = cut(QUOTED_TEXT.reduce(redactMatches, text))
   return SENSITIVE_PATTERNS.reduce(redactMatches, unquoted).slice(0, MAX_MESSAGE_LENGTH)
 }
+
+/** Cuts a long text. Redacts the last word, which no pattern might recognise if only its beginning is left. */
+const cut = (text: string): string =>
+  text.length <= MAX_SEARCHED_LENGTH ? text : text.slice(0, MAX_SEARCHED_LENGTH).replace(/\S*$/, '[…]')
 
 /** Describes a thrown value for the log, with up to four nested causes. */
 export function describeError(thrown: unknown, depth = 0): ErrorDescription {
