@@ -104,6 +104,19 @@ test.for([
   },
 )
 
+test('runCommandLine prints one JSON value for programs if the parser of an argument refuses a value', async () => {
+  const parse = (): string => {
+    throw new Refusal('No id.')
+  }
+  const command = { parameters: { id: argument('<id>', 'an id', parse) }, run: async () => undefined }
+  expect(await run('things make one', command)).toEqual({ code: 1, printed: [], errors: ['No id.'] })
+  expect(await run('things make one --json', command)).toEqual({
+    code: 1,
+    printed: ['{"ok":false,"reason":"No id."}'],
+    errors: ['No id.'],
+  })
+})
+
 test('runCommandLine logs an unexplained error, with exit code 1', async () => {
   const { code, printed, errors, logLines } = await run('things make --json', {
     run: () => Promise.reject(new Error('x')),

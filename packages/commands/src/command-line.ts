@@ -62,6 +62,8 @@ export async function runCommandLine<Context extends { readonly log: Log }>(
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (!(error instanceof Refusal)) throw error
+    // Thrown by the parser of an argument or option, so the command has not begun.
+    if (words.includes('--json')) io.print(JSON.stringify({ ok: false, ...error.json }))
     io.printError(error.message)
     return error.exitCode
   }
