@@ -192,6 +192,19 @@ describe('while the store fails', () => {
     expect((await limiter.take(policy, 's')).remaining).toBe(0)
   })
 
+  test('returns to the counts of the store, and logs the next failure, if the clock is set back after a failure', async () => {
+    const { limiter, storeState, clock, logLines } = setUp()
+    storeState.isBroken = true
+    await limiter.take(policy, 's')
+    clock.at -= 3_600_000
+    await limiter.take(policy, 's')
+    expect(storeState.callCount).toBe(2)
+    expect(logLines).toHaveLength(2)
+    storeState.isBroken = false
+    clock.at -= 3_600_000
+    expect((await limiter.take(policy, 's')).remaining).toBe(3)
+  })
+
   test('logs a failure at most once in ten seconds, and reports each uncounted request', async () => {
     const { limiter, storeState, clock, logLines, decisions } = setUp()
     storeState.isBroken = true

@@ -60,16 +60,18 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
   /** Counts while `store` fails. Created when it is first needed. */
   let fallback: LimitStore | undefined
   const takeWithoutWaiting = createTakeLocally({ store, factor, now, onDecision })
-  let pausedUntil = Number.NEGATIVE_INFINITY
+  // Times are compared by their distance, because the clock may be set back after a failure.
+  let failedAt = Number.NEGATIVE_INFINITY
   let reportedAt = Number.NEGATIVE_INFINITY
 
   function recordFailure(error: unknown): void {
-    const nowMs = now().getTime()
-    pausedUntil = nowMs + STORE_PAUSE_MS
-    if (nowMs - reportedAt < REPORT_EVERY_MS) return
-    reportedAt = nowMs
+    failedAt = now().getTime()
+    if (Math.abs(failedAt - reportedAt) < REPORT_EVERY_MS) return
+    reportedAt = failedAt
     log.warn('the store of the rate limits failed, so limits are counted in this process only', { error })
   }
+
+  const isPaused = (at: Date) => Math.abs(at.getTime() - failedAt) < STORE_PAUSE_MS
 
   async function countRequest(policy: LimitPolicy, subject: string): Promise<LimitCount> {
     const requestedAt = now()
@@ -80,13 +82,10 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
       }
       const [today, yesterday] = listWindowDays(policy, requestedAt)
       const key = await hashForDay(today)
-      return countingStore.take(
-        key,
-        policy,
-        yesterday === undefined ? undefined : await hashForDay(yesterday),
-      )
+      const yesterdaysKey = yesterday === undefined ? undefined : await hashForDay(yesterday)
+      return countingStore.take(key, policy, yesterdaysKey)
     }
-    if (policy.failsClosed || requestedAt.getTime() >= pausedUntil) {
+    if (policy.failsClosed || !isPaused(requestedAt)) {
       try {
         return await takeFrom(store)
       } catch (error) {
@@ -119,7 +118,7 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
       return findTightest(states)
     },
     takeLocally: (limits, address, caller) =>
-      now().getTime() < pausedUntil ? undefined : takeWithoutWaiting(limits, address, caller),
+      isPaused(now()) ? undefined : takeWithoutWaiting(limits, address, caller),
   }
 }
 
