@@ -120,6 +120,8 @@ export async function followResourceServers({
     }),
     async [Symbol.asyncDispose]() {
       await polling[Symbol.asyncDispose]()
+      // Otherwise, a secret that was used just now would seem unused, and an operator could remove it.
+      await report()
       await followers
         .remove(instance.instanceId)
         .catch((error: unknown) =>
