@@ -209,6 +209,31 @@ test('drops a mail that its handler no longer wants', async () => {
   expect(testbed.server.received).toEqual([])
 })
 
+test('neither sends nor erases mails while the clock is not synchronised, and continues when it is', async () => {
+  await using testbed = await openMailTestbed()
+  const [deadId, heldId] = [await testbed.addMail(), await testbed.addMail()]
+  await testbed.db.query(`update mails set state = 'dead', settled_at = $2 where id = $1`, [
+    deadId,
+    testbed.clock.now,
+  ])
+  testbed.clock.now = addMinutes(testbed.clock.now, 9 * 24 * 60)
+  const clock = { isSynchronised: false, checks: 0 }
+  const isClockSynchronised = () => {
+    clock.checks += 1
+    return clock.isSynchronised
+  }
+  const mailer = testbed.startMailer({ isClockSynchronised })
+  await mailer.runUpkeep()
+  // The mailer polled more than once.
+  await expect.poll(() => clock.checks, { timeout: 10_000 }).toBeGreaterThan(3)
+  expect(await testbed.readRow(heldId)).toMatchObject({ state: 'queued', attempts: 0 })
+  expect(await testbed.readRow(deadId)).toMatchObject({ mail_sealed: expect.any(Buffer) })
+  clock.isSynchronised = true
+  await testbed.waitForState(heldId, 'sent')
+  await mailer.runUpkeep()
+  expect(await testbed.readRow(deadId)).toMatchObject({ mail_sealed: null })
+})
+
 test('tries a mail of an unknown kind again, so that a mailer with its handler sends it', async () => {
   await using testbed = await openMailTestbed()
   const id = await testbed.addMail({ kind: 'newer' })

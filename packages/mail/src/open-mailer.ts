@@ -36,6 +36,11 @@ export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
   readonly caps?: MailCaps
   /** By default `MAILER_INTERVALS`. */
   readonly intervals?: MailerIntervals
+  /**
+   * Returns whether the clocks of this machine and the database agree. Until they do, the mailer does nothing: with a skewed clock, it
+   * would send held mails too early, erase too much, and make leases that other mailers do not respect.
+   */
+  readonly isClockSynchronised: () => boolean
   readonly log: { readonly warn: WriteLogLine; readonly error: WriteLogLine }
   readonly metrics: { readonly registry: Registry; recordSweep(sweep: string): void }
 }
@@ -43,7 +48,7 @@ export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
 export interface Mailer extends AsyncDisposable {
   /**
    * Releases waiting mails for which there is room under the caps, settles mails that have no attempts left or waited too long, and erases data
-   * whose retention has ended. The mailer also runs this every 10 s.
+   * whose retention has ended. The mailer also runs this every 10 s. Does nothing while the clock is not synchronised.
    */
   runUpkeep(): Promise<void>
 }
@@ -54,7 +59,7 @@ export interface Mailer extends AsyncDisposable {
  * interrupted, the mail is sent again after its lease.
  */
 export function openMailer(options: MailerOptions): Mailer {
-  const { db, transport, log, now, intervals = MAILER_INTERVALS } = options
+  const { db, transport, log, now, isClockSynchronised, intervals = MAILER_INTERVALS } = options
   const metrics = createMailMetrics(options.metrics.registry, {
     db,
     kinds: Object.keys(options.handlers),
@@ -72,7 +77,7 @@ export function openMailer(options: MailerOptions): Mailer {
       // Created before the query, because a notification may arrive during the query.
       wakeUpCall = Promise.withResolvers<void>()
       try {
-        const mail = await leaseNextMail(db, senderDomain, now())
+        const mail = isClockSynchronised() ? await leaseNextMail(db, senderDomain, now()) : undefined
         if (mail === undefined) {
           const pollTimer = setTimeout(wake, intervals.pollMs)
           await wakeUpCall.promise
@@ -114,6 +119,7 @@ export function openMailer(options: MailerOptions): Mailer {
   }
 
   async function runUpkeep(): Promise<void> {
+    if (!isClockSynchronised()) return
     await settleEach(await findSpentMails(db, now()), (mail) => settle(deps, mail, 'dead', 'spent'))
     await settleEach(await findMailsToGiveUp(db, now()), giveUp)
     const mailsOverMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))

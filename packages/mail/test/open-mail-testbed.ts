@@ -96,6 +96,7 @@ export async function openMailTestbed(folder = MIGRATIONS): Promise<MailTestbed>
         transport: createSmtpTransport(server.url),
         from: 'no-reply@plainpath.example',
         log: { warn: addLogLine, error: addLogLine },
+        isClockSynchronised: () => true,
         metrics: { registry: mailerCount++ === 0 ? registry : new Registry(), recordSweep: () => undefined },
         now: () => testbed.clock.now,
         intervals: SHORT_INTERVALS,

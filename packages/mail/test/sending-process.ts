@@ -20,6 +20,7 @@ openMailer({
   transport: createSmtpTransport(options.smtpUrl),
   from: 'no-reply@plainpath.example',
   handlers: { note: {} },
+  isClockSynchronised: () => true,
   log: { warn: doNothing, error: doNothing },
   metrics: { registry: new Registry(), recordSweep: doNothing },
   now: () => new Date(),

@@ -75,6 +75,7 @@ export async function startBackgroundWork(
       from: config.mail.from,
       caps: scaleMailCaps(config.limitsFactor),
       handlers: { ...createWaitlistMailHandlers(waitlist), ...createContactMailHandlers(contact) },
+      isClockSynchronised: clock.isSynchronised,
       log,
       metrics,
       now,
