@@ -263,4 +263,17 @@ describe('retention', () => {
     await fixture.contact.api.resource.retention.enforce()
     expect(await fixture.readStoredContent(id)).toEqual([ERASED_ROW])
   })
+
+  test('erases the staff note of a message that the previous release erased', async () => {
+    const person = fixture.newPerson()
+    const { id } = await person.sendAccepted()
+    await person.waitForWithdrawLink()
+    await fixture.queryRows(
+      `update contact_messages set state = 'erased', erased_at = $2, note_sealed = message_sealed,
+         message_sealed = null, reply_sealed = null, content_hash = null, withdraw_hash = null where id = $1`,
+      [id, fixture.clock.now],
+    )
+    await fixture.contact.api.resource.retention.enforce()
+    expect(await fixture.readStoredContent(id)).toEqual([ERASED_ROW])
+  })
 })

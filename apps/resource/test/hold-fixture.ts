@@ -17,6 +17,7 @@ export const ERASED_ROW = {
   reply_sealed: null,
   hand_off_sealed: null,
   agent_domain_sealed: null,
+  note_sealed: null,
   content_hash: null,
   withdraw_hash: null,
 }

@@ -286,7 +286,7 @@ async function eraseOldMessages(db: Database, now: Date): Promise<number> {
     // them. It also erases the hash of the withdrawal link, which a withdrawn message keeps for 90 days.
     await db.query(
       `update contact_messages set ${ERASE_CONTENT}
-       where id in ${selectBatch(`state = 'erased' and (num_nonnulls(hand_off_sealed, agent_domain_sealed, content_hash) > 0 or withdraw_hash is not null and erased_at <= $1)`)}`,
+       where id in ${selectBatch(`state = 'erased' and (num_nonnulls(hand_off_sealed, agent_domain_sealed, note_sealed, content_hash) > 0 or withdraw_hash is not null and erased_at <= $1)`)}`,
       [timeAgo(RULES.deliveredMessageMs)],
     ),
   ]
