@@ -37,6 +37,13 @@ test('without a database, guides can be read, and joining the waitlist or readin
   expect(api.logLines.join('\n')).not.toContain(EMAIL)
 })
 
+test('get_guide describes a version beyond the range of the database to the model, as any other invalid argument', async () => {
+  await using api = await startResource()
+  const response = await callTool(api.origin, 'get_guide', { slug: 'work-permit', version: 2 ** 31 })
+  expect(response.status, response.body).toBe(200)
+  expect(parseResult(response.body)).toMatchObject({ isError: true })
+})
+
 test('without an authorization server, a call with a token gets 503, and a call without one succeeds', async () => {
   await using api = await startResource({ env: { RESOURCE_AUTH_URL: await findUnusedUrl() } })
   const authorization = `Bearer ppt_${'A'.repeat(43)}`

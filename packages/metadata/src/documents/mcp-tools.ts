@@ -101,6 +101,8 @@ export const MCP_TOOLS = {
       version: z
         .int()
         .min(1)
+        // As on the route. PostgreSQL stores versions as 32-bit integers.
+        .max(999_999_999)
         .nullish()
         .meta({ description: 'An earlier version; the one that is published unless given.' }),
     }),
