@@ -99,7 +99,7 @@ export const createWaitlistLinkRoutes = (deps: {
         title: 'Your address is off the waitlist',
         text: 'We have erased it. The link that you could share no longer works.',
       },
-      act: (secretHash) => deps.waitlist.remove(secretHash),
+      act: (secretHash) => deps.waitlist.remove(secretHash, deps.now()),
     },
     deps.urls,
   ),

@@ -103,14 +103,14 @@ test('confirms and removes an entry only by its own links, and credits its refer
   await store.add(referred)
   const now = new Date('2026-11-21T12:00:00Z')
   expect(await store.confirm(referred.removeLink.secretHash, now)).toBe(false)
-  expect(await store.remove(referred.confirmLink.secretHash)).toBe(false)
+  expect(await store.remove(referred.confirmLink.secretHash, now)).toBe(false)
   expect(await store.confirm(createLink().stored.secretHash, now)).toBe(false)
   expect(await store.countEntries()).toEqual({ entries: 2, confirmed: 0, referred: 1, credited: 0 })
   expect(await store.confirm(referred.confirmLink.secretHash, now)).toBe(true)
   expect(await store.confirm(referred.confirmLink.secretHash, now)).toBe(true)
   expect(await store.countEntries()).toEqual({ entries: 2, confirmed: 1, referred: 1, credited: 1 })
-  expect(await store.remove(referred.removeLink.secretHash)).toBe(true)
-  expect(await store.remove(referred.removeLink.secretHash)).toBe(false)
+  expect(await store.remove(referred.removeLink.secretHash, now)).toBe(true)
+  expect(await store.remove(referred.removeLink.secretHash, now)).toBe(false)
   expect(await store.confirm(referred.confirmLink.secretHash, now)).toBe(false)
   expect((await store.countEntries()).entries).toBe(1)
 })
@@ -119,10 +119,10 @@ test('adds a new entry for a removed mailbox, whose old links and slug no longer
   await using store = await openStore()
   const removedEntry = createEntry('ana@example.org')
   await store.add(removedEntry)
-  await store.remove(removedEntry.removeLink.secretHash)
+  await store.remove(removedEntry.removeLink.secretHash, removedEntry.joinedAt)
   expect(await store.add(createEntry('ana@example.org'))).toEqual(ADDED)
   expect(await store.confirm(removedEntry.confirmLink.secretHash, removedEntry.joinedAt)).toBe(false)
-  expect(await store.remove(removedEntry.removeLink.secretHash)).toBe(false)
+  expect(await store.remove(removedEntry.removeLink.secretHash, removedEntry.joinedAt)).toBe(false)
   await store.add(createEntry('ben@example.org', { referredBySlug: removedEntry.referralSlug }))
   expect(await store.countEntries()).toMatchObject({ entries: 2, referred: 0 })
 })
@@ -141,13 +141,28 @@ test('deletes a requested removal link after 7 days, and removes only a mailbox 
   const unlistedLink = await requestRemoval('ben@example.org')
   expect(await store.hasEntryForLink(listedLink.id)).toBe(true)
   expect(await store.hasEntryForLink(unlistedLink.id)).toBe(false)
-  expect(await store.remove(unlistedLink.secretHash)).toBe(false)
+  expect(await store.remove(unlistedLink.secretHash, requestedAt)).toBe(false)
   await store.eraseOldLinks(new Date('2026-11-27T11:59:59Z'))
   expect(await store.hasEntryForLink(listedLink.id)).toBe(true)
   await store.eraseOldLinks(new Date('2026-11-27T12:00:00Z'))
   expect(await store.hasEntryForLink(listedLink.id)).toBe(false)
-  expect(await store.remove(listedLink.secretHash)).toBe(false)
+  expect(await store.remove(listedLink.secretHash, requestedAt)).toBe(false)
   expect((await store.countEntries()).entries).toBe(1)
+})
+
+test('a requested removal link stops working after 7 days, even if it was not deleted yet', async () => {
+  await using store = await openStore()
+  await store.add(createEntry('ana@example.org'))
+  const link = createLink().stored
+  await store.requestRemoval({
+    canonicalEmail: 'ana@example.org',
+    link,
+    mail: { to: 'ana@example.org', subject: 'Leave', text: 'Text.', requesterNetwork: '127.0.0.1' },
+    requestedAt: new Date('2026-11-20T12:00:00Z'),
+  })
+  expect(await store.remove(link.secretHash, new Date('2026-11-27T12:00:00Z'))).toBe(false)
+  expect((await store.countEntries()).entries).toBe(1)
+  expect(await store.remove(link.secretHash, new Date('2026-11-27T11:59:59Z'))).toBe(true)
 })
 
 test('encrypts the address as it was typed, and decrypts it only in its own row', async () => {

@@ -97,8 +97,11 @@ export interface WaitlistStore {
   requestRemoval(request: RemovalRequest): Promise<void>
   /** Confirms the entry of a link. Returns true even if it was confirmed before; false if no entry has the link any more. */
   confirm(secretHash: Buffer, now: Date): Promise<boolean>
-  /** Deletes the entry of a link, and all links of its mailbox. Returns false for an unknown link or an unlisted mailbox. */
-  remove(secretHash: Buffer): Promise<boolean>
+  /**
+   * Deletes the entry of a link, and all links of its mailbox. Returns false for an unknown link, a requested link after its 7 days,
+   * or an unlisted mailbox.
+   */
+  remove(secretHash: Buffer, now: Date): Promise<boolean>
   /** Restarts the lifetime of a removal link at `now`, because its mail is sent late. */
   renewForgetLink(linkId: string, now: Date): Promise<void>
   /** Returns whether the mailbox of a link is on the list. */
@@ -192,15 +195,16 @@ export function createWaitlistStore(deps: {
       return rowCount === 1
     },
 
-    async remove(secretHash) {
+    async remove(secretHash, now) {
       const { rows } = await db.query<{ id: string }>(
         `with deleted as (
            delete from waitlist_entries e using waitlist_links l
-           where l.secret_hash = $1 and l.purpose in ('remove', 'forget') and l.email_hash = e.email_hash
+           where l.secret_hash = $1 and l.email_hash = e.email_hash
+             and (l.purpose = 'remove' or l.purpose = 'forget' and l.created_at > $2)
            returning e.id, e.email_hash
          ), links as (delete from waitlist_links where email_hash in (select email_hash from deleted))
          select id from deleted`,
-        [secretHash],
+        [secretHash, new Date(now.getTime() - RULES.forgetLinkMs)],
       )
       for (const { id } of rows) logErasure('entry', id)
       return rows.length === 1
