@@ -4,6 +4,7 @@ import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { ERASE_CONTENT } from './contact/contact-message.ts'
 import { recordStaffAct } from './staff-audit.ts'
+import { eraseEntries } from './waitlist/erase-entries.ts'
 
 /** What was erased: a waitlist entry, or a message to staff. */
 type ErasedKind = 'entry' | 'message'
@@ -49,18 +50,19 @@ export async function readErasures(lines: AsyncIterable<object>): Promise<Erasur
   return { entries, messages }
 }
 
-const ERASE_STATEMENTS = {
-  entries: `
-    with deleted as (delete from waitlist_entries where id = any ($1) returning id, email_hash),
-    links as (delete from waitlist_links where email_hash in (select email_hash from deleted))
-    select id from deleted`,
-  messages: `
-    update contact_messages set ${ERASE_CONTENT}, erased_at = now()
-    where id = any ($1) and state <> 'erased' returning id`,
+async function eraseMessages(tx: Database, ids: readonly string[], now: Date): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>(
+    `update contact_messages set ${ERASE_CONTENT}, erased_at = now()
+     where id = any ($1) and state <> 'erased' returning id`,
+    [ids],
+  )
+  const erasedIds = rows.map(({ id }) => id)
+  await eraseMails(tx, erasedIds, now)
+  return erasedIds
 }
 
 /**
- * Erases the rows that a restore brought back, with the mails of the messages, in one transaction. Records this in the audit log.
+ * Erases the rows that a restore brought back, with their undelivered mails, in one transaction. Records this in the audit log.
  *
  * @returns the numbers of entries and messages that still had to be erased
  */
@@ -70,19 +72,18 @@ export const replayErasures = (
   audit: { readonly actor: string; readonly now: Date },
 ): Promise<{ entries: number; messages: number }> =>
   db.transaction(async (tx) => {
-    const { length: entries } = await eraseInBatches(tx, ERASE_STATEMENTS.entries, erasures.entries)
-    const messageIds = await eraseInBatches(tx, ERASE_STATEMENTS.messages, erasures.messages)
-    // These mails contain the text of the message. One that no server accepted would keep it for days.
-    for (const id of messageIds) await eraseMails(tx, id, audit.now)
-    const { length: messages } = messageIds
-    const about = `${entries} entries, ${messages} messages`
+    const entryCount = await eraseInBatches(erasures.entries, (ids) =>
+      eraseEntries(tx, { condition: 'id = any ($1)', values: [ids] }, audit.now),
+    )
+    const messageCount = await eraseInBatches(erasures.messages, (ids) => eraseMessages(tx, ids, audit.now))
+    const about = `${entryCount} entries, ${messageCount} messages`
     await recordStaffAct(tx, { actor: audit.actor, action: 'replay', about }, audit.now)
-    return { entries, messages }
+    return { entries: entryCount, messages: messageCount }
   })
 
 /**
- * Erases the whole waitlist, the content of all messages, and all mails with a content: those that are queued, and those that were given
- * up. Records this in the audit log. Use it after a restore if there is no log of the erasures since the backup.
+ * Erases the whole waitlist, the content of all messages, all queued mails, and the contents of dead mails. Records this in the
+ * audit log. Use it after a restore if there is no log of the erasures since the backup.
  *
  * @returns the numbers of erased entries and messages
  */
@@ -96,7 +97,8 @@ export const eraseEverything = (
     const { rowCount: messageCount } = await tx.query(
       `update contact_messages set ${ERASE_CONTENT}, erased_at = now() where state <> 'erased'`,
     )
-    await tx.query('delete from mails where mail_sealed is not null')
+    await tx.query(`delete from mails where state = 'queued'`)
+    await tx.query('update mails set mail_sealed = null where mail_sealed is not null')
     const about = `${entryCount} entries, ${messageCount} messages`
     await recordStaffAct(tx, { actor: audit.actor, action: 'erase everything', about }, audit.now)
     return { entries: entryCount, messages: messageCount }
@@ -104,17 +106,13 @@ export const eraseEverything = (
 
 const BATCH_SIZE = 1_000
 
-/** Returns the ids of the rows that still had to be erased. */
 async function eraseInBatches(
-  tx: Database,
-  statement: string,
   ids: ReadonlySet<string>,
-): Promise<readonly string[]> {
+  eraseBatch: (ids: readonly string[]) => Promise<readonly string[]>,
+): Promise<number> {
   const allIds = [...ids]
-  const erasedIds: string[] = []
-  for (let start = 0; start < allIds.length; start += BATCH_SIZE) {
-    const { rows } = await tx.query<{ id: string }>(statement, [allIds.slice(start, start + BATCH_SIZE)])
-    for (const { id } of rows) erasedIds.push(id)
-  }
-  return erasedIds
+  let erasedCount = 0
+  for (let start = 0; start < allIds.length; start += BATCH_SIZE)
+    erasedCount += (await eraseBatch(allIds.slice(start, start + BATCH_SIZE))).length
+  return erasedCount
 }

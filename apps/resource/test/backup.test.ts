@@ -90,15 +90,26 @@ test('a restore with --erase-everything erases every entry, link and message', a
   expect(await target.countRows('contact_messages', 'message_sealed is not null')).toBe(0)
 })
 
-test('a restore erases the mails of an erased message that no mail server accepted', async () => {
-  const { rows } = await contact.api.db.query<{ id: string }>('select id from contact_messages')
-  await writeFile(
-    logFile,
-    JSON.stringify({ msg: 'security event', event: 'message-erased', message_id: rows[0]?.id }),
+test('a restore erases the undeliverable mails of what it erases again, with or without a log', async () => {
+  const { db } = contact.api
+  await db.query(
+    `update mails set state = 'dead', settled_at = now(), mail_sealed = coalesce(mail_sealed, 'text and address')`,
   )
-  for (const options of [['--log', logFile], ['--erase-everything']]) {
+  const file = path.join(folder, 'backup-with-dead-mails')
+  const backupEnv = {
+    RESOURCE_DATABASE_URL: contact.api.databaseUrl,
+    RESOURCE_MIGRATION_DATABASE_URL: contact.api.adminUrl ?? '',
+  }
+  expect(await runResource(['backup', file], backupEnv)).toMatchObject({ code: 0, errors: '' })
+  const { rows } = await db.query<{ line: object }>(
+    `select json_build_object('msg', 'security event', 'event', 'entry-erased', 'entry_id', id) as line from waitlist_entries
+     union all select json_build_object('msg', 'security event', 'event', 'message-erased', 'message_id', id) from contact_messages`,
+  )
+  await writeFile(logFile, rows.map(({ line }) => JSON.stringify(line)).join('\n'))
+  for (const args of [['--log', logFile], ['--erase-everything']]) {
     await using target = await createTarget()
-    expect(await target.run('restore', backupFile, ...options)).toMatchObject({ code: 0 })
+    const restoration = await target.run('restore', file, ...args)
+    expect(restoration.code, restoration.errors).toBe(0)
     expect(await target.countRows('mails', 'mail_sealed is not null')).toBe(0)
   }
 })

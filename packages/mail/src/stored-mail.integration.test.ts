@@ -13,7 +13,7 @@ test('erases the contents of queued and dead mails about one subject, but of no 
     .toEqual(['dead', 'sent'])
   await mailer[Symbol.asyncDispose]()
   const [queuedId, otherId] = [await testbed.addMail(), await testbed.addMail({ about: 'note-2' })]
-  await testbed.db.transaction((tx) => eraseMails(tx, 'note-1', testbed.clock.now))
+  await testbed.db.transaction((tx) => eraseMails(tx, ['note-1'], testbed.clock.now))
   expect(await testbed.readRow(queuedId)).toMatchObject({ state: 'dropped', mail_sealed: null })
   expect((await readRows()).map((row) => [row['state'], row['mail_sealed']]).toSorted()).toEqual([
     ['dead', null],

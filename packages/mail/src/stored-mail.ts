@@ -159,18 +159,18 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
 }
 
 /**
- * Drops all queued mails about a subject. Erases their contents, and the contents of dead mails about it. A mail that a mailer is
- * passing to the mail server at this moment is still sent.
+ * Drops all queued mails about some subjects. Erases their contents, and the contents of dead mails about them. A mail that a mailer
+ * is passing to the mail server at this moment is still sent.
  *
- * @param tx the transaction that also erases the subject
- * @param about the value with which the mails were added
+ * @param tx the transaction that also erases the subjects
+ * @param abouts the values with which the mails were added
  */
-export async function eraseMails(tx: Database, about: string, now: Date): Promise<void> {
+export async function eraseMails(tx: Database, abouts: readonly string[], now: Date): Promise<void> {
   await tx.query(
     `update mails set mail_sealed = null, leased_until = null,
        state = case when state = 'queued' then 'dropped' else state end, settled_at = coalesce(settled_at, $2)
-     where about = $1 and (state = 'queued' or (state = 'dead' and mail_sealed is not null and settled_at > $3))`,
-    [about, now, new Date(now.getTime() - DEAD_CONTENT_MS - DAY_MS)],
+     where about = any ($1) and (state = 'queued' or (state = 'dead' and mail_sealed is not null and settled_at > $3))`,
+    [abouts, now, new Date(now.getTime() - DEAD_CONTENT_MS - DAY_MS)],
   )
 }
 

@@ -113,7 +113,7 @@ export const eraseMessage = (
   { id, actor, now }: { id: string; actor: string; now: Date },
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await eraseMails(tx, id, now)
+    await eraseMails(tx, [id], now)
     const { rowCount } = await tx.query(
       `update contact_messages set ${ERASE_CONTENT}, erased_at = $2 where id = $1 and state <> 'erased'`,
       [id, now],

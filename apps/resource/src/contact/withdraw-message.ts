@@ -59,7 +59,7 @@ export async function withdrawMessage(
   if (!withdrawnRows[0]) return err('delivered')
   const heldMessage = HeldMessage.parse(withdrawnRows[0])
   if (heldMessage.state === 'erased') return ok(id)
-  await eraseMails(tx, id, now)
+  await eraseMails(tx, [id], now)
   if (isByLink) return ok(id)
   const replyTo = decryptAddress(deps.sealingKeys, id, heldMessage.replySealed)
   if (replyTo !== undefined) {

@@ -2,6 +2,7 @@ import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { recordStaffAct } from '../staff-audit.ts'
+import { eraseEntries } from './erase-entries.ts'
 import { getEmailEncryptionContext } from './waitlist-store.ts'
 
 const Count = z.int().min(0)
@@ -103,7 +104,10 @@ export async function* exportEntries(
   }
 }
 
-/** Deletes the entry and the links of a mailbox. Records this in the audit log. Returns the id of the entry; undefined without an entry. */
+/**
+ * Deletes the entry, the links and the undelivered mails of a mailbox. Records this in the audit log. Returns the id of the entry;
+ * undefined without an entry.
+ */
 export const forgetEntry = (
   db: Pool,
   {
@@ -114,13 +118,9 @@ export const forgetEntry = (
   }: { hashKey: HashKey; canonicalEmail: string; actor: string; now: Date },
 ): Promise<string | undefined> =>
   db.transaction(async (tx) => {
-    const hash = hashKey.hash('email-index/waitlist', canonicalEmail)
-    await tx.query('delete from waitlist_links where email_hash = $1', [hash])
-    const { rows } = await tx.query<{ id: string }>(
-      'delete from waitlist_entries where email_hash = $1 returning id',
-      [hash],
-    )
-    if (!rows[0]) return undefined
-    await recordStaffAct(tx, { actor, action: 'waitlist forget', about: rows[0].id }, now)
-    return rows[0].id
+    const values = [hashKey.hash('email-index/waitlist', canonicalEmail)]
+    const [id] = await eraseEntries(tx, { condition: 'email_hash = $1', values }, now)
+    if (id === undefined) return undefined
+    await recordStaffAct(tx, { actor, action: 'waitlist forget', about: id }, now)
+    return id
   })

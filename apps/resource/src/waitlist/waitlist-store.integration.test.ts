@@ -165,6 +165,19 @@ test('a requested removal link stops working after 7 days, even if it was not de
   expect(await store.remove(link.secretHash, new Date('2026-11-27T11:59:59Z'))).toBe(true)
 })
 
+test.for(['queued', 'dead'])('removing an entry erases the address in its %s mail', async (state) => {
+  await using store = await openStore()
+  const entry = newEntry('ana@example.org')
+  await store.add(entry)
+  await store.db.query('update mails set state = $1, settled_at = $2', [
+    state,
+    state === 'dead' ? entry.joinedAt : null,
+  ])
+  expect(await store.remove(entry.removeLink.secretHash, entry.joinedAt)).toBe(true)
+  const { rows } = await store.db.query('select mail_sealed from mails')
+  expect(rows).toEqual([{ mail_sealed: null }])
+})
+
 test('encrypts the address as it was typed, and decrypts it only in its own row', async () => {
   await using store = await openStore()
   const entry = createEntry('Ana+Tag@B\u00fccher.example')

@@ -12,6 +12,7 @@ import type { Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import type { LogErasure } from '../erasure-log.ts'
 import type { StoredLink } from '../link-secret.ts'
+import { eraseEntries } from './erase-entries.ts'
 
 /** The entry of a person who joins, with the mail to that person. */
 export interface NewWaitlistEntry {
@@ -98,8 +99,8 @@ export interface WaitlistStore {
   /** Confirms the entry of a link. Returns true even if it was confirmed before; false if no entry has the link any more. */
   confirm(secretHash: Buffer, now: Date): Promise<boolean>
   /**
-   * Deletes the entry of a link, and all links of its mailbox. Returns false for an unknown link, a requested link after its 7 days,
-   * or an unlisted mailbox.
+   * Deletes the entry of a link, with all links and undelivered mails of its mailbox. Returns false for an unknown link, a requested
+   * link after its 7 days, or an unlisted mailbox.
    */
   remove(secretHash: Buffer, now: Date): Promise<boolean>
   /** Restarts the lifetime of a removal link at `now`, because its mail is sent late. */
@@ -196,18 +197,12 @@ export function createWaitlistStore(deps: {
     },
 
     async remove(secretHash, now) {
-      const { rows } = await db.query<{ id: string }>(
-        `with deleted as (
-           delete from waitlist_entries e using waitlist_links l
-           where l.secret_hash = $1 and l.email_hash = e.email_hash
-             and (l.purpose = 'remove' or l.purpose = 'forget' and l.created_at > $2)
-           returning e.id, e.email_hash
-         ), links as (delete from waitlist_links where email_hash in (select email_hash from deleted))
-         select id from deleted`,
-        [secretHash, new Date(now.getTime() - RULES.forgetLinkMs)],
-      )
-      for (const { id } of rows) logErasure('entry', id)
-      return rows.length === 1
+      const condition = `email_hash = (select email_hash from waitlist_links
+        where secret_hash = $1 and (purpose = 'remove' or purpose = 'forget' and created_at > $2))`
+      const values = [secretHash, new Date(now.getTime() - RULES.forgetLinkMs)]
+      const ids = await db.transaction((tx) => eraseEntries(tx, { condition, values }, now))
+      for (const id of ids) logErasure('entry', id)
+      return ids.length === 1
     },
 
     async renewForgetLink(linkId, now) {
