@@ -1,4 +1,5 @@
 import { DAY_MS, RULES } from '@plainpath/domain'
+import { MAX_SKEW_MS } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
@@ -16,6 +17,12 @@ const getPauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_00
 
 /** Exceeds the longest delivery (`DELIVERY_MS`) by 20 s, which allows for a difference between the clocks of two machines. */
 const LEASE_MS = 80_000
+
+/**
+ * For how long after the end of its lease a mail may still be passed to the mail server, by the clock of another machine. The clocks of
+ * two machines can be this far apart, because each may differ from the database's by half of it.
+ */
+const LEASE_TOLERANCE_MS = 2 * MAX_SKEW_MS
 
 /** The maximum number of rows that one statement of the upkeep reads or changes. */
 const BATCH_SIZE = 500
@@ -175,8 +182,8 @@ export async function eraseMails(tx: Database, abouts: readonly string[], now: D
 }
 
 /**
- * Returns true if a mailer has leased the mail and may have passed it to the mail server. Locks the mail, so that no mailer can
- * lease it until `tx` ends.
+ * Returns true if a mailer has leased the mail and may have passed it to the mail server. If the mailer was killed, that is so until a
+ * minute after its lease. Locks the mail, so that no mailer can lease it until `tx` ends.
  */
 export async function isBeingSent(
   tx: Database,
@@ -187,5 +194,6 @@ export async function isBeingSent(
     `select leased_until from mails where about = $1 and kind = $2 and state = 'queued' for update`,
     [about, kind],
   )
-  return rows.some(({ leased_until: leasedUntil }) => leasedUntil !== null && leasedUntil > now)
+  const earliestEnd = new Date(now.getTime() - LEASE_TOLERANCE_MS)
+  return rows.some(({ leased_until: leasedUntil }) => leasedUntil !== null && leasedUntil > earliestEnd)
 }

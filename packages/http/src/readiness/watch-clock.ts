@@ -37,7 +37,7 @@ interface WatchClockDeps {
 const INTERVAL_MS = 2_000
 /** A larger skew is logged. */
 const REPORTED_SKEW_MS = 2_000
-/** With a larger skew, the clock is not synchronised. */
+/** With a larger skew, the clock is not synchronised. The clocks of two machines may differ by twice as much. */
 export const MAX_SKEW_MS = 30_000
 /** Slower responses are ignored, because a comparison with them would be too inexact. */
 const MAX_RESPONSE_MS = 1_000
