@@ -161,7 +161,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       vi.spyOn(system.stores.tokens, 'save').mockRejectedValueOnce(new Problem('unavailable'))
       expectProblem(await redeemCode(system.otherInstance, client, code), unavailable)
       const appTokens = readTokens(system.auth, await redeemCode(system.otherInstance, client, code))
-      expect(await checkActiveAtEach(system, appTokens.access)).toEqual([true, true])
+      expect(await isActiveAtEachInstance(system, appTokens.access)).toEqual([true, true])
     })
 
     test('expires after a minute', async () => {

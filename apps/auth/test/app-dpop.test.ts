@@ -10,9 +10,9 @@ import {
   startAppSystem,
 } from './app-flow.ts'
 import { calculateThumbprint, createDpopProof } from './dpop-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { generateKey, type KeyPair } from './key-agent.ts'
+import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { send } from './send.ts'
 
 const invalidGrant: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
@@ -24,7 +24,7 @@ beforeAll(async () => {
   system.clock.now = new Date()
 })
 afterAll(async () => {
-  await expectNothingInClear(system.auth)
+  await expectNoConfidentialValues(system.auth)
   await system[Symbol.asyncDispose]()
 })
 
@@ -41,7 +41,7 @@ async function requestTokens(fields: Record<string, string>, key?: KeyPair) {
 
 test('a refresh token that a public app got with a proof works only with a proof by the same key', async () => {
   const app = addApp(system)
-  const [key, otherKey] = [await generateKey(), await generateKey()]
+  const [key, otherKey] = [await generateTestKeyPair(), await generateTestKeyPair()]
   const { code, verifier } = await getCode(system, app)
   const firstTokens = readTokens(
     system.auth,
@@ -69,7 +69,7 @@ test('a refresh token that a public app got with a proof works only with a proof
 
 test('a refresh token of a public app is bound once the app refreshes it with a proof', async () => {
   const app = addApp(system)
-  const key = await generateKey()
+  const key = await generateTestKeyPair()
   const { refresh: unbound } = readTokens(
     system.auth,
     await redeemCode(system.auth, app, await getCode(system, app)),

@@ -9,12 +9,13 @@ import { openStores } from '../src/stores.ts'
 import { isActive } from './agent-client.ts'
 import { type AgentDocuments, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { expectProblem } from './expect-refusal.ts'
-import { generateKey, type KeyPair } from './key-agent.ts'
+import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed, TOKEN_STORES } from './open-auth-testbed.ts'
 import type { RunningAuth } from './start-auth.ts'
 import {
   type Clock,
   getUrlToken,
+  postFormAsUrlClient,
   requestUrlToken,
   sendAsAgent,
   setClockBack,
@@ -37,13 +38,13 @@ describe.for(TOKEN_STORES)('a URL client of which old facts are remembered, toke
     testbed = resources.use(await openAuthTestbed(tokenStore))
     auth = resources.use(await startUrlInstance(testbed, server, clock))
     otherInstance = resources.use(await startUrlInstance(testbed, server, clock, { origin: auth.origin }))
-    key = await generateKey()
+    key = await generateTestKeyPair()
   })
   afterAll(() => resources.disposeAsync())
 
   const publish = () => server.publish([key])
   const revoke = (agent: UrlAgent, token: string) =>
-    requestUrlToken(auth, agent, clock, { path: '/oauth/revoke', fields: { token } })
+    postFormAsUrlClient(auth, agent, clock, { path: '/oauth/revoke', fields: { token } })
 
   /** Opens the stores of the instances. */
   async function openSharedStores() {

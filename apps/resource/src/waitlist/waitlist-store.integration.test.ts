@@ -167,7 +167,7 @@ test('a requested removal link stops working after 7 days, even if it was not de
 
 test.for(['queued', 'dead'])('removing an entry erases the address in its %s mail', async (state) => {
   await using store = await openStore()
-  const entry = newEntry('ana@example.org')
+  const entry = createEntry('ana@example.org')
   await store.add(entry)
   await store.db.query('update mails set state = $1, settled_at = $2', [
     state,

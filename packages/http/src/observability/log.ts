@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { open } from 'node:fs/promises'
-import { createInterface } from 'node:readline/promises'
+import { createReadStream } from 'node:fs'
 import { getTraceFields } from '@plainpath/tracing'
 import pino from 'pino'
 import { MAX_SKEW_MS } from '../readiness/watch-clock.ts'
@@ -128,11 +127,23 @@ function createStandardOutput(onDropped: (lines: number) => void): StandardOutpu
  * @throws an error of the file system
  */
 export async function* readLog(file: string): AsyncGenerator<object> {
-  const lines = file === '-' ? createInterface({ input: process.stdin }) : (await open(file)).readLines()
-  for await (const line of lines) {
+  const chunks: AsyncIterable<string> =
+    file === '-' ? process.stdin.setEncoding('utf8') : createReadStream(file, 'utf8')
+  for await (const line of splitLines(chunks)) {
     const object = parseObject(line)
     if (object) yield object
   }
+}
+
+/** Yields the lines of a text. `node:readline` would also end them at U+2028 and U+2029, which JSON strings may contain. */
+async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<string, undefined> {
+  let unfinishedLine = ''
+  for await (const chunk of chunks) {
+    const lines = `${unfinishedLine}${chunk}`.split('\n')
+    unfinishedLine = lines.pop() ?? ''
+    yield* lines
+  }
+  yield unfinishedLine
 }
 
 /**

@@ -1,6 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { watchClock } from '../readiness/watch-clock.ts'
-import { createLog, selectLinesSince } from './log.ts'
+import { createLog, readLog, selectLinesSince } from './log.ts'
 
 const BACKUP_AT = new Date('2026-11-25T03:00:00Z')
 
@@ -31,4 +35,17 @@ test('selects what an instance logged after the backup with the slowest clock un
 test('does not select lines from long before the backup', async () => {
   const hourBefore = new Date(BACKUP_AT.getTime() - 3_600_000)
   expect(await selectTimes(hourBefore, BACKUP_AT)).toEqual([BACKUP_AT.toISOString()])
+})
+
+test('reads a log line in which a text contains line and paragraph separators', async () => {
+  const reason = 'copied\u2028from a\u2029chat'
+  let text = ''
+  const log = createLog({ service: 'test', write: (line) => void (text += line) })
+  log.info('security event', { reason })
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-log-'))
+  await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+  const file = path.join(folder, 'log')
+  await writeFile(file, text)
+  expect(text).toContain(reason)
+  expect(await Readable.from(readLog(file)).toArray()).toEqual([expect.objectContaining({ reason })])
 })
