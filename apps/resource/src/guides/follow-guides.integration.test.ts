@@ -4,6 +4,7 @@ import { type Database, openPool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { expect, test } from 'vitest'
 import { MIGRATIONS } from '../migrations.ts'
+import { ALL_ANSWERS, turnOff } from './answer-switches.ts'
 import { followGuides } from './follow-guides.ts'
 import { publishGuides } from './publish-guides.ts'
 
@@ -75,6 +76,25 @@ test('polls a database that is down at startup until it responds', async () => {
   await publishGuides(followed.pool, createLaterRelease('Later'), NOW)
   followed.state.isDown = false
   await expect.poll(followed.readTitle, POLL_OPTIONS).toBe('Later')
+})
+
+test('follows the switches of operators even if it cannot read a guide that a later release published', async () => {
+  await using followed = await startFollowing()
+  const { pool, guides } = followed
+  await publishGuides(pool, releaseGuides, NOW)
+  await pool.query(
+    `insert into guide_versions (slug, version, content, published_at)
+     select slug, version + 1, content || '{"memberOfLaterRelease": true}', published_at from guide_versions where slug = $1`,
+    [guide.slug],
+  )
+  await pool.query('update guides set version = version + 1 where slug = $1', [guide.slug])
+  const act = { actor: 'test', now: NOW }
+  await turnOff(pool, ALL_ANSWERS, { ...act, action: 'answers pause' })
+  await turnOff(pool, { kind: 'section', target: guide.slug }, { ...act, action: 'guides withdraw' })
+  await expect
+    .poll(() => guides.current().switches, POLL_OPTIONS)
+    .toMatchObject({ paused: true, withdrawnSections: [guide.slug] })
+  expect(guides.current().find(guide.slug)?.body).toContain('We took the text of this section out')
 })
 
 test('reuses the objects of guides that did not change', async () => {

@@ -40,30 +40,46 @@ export interface FollowOptions {
 
 /**
  * Keeps a catalog of the published guides and the operators' switches in memory. A notification or the next poll reveals that they
- * changed, and then the whole catalog is replaced in one step. While the database is unavailable, the last catalog is served.
+ * changed, and then the whole catalog is replaced in one step. While the database is unavailable, the last catalog is served. If only
+ * the guides cannot be read, as after a later release has published, the switches are applied to the guides in memory.
  */
 export async function followGuides(options: FollowOptions): Promise<FollowedGuides> {
   const { db, url, releaseGuides, now, log, onChange = () => undefined, pollMs = 1_000 } = options
   const findReleaseText = createReleaseTextFinder(releaseGuides)
   const shutdown = new AbortController()
   let publishedGuides = treatReleaseAsPublished(releaseGuides)
+  /** The guides before the operators' switches are applied. */
+  let storedGuides: StoredGuides = publishedGuides
   let catalog = createGuideCatalog(publishedGuides, now)
   onChange(catalog)
   let fingerprint: string | undefined
   let isFailing = false
   let listener: AsyncDisposable | undefined
 
+  function replaceCatalog(switches: AnswerSwitches): void {
+    publishedGuides = reuseUnchanged(applySwitches(storedGuides, switches), publishedGuides)
+    const newCatalog = createGuideCatalog(publishedGuides, now)
+    onChange(newCatalog)
+    catalog = newCatalog
+  }
+
+  /** Reads the guides. If they cannot be read, applies the switches to those in memory, because operators stop wrong answers by them. */
+  async function readGuides(switches: AnswerSwitches): Promise<StoredGuides> {
+    try {
+      return (await readPublishedGuides(db, findReleaseText)) ?? treatReleaseAsPublished(releaseGuides)
+    } catch (error) {
+      if (!isDeepStrictEqual(switches, publishedGuides.switches)) replaceCatalog(switches)
+      throw error
+    }
+  }
+
   const refresh = runOneAtATime(async () => {
     try {
       const newFingerprint = await readGuidesFingerprint(db)
       if (newFingerprint !== fingerprint) {
         const switches = await readAnswerSwitches(db)
-        const storedGuides =
-          (await readPublishedGuides(db, findReleaseText)) ?? treatReleaseAsPublished(releaseGuides)
-        publishedGuides = reuseUnchanged(applySwitches(storedGuides, switches), publishedGuides)
-        const newCatalog = createGuideCatalog(publishedGuides, now)
-        onChange(newCatalog)
-        catalog = newCatalog
+        storedGuides = await readGuides(switches)
+        replaceCatalog(switches)
         logAlteredGuides(storedGuides, log)
         fingerprint = newFingerprint
       }
