@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { isOnEd25519, isOnP256 } from './public-jwk.ts'
+import { isOnEd25519, isOnP256, SentJwk, toAgentKey } from './public-jwk.ts'
 
 const decodeBase64url = (text: string | undefined) => Buffer.from(text ?? '', 'base64url')
 const decodeHex = (text: string) => Buffer.from(text, 'hex')
@@ -36,4 +36,20 @@ describe('rejects the Ed25519 point with', () => {
   ])('%s', ([_property, point]) => {
     expect(isOnEd25519(decodeHex(point ?? ''))).toBe(false)
   })
+})
+
+test.for([
+  ['alg', ['alg']],
+  ['use', ['use']],
+  ['alg and use', ['alg', 'use']],
+] satisfies [string, string[]][])('rejects a key with an empty %s', ([, members]) => {
+  const jwk = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+  const parsed = SentJwk.safeParse({ ...jwk, ...Object.fromEntries(members.map((name) => [name, ''])) })
+  expect(parsed.error?.issues.map(({ path }) => path.join('.'))).toEqual(members)
+})
+
+test('a key that is accepted has a stored form', () => {
+  const jwk = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+  for (const alg of [undefined, null, 'EdDSA', 'Ed25519'])
+    expect(toAgentKey(SentJwk.parse({ ...jwk, alg }), 'kid').use).toBe('sig')
 })

@@ -92,10 +92,10 @@ function findMistakes(key: SentJwk): Mistake[] {
   if (!curve) return [{ path: 'crv', message: `is of no key that is taken. ${SEND_HINT}` }]
   return [
     ...curve.findMistakes(key),
-    ...(key.alg && !curve.algorithms.includes(key.alg)
+    ...(key.alg != null && !curve.algorithms.includes(key.alg)
       ? [{ path: 'alg', message: `must be ${curve.algorithms.join(' or ')} for ${curve.crv}, or left out` }]
       : []),
-    ...(key.use && key.use !== 'sig' ? [{ path: 'use', message: 'must be sig, or left out' }] : []),
+    ...(key.use != null && key.use !== 'sig' ? [{ path: 'use', message: 'must be sig, or left out' }] : []),
     ...(key.key_ops && !key.key_ops.includes('verify')
       ? [{ path: 'key_ops', message: 'must hold verify, or be left out' }]
       : []),
