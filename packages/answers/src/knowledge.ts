@@ -9,13 +9,15 @@ import {
 } from '@plainpath/guides'
 import { LRUCache } from 'lru-cache'
 import { type FixedTexts, loadFixedTexts, loadOfficialLinks, type OfficialLinks } from './fixed-texts.ts'
+import { EVERYDAY_WORDS } from './language/everyday-words.ts'
 import { loadScopeRules, type ScopeRules } from './scope/scope-rules.ts'
 import { loadEverydayNames } from './sections/everyday-names.ts'
 import { createSectionIndex, type SectionIndex } from './sections/section-index.ts'
-import { loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
+import { loadSharedWords } from './triggers/shared-words.ts'
+import { computeTriggerVersion, loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
 /** The revision of the code and the models, as a part of `answersVersion`. It must increase with each change of them that changes answers. */
-const RULES_REVISION = 14
+const RULES_REVISION = 15
 
 /** The sections and triggers that operators have disabled. */
 export interface Switches {
@@ -39,7 +41,7 @@ export interface Knowledge {
   readonly links: OfficialLinks
   /** The site's address, without a trailing slash. */
   readonly origin: string
-  /** The `answersVersion` of answers: a hash of `RULES_REVISION` and of everything above except `origin`. */
+  /** The `answersVersion` of answers: a hash of `RULES_REVISION`, of the words that triggers share, and of everything above but `origin`. */
   readonly version: string
 }
 
@@ -75,12 +77,16 @@ export function prepareKnowledge({
   const texts = loadFixedTexts()
   const links = loadOfficialLinks()
   const attorneyItems = loadAttorneyItems()
+  const sharedWords = loadSharedWords()
   const version = hashVersion([
     RULES_REVISION,
     publishedGuides,
     asks,
     [...attorneyItems],
-    triggers,
+    triggers.map(computeTriggerVersion),
+    [...sharedWords.classes],
+    sharedWords.defusers,
+    [...EVERYDAY_WORDS],
     scope.data,
     loadEverydayNames(),
     texts,
