@@ -19,3 +19,12 @@ test.each([
   for (const time of ['00:00:00', '11:59:59', '12:00:01', '23:59:59'])
     expect(readDistances(question, `2026-11-23T${time}Z`)).toEqual([distance])
 })
+
+test.each([
+  ['my hearing was on 25 November 2019', 'my hearing was on November 25, 2019'],
+  ['my hearing is on 25 November 2027', 'my hearing is on November 25, 2027'],
+  ['I came on 3 May 2024', 'I came on May 3, 2024'],
+])('reads "%s" as "%s"', (dayFirst, monthFirst) => {
+  const now = '2026-11-23T12:00:00Z'
+  expect(readDistances(dayFirst, now)).toEqual(readDistances(monthFirst, now))
+})

@@ -238,12 +238,19 @@ function readDate(words: readonly string[], index: number, today: Date, add: Add
     else add('in', (Date.UTC(Number(word), 0, 1) - today.getTime()) / DAY_MS, index, index + 1)
   } else if (MONTH_NAME.test(word)) {
     const month = MONTHS.indexOf(word.slice(0, 3))
-    if (/^(?:19|20)\d\d$/.test(nextWord)) addDate(Date.UTC(Number(nextWord), month + 1, 0), index + 2)
-    else if (/^\d{1,2}$/.test(nextWord) && /^(?:19|20)\d\d$/.test(thirdWord))
+    const hasDayBefore = /^\d{1,2}$/.test(words[index - 1] ?? '')
+    if (/^(?:19|20)\d\d$/.test(nextWord)) {
+      // The day before the month has been read with its year: `12 March 2019`.
+      if (!hasDayBefore) addDate(Date.UTC(Number(nextWord), month + 1, 0), index + 2)
+    } else if (/^\d{1,2}$/.test(nextWord) && /^(?:19|20)\d\d$/.test(thirdWord))
       addDate(Date.UTC(Number(thirdWord), month, Number(nextWord)), index + 3)
     else if (/^\d{1,2}$/.test(nextWord)) addDate(findNearestDate(month, Number(nextWord), today), index + 2)
-  } else if (/^\d{1,2}$/.test(word) && MONTH_NAME.test(nextWord) && !/^(?:may|mar)$/.test(nextWord)) {
-    addDate(findNearestDate(MONTHS.indexOf(nextWord.slice(0, 3)), Number(word), today), index + 2)
+  } else if (/^\d{1,2}$/.test(word) && MONTH_NAME.test(nextWord)) {
+    const month = MONTHS.indexOf(nextWord.slice(0, 3))
+    if (/^(?:19|20)\d\d$/.test(thirdWord))
+      addDate(Date.UTC(Number(thirdWord), month, Number(word)), index + 3)
+    // These words have other meanings, too.
+    else if (!/^(?:may|mar)$/.test(nextWord)) addDate(findNearestDate(month, Number(word), today), index + 2)
   }
 }
 
