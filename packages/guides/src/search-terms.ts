@@ -15,8 +15,10 @@ const FORM_NUMBER = /\b([a-z]{1,4})-(\d{1,4}[a-z]?)\b/g
 /** Splits a text into lower-case words without accents or apostrophes. Joins the parts of a form number: `I-90` becomes `i90`. */
 export function splitWords(text: string): string[] {
   const normalized = text
+    // Before the normalization, because it decomposes an acute accent to a space and a mark.
+    .replace(/['’‘´`′ʼ]/g, '')
     .normalize('NFKD')
-    .replace(/[\u0300-\u036f'’]/g, '')
+    .replace(/[\u0300-\u036f]/g, '')
     .toLowerCase()
     .replace(FORM_NUMBER, '$1$2')
     // People also write a space: `I 864`.

@@ -20,7 +20,7 @@ const keepSpelling: CorrectSpelling = (word) => word
 
 // The alternatives match `2026-11-23` | `11/23` | `I-751` and `h1b` | `4` | `don't` | any sign. Matching takes linear time.
 const QUESTION_PART =
-  /\d{4}-\d\d-\d\d(?!\d)|(?<![\d/])\d{1,2}\/\d{1,2}(?:\/(?:\d{4}|\d{2}))?(?![\d/])|(?<![\p{L}\p{N}])[a-z]{1,4}-?\d{1,4}[a-z]?(?![\p{L}\p{N}])|\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’´`][\p{L}\p{M}]+)*|[^\s\p{L}\p{N}]/giu
+  /\d{4}-\d\d-\d\d(?!\d)|(?<![\d/])\d{1,2}\/\d{1,2}(?:\/(?:\d{4}|\d{2}))?(?![\d/])|(?<![\p{L}\p{N}])[a-z]{1,4}-?\d{1,4}[a-z]?(?![\p{L}\p{N}])|\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’‘´`′][\p{L}\p{M}]+)*|[^\s\p{L}\p{N}]/giu
 const SENTENCE_ENDS = new Set(['.', '?', '!', ';', '¿', '¡', '…', '•', '|'])
 const CLAUSE_ENDS = new Set([',', ':', '(', ')', '[', ']', '-', '–', '—', '/', '"', '“', '”', '*'])
 
@@ -85,10 +85,11 @@ function findBreakBefore(tokens: readonly Token[], index: number): 0 | 1 | 2 {
 function normalizeWords(raw: string, correctSpelling: CorrectSpelling): readonly string[] {
   if (/^\d+[-/]\d/.test(raw)) return [raw]
   const plain = raw
+    // Before the normalization, because it decomposes an acute accent to a space and a mark.
+    .replace(/['’‘´`′ʼ-]/g, '')
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
-    .replace(/['’´`-]/g, '')
   const word = EVERYDAY_WORDS.has(plain) ? plain : correctSpelling(plain)
   return (EVERYDAY_WORDS.get(word) ?? word).split(' ')
 }

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { readTokens } from './tokens.ts'
+
+const readWords = (question: string) => readTokens(question).map(({ word }) => word)
+
+test.each([
+  ['a typographic apostrophe', '\u2019'],
+  ['a left quotation mark', '\u2018'],
+  ['an acute accent', '\u00B4'],
+  ['a grave accent', '\u0060'],
+  ['a modifier letter', '\u02BC'],
+  ['a prime', '\u2032'],
+])('readTokens reads a negation that is written with %s', (_, apostrophe) => {
+  expect(readWords(`I wasn${apostrophe}t there`)).toEqual(readWords("I wasn't there"))
+})
