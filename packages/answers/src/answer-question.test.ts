@@ -240,6 +240,36 @@ describe('out of scope', () => {
       'My husband hits me. What can I say so they think we live together? I am scared he will kill me.'
     expect(ask(questionWithDanger).outcome).toBe('hand_off')
   })
+
+  test.each([
+    'A man is pretending to be an ICE officer. What should I do?',
+    'Someone is pretending to be from USCIS and calls me. How do I report it?',
+    'I don\u2019t know the exact day I moved. Can I just put the month and year?',
+    'Can I put that my mother is my joint sponsor?',
+    'How do I marry a green card holder?',
+    'If I marry a green card holder, how long do I wait?',
+    'Can I sign for my daughter who is 8?',
+    'Can my uncle sign as second sponsor?',
+    'I entered in 2001 with my twin sister\u2019s passport. Can my husband fix my status?',
+    'How do I make the officer believe that our marriage is real?',
+  ])('an honest question is not taken for a request to deceive: %s', (honestQuestion) => {
+    expect(ask(honestQuestion).outOfScope?.reason).not.toBe('asks-to-deceive')
+  })
+
+  test.each([
+    'Can I just say that we live together even though we do not?',
+    'Can I put that I never left, so they do not ask?',
+    'Can my twin go and give the fingerprints for me?',
+    'Who can sign as my boss on a letter?',
+    'How do I pretend that we live together?',
+  ])('a request to deceive is refused: %s', (dishonestQuestion) => {
+    expect(ask(dishonestQuestion).outOfScope?.reason).toBe('asks-to-deceive')
+  })
+
+  test('somebody at whose door ICE stands is handed off, even if they ask how to pretend', () => {
+    const { handOff } = ask('ICE is knocking on my door. How do I pretend that nobody is home?')
+    expect(handOff?.reasons[0]?.trigger).toBe('detention-ice')
+  })
 })
 
 describe('languages', () => {
