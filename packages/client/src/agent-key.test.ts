@@ -123,4 +123,15 @@ describe('a client with a key', () => {
     const credentials = { origin, client_id: 'agt_1' }
     expect(() => new Plainpath(origin, { credentials })).toThrow('pass the keys')
   })
+
+  test('rejects a public key that cannot be exported, a second private key and a key of the other kind', async () => {
+    const { privateKey, publicKey } = await generateKeys({ name: 'Ed25519' })
+    const jwk = await crypto.subtle.exportKey('jwk', publicKey)
+    const hidden = await crypto.subtle.importKey('jwk', jwk, { name: 'Ed25519' }, false, ['verify'])
+    const other = await generateKeys({ name: 'ECDSA', namedCurve: 'P-256' })
+    for (const wrongKey of [hidden, privateKey, other.publicKey])
+      expect(
+        () => new Plainpath('https://plainpath.example', { keys: { privateKey, publicKey: wrongKey } }),
+      ).toThrow(new TypeError('The public key must be extractable, and of the kind of the private key.'))
+  })
 })

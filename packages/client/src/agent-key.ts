@@ -39,7 +39,7 @@ export class AgentKey {
   readonly #algorithm: Algorithm
   #publicJwk: Promise<PublicJwk> | undefined
 
-  /** @throws {TypeError} if the pair is neither ECDSA with P-256 nor Ed25519, or cannot sign */
+  /** @throws {TypeError} if the pair is neither ECDSA with P-256 nor Ed25519, cannot sign, or has no public key to export */
   constructor(keyPair: AgentKeys) {
     this.#keyPair = keyPair
     this.#algorithm = detectAlgorithm(keyPair)
@@ -85,13 +85,20 @@ export class AgentKey {
   }
 }
 
-function detectAlgorithm({ privateKey }: AgentKeys): Algorithm {
-  const { name, namedCurve } = privateKey.algorithm as { name: string; namedCurve?: string }
-  if (privateKey.type === 'private' && privateKey.usages.includes('sign')) {
-    if (name === 'ECDSA' && namedCurve === 'P-256') return 'ES256'
-    if (name === 'Ed25519') return 'EdDSA'
-  }
-  throw new TypeError('The keys must be a signing key pair: ECDSA with P-256, or Ed25519.')
+function detectAlgorithm({ privateKey, publicKey }: AgentKeys): Algorithm {
+  const algorithm = findAlgorithm(privateKey)
+  if (privateKey.type !== 'private' || !privateKey.usages.includes('sign') || !algorithm)
+    throw new TypeError('The keys must be a signing key pair: ECDSA with P-256, or Ed25519.')
+  // The registration and each proof contain the public key.
+  if (publicKey.type !== 'public' || !publicKey.extractable || findAlgorithm(publicKey) !== algorithm)
+    throw new TypeError('The public key must be extractable, and of the kind of the private key.')
+  return algorithm
+}
+
+function findAlgorithm(key: SigningKey): Algorithm | undefined {
+  const { name, namedCurve } = key.algorithm as { name: string; namedCurve?: string }
+  if (name === 'ECDSA' && namedCurve === 'P-256') return 'ES256'
+  return name === 'Ed25519' ? 'EdDSA' : undefined
 }
 
 // oxlint-disable-next-line no-restricted-properties -- nothing passes a clock to the client, so it reads the machine's clock
