@@ -381,6 +381,7 @@ test.each([
   ['criminal-history', 'I got a DWI last month and my N-400 interview is next week'],
   ['criminal-history', 'I have a DWI. Can I apply for citizenship?'],
   ['detention-ice', 'There is a raid at my job right now'],
+  ['detention-ice', 'I.C.E. took my husband'],
   ['long-absence', 'I was outside the US for two years with my green card, can I come back?'],
   ['status-violation', 'I worked without permission. Can I change my status?'],
   ['unlawful-presence', 'I overstayed my visa. Can I get a green card through my wife?'],

@@ -12,6 +12,7 @@ describe('splitWords', () => {
     ['Form I-90 and the N-400', ['form', 'i90', 'and', 'the', 'n400']],
     ["I don't know", ['i', 'dont', 'know']],
     ['I don\u2019t, can\u2018t, won\u00B4t', ['i', 'dont', 'cant', 'wont']],
+    ['an R.F.E. in the U.S.', ['an', 'rfe', 'in', 'the', 'u', 's']],
     ['Fiancé(e)', ['fiance', 'e']],
     ['i 765', ['i765']],
     ['am i 90 days late', ['am', 'i', '90', 'days', 'late']],

@@ -17,6 +17,10 @@ export function splitWords(text: string): string[] {
   const normalized = text
     // Before the normalization, because it decomposes an acute accent to a space and a mark.
     .replace(/['’‘´`′ʼ]/g, '')
+    // An abbreviation of three or more letters with full stops, such as `R.F.E.`
+    .replace(/(?<![\p{L}\p{N}.])\p{L}(?:\.\p{L}){2,}(?![\p{L}\p{N}])/gu, (letters) =>
+      letters.replaceAll('.', ''),
+    )
     .normalize('NFKD')
     .replace(/[\u0300-\u036f]/g, '')
     .toLowerCase()

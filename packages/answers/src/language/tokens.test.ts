@@ -13,3 +13,11 @@ test.each([
 ])('readTokens reads a negation that is written with %s', (_, apostrophe) => {
   expect(readWords(`I wasn${apostrophe}t there`)).toEqual(readWords("I wasn't there"))
 })
+
+test.each(['I.C.E. took him', 'i.c.e took him', 'I.C.E took him'])(
+  'readTokens reads the abbreviation in "%s" as a word, without the end of a sentence',
+  (question) => {
+    expect(readWords(question)).toEqual(['ice', 'took', 'him'])
+    expect(readTokens(question).map(({ breakBefore }) => breakBefore)).toEqual([2, 0, 0])
+  },
+)

@@ -18,9 +18,9 @@ export type CorrectSpelling = (word: string) => string
 
 const keepSpelling: CorrectSpelling = (word) => word
 
-// The alternatives match `2026-11-23` | `11/23` | `I-751` and `h1b` | `4` | `don't` | any sign. Matching takes linear time.
+// The alternatives match `I.C.E.` | `2026-11-23` | `11/23` | `I-751` and `h1b` | `4` | `don't` | any sign. Matching takes linear time.
 const QUESTION_PART =
-  /\d{4}-\d\d-\d\d(?!\d)|(?<![\d/])\d{1,2}\/\d{1,2}(?:\/(?:\d{4}|\d{2}))?(?![\d/])|(?<![\p{L}\p{N}])[a-z]{1,4}-?\d{1,4}[a-z]?(?![\p{L}\p{N}])|\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’‘´`′][\p{L}\p{M}]+)*|[^\s\p{L}\p{N}]/giu
+  /(?<![\p{L}\p{N}.])\p{L}(?:\.\p{L}){2,}(?![\p{L}\p{N}])\.?|\d{4}-\d\d-\d\d(?!\d)|(?<![\d/])\d{1,2}\/\d{1,2}(?:\/(?:\d{4}|\d{2}))?(?![\d/])|(?<![\p{L}\p{N}])[a-z]{1,4}-?\d{1,4}[a-z]?(?![\p{L}\p{N}])|\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’‘´`′][\p{L}\p{M}]+)*|[^\s\p{L}\p{N}]/giu
 const SENTENCE_ENDS = new Set(['.', '?', '!', ';', '¿', '¡', '…', '•', '|'])
 const CLAUSE_ENDS = new Set([',', ':', '(', ')', '[', ']', '-', '–', '—', '/', '"', '“', '”', '*'])
 
@@ -87,6 +87,7 @@ function normalizeWords(raw: string, correctSpelling: CorrectSpelling): readonly
   const plain = raw
     // Before the normalization, because it decomposes an acute accent to a space and a mark.
     .replace(/['’‘´`′ʼ-]/g, '')
+    .replace(/(?<=\p{L})\./gu, '')
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
