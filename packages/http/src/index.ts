@@ -30,7 +30,7 @@ export {
   type Readiness,
   type ReadinessChecks,
 } from './readiness/readiness.ts'
-export { MAX_SKEW_MS, type WatchedClock, watchClock, withSynchronisedClock } from './readiness/watch-clock.ts'
+export { type WatchedClock, watchClock, withSynchronisedClock } from './readiness/watch-clock.ts'
 export { listNetworks, parseTrustedProxies, type TrustedProxies } from './request/client-address.ts'
 export { requireSameOrigin } from './request/cross-origin.ts'
 export { JsonError, parseJson } from './request/parse-json.ts'

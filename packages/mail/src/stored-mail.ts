@@ -1,5 +1,4 @@
 import { DAY_MS, RULES } from '@plainpath/domain'
-import { MAX_SKEW_MS } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
@@ -22,7 +21,7 @@ const LEASE_MS = 80_000
  * For how long after the end of its lease a mail may still be passed to the mail server, by the clock of another machine. The clocks of
  * two machines can be this far apart, because each may differ from the database's by half of it.
  */
-const LEASE_TOLERANCE_MS = 2 * MAX_SKEW_MS
+const LEASE_TOLERANCE_MS = 2 * RULES.clockSkewMs
 
 /** The maximum number of rows that one statement of the upkeep reads or changes. */
 const BATCH_SIZE = 500

@@ -17,7 +17,7 @@ test('every row has `what` without a full stop, and `how` and `until` in sentenc
 test('says how everything is stored that signing in with an app, or confirming an agent, leaves in the tables', () => {
   const findRow = (words: string) => RETENTION.find(({ what }) => what.includes(words))
   expect(findRow('What an app sent when it asked you to sign in')?.how).toBe('Encrypted.')
-  expect(findRow('codes and refresh tokens')?.how).toContain('Only a hash')
+  expect(findRow('codes and refresh tokens')?.how).toContain('encrypted')
   expect(findRow('identity assertion')?.how).toContain('does not contain your address')
   expect(findRow('That you signed in with an app')?.how).not.toContain('only a hash')
 })

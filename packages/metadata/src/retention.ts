@@ -33,7 +33,7 @@ const CLAIM_ROWS: readonly RetentionRow[] = [
   },
   {
     what: 'The codes and refresh tokens with which an app gets access tokens for you',
-    how: 'Only a hash. What belongs to it, such as the id of the app, is encrypted.',
+    how: 'A hash. The code or token itself, and what belongs to it, such as the id of the app, are encrypted.',
     until: `A code for two minutes. A refresh token for ${durationIn('day', RULES.verificationMs)} after you allowed the app, and a minute more, even if it was used or the access ends sooner.`,
   },
   {

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { generateKeyEncryptionKey, parseKeyEncryptionKeys, SealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createOAuthRecordStore, reencryptOAuthRecords, sweepOAuthRecords } from './oauth-record-store.ts'
 
+const RELEASES = JSON.parse(
+  readFileSync(new URL('../../../../docs/releases.json', import.meta.url), 'utf8'),
+) as readonly { readonly tag: string }[]
 const START = new Date('2026-11-24T09:00:00Z')
 let stores: TestStores
 let now = START
@@ -46,7 +50,7 @@ test('stores ids only as hashes and contents only encrypted, and finds a record 
   for (const secret of [id, grantId, 'canary-account', 'canary-state']) expect(dump).not.toContain(secret)
 })
 
-test('stores a code or refresh token only as a hash: its encrypted content does not repeat it', async () => {
+test('repeats a code or refresh token in its encrypted content only while the last release needs it there', async () => {
   const records = createStore()
   const id = createId()
   await records.save('RefreshToken', id, { jti: id, accountId: 'a' }, 60)
@@ -58,8 +62,17 @@ test('stores a code or refresh token only as a hash: its encrypted content does 
     row?.payload_sealed ?? Buffer.alloc(0),
     `oauth_records/${row?.id}`,
   )
-  expect(JSON.parse(content.toString('utf8'))).toEqual({ accountId: 'a' })
+  // An instance of 0.2.0 reads the id from the content. Once there is a newer release, `save` must leave it out.
+  const lastReleaseNeedsId = RELEASES.at(-1)?.tag === 'release-0.2.0'
+  expect(JSON.parse(content.toString('utf8'))).toEqual({
+    accountId: 'a',
+    ...(lastReleaseNeedsId && { jti: id }),
+  })
   expect((await records.find('RefreshToken', id))?.payload).toEqual({ jti: id, accountId: 'a' })
+
+  const otherId = createId()
+  await records.save('RefreshToken', otherId, { accountId: 'b' }, 60)
+  expect((await records.find('RefreshToken', otherId))?.payload).toEqual({ jti: otherId, accountId: 'b' })
 })
 
 test('does not find a record whose content was copied from another row', async () => {

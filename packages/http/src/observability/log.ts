@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
+import { RULES } from '@plainpath/domain'
 import { getTraceFields } from '@plainpath/tracing'
 import pino from 'pino'
-import { MAX_SKEW_MS } from '../readiness/watch-clock.ts'
 import { describeError } from './describe-error.ts'
 
 export type LogFields = Readonly<Record<string, unknown>>
@@ -147,10 +147,10 @@ async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<string
 }
 
 /**
- * An instance stores changes while its clock differs from the database's by up to `MAX_SKEW_MS`. The tolerance is twice that, because
+ * An instance stores changes while its clock differs from the database's by up to `RULES.clockSkewMs`. The tolerance is twice that, because
  * the clock may change further before the instance notices it.
  */
-const CLOCK_TOLERANCE_MS = 2 * MAX_SKEW_MS
+const CLOCK_TOLERANCE_MS = 2 * RULES.clockSkewMs
 
 /**
  * Selects the log lines from `since` on, and lines without a time. Also selects lines that are up to a minute older, because the

@@ -1,3 +1,4 @@
+import { RULES } from '@plainpath/domain'
 import type { Context } from 'koa'
 import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
@@ -37,8 +38,6 @@ interface WatchClockDeps {
 const INTERVAL_MS = 2_000
 /** A larger skew is logged. */
 const REPORTED_SKEW_MS = 2_000
-/** With a larger skew, the clock is not synchronised. The clocks of two machines may differ by twice as much. */
-export const MAX_SKEW_MS = 30_000
 /** Slower responses are ignored, because a comparison with them would be too inexact. */
 const MAX_RESPONSE_MS = 1_000
 
@@ -90,7 +89,7 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
 
   compareAndReport()
   const timer = setInterval(compareAndReport, deps.everyMs ?? INTERVAL_MS)
-  const isSynchronised = () => Math.abs(getSkewMs()) <= MAX_SKEW_MS
+  const isSynchronised = () => Math.abs(getSkewMs()) <= RULES.clockSkewMs
   return {
     getSkewMs,
     isSynchronised,
