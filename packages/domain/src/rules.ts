@@ -33,11 +33,6 @@ export const RULES = {
   agentKeys: 3,
   /** How long an instance caches an agent. For that time, the token endpoint may still accept removed keys and secrets. */
   agentCachedMs: MINUTE_MS / 2,
-  /**
-   * The maximum skew of a machine's clock from the database's. With a larger one, an instance serves only reads without a token. The
-   * clocks of two machines may differ by twice as much.
-   */
-  clockSkewMs: MINUTE_MS / 2,
   /** The longest lifetime of a client assertion. */
   clientAssertionMs: 5 * MINUTE_MS,
   /** The longest `jti` of an assertion or a proof that auth and the API accept. */

@@ -1,4 +1,4 @@
-import { DAY_MS, RULES } from '@plainpath/domain'
+import { DAY_MS, MAX_CLOCK_SKEW_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
@@ -21,7 +21,7 @@ const LEASE_MS = 80_000
  * For how long after the end of its lease a mail may still be passed to the mail server, by the clock of another machine. The clocks of
  * two machines can be this far apart, because each may differ from the database's by half of it.
  */
-const LEASE_TOLERANCE_MS = 2 * RULES.clockSkewMs
+const LEASE_TOLERANCE_MS = 2 * MAX_CLOCK_SKEW_MS
 
 /** The maximum number of rows that one statement of the upkeep reads or changes. */
 const BATCH_SIZE = 500

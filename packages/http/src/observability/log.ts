@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { RULES } from '@plainpath/domain'
+import { MAX_CLOCK_SKEW_MS } from '@plainpath/domain'
 import { getTraceFields } from '@plainpath/tracing'
 import pino from 'pino'
 import { describeError } from './describe-error.ts'
@@ -147,10 +147,10 @@ async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<string
 }
 
 /**
- * An instance stores changes while its clock differs from the database's by up to `RULES.clockSkewMs`. The tolerance is twice that, because
+ * An instance stores changes while its clock differs from the database's by up to `MAX_CLOCK_SKEW_MS`. The tolerance is twice that, because
  * the clock may change further before the instance notices it.
  */
-const CLOCK_TOLERANCE_MS = 2 * RULES.clockSkewMs
+const CLOCK_TOLERANCE_MS = 2 * MAX_CLOCK_SKEW_MS
 
 /**
  * Selects the log lines from `since` on, and lines without a time. Also selects lines that are up to a minute older, because the

@@ -1,4 +1,4 @@
-import { RULES } from '@plainpath/domain'
+import { MAX_CLOCK_SKEW_MS } from '@plainpath/domain'
 import type { Context } from 'koa'
 import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
@@ -89,7 +89,7 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
 
   compareAndReport()
   const timer = setInterval(compareAndReport, deps.everyMs ?? INTERVAL_MS)
-  const isSynchronised = () => Math.abs(getSkewMs()) <= RULES.clockSkewMs
+  const isSynchronised = () => Math.abs(getSkewMs()) <= MAX_CLOCK_SKEW_MS
   return {
     getSkewMs,
     isSynchronised,
