@@ -89,14 +89,9 @@ async function readDigests(): Promise<unknown> {
       )
       const toDigestQuery = ({ name }: { name: string }) =>
         `select '${name}' as name, md5(string_agg(t::text, ',' order by t::text)) as content from ${name} t`
-      return (
-        await db.query(
-          rows
-            .filter(({ name }) => !OMITTED_TABLES.has(name))
-            .map(toDigestQuery)
-            .join(' union all '),
-        )
-      ).rows
+      const digestQueries = rows.filter(({ name }) => !OMITTED_TABLES.has(name)).map(toDigestQuery)
+      // PostgreSQL may read the tables in parallel, in any order.
+      return (await db.query(`${digestQueries.join(' union all ')} order by name`)).rows
     }),
   )
   return digests
