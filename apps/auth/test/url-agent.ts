@@ -1,5 +1,7 @@
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { expect } from 'vitest'
+import { loadConfig } from '../src/config.ts'
+import { openStores, type Stores } from '../src/stores.ts'
 import { CLIENT_CREDENTIALS_GRANT } from './agent-client.ts'
 import type { AgentDocuments, UrlAgent } from './agent-documents.ts'
 import { type KeyAgent, signAssertion } from './key-agent.ts'
@@ -37,6 +39,25 @@ export const startUrlInstance = (
     documents: agentDocuments.documentOverrides,
     env: { ...agentDocuments.settings, ...options.env },
   })
+
+const SILENT_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** Opens the stores of the instances of a testbed, with which a test does what an instance or a command would do. */
+export async function openUrlStores(
+  testbed: AuthTestbed,
+  auth: RunningAuth,
+  agentDocuments: AgentDocuments,
+  clock: Clock,
+): Promise<Stores> {
+  const { redis } = testbed
+  const settings = { ...(await testbed.createSettings(auth.origin)), ...agentDocuments.settings }
+  return await openStores(loadConfig(settings), {
+    log: SILENT_LOG,
+    now: () => clock.now,
+    redisTimeoutMs: 3_000,
+    ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
+  })
+}
 
 /** Signs an assertion that is valid for a minute by the test's clock, unless `claims` say otherwise. */
 export function signAssertionByClock(

@@ -3,9 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { deactivateAgent } from '../src/agents/deactivate-agent.ts'
 import { readStatusReason } from '../src/agents/status-reason.ts'
-import { loadConfig } from '../src/config.ts'
 import { createEvents } from '../src/events.ts'
-import { openStores } from '../src/stores.ts'
 import { isActive } from './agent-client.ts'
 import { type AgentDocuments, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { expectProblem } from './expect-refusal.ts'
@@ -15,14 +13,13 @@ import type { RunningAuth } from './start-auth.ts'
 import {
   type Clock,
   getUrlToken,
+  openUrlStores,
   postFormAsUrlClient,
   requestUrlToken,
   sendAsAgent,
   setClockBack,
   startUrlInstance,
 } from './url-agent.ts'
-
-const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 describe.for(TOKEN_STORES)('a URL client of which old facts are remembered, tokens in %s,', (tokenStore) => {
   const resources = new AsyncDisposableStack()
@@ -46,17 +43,7 @@ describe.for(TOKEN_STORES)('a URL client of which old facts are remembered, toke
   const revoke = (agent: UrlAgent, token: string) =>
     postFormAsUrlClient(auth, agent, clock, { path: '/oauth/revoke', fields: { token } })
 
-  /** Opens the stores of the instances. */
-  async function openSharedStores() {
-    const { redis } = testbed
-    const settings = { ...(await testbed.createSettings(auth.origin)), ...server.settings }
-    return await openStores(loadConfig(settings), {
-      log: silentLog,
-      now: () => clock.now,
-      redisTimeoutMs: 3_000,
-      ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
-    })
-  }
+  const openSharedStores = () => openUrlStores(testbed, auth, server, clock)
 
   test('has an active token at an instance that has cached the client as unknown', async () => {
     const agent = publish()

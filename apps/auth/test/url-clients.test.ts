@@ -2,9 +2,7 @@ import { type AgentId, type AgentKey, DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { blockDomain } from '../src/agents/block-domain.ts'
-import { loadConfig } from '../src/config.ts'
 import { createEvents } from '../src/events.ts'
-import { openStores } from '../src/stores.ts'
 import { isActive } from './agent-client.ts'
 import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
@@ -16,6 +14,7 @@ import type { RunningAuth } from './start-auth.ts'
 import {
   type Clock,
   getUrlToken,
+  openUrlStores,
   postFormAsUrlClient,
   requestUrlToken,
   sendAsAgent,
@@ -30,7 +29,6 @@ const UNUSABLE: Refusal = { ...INVALID_CLIENT, says: /^There is no usable docume
 const AUDIT = { actor: { user: 'test', host: 'test' }, reason: 'test' }
 /** More than half of the hour for which a document is valid by default, so a token request causes another fetch. */
 const REFETCH_AGE_SECONDS = 1_900
-const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
   const resources = new AsyncDisposableStack()
@@ -285,17 +283,8 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
     expect(await isActiveAtEachInstance(token)).toEqual([true, true])
   })
 
-  /** Opens the stores of the instances. */
-  async function openSharedStores() {
-    const { redis } = testbed
-    const settings = { ...(await testbed.createSettings(auth.origin)), ...agentDocuments.settings }
-    return await openStores(loadConfig(settings), {
-      log: silentLog,
-      now: () => clock.now,
-      redisTimeoutMs: 3_000,
-      ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
-    })
-  }
+  const openSharedStores = () => openUrlStores(testbed, auth, agentDocuments, clock)
+
   /**
    * Expires agents, as the upkeep of each instance does.
    *
