@@ -57,6 +57,7 @@ export default defineConfig({
     hookTimeout: 180_000,
     // A slow server needs longer than the default of 10 s to remove the databases of a run, and the run would count as failed.
     teardownTimeout: 120_000,
+    setupFiles: ['./e2e/system/print-logs-of-failed-test.ts'],
     reporters: [
       'default',
       './scripts/vitest/slow-files-reporter.ts',

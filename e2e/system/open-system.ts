@@ -6,6 +6,7 @@ import { expectSafeResponse, type SafetyOptions } from '@plainpath/http/testing'
 import { type Stack, type StackOptions, startStack } from '@plainpath/stack/start-stack'
 import { basic, createSender, form, type HttpRequest, type HttpResponse, json, type Sender } from '../send.ts'
 import { WITHOUT_FSYNC } from '../without-fsync.ts'
+import { openFolders } from './open-folders.ts'
 
 export interface RegisteredAgent {
   readonly client_id: string
@@ -52,6 +53,8 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   // If this process is root, the database server runs as another user, which must be able to enter this folder.
   await chmod(folder, 0o755)
+  openFolders.add(folder)
+  opening.defer(() => void openFolders.delete(folder))
   const lines: string[] = []
   const authorityFile = path.join(folder, 'documents.pem')
   if (documents) await writeFile(authorityFile, documents.documentOverrides.ca)

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { type LimitRedisClient, type Log, runCachedScript } from '@plainpath/http'
 import { traceCall } from '@plainpath/tracing'
 import { createClient } from 'redis'
+import { startTimeout } from './start-timeout.ts'
 
 const REPLY_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000
@@ -91,8 +92,8 @@ const describeSet = createCallDescriber('set')
  */
 export async function withReplyTimeout<T>(call: Promise<T>): Promise<T> {
   const { promise: timeout, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('Redis did not reply in time')), REPLY_TIMEOUT_MS)
-  return Promise.race([call, timeout]).finally(() => clearTimeout(timer))
+  using _timeout = startTimeout(REPLY_TIMEOUT_MS, () => reject(new Error('Redis did not reply in time')))
+  return await Promise.race([call, timeout])
 }
 
 /**

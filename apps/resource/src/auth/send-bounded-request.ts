@@ -1,5 +1,6 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { startTimeout } from '../start-timeout.ts'
 
 export interface BoundedRequest {
   readonly method?: 'GET' | 'POST'
@@ -89,8 +90,8 @@ function sendOnce(url: string, { method = 'GET', headers = {}, body, signal }: B
  */
 export function createTimeoutSignal(ms: number): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
-  const abortWithTimeout = () =>
-    controller.abort(new DOMException(`not done within ${ms} ms`, 'TimeoutError'))
-  const timer = setTimeout(abortWithTimeout, ms)
-  return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) }
+  const timeout = startTimeout(ms, () =>
+    controller.abort(new DOMException(`not done within ${ms} ms`, 'TimeoutError')),
+  )
+  return { ...timeout, signal: controller.signal }
 }
