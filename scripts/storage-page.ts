@@ -13,7 +13,7 @@ export const ROW_RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record
     blocked_domain_audit: 'never deleted (append-only)',
     blocked_domains: 'until the domain is unblocked',
     claim_attempts:
-      'two days. Personal data is erased when the attempt ends: after 24 hours at most, or after ten minutes for a sign-in',
+      'two days. The address is erased when the attempt ends: after 24 hours at most, or after ten minutes for a sign-in. If the agent ended it, the hashes of the address are erased when the link expires',
     claim_blocks: '30 days',
     claim_tries: 'a day',
     claims:

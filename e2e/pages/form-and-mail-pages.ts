@@ -69,6 +69,8 @@ export const FORM_AND_MAIL_PAGES: Readonly<Record<string, Html>> = {
   }),
   'claim-code': renderClaimCodePage({ ...CLAIM, agent: AGENT, code: '092827' }),
   'claim-closed': renderClosedClaimPage('expired'),
+  'claim-superseded': renderClosedClaimPage('superseded', { secretToDecline: 'secret' }),
+  'claim-declined': renderClosedClaimPage('declined'),
   'end-claim': renderEndClaimPage({ ...ACCESS, agent: { ...AGENT, verifiedDomain: 'agent.example.org' } }),
   'ended-claim': renderEndedClaimPage({ remainingSecret: 'secret' }),
   'already-ended': renderAlreadyEndedPage(),

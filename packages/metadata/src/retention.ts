@@ -14,7 +14,7 @@ const CLAIM_ROWS: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address, while an agent asks you to confirm it, and the two words that you compare',
     how: 'Encrypted. Keyed hashes of the address and the mailbox let us count, and remember that you said no.',
-    until: `Until you answer, and at most ${durationIn('hour', RULES.verificationLinkMs)} after our e-mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
+    until: `Until you answer, and at most ${durationIn('hour', RULES.verificationLinkMs)} after our e-mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late. If the agent asks again, gives up, sends us too many wrong codes or is no longer registered, we erase the address and the words at once. We keep the hashes until the link in our e-mail expires, so that you can still say no.`,
   },
   {
     what: 'Your e-mail address, while you sign in with an app',

@@ -107,6 +107,7 @@ test('all pages have one h1, sentences of at most 26 words, no "please" and no f
     toMarkup(renderClaimCodePage({ ...question, code: '012345' })),
     toMarkup(renderEndClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' })),
     ...REASONS.map((reason) => toMarkup(renderClosedClaimPage(reason))),
+    toMarkup(renderClosedClaimPage('superseded', { secretToDecline: secret })),
     ...[renderEndedClaimPage(), renderAlreadyEndedPage(), renderBrokenEndLinkPage()].map(toMarkup),
   ]
   for (const markup of pages) {
@@ -116,6 +117,15 @@ test('all pages have one h1, sentences of at most 26 words, no "please" and no f
     for (const sentence of text.split(/[.?:]\s/))
       expect(sentence.trim().split(/\s+/).length, sentence).toBeLessThanOrEqual(26)
   }
+})
+
+test('the page for a closed attempt has the button No only if the person can still decline', () => {
+  const markup = toMarkup(renderClosedClaimPage('superseded', { secretToDecline: secret }))
+  expect(markup).toContain(`<input name="attempt" type="hidden" value="${secret}">`)
+  expect(markup).toContain('name="answer" value="no"')
+  expect(markup).not.toContain('value="yes"')
+  expect(markup.indexOf('What happens next')).toBeLessThan(markup.indexOf('<button'))
+  expect(toMarkup(renderClosedClaimPage('superseded'))).not.toContain('<form')
 })
 
 test.for(REASONS)('the page for the reason %s has its title and at least two paragraphs', (reason) => {

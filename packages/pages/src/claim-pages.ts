@@ -44,12 +44,15 @@ ${renderAgentLines(page.agent)}
 ${page.wasCodeShown && html`<p class="notice">We have shown you a code before. A new code replaces it.</p>`}
 ${page.codesLeft > 0 ? renderYesForm(page, CODE_EFFECT) : html`<p class="notice">We have shown you ${CODES_IN_WORDS} codes and cannot show more. The last code works for ${CODE_LIFETIME} after you saw it. After that, ask your agent to start again.</p>`}
 <h2>If this is not your agent, or the words differ</h2>
-<form class="form" action="/claim" method="post">
-<input name="attempt" type="hidden" value="${page.secret}">
+${renderNoForm(page.secret)}`
+}
+
+/** Renders the form with the *no* button. */
+const renderNoForm = (secret: string) => html`<form class="form" action="/claim" method="post">
+<input name="attempt" type="hidden" value="${secret}">
 <p><strong>What happens next:</strong> the agent gets no access. ${keepTogether(NO_MORE_MAILS)}</p>
 <button type="submit" name="answer" value="no">No, this is not my agent</button>
 </form>`
-}
 
 const CODE_EFFECT = html`we show you a code with ${numberInWords(RULES.verificationCodeDigits)} digits. Give it to your agent, and to no one else. The agent can then send our staff messages for you for ${durationIn('day', RULES.verificationMs)}, and we reply to you by ${EMAIL}. You can end its access at any time. <a href="/privacy">What we keep</a>`
 const NEW_CODE_EFFECT = html`we show you a new code. The old one then stops working. We show at most ${CODES_IN_WORDS}.`
@@ -134,14 +137,14 @@ const CLOSED_CLAIM_TEXTS: Readonly<
   },
   locked: {
     title: 'Too many wrong codes',
-    text: ['The agent sent us too many wrong codes. This link no longer works.', START_AGAIN],
+    text: ['The agent sent us too many wrong codes. This link shows no more codes.', START_AGAIN],
   },
   declined: {
     title: 'You said no',
     text: [
-      'The agent gets no access. If it could send us messages for you before, it no longer can.',
+      'The agent gets no access. If you had given it access with this e-mail address, that access has ended.',
+      'If you gave it access with another address, even one that only adds a + and a word, that access goes on. To end it, use the link in our e-mail about it.',
       NO_MORE_MAILS,
-      'You do not need to do anything.',
     ],
   },
   expired: {
@@ -149,9 +152,9 @@ const CLOSED_CLAIM_TEXTS: Readonly<
     text: [`The link in the e-mail worked for ${durationIn('hour', RULES.verificationLinkMs)}.`, START_AGAIN],
   },
   superseded: {
-    title: 'There is a newer e-mail',
+    title: 'This request is over',
     text: [
-      'Your agent has started again, or has given up. If we sent you a newer e-mail, use the link in that one.',
+      'The agent has started again, or has given up. If you want this, use the link in our newest e-mail, or ask your agent to start again.',
     ],
   },
   failed: {
@@ -169,11 +172,21 @@ const CLOSED_CLAIM_TEXTS: Readonly<
 
 export const getClosedClaimTitle = (reason: ClosedClaim): string => CLOSED_CLAIM_TEXTS[reason].title
 
-/** Renders the page for a mailed link that can show no code. */
+/**
+ * Renders the page for a mailed link that can show no code.
+ *
+ * @param options.secretToDecline the secret of the link, if the person can still say no
+ */
 export const renderClosedClaimPage = (
   reason: ClosedClaim,
+  { secretToDecline }: { secretToDecline?: string | undefined } = {},
 ): Html => html`<h1>${CLOSED_CLAIM_TEXTS[reason].title}</h1>
-${CLOSED_CLAIM_TEXTS[reason].text.map((line) => html`<p>${keepTogether(line)}</p>\n`)}<p><a href="/">To the guides</a></p>`
+${CLOSED_CLAIM_TEXTS[reason].text.map((line) => html`<p>${keepTogether(line)}</p>\n`)}${
+  secretToDecline !== undefined &&
+  html`<h2>If this is not your agent</h2>
+${renderNoForm(secretToDecline)}
+`
+}<p><a href="/">To the guides</a></p>`
 
 /** Says that ending access does not affect earlier messages. */
 const EARLIER_MESSAGES =

@@ -2,9 +2,11 @@ import { type AgentId, DAY_MS, HOUR_MS } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createExampleAgent } from '../../test/example-agent.ts'
+import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
+import { createAttempt, createLinkMail } from '../../test/example-claim.ts'
 import { createExampleKey } from '../../test/example-key.ts'
 import { dumpTables, NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
+import { createVerificationAttemptStore } from '../verifications/postgres-verification-attempt-store.ts'
 import { countAgents, countUnusedAgents } from './agent-counts.ts'
 import { deleteTombstones, expireAgents, findExpiredAgent } from './agent-expiry.ts'
 
@@ -136,6 +138,27 @@ describe('expireAgents', () => {
     expect(await expireBatch(timeAfter(HOUR_MS + 1), 1)).toEqual([])
     expect(await listAgentIds()).toContain(agent.id)
     expect((await countAgents(stores.db, timeAfter(HOUR_MS + 1))).neverUsed).toBe(1)
+  })
+
+  test('leaves an attempt of the agent so that the person can still decline it', async () => {
+    const { db, sealingKeys, events } = stores
+    const addMail = async () => undefined
+    const attempts = createVerificationAttemptStore({
+      db,
+      sealingKeys,
+      hashKey: createExampleHashKey(),
+      addMail,
+      events,
+    })
+    const { agent } = await addAgent()
+    const createdAt = timeAfter(7 * DAY_MS - HOUR_MS)
+    const attempt = createAttempt(agent.id, { createdAt })
+    expect(await attempts.begin(attempt, createLinkMail(attempt))).toBe(true)
+    const expiredAt = timeAfter(7 * DAY_MS)
+    expect(await expireBatch(expiredAt)).toEqual([agent.id])
+    const found = await attempts.findByLink(attempt.linkHash, expiredAt)
+    expect(found).toMatchObject({ attempt: { state: 'superseded' }, matchPhrase: undefined })
+    expect((await attempts.decline(attempt.id, expiredAt)).ok).toBe(true)
   })
 
   test('stores accepted secrets or keys in a tombstone, which is valid for 90 days', async () => {

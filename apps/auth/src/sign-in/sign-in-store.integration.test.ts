@@ -107,6 +107,18 @@ test('mails only one code for two simultaneous requests', async () => {
   })
 })
 
+test('erases the hashes of the address with the address when a sign-in is withdrawn, because its mail has no link', async () => {
+  const uid = createRandomId()
+  await mailCode(uid, 'ana@example.org')
+  const { agentId = '' } = await createSignInStore(createDeps()).find(uid, START)
+  await createVerificationAttemptStore(createDeps()).withdraw(agentId)
+  const { rows } = await stores.db.query(
+    'select state, email_sealed, email_hash, mailbox_hash from claim_attempts where agent_id = $1',
+    [agentId],
+  )
+  expect(rows).toEqual([{ state: 'superseded', email_sealed: null, email_hash: null, mailbox_hash: null }])
+})
+
 test('mails no further code once the connection was disabled', async () => {
   const uid = createRandomId()
   await mailCode(uid, 'ana@example.org')

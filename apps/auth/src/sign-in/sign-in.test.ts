@@ -21,6 +21,7 @@ const createAttempt = (state: AttemptState = 'code_shown'): SignInAttempt => ({
   code: { hash: anaHash, expiresAt: addMs(RULES.verificationCodeMs) },
   createdAt: START,
   emailHash: anaHash,
+  hasMailboxHash: true,
 })
 const ALLOWED = { ok: true, value: undefined }
 const refuse = (error: string) => ({ ok: false, error })

@@ -33,9 +33,19 @@ export type StoredAttempt = VerificationAttempt & Omit<ReturnType<typeof Attempt
 export const OPEN_STATES_SQL = `('initiated', 'sent', 'code_shown')`
 /** SQL list of the states that an agent sees as open. A failed attempt counts as open until it expires or is superseded. */
 export const OPEN_TO_AGENTS_SQL = `('initiated', 'sent', 'code_shown', 'failed')`
+const ERASE_ADDRESS_AND_CODE_SQL =
+  'email_sealed = null, match_phrase_sealed = null, code_hash = null, code_expires_at = null'
+/** SQL that erases the hashes of the address and the mailbox. */
+export const ERASE_HASHES_SQL = 'email_hash = null, mailbox_hash = null'
 /** SQL that erases the personal data and the code of an attempt when it closes. */
-export const ERASE_COLUMNS_SQL = `email_sealed = null, email_hash = null, mailbox_hash = null, match_phrase_sealed = null,
-  code_hash = null, code_expires_at = null`
+export const ERASE_COLUMNS_SQL = `${ERASE_ADDRESS_AND_CODE_SQL}, ${ERASE_HASHES_SQL}`
+/**
+ * SQL that erases the address, the match phrase and the code of an attempt that its agent closes. If the mail has a link, the hashes
+ * are stored until the link expires, so that the person can still decline. See `canDecline`.
+ */
+export const ERASE_ALL_BUT_HASHES_SQL = `${ERASE_ADDRESS_AND_CODE_SQL},
+  email_hash = case when link_hash is not null then email_hash end,
+  mailbox_hash = case when link_hash is not null then mailbox_hash end`
 
 /**
  * Returns the encryption context that binds an address to its verification. An attempt uses the id of the verification
@@ -64,7 +74,26 @@ export async function findAttempt(
   if (!rows[0]) return undefined
   const row = AttemptRow.parse(rows[0])
   const { codeHash: hash, codeExpiresAt: expiresAt } = row
-  return { ...row, code: hash && expiresAt ? { hash, expiresAt } : undefined }
+  return {
+    ...row,
+    code: hash && expiresAt ? { hash, expiresAt } : undefined,
+    hasMailboxHash: row.mailboxHash !== undefined,
+  }
+}
+
+/** Withdraws the open attempts of agents. Their state becomes `superseded`. */
+export async function supersedeAttempts(tx: Database, agentIds: readonly string[]): Promise<void> {
+  await tx.query(
+    `update claim_attempts set state = 'superseded', ${ERASE_ALL_BUT_HASHES_SQL}
+     where agent_id = any($1) and state in ${OPEN_TO_AGENTS_SQL}`,
+    [agentIds],
+  )
+}
+
+/** Deletes the attempts of agents that are deleted or expire, except those that a person can still decline. */
+export async function deleteAttempts(tx: Database, agentIds: readonly string[]): Promise<void> {
+  await supersedeAttempts(tx, agentIds)
+  await tx.query('delete from claim_attempts where agent_id = any($1) and mailbox_hash is null', [agentIds])
 }
 
 const BlockedRow = z.object({ blocked: z.boolean() })

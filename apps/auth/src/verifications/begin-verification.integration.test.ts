@@ -71,7 +71,7 @@ test('begins a verification with the same statements and response members for ev
   const knownAgent = await registerAgent()
   await begin({ agentId: knownAgent.id, email: 'known@example.org' })
   const shownCode = await showCode(linkDeps, secret)
-  if (!shownCode.ok) throw new Error(shownCode.error)
+  if (!shownCode.ok) throw new Error(shownCode.error.reason)
   const completed = await completeVerification(linkDeps, { agent: knownAgent, code: shownCode.value.code })
   expect(completed.ok).toBe(true)
 

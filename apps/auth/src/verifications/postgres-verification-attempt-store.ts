@@ -1,6 +1,7 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import {
+  ERASE_ALL_BUT_HASHES_SQL,
   ERASE_COLUMNS_SQL,
   findAttempt,
   isBlocked,
@@ -8,6 +9,7 @@ import {
   OPEN_STATES_SQL,
   OPEN_TO_AGENTS_SQL,
   type StoredAttempt,
+  supersedeAttempts,
   toEmailEncryptionContext,
   toMatchPhraseEncryptionContext,
 } from './attempt-row.ts'
@@ -27,8 +29,6 @@ import type {
   VerificationStoreBaseDeps,
 } from './verification-attempt-store.ts'
 
-const SUPERSEDE_OPEN_ATTEMPT_SQL = `update claim_attempts set state = 'superseded', ${ERASE_COLUMNS_SQL} where agent_id = $1 and state in ${OPEN_TO_AGENTS_SQL}`
-
 /** Creates the PostgreSQL store for verification attempts. */
 export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps): VerificationAttemptStore {
   const { db, sealingKeys, events } = deps
@@ -41,7 +41,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
       const attempt = await findAttempt(tx, 'id = $1', [id], 'for update')
-      // An attempt is deleted some time after it has expired, or together with its agent.
+      // An attempt is deleted some time after it has expired, or together with its agent if nobody can decline it any more.
       return attempt ? change(tx, attempt) : err('expired')
     })
 
@@ -102,15 +102,13 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
 
     async lockIfSpent(id) {
       const { rowCount } = await db.query(
-        `update claim_attempts set state = 'locked', ${ERASE_COLUMNS_SQL} where id = $1 and state in ${OPEN_STATES_SQL} and tries >= $2`,
+        `update claim_attempts set state = 'locked', ${ERASE_ALL_BUT_HASHES_SQL} where id = $1 and state in ${OPEN_STATES_SQL} and tries >= $2`,
         [id, RULES.verificationTries],
       )
       if (rowCount === 1) events.emit('attempt-locked', { claim_attempt_id: id })
     },
 
-    async withdraw(agentId) {
-      await db.query(SUPERSEDE_OPEN_ATTEMPT_SQL, [agentId])
-    },
+    withdraw: (agentId) => supersedeAttempts(db, [agentId]),
 
     async isMailWanted(id, now) {
       const attempt = await findAttempt(db, 'id = $1', [id])
@@ -156,7 +154,7 @@ export async function addAttempt(
     [attempt.agentId],
   )
   if (rowCount === 0) return false
-  await tx.query(SUPERSEDE_OPEN_ATTEMPT_SQL, [attempt.agentId])
+  await supersedeAttempts(tx, [attempt.agentId])
   await tx.query(
     `insert into claim_attempts (id, registration_id, agent_id, state, link_hash, link_expires_at, created_at,
        email_sealed, email_hash, mailbox_hash, match_phrase_sealed, hash_key_id, purpose, presses, code_hash, code_expires_at)

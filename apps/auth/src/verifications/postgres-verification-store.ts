@@ -3,7 +3,7 @@ import { createRowReader, type Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
-import { ERASE_COLUMNS_SQL, findAttempt, isBlocked } from './attempt-row.ts'
+import { deleteAttempts, ERASE_COLUMNS_SQL, findAttempt, isBlocked } from './attempt-row.ts'
 import { decryptEmail, findPerson } from './confirmed-person.ts'
 import { deriveStoredRevocationSecret } from './revocation-link.ts'
 import { addRevocationMails, revokeVerifications } from './revoke-verifications.ts'
@@ -235,10 +235,10 @@ export async function isStoredVerificationLive(db: Database, id: string, now: Da
 }
 
 /**
- * Deletes the verifications and attempts of expired agents. Foreign keys cascade the deletion to the identity assertions, and to
- * the tokens that are in PostgreSQL.
+ * Deletes the verifications and attempts of expired agents, except the attempts that a person can still decline. Foreign keys
+ * cascade the deletion to the identity assertions, and to the tokens that are in PostgreSQL.
  */
 export async function deleteVerificationsOfAgents(tx: Database, agentIds: readonly string[]): Promise<void> {
-  await tx.query('delete from claim_attempts where agent_id = any($1)', [agentIds])
+  await deleteAttempts(tx, agentIds)
   await tx.query('delete from claims where agent_id = any($1)', [agentIds])
 }

@@ -5,6 +5,7 @@
 import type { Database } from '@plainpath/postgres'
 import { openIfPossible } from '@plainpath/sealing'
 import { z } from 'zod'
+import { deleteAttempts } from './attempt-row.ts'
 import { type DescribedAgent, decryptEmail, toConfirmedAgent } from './confirmed-person.ts'
 import type { Verification } from './verification.ts'
 import type { VerificationStoreBaseDeps } from './verification-attempt-store.ts'
@@ -77,7 +78,8 @@ async function findDescribedAgent(tx: Database, id: string): Promise<DescribedAg
 }
 
 /**
- * Revokes the verifications of an agent and deletes its attempts, in the transaction that deletes the agent.
+ * Revokes the verifications of an agent and deletes its attempts, except those that a person can still decline, in the transaction
+ * that deletes the agent.
  *
  * @param agent the agent before its deletion
  */
@@ -90,5 +92,5 @@ export async function revokeVerificationsOfAgent(
   const revokedRows = await revokeVerifications(tx, 'agent_id = $1', [agent.id, now], 'agent-deleted')
   const unexpired = revokedRows.filter(({ expiresAt }) => now < expiresAt)
   await addRevocationMails(tx, deps, unexpired, { by: 'agent-deleted', now, agent })
-  await tx.query('delete from claim_attempts where agent_id = $1', [agent.id])
+  await deleteAttempts(tx, [agent.id])
 }

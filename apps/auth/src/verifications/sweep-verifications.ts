@@ -1,12 +1,12 @@
 import { RULES } from '@plainpath/domain'
 import { type Database, deleteBatch } from '@plainpath/postgres'
-import { ERASE_COLUMNS_SQL, OPEN_TO_AGENTS_SQL } from './attempt-row.ts'
+import { ERASE_COLUMNS_SQL, ERASE_HASHES_SQL, OPEN_TO_AGENTS_SQL } from './attempt-row.ts'
 
 const BATCH_SIZE = 1_000
 
 /**
- * Closes expired attempts and verifications, and deletes old attempts, verifications, tries and blocks. Each statement changes at
- * most 1,000 rows.
+ * Closes expired attempts and verifications, erases the hashes with which a person could decline until the link expired, and
+ * deletes old attempts, verifications, tries and blocks. Each statement changes at most 1,000 rows.
  *
  * @returns the number of changed rows
  */
@@ -22,6 +22,11 @@ export async function sweepVerifications(db: Database, now: Date): Promise<numbe
       'claim_attempts',
       `state = 'expired', ${ERASE_COLUMNS_SQL}`,
       `link_expires_at <= $1 and state in ${OPEN_TO_AGENTS_SQL}`,
+    ),
+    await closeRows(
+      'claim_attempts',
+      ERASE_HASHES_SQL,
+      `link_expires_at <= $1 and mailbox_hash is not null and state not in ${OPEN_TO_AGENTS_SQL}`,
     ),
     await deleteRows('claim_attempts', 'id', 'created_at <= $1', RULES.verificationAttemptKeptMs),
     await deleteRows('claim_tries', 'id', 'tried_at <= $1', RULES.mailboxTriesMs),

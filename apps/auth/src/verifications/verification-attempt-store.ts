@@ -97,7 +97,7 @@ export interface VerificationAttemptStore {
     codeHash: Buffer,
     now: Date,
   ): Promise<Result<{ presses: number; codeExpiresAt: Date }, ClosedState | 'no-codes-left'>>
-  /** Declines the attempt and blocks its mailbox. */
+  /** Declines the attempt and blocks its mailbox, if `canDecline`. */
   decline(id: string, now: Date): Promise<Result<void, ClosedState>>
   /**
    * Counts a try for the attempt `attemptId` or, without one, for the agent's open attempt, or else its newest. The count is durable
@@ -108,7 +108,7 @@ export interface VerificationAttemptStore {
   countTry(target: { agentId: string; attemptId?: string | undefined }, now: Date): Promise<TriedAttempt>
   /** Locks the attempt if no tries are left. */
   lockIfSpent(id: string): Promise<void>
-  /** Withdraws the agent's open attempt. Its state becomes `superseded`. */
+  /** Withdraws the agent's open attempt. Its state becomes `superseded`. The person can still decline it. */
   withdraw(agentId: string): Promise<void>
   /** Returns whether the mail of the attempt should still be sent. */
   isMailWanted(id: string, now: Date): Promise<boolean>

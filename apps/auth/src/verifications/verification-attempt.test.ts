@@ -30,6 +30,7 @@ const buildAttempt = (
   presses: state === 'code_shown' ? 1 : 0,
   tries: 0,
   code: state === 'code_shown' ? { hash, expiresAt: after(RULES.verificationCodeMs) } : undefined,
+  hasMailboxHash: (OPEN_STATES as readonly string[]).includes(state),
   ...overrides,
 })
 const UNBLOCKED = { isBlocked: false, tries: 0 }
@@ -47,6 +48,21 @@ describe.for(CLOSED_STATES.filter((state) => state !== 'failed'))('an attempt th
       expect(computeStateAfterMail(state, outcome)).toBeUndefined()
   })
 })
+
+test.for(['superseded', 'locked'] as const)(
+  'an attempt that is %s can be declined until the link expires, while the hash of the mailbox is stored, and nothing else',
+  (state) => {
+    const code = { hash, expiresAt: after(RULES.verificationCodeMs) }
+    const attempt = buildAttempt(state, { hasMailboxHash: true, code })
+    const beforeExpiry = after(RULES.verificationLinkMs - 1)
+    expect(decideDeclining(attempt, beforeExpiry)).toMatchObject({ ok: true })
+    expect(decideDeclining(attempt, after(RULES.verificationLinkMs))).toEqual(refusal(state))
+    expect(decideDeclining({ ...attempt, hasMailboxHash: false }, start)).toEqual(refusal(state))
+    expect(decideShowingCode(attempt, UNBLOCKED, start)).toEqual(refusal(state))
+    expect(decideTry(attempt, UNBLOCKED, start)).toEqual(refusal(state))
+    expect(decideRedemption(attempt, { hash, isBlocked: false }, start)).toEqual(refusal(state))
+  },
+)
 
 test('after ten wrong codes for a mailbox, every sign-in code is wrong, and the number of remaining tries does not reveal why', () => {
   const attempt = buildAttempt('code_shown', { purpose: 'sign-in' })
@@ -124,6 +140,7 @@ describe.for(OPEN_STATES)('an attempt that is %s', (state) => {
   test('is locked after five tries', () => {
     expect(computeState({ ...attempt, tries: 4 }, start)).toBe(state)
     expect(computeState({ ...attempt, tries: 5 }, start)).toBe('locked')
+    expect(decideDeclining({ ...attempt, tries: 5 }, start).ok).toBe(true)
     expect(decideShowingCode({ ...attempt, tries: 5 }, UNBLOCKED, start)).toEqual(refusal('locked'))
     expect(decideTry({ ...attempt, tries: 5 }, UNBLOCKED, start)).toEqual(refusal('locked'))
   })

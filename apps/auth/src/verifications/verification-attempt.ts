@@ -36,6 +36,8 @@ export interface VerificationAttempt {
   readonly tries: number
   /** Present only in the state `code_shown`. */
   readonly code: StoredCode | undefined
+  /** True while the hash of the mailbox is stored. It is stored until the link expires, unless the person answers before. */
+  readonly hasMailboxHash: boolean
 }
 
 /** Facts about the mailbox, from all attempts. */
@@ -87,6 +89,13 @@ export function decideShowingCode(
 }
 
 /**
+ * Returns whether the person can decline. They can until the link expires, even if the agent withdrew the attempt, sent too many
+ * wrong codes or was deleted. Otherwise an agent could evade the block.
+ */
+export const canDecline = (attempt: VerificationAttempt, now: Date): boolean =>
+  attempt.hasMailboxHash && now < attempt.linkExpiresAt
+
+/**
  * Decides whether the attempt can still be declined.
  *
  * @returns the time until which the mailbox is blocked: no agent can send verification mails to it, except agents that its owner
@@ -97,7 +106,7 @@ export function decideDeclining(
   now: Date,
 ): Result<{ blockedUntil: Date }, ClosedState> {
   const state = computeState(attempt, now)
-  return isOpen(state)
+  return isOpen(state) || canDecline(attempt, now)
     ? ok({ blockedUntil: new Date(now.getTime() + RULES.verificationBlockMs) })
     : err(state)
 }

@@ -1,7 +1,7 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { type HashKey, sha256 } from '@plainpath/sealing'
 import { isVerificationLive } from './verification.ts'
-import { type ClosedState, computeState, isOpen } from './verification-attempt.ts'
+import { type ClosedState, canDecline, computeState, isOpen } from './verification-attempt.ts'
 import type { VerificationAttemptStore } from './verification-attempt-store.ts'
 import { generateCode, hashCode } from './verification-code.ts'
 import type { LinkedVerification, VerificationStore } from './verification-store.ts'
@@ -19,7 +19,11 @@ interface ShownCode extends ConfirmationPage {
   readonly code: string
   readonly expiresAt: Date
 }
-export type LinkRefusal = ClosedState | 'no-codes-left' | 'unknown'
+/** Why the link can show no code. */
+export interface LinkRefusal {
+  readonly reason: ClosedState | 'no-codes-left' | 'unknown'
+  readonly canDecline: boolean
+}
 
 /**
  * The dependencies of the actions behind the links in mails. There are two kinds: a link to the page that shows the
@@ -37,17 +41,30 @@ export interface VerificationLinkDeps {
   readonly now: () => Date
 }
 
-async function findOpenAttempt({ stores, now }: VerificationLinkDeps, codePageSecret: string) {
+async function findLinkedAttempt({ stores, now }: VerificationLinkDeps, codePageSecret: string) {
   const requestTime = now()
   const found = await stores.verificationAttempts.findByLink(sha256(codePageSecret), requestTime)
-  if (!found) return err('unknown')
+  if (!found) return undefined
   const { attempt, matchPhrase, isBlocked } = found
-  const state = computeState(attempt, requestTime)
-  if (!isOpen(state)) return err(state)
+  return {
+    attempt,
+    matchPhrase,
+    // An attempt for a blocked mailbox looks declined, as in `findClosedState`.
+    state: isBlocked ? 'declined' : computeState(attempt, requestTime),
+    canDecline: !isBlocked && canDecline(attempt, requestTime),
+  }
+}
+
+async function findOpenAttempt(
+  deps: VerificationLinkDeps,
+  codePageSecret: string,
+): Promise<Result<{ id: string; page: ConfirmationPage }, LinkRefusal>> {
+  const linkedAttempt = await findLinkedAttempt(deps, codePageSecret)
+  if (!linkedAttempt) return err({ reason: 'unknown', canDecline: false })
+  const { attempt, matchPhrase, state } = linkedAttempt
+  if (!isOpen(state)) return err({ reason: state, canDecline: linkedAttempt.canDecline })
   // An open attempt always has its phrase, because only closing erases it. This check is for the type.
-  if (matchPhrase === undefined) return err('expired')
-  // An attempt for a blocked mailbox looks declined, as in `findClosedState`.
-  if (isBlocked) return err('declined')
+  if (matchPhrase === undefined) return err({ reason: 'expired', canDecline: false })
   return ok({ id: attempt.id, page: createConfirmationPage(attempt.agentId, matchPhrase, attempt.presses) })
 }
 
@@ -74,21 +91,26 @@ export async function showCode(
     hashCode(deps.hashKey, 'agent', id, code),
     deps.now(),
   )
-  if (!shown.ok) return shown
+  if (!shown.ok) return err({ reason: shown.error, canDecline: false })
   const { presses, codeExpiresAt: expiresAt } = shown.value
   return ok({ ...createConfirmationPage(page.agentId, page.matchPhrase, presses), code, expiresAt })
 }
 
-/** Declines the attempt, and revokes the verification that the agent has for the same address, if any. */
+/**
+ * Declines the attempt, and revokes the verification that the agent has for the same address, if any. This works until the link
+ * expires, even if the agent closed the attempt before.
+ */
 export async function declineVerification(
   deps: VerificationLinkDeps,
   codePageSecret: string,
-): Promise<Result<void, LinkRefusal>> {
-  const openAttempt = await findOpenAttempt(deps, codePageSecret)
-  if (!openAttempt.ok) return openAttempt
+): Promise<Result<void, LinkRefusal['reason']>> {
+  const linkedAttempt = await findLinkedAttempt(deps, codePageSecret)
+  if (!linkedAttempt) return err('unknown')
+  const { state } = linkedAttempt
+  if (!isOpen(state) && !linkedAttempt.canDecline) return err(state)
   const { verificationAttempts, verifications } = deps.stores
-  const { id } = openAttempt.value
-  // This must run before declining, which erases the address by which the verification is found.
+  const { id } = linkedAttempt.attempt
+  // This must run before declining, which erases the hash by which the verification is found.
   const liveVerification = await verifications.findByAttempt(id, deps.now())
   if (liveVerification) await verifications.revoke(liveVerification.id, 'person', deps.now())
   return verificationAttempts.decline(id, deps.now())

@@ -69,10 +69,12 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
       content: renderPage({ origin: deps.urls.origin, path: '/claim', title, body, noindex: true }),
     },
   })
-  const renderClosedPage = (reason: LinkRefusal) =>
-    reason === 'unknown'
-      ? renderStatusPage(404, getClosedClaimTitle(reason), renderClosedClaimPage(reason))
-      : renderStatusPage(410, getClosedClaimTitle(reason), renderClosedClaimPage(reason))
+  const renderClosedPage = (reason: LinkRefusal['reason'], secretToDecline?: string) => {
+    const body = renderClosedClaimPage(reason, { secretToDecline })
+    return reason === 'unknown'
+      ? renderStatusPage(404, getClosedClaimTitle(reason), body)
+      : renderStatusPage(410, getClosedClaimTitle(reason), body)
+  }
   const renderNotRevokedPage = (reason: RevocationRefusal) =>
     reason === 'unknown'
       ? renderStatusPage(404, getClosedClaimTitle(reason), renderBrokenEndLinkPage())
@@ -100,15 +102,18 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
     return { secret: revocationSecret, agent, ...days }
   }
 
-  /** Renders a page for an open attempt. If the agent was deleted meanwhile, the attempt was too, and the link is unknown. */
+  /** Renders a page for an open attempt. If the agent was deleted meanwhile, the attempt was superseded. */
   async function renderConfirmationPage<T extends ConfirmationPage>(
+    secret: string,
     page: Result<T, LinkRefusal>,
     title: string,
     renderBody: (page: T, agent: AgentOnPage) => Html,
   ) {
-    if (!page.ok) return renderClosedPage(page.error)
+    if (!page.ok) return renderClosedPage(page.error.reason, page.error.canDecline ? secret : undefined)
     const agent = await describeAgentOnPage(page.value.agentId)
-    return agent ? renderStatusPage(200, title, renderBody(page.value, agent)) : renderClosedPage('unknown')
+    return agent
+      ? renderStatusPage(200, title, renderBody(page.value, agent))
+      : renderClosedPage('superseded', secret)
   }
 
   const pageRoute = defineRoute({
@@ -134,6 +139,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
       }
       if (attempt === undefined) return renderClosedPage('unknown')
       return renderConfirmationPage(
+        attempt,
         await readConfirmationPage(deps, attempt),
         'Does this AI agent act for you?',
         (page, agent) => renderClaimQuestionPage({ secret: attempt, agent, ...page }),
@@ -170,6 +176,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
           : renderClosedPage(declined.error)
       }
       return renderConfirmationPage(
+        attempt,
         await showCode(deps, attempt),
         'The code for your agent',
         (shownCode, agent) => renderClaimCodePage({ secret: attempt, agent, ...shownCode }),
