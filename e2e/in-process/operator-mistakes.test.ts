@@ -376,11 +376,10 @@ describe('an unusual situation is handled:', () => {
   test('"auth migrate" accepts an older schema', async () => {
     const database = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
     await using owner = openPool(database.ownerUrl, { max: 1, patience: 5 })
-    await owner.query('drop table token_store_in_use')
-    await owner.query('alter table agents drop column status_reason')
-    for (const column of ['release', 'origin', 'token_store', 'kek_ids', 'canary'])
-      await owner.query(`alter table key_followers drop column ${column}`)
-    await owner.query(`delete from schema_migrations where name = '0016-registered-instances'`)
+    await owner.query(
+      'alter table claim_attempts add constraint claim_attempts_agent_id_fkey foreign key (agent_id) references agents',
+    )
+    await owner.query(`delete from schema_migrations where name = '0017-declinable-attempts'`)
     const urls = { AUTH_DATABASE_URL: database.appUrl, AUTH_MIGRATION_DATABASE_URL: database.ownerUrl }
     expect(await runCommand('auth keys list', urls)).toMatchObject({
       code: 1,
@@ -388,7 +387,7 @@ describe('an unusual situation is handled:', () => {
     })
     expect(await runCommand('auth migrate', urls)).toMatchObject({
       code: 0,
-      out: 'Applied: 0016-registered-instances',
+      out: 'Applied: 0017-declinable-attempts',
     })
     expect(await runCommand('auth keys list', urls)).toMatchObject({ code: 0 })
   })

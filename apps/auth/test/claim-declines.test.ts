@@ -64,7 +64,12 @@ const readHashes = async ({ id }: Attempt) => {
   )
   return rows[0]
 }
-const NOTHING_PERSONAL = { email_sealed: null, match_phrase_sealed: null, email_hash: null, mailbox_hash: null }
+const NOTHING_PERSONAL = {
+  email_sealed: null,
+  match_phrase_sealed: null,
+  email_hash: null,
+  mailbox_hash: null,
+}
 /** Requests a verification, and returns the state of its mail once the mail is settled. */
 async function requestMail(agent: RegisteredAgent, email: string): Promise<string | undefined> {
   const response = await requestVerification(system.auth, agent, { email })
@@ -127,10 +132,7 @@ describe.for(CLOSINGS)('after the agent %s, the mailed link', ([_title, close]) 
     await close(attempt)
     expect(await readHashes(attempt)).not.toEqual(NOTHING_PERSONAL)
     clock.now = new Date(clock.now.getTime() + RULES.verificationLinkMs)
-    for (const page of [
-      await openClaimPage(auth, { attempt: attempt.secret }),
-      await sayNo(auth, attempt),
-    ]) {
+    for (const page of [await openClaimPage(auth, { attempt: attempt.secret }), await sayNo(auth, attempt)]) {
       expect(page.status).toBe(410)
       expect(page.text).not.toContain(NO_BUTTON)
     }
@@ -150,7 +152,12 @@ test('an agent that began another attempt or withdrew it gets no more mails sent
   clock.now = new Date(clock.now.getTime() + HOUR_MS)
   expect(await requestMail(attempt.agent, attempt.email)).toBe('dropped')
   expect(await requestMail(attempt.agent, createAddress())).toBe('sent')
-  const declined = { status: 410, code: 'claim-declined', error: 'access_denied', errorFormat: 'agent' } as const
+  const declined = {
+    status: 410,
+    code: 'claim-declined',
+    error: 'access_denied',
+    errorFormat: 'agent',
+  } as const
   const fields = { otp: '123456', claim_attempt_id: attempt.id }
   expectProblem(await completeVerification(auth, attempt.agent, fields), declined)
 })
