@@ -507,7 +507,7 @@ export interface components {
             } | null;
         };
         /** @enum {string} */
-        TriggerId: "detention-ice" | "missed-hearing" | "abuse-victim" | "crime-or-trafficking-victim" | "asylum-deadline" | "missed-deadline" | "child-alone" | "removal-order" | "removal-proceedings" | "asylum-fear" | "risky-travel" | "aging-out-child" | "denial-or-appeal" | "criminal-history" | "smuggling" | "status-violation" | "relationship-changed" | "waiver-needed" | "unlawful-presence" | "misrepresentation-fraud" | "false-citizenship-or-voting" | "long-absence" | "security-or-persecutor" | "scam-victim" | "public-charge" | "citizenship-dispute";
+        TriggerId: "suicide-risk" | "detention-ice" | "missed-hearing" | "abuse-victim" | "crime-or-trafficking-victim" | "asylum-deadline" | "missed-deadline" | "child-alone" | "removal-order" | "removal-proceedings" | "asylum-fear" | "risky-travel" | "aging-out-child" | "denial-or-appeal" | "criminal-history" | "smuggling" | "status-violation" | "relationship-changed" | "waiver-needed" | "unlawful-presence" | "misrepresentation-fraud" | "false-citizenship-or-voting" | "long-absence" | "security-or-persecutor" | "scam-victim" | "public-charge" | "citizenship-dispute";
         Link: {
             title: string;
             /** Format: uri */

@@ -30,6 +30,7 @@ export const ATTORNEY_LISTS = [
 /** Phone lines and websites for emergencies, detention and court hearings. */
 export const EMERGENCY_LINES = {
   danger: { title: 'If you are in danger now', phone: '911' },
+  crisis: { title: '988 Suicide & Crisis Lifeline (call or text)', phone: '988' },
   'domestic-violence': { title: 'National Domestic Violence Hotline', phone: '1-800-799-7233' },
   trafficking: { title: 'National Human Trafficking Hotline', phone: '1-888-373-7888' },
   locator: { title: 'ICE detainee locator', url: 'https://locator.ice.gov/odls/#/search' },
@@ -50,7 +51,7 @@ export const ATTORNEY_HELP: readonly Help[] = ATTORNEY_LISTS.map(({ title, url }
 
 /** The help for a person whose needs we do not know, emergency lines first. It lacks only the detainee locator. */
 export const ALL_HELP: readonly Help[] = [
-  ...(['danger', 'domestic-violence', 'trafficking', 'detention', 'court'] as const).map(
+  ...(['danger', 'crisis', 'domestic-violence', 'trafficking', 'detention', 'court'] as const).map(
     (name) => EMERGENCY_LINES[name],
   ),
   ...ATTORNEY_HELP,

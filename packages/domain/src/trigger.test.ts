@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { HandOff } from './contact.ts'
 import { findHighestUrgency, findUrgency, mayAskInForm, orderTriggers, TriggerId } from './trigger.ts'
 
-test('TriggerId lists six urgent triggers, then seven of high urgency, then 13 of normal urgency', () => {
+test('TriggerId lists seven urgent triggers, then seven of high urgency, then 13 of normal urgency', () => {
   const urgencies = TriggerId.options.map(findUrgency)
   expect(urgencies).toEqual([
-    ...Array.from({ length: 6 }, () => 'urgent'),
+    ...Array.from({ length: 7 }, () => 'urgent'),
     ...Array.from({ length: 7 }, () => 'high'),
     ...Array.from({ length: 13 }, () => 'normal'),
   ])

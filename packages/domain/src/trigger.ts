@@ -6,6 +6,7 @@ export type Urgency = (typeof URGENCIES)[number]
 
 /** The hand-off triggers with their urgencies, most urgent first. Each is a reason why a person needs an attorney. */
 const URGENCY_BY_TRIGGER = {
+  'suicide-risk': 'urgent',
   'detention-ice': 'urgent',
   'missed-hearing': 'urgent',
   'abuse-victim': 'urgent',
@@ -60,6 +61,7 @@ export const findHighestUrgency = (triggers: readonly string[]): Urgency | undef
 
 /** The information that a person reveals by answering a trigger's question. Only `other` may be asked for in a form. */
 const REVEALS_BY_TRIGGER = {
+  'suicide-risk': 'health',
   'detention-ice': 'fear',
   'missed-hearing': 'status',
   'abuse-victim': 'abuse',
@@ -86,13 +88,13 @@ const REVEALS_BY_TRIGGER = {
   'scam-victim': 'crime',
   'public-charge': 'other',
   'citizenship-dispute': 'status',
-} as const satisfies Record<TriggerId, 'crime' | 'abuse' | 'fear' | 'status' | 'other'>
+} as const satisfies Record<TriggerId, 'crime' | 'abuse' | 'fear' | 'health' | 'status' | 'other'>
 
 const REVEALS_BY_ID = new Map<string, string>(Object.entries(REVEALS_BY_TRIGGER))
 
 /**
  * Returns true if a chat app may show the trigger's question in a form. The app records the answers, so a form must not ask about
- * crime, abuse, fear or status.
+ * crime, abuse, fear, health or status.
  *
  * @param trigger the id. The result is false for an id that this release does not know
  */

@@ -23,6 +23,7 @@ const OFFICIAL_HOSTS: ReadonlySet<string> = new Set([
   'www.govinfo.gov',
   'www.ice.gov',
   'www.justice.gov',
+  'www.samhsa.gov',
   'www.usa.gov',
   'www.uscis.gov',
 ])

@@ -11,13 +11,22 @@ export const TRANSLATION_DATE = '2026-11-23'
 
 const LEGAL_AID_URL = 'https://www.usa.gov/legal-aid'
 const REPORT_SCAMS_URL = 'https://www.usa.gov/where-report-scams'
+const CRISIS_URL = 'https://www.samhsa.gov/mental-health/988/faqs'
 const FIND_HELP_GUIDE = '/guides/find-legal-help'
 const AVOID_SCAMS_GUIDE = '/guides/avoid-scams'
 const COURT_GUIDE = '/guides/removal-proceedings-basics'
 const FAMILY_GUIDE = '/guides/vawa-basics'
 const CRIME_GUIDE = '/guides/u-visa-basics'
 const [COURT_LIST, ROSTERS] = ATTORNEY_LISTS
-const { danger, 'domestic-violence': family, trafficking, locator, detention, court } = EMERGENCY_LINES
+const {
+  danger,
+  crisis,
+  'domestic-violence': family,
+  trafficking,
+  locator,
+  detention,
+  court,
+} = EMERGENCY_LINES
 
 /** The text of the help page in one language. Both languages have the same parts, in the same order. */
 export interface HelpWords {
@@ -71,6 +80,12 @@ export const ENGLISH: HelpWords = {
         id: 'danger',
         situation: 'You are in danger now',
         phone: danger.phone,
+      },
+      {
+        id: 'crisis',
+        situation: 'You think about suicide, or worry that somebody does',
+        phone: crisis.phone,
+        text: html`You can call or text this number. A trained counselor answers, day and night, in English and Spanish. On calls, an interpreter can help in other languages. It is free. <a href="${CRISIS_URL}">About 988, from SAMHSA, a U.S. health agency</a>`,
       },
       {
         id: 'family',
@@ -147,7 +162,7 @@ export const ENGLISH: HelpWords = {
     heading: 'Write to our staff',
     text: html`${keepTogether(REPLY_GUIDANCE.expected)} Do not wait for our answer if it is urgent.`,
   },
-  sources: html`Our guides <a href="${FIND_HELP_GUIDE}">Find legal help</a> and <a href="${AVOID_SCAMS_GUIDE}">Avoid scams</a> list the official source of each statement on this page, and the day on which we read it.`,
+  sources: html`Our guides <a href="${FIND_HELP_GUIDE}">Find legal help</a> and <a href="${AVOID_SCAMS_GUIDE}">Avoid scams</a> list the official source of each statement on this page but those about 988, and the day on which we read it.`,
 }
 
 /** A plain translation of `ENGLISH`, sentence by sentence. It adds that staff can read only English. */
@@ -165,6 +180,12 @@ export const SPANISH: HelpWords = {
         id: 'danger',
         situation: 'Usted está en peligro en este momento',
         phone: danger.phone,
+      },
+      {
+        id: 'crisis',
+        situation: 'Piensa en el suicidio, o le preocupa que alguien lo haga',
+        phone: crisis.phone,
+        text: html`Puede llamar o enviar un mensaje de texto a este número. Le atiende un consejero capacitado, las 24 horas del día, en español y en inglés (para español, marque el 2). Es gratuito. <a href="${CRISIS_URL}" hreflang="en">Sobre el 988, de SAMHSA, una agencia de salud de los EE. UU. (en inglés)</a>`,
       },
       {
         id: 'family',
@@ -251,5 +272,5 @@ export const SPANISH: HelpWords = {
     heading: 'Escriba a nuestro equipo',
     text: html`Una persona lee cada mensaje. Solo podemos leer mensajes en inglés. Respondemos por correo electrónico, normalmente en un plazo de ${RULES.replyWorkingDays} días hábiles, y primero los mensajes urgentes. No podemos dar asesoría legal. Si es urgente, no espere nuestra respuesta.`,
   },
-  sources: html`Nuestras guías <a href="${FIND_HELP_GUIDE}" hreflang="en">Find legal help</a> y <a href="${AVOID_SCAMS_GUIDE}" hreflang="en">Avoid scams</a> (en inglés) indican la fuente oficial de cada afirmación de esta página y el día en que la leímos.`,
+  sources: html`Nuestras guías <a href="${FIND_HELP_GUIDE}" hreflang="en">Find legal help</a> y <a href="${AVOID_SCAMS_GUIDE}" hreflang="en">Avoid scams</a> (en inglés) indican la fuente oficial de cada afirmación de esta página, salvo las que tratan del 988, y el día en que la leímos.`,
 }

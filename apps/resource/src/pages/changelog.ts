@@ -190,6 +190,11 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         text: 'Beside a hand-off every passage has `answers: false`, and `limits` says that an attorney has to look at the case. A question that joins a second one with “and” or “or” no longer has a passage with `answers: true`.',
         operations: [],
       },
+      {
+        day: '2026-11-27',
+        text: 'A question about thoughts of suicide gets a hand-off with the new trigger `suicide-risk` and the 988 Suicide & Crisis Lifeline. The lists of urgent help name this line, too.',
+        operations: [],
+      },
     ],
   },
 ]

@@ -98,12 +98,12 @@ export function readTriggers(
   const minProbabilityAlone = Math.min(MIN_PROBABILITY_ALONE, likelyTriggers[0]?.probability ?? 0)
   const matches: TriggerMatch[] = []
   const suggestedChecks: SuggestedCheck[] = []
-  for (const { id, urgency } of triggers) {
+  for (const { id, urgency, patternsDecide = false } of triggers) {
     const events = statedEvents.get(id)
     const guess = likelyTriggers.find(({ trigger }) => trigger === id)
     const minProbability =
       statedEvents.size > 0 ? MIN_PROBABILITY_BESIDE_PATTERNS[urgency] : minProbabilityAlone
-    if (isHandOff && events)
+    if (events && (isHandOff || patternsDecide))
       matches.push(
         buildMatch(id, events, parsedQuestion, (guess?.probability ?? 0) >= MIN_CERTAIN_PROBABILITY),
       )

@@ -24,9 +24,9 @@ describe.for(triggers.map((trigger) => [trigger.id, trigger] as const))('%s', ([
   })
 })
 
-test('triggers have the precedences 1, 2, 3 and so on, and are sorted by urgency', () => {
+test('triggers have the precedences 0, 1, 2 and so on, and are sorted by urgency', () => {
   const urgencies = triggers.map(({ urgency }) => urgency)
-  expect(triggers.map(({ precedence }) => precedence)).toEqual(triggers.map((_, index) => index + 1))
+  expect(triggers.map(({ precedence }) => precedence)).toEqual(triggers.map((_, index) => index))
   expect(urgencies.join(' ')).toMatch(/^(urgent ?)+(high ?)+(normal ?)+$/)
 })
 

@@ -61,12 +61,14 @@ const Trigger = z.strictObject({
   id: Id,
   title: z.string().min(1).max(100),
   urgency: z.enum(URGENCIES),
-  /** The rank among all triggers, from 1: urgent ones first, then in the order in which they are shown. */
-  precedence: z.int().min(1),
+  /** The rank among all triggers, from 0: urgent ones first, then in the order in which they are shown. */
+  precedence: z.int().min(0),
   /** One sentence that says why a lawyer is needed. */
   why: z.string().min(1).max(300),
   /** True if the trigger is a danger to a person. */
   danger: z.boolean().default(false),
+  /** True if a pattern alone states the trigger. The model then has no say, and need not know the trigger. */
+  patternsDecide: z.literal(true).optional(),
   source: z.strictObject({ title: z.string().min(1), url: z.url() }),
   /** The question, answered with yes or no, that decides whether the trigger applies. */
   ask: z.string().min(1).max(300).endsWith('?'),
