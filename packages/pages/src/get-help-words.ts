@@ -185,7 +185,7 @@ export const SPANISH: HelpWords = {
         id: 'crisis',
         situation: 'Piensa en el suicidio, o le preocupa que alguien lo haga',
         phone: crisis.phone,
-        text: html`Puede llamar o enviar un mensaje de texto a este número. Le atiende un consejero capacitado, las 24 horas del día, en español y en inglés (para español, marque el 2). Es gratuito. <a href="${CRISIS_URL}" hreflang="en">Sobre el 988, de SAMHSA, una agencia de salud de los EE. UU. (en inglés)</a>`,
+        text: html`Puede llamar o enviar un mensaje de texto a este número. Le atiende un consejero capacitado, las 24 horas del día, en español y en inglés. Es gratuito. <a href="${CRISIS_URL}" hreflang="en">Sobre el 988, de SAMHSA, una agencia de salud de los EE. UU. (en inglés)</a>`,
       },
       {
         id: 'family',
