@@ -65,7 +65,8 @@ describe.for(ERAS)('a client of %s', (era) => {
     expect(answer).toMatchObject({ outcome: 'information' })
     const { help, prepare, page } = await call('get_help', {})
     expect(help[0]).toEqual({ title: 'If you are in danger now', phone: '911' })
-    expect([help.length, prepare.length, page]).toEqual([7, 6, expect.stringMatching(/\/get-help$/)])
+    expect(help[1].phone).toBe('988')
+    expect([help.length, prepare.length, page]).toEqual([8, 6, expect.stringMatching(/\/get-help$/)])
   })
 })
 
