@@ -11,7 +11,7 @@ import { LRUCache } from 'lru-cache'
 import { type FixedTexts, loadFixedTexts, loadOfficialLinks, type OfficialLinks } from './fixed-texts.ts'
 import { EVERYDAY_WORDS } from './language/everyday-words.ts'
 import { loadScopeRules, type ScopeRules } from './scope/scope-rules.ts'
-import { loadEverydayNames } from './sections/everyday-names.ts'
+import { loadEverydayPhrases } from './sections/everyday-phrases.ts'
 import { createSectionIndex, type SectionIndex } from './sections/section-index.ts'
 import { loadSharedWords } from './triggers/shared-words.ts'
 import { computeTriggerVersion, loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
@@ -88,7 +88,7 @@ export function prepareKnowledge({
     sharedWords.defusers,
     [...EVERYDAY_WORDS],
     scope.data,
-    loadEverydayNames(),
+    loadEverydayPhrases(),
     texts,
     links,
     [...withdrawnSections].toSorted(),

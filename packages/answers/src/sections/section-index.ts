@@ -19,7 +19,7 @@ import { LRUCache } from 'lru-cache'
 import { createOneMistakeCorrector } from '../language/spelling.ts'
 import { createAskIndex } from './ask-index.ts'
 import { removeDenials } from './denials.ts'
-import { findGuideWords } from './everyday-names.ts'
+import { findGuideTermWords } from './everyday-phrases.ts'
 import { createPhraseFinder } from './phrase-finder.ts'
 import { countQuestions, detectQuestionTypes } from './question-types.ts'
 
@@ -194,7 +194,7 @@ export function createSectionIndex(
       const words = splitWords(removeDenials(question)).slice(0, MAX_WORDS).map(correctSpelling)
       const stems = words.map(stemWord)
       const questionTerms = toQuestionTerms(words)
-      const queryTerms = [...new Set([...questionTerms, ...parseTerms(findGuideWords(stems).join(' '))])]
+      const queryTerms = [...new Set([...questionTerms, ...parseTerms(findGuideTermWords(stems).join(' '))])]
       const types = detectQuestionTypes(question)
       // An array, because each hit searches it, and a set has no `some`.
       const typeList = [...types]
