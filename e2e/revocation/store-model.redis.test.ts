@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import {
-  ACKNOWLEDGE,
-  COUNT_PENDING,
-  ENSURE_MARK,
+  ACKNOWLEDGE_SCRIPT,
+  COUNT_PENDING_SCRIPT,
+  ENSURE_MARK_SCRIPT,
   getRevocationChannel,
   getRevocationKey,
-  PUBLISH,
+  PUBLISH_SCRIPT,
   parseNotification,
-  REMOVE_PENDING,
+  REMOVE_PENDING_SCRIPT,
   type Script,
-  SUBSCRIBE,
+  SUBSCRIBE_SCRIPT,
 } from '@plainpath/revocation'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
@@ -120,11 +120,16 @@ test('the Redis scripts return the same as the store model, and give the shared 
         /** The results of Redis and of the model. */
         const results: unknown[] = []
         if (step.do === 'ensure mark') {
-          results.push(redisMarks.toName(await runScript(ENSURE_MARK, randomBytes(8).toString('hex'))))
+          results.push(redisMarks.toName(await runScript(ENSURE_MARK_SCRIPT, randomBytes(8).toString('hex'))))
           results.push(modelMarks.toName(model.ensureMark()))
         } else if (step.do === 'publish') {
           const newMark = randomBytes(8).toString('hex')
-          const [mark, newNumber] = await runScript(PUBLISH, newMark, getRevocationChannel(name), 'client c')
+          const [mark, newNumber] = await runScript(
+            PUBLISH_SCRIPT,
+            newMark,
+            getRevocationChannel(name),
+            'client c',
+          )
           results.push([redisMarks.toName(mark), newNumber])
           const notification = model.publishRevocation({ kind: 'client', id: 'c' })
           results.push([modelMarks.toName(notification.mark), notification.number])
@@ -140,21 +145,21 @@ test('the Redis scripts return the same as the store model, and give the shared 
           model.restart(model.copy())
         } else if (step.do === 'subscribe') {
           const [id, previous] = [`m${step.subscriberId}`, `m${step.previousId}`]
-          const redisGrant = await runScript(SUBSCRIBE, id, previous)
+          const redisGrant = await runScript(SUBSCRIBE_SCRIPT, id, previous)
           results.push(redisGrant && [redisMarks.toName(redisGrant[0]), redisGrant[1]])
           const modelGrant = model.subscribe(id, previous)
           results.push(modelGrant ? [modelMarks.toName(modelGrant.mark), modelGrant.number] : null)
         } else if (step.do === 'acknowledge') {
           const id = `m${step.subscriberId}`
-          results.push(await runScript(ACKNOWLEDGE, pickMark(redisMarks), id, step.lastSeen))
+          results.push(await runScript(ACKNOWLEDGE_SCRIPT, pickMark(redisMarks), id, step.lastSeen))
           results.push(model.acknowledge(pickMark(modelMarks), id, step.lastSeen) ?? null)
         } else if (step.do === 'count pending') {
-          const [mark, pending] = await runScript(COUNT_PENDING, step.number)
+          const [mark, pending] = await runScript(COUNT_PENDING_SCRIPT, step.number)
           results.push([redisMarks.toName(mark), pending])
           const modelResult = model.countPending(step.number)
           results.push([modelMarks.toName(modelResult.mark), modelResult.pending])
         } else if (step.do === 'remove pending') {
-          results.push(await runScript(REMOVE_PENDING, pickMark(redisMarks), step.number))
+          results.push(await runScript(REMOVE_PENDING_SCRIPT, pickMark(redisMarks), step.number))
           results.push(model.removePending(pickMark(modelMarks), step.number))
         }
         expect(results[0]).toEqual(results[1])

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import {
-  ENSURE_MARK,
+  ENSURE_MARK_SCRIPT,
   formatRevocation,
   getRevocationChannel,
   getRevocationKey,
-  PUBLISH,
+  PUBLISH_SCRIPT,
   REVOCATION,
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
@@ -58,10 +58,12 @@ async function withRedis<T>(
   }
 }
 const ensureMark = () =>
-  withRedis((client) => client.eval(ENSURE_MARK.lua, { keys: [REVOCATION_KEY], arguments: [randomUUID()] }))
+  withRedis((client) =>
+    client.eval(ENSURE_MARK_SCRIPT.lua, { keys: [REVOCATION_KEY], arguments: [randomUUID()] }),
+  )
 const publishRevocation = (token: string) =>
   withRedis((client) =>
-    client.eval(PUBLISH.lua, {
+    client.eval(PUBLISH_SCRIPT.lua, {
       keys: [REVOCATION_KEY],
       arguments: [
         randomUUID(),
@@ -77,7 +79,8 @@ const readGuides = async (token: string) =>
 const readAsBearer = (token: string) =>
   sendRequest(api.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
 
-test('the introspection of a bound token is cached until its revocation, and a used proof, or a scheme or proof that does not match, is still refused', async () => {
+test('the introspection of a bound token is cached until the token is revoked; requests with a used proof, or with the wrong scheme or proof, are refused all the same', async () => {
+  // The API caches only responses that name the mark of its subscription, which the fake authorization server does not send.
   const mark = await ensureMark()
   api.auth.tamper((reply) => {
     reply.payload['revocation_mark'] = mark
@@ -85,12 +88,12 @@ test('the introspection of a bound token is cached until its revocation, and a u
   onTestFinished(() => api.auth.tamper())
   const [boundToken, bearerToken] = [api.auth.issueBound(key.jkt), api.auth.issue()]
   const countIntrospections = () => api.auth.requests.introspection
-  /** Sends a valid request with each token. Returns whether neither caused an introspection. */
+  /** Sends a valid request with each token. Returns true if both were answered from the cache. */
   const areBothCached = async () => {
-    const introspectionsBefore = countIntrospections()
+    const countBefore = countIntrospections()
     const statuses = [(await readGuides(boundToken)).status, (await readAsBearer(bearerToken)).status]
     expect(statuses).toEqual([200, 200])
-    return countIntrospections() === introspectionsBefore
+    return countIntrospections() === countBefore
   }
   // The API caches introspections only once it has subscribed to revocations.
   await expect.poll(areBothCached).toBe(true)
@@ -132,14 +135,12 @@ test('the introspection of a bound token is cached until its revocation, and a u
 test('without Redis, bound requests get 503 and others succeed; after Redis loses its data, a proof from before the loss gets 503', async () => {
   const [boundToken, bearerToken] = [api.auth.issueBound(key.jkt), api.auth.issue()]
   await expect.poll(async () => (await readGuides(boundToken)).status).toBe(200)
-  // These proofs are from before the loss, and still recent enough to be accepted otherwise.
-  const earlierProofs = [
-    await makeProof(
-      key,
-      { url: `${api.origin}/api/guides`, token: boundToken },
-      { claims: { iat: Math.floor(Date.now() / 1_000) - 30 } },
-    ),
-  ]
+  // This proof is from before the loss. It is recent enough that it would otherwise be accepted.
+  const earlierProof = await makeProof(
+    key,
+    { url: `${api.origin}/api/guides`, token: boundToken },
+    { claims: { iat: Math.floor(Date.now() / 1_000) - 30 } },
+  )
   await redis.kill()
   const refusal = await readGuides(boundToken)
   expectProblem(refusal, { status: 503, code: 'unavailable' })
@@ -148,7 +149,8 @@ test('without Redis, bound requests get 503 and others succeed; after Redis lose
   expect((await sendRequest(api.origin, { path: '/api/guides' })).status).toBe(200)
   await redis.restart()
   await expect.poll(async () => (await readGuides(boundToken)).status).toBe(200)
-  const refusedAfterLoss = await sendBoundRequest(api, { token: boundToken, proofs: earlierProofs })
+  const refusedAfterLoss = await sendBoundRequest(api, { token: boundToken, proofs: [earlierProof] })
   expectProblem(refusedAfterLoss, { status: 503, code: 'unavailable' })
+  // No token and no proof is logged.
   expect(api.logLines.join('')).not.toMatch(/ppt_|eyJ/)
 })

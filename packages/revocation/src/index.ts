@@ -12,12 +12,12 @@ export {
   type RevocationOptions,
 } from './revocation-options.ts'
 export {
-  ACKNOWLEDGE,
-  COUNT_PENDING,
-  ENSURE_MARK,
-  PUBLISH,
-  REMOVE_PENDING,
+  ACKNOWLEDGE_SCRIPT,
+  COUNT_PENDING_SCRIPT,
+  ENSURE_MARK_SCRIPT,
+  PUBLISH_SCRIPT,
+  REMOVE_PENDING_SCRIPT,
   type Script,
-  SUBSCRIBE,
-  UNSUBSCRIBE,
+  SUBSCRIBE_SCRIPT,
+  UNSUBSCRIBE_SCRIPT,
 } from './scripts.ts'

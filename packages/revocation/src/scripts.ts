@@ -54,7 +54,7 @@ end`
  *
  * @returns the mark of the current state
  */
-export const ENSURE_MARK = {
+export const ENSURE_MARK_SCRIPT = {
   lua: `${ENSURE_STATE}
 return mark`,
   reply: z.string(),
@@ -65,7 +65,7 @@ return mark`,
  *
  * @returns the mark and the new number
  */
-export const PUBLISH = {
+export const PUBLISH_SCRIPT = {
   lua: `${ENSURE_STATE}
 number = redis.call('HINCRBY', KEYS[1], 'number', 1)
 redis.call('PUBLISH', ARGV[2], mark .. ' ' .. number .. ' ' .. ARGV[3])
@@ -78,7 +78,7 @@ return { mark, number }`,
  *
  * @returns the mark, which is empty if there is no valid state, and the count
  */
-export const COUNT_PENDING = {
+export const COUNT_PENDING_SCRIPT = {
   lua: `${READ_STATE}
 local least = tonumber(ARGV[1])${buildForEachPending('')}
 return { valid and mark or '', pending }`,
@@ -90,7 +90,7 @@ return { valid and mark or '', pending }`,
  *
  * @returns the number of removed subscribers
  */
-export const REMOVE_PENDING = {
+export const REMOVE_PENDING_SCRIPT = {
   lua: `${READ_STATE}
 if not valid or mark ~= ARGV[1] then return 0 end
 local least = tonumber(ARGV[2])${buildForEachPending(`redis.call('HDEL', KEYS[1], fields[at])`)}
@@ -103,7 +103,7 @@ return pending`,
  *
  * @returns the mark and the current number; null if there is no valid state
  */
-export const SUBSCRIBE = {
+export const SUBSCRIBE_SCRIPT = {
   lua: `${READ_STATE}
 if not valid then return false end
 redis.call('HDEL', KEYS[1], 'member ' .. ARGV[2])
@@ -117,7 +117,7 @@ return { mark, number }`,
  *
  * @returns the current number; null if the subscriber was removed or the state has another mark
  */
-export const ACKNOWLEDGE = {
+export const ACKNOWLEDGE_SCRIPT = {
   lua: `${READ_STATE}
 if not valid or mark ~= ARGV[1] then return false end
 local subscriber, seen = 'member ' .. ARGV[2], tonumber(ARGV[3])
@@ -129,4 +129,7 @@ return number`,
 }
 
 /** Removes a subscriber that no longer uses cached responses. ARGV: its id. */
-export const UNSUBSCRIBE = { lua: `return redis.call('HDEL', KEYS[1], 'member ' .. ARGV[1])`, reply: z.int() }
+export const UNSUBSCRIBE_SCRIPT = {
+  lua: `return redis.call('HDEL', KEYS[1], 'member ' .. ARGV[1])`,
+  reply: z.int(),
+}

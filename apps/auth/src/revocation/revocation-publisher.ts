@@ -10,13 +10,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRepeatedWork } from '@plainpath/http'
 import {
-  COUNT_PENDING,
-  ENSURE_MARK,
+  COUNT_PENDING_SCRIPT,
+  ENSURE_MARK_SCRIPT,
   formatRevocation,
   getRevocationChannel,
   getRevocationKey,
-  PUBLISH,
-  REMOVE_PENDING,
+  PUBLISH_SCRIPT,
+  REMOVE_PENDING_SCRIPT,
   type Revocation,
   type RevocationOptions,
   type Script,
@@ -67,14 +67,14 @@ export function createRedisRevocationPublisher(
   let knownMark: KnownMark | undefined
 
   async function readMark(): Promise<void> {
-    const mark = await runScript(ENSURE_MARK, randomUUID())
+    const mark = await runScript(ENSURE_MARK_SCRIPT, randomUUID())
     knownMark = updateKnownMark(knownMark, mark, performance.now())
   }
 
   return {
     async publish(revocation) {
       const [mark, sequenceNumber] = await runScript(
-        PUBLISH,
+        PUBLISH_SCRIPT,
         randomUUID(),
         getRevocationChannel(name),
         formatRevocation(revocation),
@@ -91,7 +91,7 @@ export function createRedisRevocationPublisher(
         )
         if (step.kind !== 'poll') {
           const removedCount =
-            step.kind === 'respond' ? 0 : await runScript(REMOVE_PENDING, mark, sequenceNumber)
+            step.kind === 'respond' ? 0 : await runScript(REMOVE_PENDING_SCRIPT, mark, sequenceNumber)
           events.emit('revocation-published', {
             seconds: (performance.now() - published.publishedAt) / 1000,
             removedCount,
@@ -99,7 +99,7 @@ export function createRedisRevocationPublisher(
           return
         }
         await sleep(Math.max(1, Math.ceil(step.at - performance.now())))
-        const [currentMark, pending] = await runScript(COUNT_PENDING, sequenceNumber)
+        const [currentMark, pending] = await runScript(COUNT_PENDING_SCRIPT, sequenceNumber)
         lastPoll = { mark: currentMark, pending }
       }
     },

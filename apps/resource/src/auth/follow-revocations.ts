@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@plainpath/http'
 import {
-  ACKNOWLEDGE,
+  ACKNOWLEDGE_SCRIPT,
   getRevocationChannel,
   getRevocationKey,
   parseNotification,
   type RevocationIntervals,
   type RevocationNotification,
   type Script,
-  SUBSCRIBE,
-  UNSUBSCRIBE,
+  SUBSCRIBE_SCRIPT,
+  UNSUBSCRIBE_SCRIPT,
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
 import type { IntrospectionMetrics } from './introspection-client.ts'
@@ -173,15 +173,15 @@ function createRevocationConnection(url: string, name: string) {
     },
     /** Subscribes. Returns undefined if the store has no revocation state, because no authorization server publishes there. */
     async subscribe({ id, previous }: Subscribe) {
-      const grant = await run(SUBSCRIBE, id, previous)
+      const grant = await run(SUBSCRIBE_SCRIPT, id, previous)
       return grant ? { mark: grant[0], number: grant[1] } : undefined
     },
     /** Acknowledges notifications. Returns the store's last notification number; undefined for an unknown subscription. */
     acknowledge: async ({ mark, id, lastSeen }: Acknowledge) =>
-      (await run(ACKNOWLEDGE, mark, id, String(lastSeen))) ?? undefined,
+      (await run(ACKNOWLEDGE_SCRIPT, mark, id, String(lastSeen))) ?? undefined,
     /** Removes the subscription from the store's list, if the store can be reached. */
     async unsubscribe(id: string): Promise<void> {
-      if (client.isReady) await run(UNSUBSCRIBE, id).catch(() => undefined)
+      if (client.isReady) await run(UNSUBSCRIBE_SCRIPT, id).catch(() => undefined)
     },
     close() {
       if (client.isOpen) client.destroy()
