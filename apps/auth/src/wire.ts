@@ -30,7 +30,7 @@ import type { DocumentFetcherOptions } from './client-documents/document-fetcher
 import { createAppAuthenticator } from './clients/app-authenticator.ts'
 import type { Config } from './config.ts'
 import { createEvents, logSecurityEvents } from './events.ts'
-import { createCanaryListener } from './instances/canary.ts'
+import { createCanaryListeners } from './instances/canary.ts'
 import { createInstanceDescriber } from './instances/describe-instance.ts'
 import { createKeyMetrics, openKeyFollower } from './keys/key-follower.ts'
 import { createSharedLimitStore, LIMITS } from './limits.ts'
@@ -129,13 +129,13 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   )
   signing.start()
   const listeners = { agents_changed: agentCache.invalidate, key_ring_changed: signing.pollSoon }
-  const canaryListener = createCanaryListener(stores, signing.instanceId, log)
+  const canaryListeners = createCanaryListeners(stores, signing.instanceId, log)
   const onConnected = () => {
     agentCache.invalidateAll()
     signing.pollSoon()
   }
   stack.use(
-    await listen(config.sessionDatabaseUrl, { ...listeners, ...canaryListener }, { onConnected, log }),
+    await listen(config.sessionDatabaseUrl, { ...listeners, ...canaryListeners }, { onConnected, log }),
   )
   stack.use(
     openMailer({

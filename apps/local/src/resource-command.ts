@@ -1,3 +1,4 @@
+/* The program behind `npm run resource -- <command>`: runs a command of the API on the same data as `npm start`. */
 import { runResourceCommand } from '@plainpath/resource/cli'
 import { runOnLocalData } from './local-environment.ts'
 import { runProgram } from './terminal.ts'

@@ -1,6 +1,6 @@
 /*
- * Stores apps in PostgreSQL: registered apps, and the metadata from the documents of URL clients, so all instances
- * share one fetch. `app-client-finder.ts` decides when to fetch.
+ * Stores apps in PostgreSQL: registered apps, and the metadata from the documents of apps that are known by a URL, so that
+ * all instances share one fetch. `app-client-finder.ts` decides when to fetch.
  */
 import { randomBytes } from 'node:crypto'
 import { AgentKey, RULES } from '@plainpath/domain'
@@ -54,10 +54,13 @@ export interface AppClientStore {
     times: { readonly fetchedAt: Date; readonly expiresAt: Date },
   ): Promise<void>
   find(id: string): Promise<StoredAppClient | undefined>
-  /** Records that a person signs in with the app, at most once a day. Does nothing for an app without a row (`pinned`). */
+  /**
+   * Records that a person signs in with the app, at most once a day. Does nothing for an app that is known only from the list of
+   * hosts (`source: 'pinned'`), which has no row.
+   */
   markUsed(id: string, now: Date): Promise<void>
   /**
-   * Re-encrypts names under the newest key-encryption key. A dry run only counts them.
+   * Re-encrypts names under the newest key-encryption key. A dry run only counts the names that it would re-encrypt.
    *
    * @returns the number of names that were under an older key
    * @throws {SealError}
@@ -139,8 +142,8 @@ const UPSERT_DOCUMENT = `
 const UNUSED = 'used_at is null'
 
 /**
- * Deletes a batch of apps: apps that nobody used within a day of their registration, the oldest unused apps if there
- * are too many, and apps that were last used longer ago than any verification lasts.
+ * Deletes a batch of apps: apps that nobody used within a day of their registration, the oldest unused apps if there are too
+ * many, and apps whose recorded last use is 91 days old (`idleMs + useRecordedMs`), which is longer than any verification lasts.
  *
  * @param maxUnused how many unused apps may exist. If there are more, the oldest are deleted, except those from the last hour
  * @returns the number of deleted apps; 0 when none is left

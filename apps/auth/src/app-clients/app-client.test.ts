@@ -1,51 +1,52 @@
 import { describe, expect, test } from 'vitest'
-import { isRedirectUriOf } from './app-client.ts'
+import { acceptsRedirectUri } from './app-client.ts'
 
 /*
  * These are unit tests, because oidc-provider also compares the redirect URI of an authorization request, so a test over
  * HTTP would not notice a mistake in our comparison.
  */
 
-const SITE_URI = 'https://claude.ai/api/mcp/auth_callback'
-const PROGRAM_URI = 'http://127.0.0.1:3118/callback'
+const WEB_URI = 'https://claude.ai/api/mcp/auth_callback'
+const LOOPBACK_URI = 'http://127.0.0.1:3118/callback'
 
 const isAccepted = (registered: string, uri: string) =>
-  isRedirectUriOf({ redirectUris: ['https://other.example/', registered] }, uri)
+  acceptsRedirectUri({ redirectUris: ['https://other.example/', registered] }, uri)
 
-describe('isRedirectUriOf, for the redirect URI of a site,', () => {
+describe('acceptsRedirectUri, for a web redirect URI,', () => {
   test('accepts exactly the registered URI', () => {
-    expect(isAccepted(SITE_URI, SITE_URI)).toBe(true)
-    expect(isRedirectUriOf({ redirectUris: [] }, SITE_URI)).toBe(false)
+    expect(isAccepted(WEB_URI, WEB_URI)).toBe(true)
+    expect(acceptsRedirectUri({ redirectUris: [] }, WEB_URI)).toBe(false)
   })
 
   test.for([
-    `${SITE_URI}/`,
-    `${SITE_URI}2`,
-    `${SITE_URI}?next=https://evil.example`,
-    `${SITE_URI}#x`,
-    ` ${SITE_URI}`,
-    SITE_URI.slice(0, -1),
-    SITE_URI.toUpperCase(),
-    SITE_URI.replace('https', 'http'),
-    SITE_URI.replace('claude.ai', 'claude.ai:443'),
-    SITE_URI.replace('claude.ai', 'claude.ai.evil.example'),
-    SITE_URI.replace('claude.ai', 'user@claude.ai'),
+    `${WEB_URI}/`,
+    `${WEB_URI}2`,
+    `${WEB_URI}?next=https://evil.example`,
+    `${WEB_URI}#x`,
+    ` ${WEB_URI}`,
+    WEB_URI.slice(0, -1),
+    WEB_URI.toUpperCase(),
+    WEB_URI.replace('https', 'http'),
+    WEB_URI.replace('claude.ai', 'claude.ai:443'),
+    WEB_URI.replace('claude.ai', 'claude.ai.evil.example'),
+    WEB_URI.replace('claude.ai', 'user@claude.ai'),
     '',
   ])('refuses %j', (uri) => {
-    expect(isAccepted(SITE_URI, uri)).toBe(false)
+    expect(isAccepted(WEB_URI, uri)).toBe(false)
   })
 })
 
-describe('isRedirectUriOf, for the redirect URI of a program,', () => {
-  test.for([PROGRAM_URI, 'http://127.0.0.1:1/callback', 'http://127.0.0.1:65535/callback'])(
-    'accepts any port: %s',
+describe('acceptsRedirectUri, for a loopback redirect URI,', () => {
+  test.for([LOOPBACK_URI, 'http://127.0.0.1:1/callback', 'http://127.0.0.1:65535/callback'])(
+    'accepts any explicit port: %s',
     (uri) => {
-      expect(isAccepted(PROGRAM_URI, uri)).toBe(true)
+      expect(isAccepted(LOOPBACK_URI, uri)).toBe(true)
       expect(isAccepted('http://127.0.0.1/callback', uri)).toBe(true)
     },
   )
 
   test.for([
+    // No port: only an exact match is accepted.
     'http://127.0.0.1/callback',
     'http://127.0.0.1:3118/callback/',
     'http://127.0.0.1:3118/other',
@@ -57,7 +58,7 @@ describe('isRedirectUriOf, for the redirect URI of a program,', () => {
     'https://127.0.0.1:3118/callback',
     'http://127.0.0.2:3118/callback',
   ])('refuses %s', (uri) => {
-    expect(isAccepted(PROGRAM_URI, uri)).toBe(false)
+    expect(isAccepted(LOOPBACK_URI, uri)).toBe(false)
   })
 
   test('refuses another port for a host that is not loopback', () => {

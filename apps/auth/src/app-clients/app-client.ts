@@ -5,7 +5,7 @@ import type { Context } from 'koa'
 export interface AppClient {
   /** `app_…` for a registered app; otherwise the URL of its Client ID Metadata Document. */
   readonly id: string
-  /** The accepted redirect URIs. A loopback URI matches any port. */
+  /** The accepted redirect URIs. A loopback URI matches any explicit port. */
   readonly redirectUris: readonly string[]
   /** The name that the app gave itself. Nobody verified it. */
   readonly name?: string | undefined
@@ -27,8 +27,8 @@ export type FindAppClient = (ctx: Context, id: string) => Promise<AppClient | un
 
 const LOOPBACK_PORT = /^(?<host>http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
 
-/** Returns true if a redirect URI equals one of the app's URIs. On loopback, it may have any port (RFC 8252 §7.3). */
-export function isRedirectUriOf(client: Pick<AppClient, 'redirectUris'>, uri: string): boolean {
+/** Returns true if a redirect URI equals one of the app's URIs. On loopback, any explicit port is accepted (RFC 8252 §7.3). */
+export function acceptsRedirectUri(client: Pick<AppClient, 'redirectUris'>, uri: string): boolean {
   const removePort = (text: string) => text.replace(LOOPBACK_PORT, '$<host>')
   const uriWithoutPort = removePort(uri)
   return client.redirectUris.some(

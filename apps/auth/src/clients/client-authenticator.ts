@@ -16,7 +16,7 @@ import { FAILED_AUTHENTICATION_LIMIT } from '../limits.ts'
 import { createAssertionVerifier, validateClaims } from './client-assertion.ts'
 import type { ClientWithCredentials, MarkAssertionUsed } from './client-with-credentials.ts'
 import { type AssertionFault, describeAssertionFault } from './describe-assertion-fault.ts'
-import { BASIC_CHALLENGE, createInvalidClientProblem } from './invalid-client.ts'
+import { BASIC_CHALLENGE_HEADERS, createInvalidClientProblem } from './invalid-client.ts'
 import {
   type AuthenticationFault,
   type ClientAuthentication,
@@ -143,7 +143,7 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
         expiredClient &&
         (await verifyCredentials(authentication, expiredClient, acceptUnmarked)).ok
       )
-        throw new Problem('client-expired', { headers: BASIC_CHALLENGE })
+        throw new Problem('client-expired', { headers: BASIC_CHALLENGE_HEADERS })
       await countFailure(ctx, clientId)
       throw createInvalidClientProblem(
         verified.ok ? undefined : describeFault(authentication, verified.error),

@@ -1,50 +1,58 @@
 /*
- * A canary is a token that nobody has. A command stores the canary to check that every instance uses the same token store as the
- * command. The command notifies the instances through PostgreSQL, and each instance writes to its own row whether it finds the
- * canary. The command therefore needs no connection to the instances, whose internal listeners may be on loopback.
+ * A canary is a token that nobody has. `auth stop` stores one before the revocation. Each instance must find it before the
+ * revocation, which shows that the instance uses the same token store as the command, and must not find it afterwards
+ * (`prove-revocation.ts`, which also names an exception). The command requests the reports by NOTIFY, and each instance records in
+ * its own row (`key_followers`) whether it finds the canary. The command therefore needs no connection to the instances, whose
+ * internal listeners may be on loopback.
  */
 import type { Log } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 import type { KeyFollowerStore } from '../keys/key-follower-store.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 
-/** The NOTIFY channel on which commands request a canary check. */
+/** The NOTIFY channel on which a command requests reports on a canary. */
 const CANARY_CHANNEL = 'token_canary'
 
 export type CanaryState = 'active' | 'inactive'
 
-/** Matches the payload of a request: the request id, and the SHA-256 of the token in base64url. */
+/** Matches the payload of a request: the request id, and the token hash in base64url. */
 const REQUEST_PATTERN = /^([\w-]{1,40}) ([\w-]{43})$/
 
 /**
- * Requests a report from every instance on whether it finds the token.
+ * Requests a report from every instance on whether it finds the canary.
  *
  * @param requestId a unique id of 1 to 40 letters, digits, `_` and `-`
+ * @param tokenHash the hash under which the canary is stored: 32 bytes
  */
-export async function requestCanaryReports(db: Database, requestId: string, hash: Buffer): Promise<void> {
-  await db.query('select pg_notify($1, $2)', [CANARY_CHANNEL, `${requestId} ${hash.toString('base64url')}`])
+export async function requestCanaryReports(
+  db: Database,
+  requestId: string,
+  tokenHash: Buffer,
+): Promise<void> {
+  const payload = `${requestId} ${tokenHash.toString('base64url')}`
+  await db.query('select pg_notify($1, $2)', [CANARY_CHANNEL, payload])
 }
 
 /**
- * Creates this instance's report on whether it finds the requested token.
+ * Creates this instance's report on whether it finds the canary.
  *
- * @returns undefined if the payload is not a valid request
+ * @returns the request id and the canary's state; undefined if the payload is not a valid request
  */
 export async function createCanaryReport(
   payload: string,
-  find: (hash: Buffer) => Promise<unknown>,
+  find: (tokenHash: Buffer) => Promise<unknown>,
 ): Promise<string | undefined> {
-  const [, requestId, hash] = REQUEST_PATTERN.exec(payload) ?? []
-  if (requestId === undefined || hash === undefined) return undefined
-  const token = await find(Buffer.from(hash, 'base64url'))
+  const [, requestId, tokenHash] = REQUEST_PATTERN.exec(payload) ?? []
+  if (requestId === undefined || tokenHash === undefined) return undefined
+  const token = await find(Buffer.from(tokenHash, 'base64url'))
   return `${requestId} ${token === undefined ? 'inactive' : 'active'}`
 }
 
 /**
- * Creates an instance's listener, which responds to each valid request with a report. If it cannot report, it only logs that,
- * because the command repeats its request.
+ * Creates the listeners of an instance, keyed by NOTIFY channel. There is one: it stores a report for each valid request. A failed
+ * report is only logged, because the command repeats the request.
  */
-export function createCanaryListener(
+export function createCanaryListeners(
   {
     tokens,
     keyFollowers,

@@ -1,6 +1,6 @@
 /*
- * Proves that an emergency revocation has taken effect at every instance: each instance finds a canary token before the
- * revocation, and no instance may find it afterwards.
+ * Proves that an emergency revocation has taken effect at every instance: each instance must find a canary token before the
+ * revocation, and must not find it afterwards. `planCanary` explains the exception.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

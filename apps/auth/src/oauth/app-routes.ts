@@ -9,7 +9,7 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
-import { type AppClient, type FindAppClient, isRedirectUriOf } from '../app-clients/app-client.ts'
+import { type AppClient, acceptsRedirectUri, type FindAppClient } from '../app-clients/app-client.ts'
 import type { AuthenticateApp } from '../clients/app-authenticator.ts'
 import { LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
@@ -141,7 +141,7 @@ async function requireClient(
     throw new Problem('invalid-request', { detail: NO_APP_DETAIL })
   const client = await findAppClient(ctx, id)
   if (!client) throw new Problem('invalid-request', { detail: UNKNOWN_APP_DETAIL })
-  if (!isRedirectUriOf(client, redirectUri))
+  if (!acceptsRedirectUri(client, redirectUri))
     throw new Problem('invalid-request', { detail: OTHER_REDIRECT_URI_DETAIL })
   return client
 }
@@ -173,7 +173,7 @@ export async function serveAppToken(ctx: Context, deps: AppRouteDeps, form: URLS
   form.delete('scope')
   const redirectUri = form.get('redirect_uri')
   // The document of the app may have changed since the code was issued.
-  if (redirectUri && !isRedirectUriOf(client, redirectUri))
+  if (redirectUri && !acceptsRedirectUri(client, redirectUri))
     throw new Problem('invalid-grant', { detail: INVALID_GRANT_DETAIL })
   recordAppRequest(ctx, client)
   try {

@@ -4,7 +4,7 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import { errors, type InteractionResults, type default as Provider } from 'oidc-provider'
 import type { AgentStore } from '../agents/agent-store.ts'
-import { type AppClient, type FindAppClient, isRedirectUriOf } from '../app-clients/app-client.ts'
+import { type AppClient, acceptsRedirectUri, type FindAppClient } from '../app-clients/app-client.ts'
 import type { AppClientStore } from '../app-clients/app-client-store.ts'
 import type { ConnectionStore } from '../connections/connection-store.ts'
 import { APP_SCOPE, SIGN_IN_PATH } from './create-provider.ts'
@@ -67,7 +67,7 @@ export function createInteractions(deps: {
     const { uid, params, exp } = interaction
     const redirectUri = String(params['redirect_uri'])
     const client = await findAppClient(ctx, String(params['client_id']))
-    if (!client || !isRedirectUriOf(client, redirectUri)) return undefined
+    if (!client || !acceptsRedirectUri(client, redirectUri)) return undefined
     return { uid, client, redirectUri, expiresAt: new Date(exp * 1000) }
   }
 

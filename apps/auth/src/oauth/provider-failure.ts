@@ -6,7 +6,7 @@ import { capitalise } from '@plainpath/domain'
 import { Problem, type ProblemCode } from '@plainpath/http'
 import type { Context } from 'koa'
 import { z } from 'zod'
-import { BASIC_CHALLENGE } from '../clients/invalid-client.ts'
+import { BASIC_CHALLENGE_HEADERS } from '../clients/invalid-client.ts'
 
 const OAuthError = z.object({ error: z.string(), error_description: z.string().optional() })
 
@@ -51,7 +51,7 @@ export function createProviderProblem({
   return new Problem(code, {
     ...(description && code === 'invalid-request' && { detail: `${capitalise(description)}.` }),
     ...(code === 'invalid-dpop-proof' && { detail: UNVERIFIED_PROOF_DETAIL }),
-    ...(code === 'invalid-client' && { headers: BASIC_CHALLENGE }),
+    ...(code === 'invalid-client' && { headers: BASIC_CHALLENGE_HEADERS }),
   })
 }
 

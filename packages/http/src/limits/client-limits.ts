@@ -1,6 +1,6 @@
 import type { Caller, RouteLimits } from '../routing/route.ts'
 import type { LimitPolicy } from './limit-store.ts'
-import { findRegistrableDomain } from './registrable-domain.ts'
+import { getRegistrableDomain } from './registrable-domain.ts'
 
 interface ClientLimit {
   readonly policy: LimitPolicy
@@ -20,5 +20,5 @@ export function listClientLimits(
   if (verifiedDomain === undefined) return (limits.client ?? []).map(createLimitFor(clientId))
   const clientLimits = (limits.verified ?? limits.client ?? []).map(createLimitFor(clientId))
   if (!limits.domain) return clientLimits
-  return [...clientLimits, ...limits.domain.map(createLimitFor(findRegistrableDomain(verifiedDomain)))]
+  return [...clientLimits, ...limits.domain.map(createLimitFor(getRegistrableDomain(verifiedDomain)))]
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findRegistrableDomain } from './registrable-domain.ts'
+import { getRegistrableDomain } from './registrable-domain.ts'
 
 test.for<[string, string, string]>([
   ['example.org', 'example.org', 'a registered domain'],
@@ -15,5 +15,5 @@ test.for<[string, string, string]>([
   ['203.0.113.7', '203.0.113.7', 'an IP address'],
   ['localhost', 'localhost', 'a single label'],
 ])('%s belongs to %s (%s)', ([host, domain]) => {
-  expect(findRegistrableDomain(host)).toBe(domain)
+  expect(getRegistrableDomain(host)).toBe(domain)
 })
