@@ -195,6 +195,49 @@ test('the key audit contains each step, and `keys audit --head` detects that the
   expect((await runKeys(`audit --head ${head}`)).code).toBe(2)
 })
 
+describe('`keys verify`', () => {
+  const reportInstances = async (reports: { host: string; ring: number; kid: string | null }[]) => {
+    for (const { host, ring, kid } of reports)
+      await testbed.db.query(
+        `insert into key_followers (instance_id, host, ring_version, signing_kid, followed_at, seen_at)
+         values ($1, $1, $2, $3, clock_timestamp(), clock_timestamp())`,
+        [host, ring, kid],
+      )
+  }
+  const listFindings = async () =>
+    (JSON.parse((await runKeys('verify --json')).printed) as { findings: string[] }).findings
+
+  test('names each instance that does not sign, uses another ring, signs with another key or has no valid proof', async () => {
+    const kid = await findKid('signing')
+    const { ring_version: ring } = await listKeys()
+    await reportInstances([
+      { host: 'auth-1', ring: 0, kid: null },
+      { host: 'auth-2', ring: ring - 1, kid },
+      { host: 'auth-3', ring, kid: 'another-key' },
+      { host: 'auth-4', ring: ring - 1, kid: 'another-key' },
+      { host: 'auth-5', ring, kid },
+    ])
+    expect(await listFindings()).toEqual([
+      'Instance auth-1 does not sign.',
+      `Instance auth-2 uses ring ${ring - 1}, but the current ring is ${ring}.`,
+      `Instance auth-3 signs with another-key, but the signing key is ${kid}.`,
+      `Instance auth-4 uses ring ${ring - 1}, but the current ring is ${ring}.`,
+      `Instance auth-4 signs with another-key, but the signing key is ${kid}.`,
+      'The signing key does not verify the signature that instance auth-5 reported.',
+    ])
+  })
+
+  test('names no instance if there is no signing key', async () => {
+    const kid = await findKid('signing')
+    await reportInstances([{ host: 'auth-1', ring: 0, kid: null }])
+    await testbed.runAsOwner('delete from signing_keys')
+    expect(await listFindings()).toEqual([
+      `Key ${kid} is in the audit log, but not in the key ring.`,
+      'There is no signing key.',
+    ])
+  })
+})
+
 test('after `keys revoke` returns, no instance signs with the key or publishes it, and another key signs', async () => {
   const [instance, otherInstance] = [await start(), await start()]
   const token = await getToken(instance, await register(instance))

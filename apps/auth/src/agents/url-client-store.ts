@@ -11,7 +11,7 @@ import {
 } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
-import { type Actor, type AuditRow, openAuditTable } from '../audit/audit-chain.ts'
+import { type Actor, type AuditRow, createAuditTable } from '../audit/audit-chain.ts'
 import type { VerifiedAssertion } from '../clients/client-assertion.ts'
 import { createUsedJtiStore } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
@@ -59,7 +59,7 @@ const UrlClientRow = createRowReader(
  */
 const computeFirstVersion = (now: Date) => Math.floor((now.getTime() - Date.UTC(2026, 0)) / 1000)
 
-const AUDIT = openAuditTable('blocked_domain_audit')
+const AUDIT = createAuditTable('blocked_domain_audit')
 /** Each activation takes this lock in shared mode, so a block waits for activations that began before it. */
 const BLOCK_LOCK = `hashtextextended('blocked domains', 0)`
 

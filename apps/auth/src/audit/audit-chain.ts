@@ -18,7 +18,7 @@ const AuditRow = z.object({
 export type AuditRow = Readonly<z.infer<typeof AuditRow>>
 const auditRowReader = createRowReader(AuditRow)
 
-/** Replaces the previous hash in the hash of the first row: 32 zero bytes, the length of a SHA-256 hash. */
+/** Stands in for the previous hash when the first row is hashed: 32 zero bytes, as long as a SHA-256 hash. */
 const FIRST_PREVIOUS_HASH: Buffer = Buffer.alloc(32)
 
 /** Builds the row that follows `previous`, which is undefined for an empty chain. */
@@ -37,8 +37,8 @@ export interface VerifiedRows {
 }
 
 /**
- * Checks that no row was edited, removed or moved. Two changes are detected only with a head that was stored elsewhere, which must
- * still occur in the chain: the removal of the last rows, and a rewrite that recomputes all later hashes.
+ * Checks that no row was edited, removed or moved. Removing the last rows, or recomputing all later hashes after an edit, is detected
+ * only if you pass a `head` that was stored elsewhere. The head protects the rows up to and including its own.
  *
  * @param rows in the order of their numbers
  * @param head an audit head that was stored earlier: the hash of a row, base64url
@@ -46,21 +46,22 @@ export interface VerifiedRows {
  */
 export function verifyRows(rows: readonly AuditRow[], head?: string): Result<VerifiedRows, string> {
   let previous = FIRST_PREVIOUS_HASH
-  // The number of the row with the given head; 0 until it is found. Without a given head, the last row, so that no row is newer.
-  let givenHeadNumber = head === undefined ? rows.length : 0
+  // The number of the last row that the caller already knows: the row of the given head (0 until it is found), or without a head the
+  // last row.
+  let newestKnownNumber = head === undefined ? rows.length : 0
   for (const [index, row] of rows.entries()) {
     if (row.number !== index + 1) return err(`Row ${index + 1} of the audit log is missing.`)
     if (!equalBytes(row.hash, computeHash(previous, row.number, row.entry)))
       return err(`Row ${row.number} of the audit log was edited or moved.`)
     previous = row.hash
-    if (formatHead(row) === head) givenHeadNumber = row.number
+    if (formatHead(row) === head) newestKnownNumber = row.number
   }
-  if (head !== undefined && givenHeadNumber === 0)
+  if (head !== undefined && newestKnownNumber === 0)
     return err(
-      'No row of the audit log has the given head: the newest rows were removed, or the audit log was rewritten.',
+      'No row of the audit log has the given head. Check that the head is from this log and complete. Otherwise the newest rows were removed, or the log was rewritten.',
     )
   const lastRow = rows.at(-1)
-  return ok({ head: lastRow && formatHead(lastRow), newerCount: rows.length - givenHeadNumber })
+  return ok({ head: lastRow && formatHead(lastRow), newerCount: rows.length - newestKnownNumber })
 }
 
 /** Formats the hash of a row as a head: base64url. */
@@ -69,8 +70,8 @@ export const formatHead = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toS
 const computeHash = (previous: Buffer, number: number, entry: string) =>
   createHash('sha256').update(previous).update(`${number}\n`).update(entry).digest()
 
-/** Returns functions that read an audit table and append to it. The caller of `append` must hold a lock that excludes other writers. */
-export function openAuditTable(table: 'key_audit' | 'token_stop_audit' | 'blocked_domain_audit') {
+/** Creates functions that read an audit table and append to it. The caller of `append` must hold a lock that excludes other writers. */
+export function createAuditTable(table: 'key_audit' | 'token_stop_audit' | 'blocked_domain_audit') {
   /** Reads the last row; undefined for an empty table. */
   async function readLastRow(db: Database): Promise<AuditRow | undefined> {
     const { rows } = await db.query(

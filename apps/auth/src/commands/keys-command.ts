@@ -106,8 +106,8 @@ export const keysCommands = [
       if (!('next' in rotated.value)) return await buildChangeOutput(operations, rotated.value)
       const { next } = rotated.value
       return {
-        json: { ok: true, done: false, next: report.toDueStepJson(next) },
-        text: report.formatDueStep(next, (await operations.keys.view()).now),
+        json: { ok: true, done: false, next: report.toNextStepJson(next) },
+        text: report.formatNextStep(next, (await operations.keys.view()).now),
       }
     },
   }),

@@ -1,6 +1,6 @@
 /*
  * The operations of the `keys` commands: rotating, revoking and verifying signing keys. `key-ring.ts` decides which step is
- * allowed, and `key-store.ts` stores it.
+ * allowed, and `key-store.ts` stores the change.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getCurrentActor } from '@plainpath/commands'
@@ -13,14 +13,14 @@ import {
   activate,
   type Circumstances,
   createFirstKey,
-  type DueStep,
-  findDueStep,
   findLaggingInstances,
+  findNextStep,
   findSigningKey,
   generate,
   isLive,
   type KeyRefusal,
   type KeyRing,
+  type NextStep,
   publish,
   retire,
   revoke,
@@ -39,7 +39,7 @@ import { generateKeyPair, type SigningAlgorithm } from './signing-key.ts'
 
 /**
  * Creates the first signing key, unless a key already signs. If several callers do so concurrently, exactly one succeeds. If
- * the ring has keys but is still at version 1, the keys are older than the audit log, so they are added to it.
+ * the ring has keys but is still at version 1, the keys are older than the audit log. Then adds them to it, and creates no key.
  *
  * @returns the kid of the new key; undefined if none was created
  */
@@ -64,15 +64,18 @@ interface KeyOperationsDeps {
 }
 
 export interface StepOptions {
+  /** The key that the step changes; by default the only key in the state that the step requires. `generate` ignores it. */
   readonly kid?: string | undefined
+  /** The algorithm of the key that `generate` creates; by default that of the signing key. The other steps ignore it. */
   readonly algorithm?: SigningAlgorithm | undefined
+  /** True to return the change without storing it. */
   readonly dryRun?: boolean | undefined
 }
 
 /** Which instances are running, and which of them have not adopted a change. */
 interface AdoptionStatus {
   readonly liveInstances: readonly Follower[]
-  /** The live instances that still sign by an older ring. */
+  /** The live signing instances that still use an older ring. */
   readonly laggingInstances: readonly Follower[]
 }
 
@@ -80,22 +83,25 @@ const POLL_MS = 50
 /** Added to the intervals of the settings, to allow for a busy machine. */
 const EXTRA_WAIT_MS = 5_000
 
-/** The operations on the key ring. `step` and `rotate` refuse a step that is not safe yet. */
+/** The operations on the key ring. */
 export interface KeyOperations {
   readonly keys: KeyStore
   toCircumstances(view: RingView): Circumstances
+  /** Performs a step, or refuses it if it is not safe yet. */
   step(name: StepName, options?: StepOptions): Promise<Result<AppliedChange, KeyRefusal>>
   /**
    * Performs the next step if it is due.
    *
    * @param options.early true to start a rotation before the period of the signing key has passed
-   * @returns the change, or `next` if the next step is not due yet
+   * @returns the change; or the step as `next` until its time has come; or a refusal if its time has come but it is not safe yet,
+   *   for instance because an instance has not adopted the last change
    */
   rotate(
-    options?: StepOptions & { early?: boolean | undefined },
-  ): Promise<Result<AppliedChange | { readonly next: DueStep }, KeyRefusal>>
+    options?: Omit<StepOptions, 'kid'> & { early?: boolean | undefined },
+  ): Promise<Result<AppliedChange | { readonly next: NextStep }, KeyRefusal>>
   /**
-   * Revokes a key immediately. If it was signing, its successor or a new key signs.
+   * Revokes a key immediately. If it was the signing key, its successor takes over immediately, or a new key if there is no
+   * successor.
    *
    * @returns the change, or in `unchangedRing` the current ring if the key had been revoked before
    */
@@ -105,7 +111,7 @@ export interface KeyOperations {
   ): Promise<Result<AppliedChange | { readonly unchangedRing: KeyRing }, KeyRefusal>>
   /**
    * Waits until every signing instance has adopted this version of the ring or a later one. An instance that stops reporting does
-   * not count once its lease has expired. After the lease, the poll interval and 5 s, the wait ends in any case.
+   * not count once its lease has expired. The wait ends after at most `leaseMs` + `pollMs` + 5 s.
    */
   waitForInstances(version: number): Promise<AdoptionStatus>
 }
@@ -138,7 +144,7 @@ export function createKeyOperations({ keys, settings, actor }: KeyOperationsDeps
     step: (name, options = {}) => keys.update(actor, createDecider(name, options), options),
     async rotate(options = {}) {
       const view = await keys.view()
-      const next = findDueStep(view.ring, toCircumstances(view))
+      const next = findNextStep(view.ring, toCircumstances(view))
       if (!next) return err({ reason: 'There is no signing key. Create one with: auth keys init' })
       const hasSuccessor = view.ring.keys.some(({ state }) => state === 'generated' || state === 'published')
       const isEarlyStart = next.safeFrom > view.now && options.early === true && !hasSuccessor
@@ -210,7 +216,7 @@ interface KeyVerification {
 
 /**
  * Verifies the signing keys: decrypts every private key and verifies a signature by it, verifies the audit log and compares the key
- * states with it, and verifies that each live instance signs with the signing key.
+ * states with it, and verifies that each live instance uses the current ring and signs with the signing key.
  */
 export async function verifyKeys(operations: KeyOperations): Promise<KeyVerification> {
   const inspectedKeys = await operations.keys.inspect()
@@ -245,21 +251,33 @@ export async function verifyKeys(operations: KeyOperations): Promise<KeyVerifica
   const signingKey = findSigningKey(view.ring)
   if (!signingKey) findings.push('There is no signing key.')
   const circumstances = operations.toCircumstances(view)
-  const liveFollowers = view.followers.filter((follower) => isLive(follower, circumstances))
-  for (const follower of liveFollowers) {
-    const { host, problem, ringVersion, signingKid, proof } = follower
-    if (problem) findings.push(`Instance ${host}: ${problem}.`)
-    else if (!signingKey || signingKid !== signingKey.kid || ringVersion !== view.ring.version)
-      findings.push(
-        `Instance ${host} signs with ${signingKid ?? 'nothing'} (ring ${ringVersion}), not with ${signingKey?.kid ?? 'nothing'} (ring ${view.ring.version}).`,
-      )
-    else if (!(await verifyProof(proof ?? '', signingKey.publicJwk, follower)))
-      findings.push(`The signing key does not verify the signature that instance ${host} reported.`)
-  }
+  const liveInstances = view.followers.filter((follower) => isLive(follower, circumstances))
+  for (const instance of liveInstances) findings.push(...(await findInstanceFaults(instance, view.ring)))
   return {
     keyCount: inspectedKeys.length,
-    liveInstanceCount: liveFollowers.length,
+    liveInstanceCount: liveInstances.length,
     auditHead: chain.ok ? chain.value.head : undefined,
     findings,
   }
+}
+
+/**
+ * Finds the faults in the last report of an instance. Without a signing key, an instance cannot sign, so only a problem that it
+ * reported counts as a fault.
+ */
+async function findInstanceFaults(instance: Follower, ring: KeyRing): Promise<string[]> {
+  const { host, problem, ringVersion, signingKid, proof } = instance
+  const signingKey = findSigningKey(ring)
+  if (problem) return [`Instance ${host}: ${problem}.`]
+  if (!signingKey) return []
+  // An instance that does not sign reports no ring.
+  if (signingKid === undefined) return [`Instance ${host} does not sign.`]
+  const faults: string[] = []
+  if (ringVersion !== ring.version)
+    faults.push(`Instance ${host} uses ring ${ringVersion}, but the current ring is ${ring.version}.`)
+  if (signingKid !== signingKey.kid)
+    faults.push(`Instance ${host} signs with ${signingKid}, but the signing key is ${signingKey.kid}.`)
+  if (faults.length === 0 && !(await verifyProof(proof ?? '', signingKey.publicJwk, instance)))
+    faults.push(`The signing key does not verify the signature that instance ${host} reported.`)
+  return faults
 }

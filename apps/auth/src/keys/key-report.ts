@@ -2,10 +2,10 @@ import type { KeyAuditEntry } from './key-audit.ts'
 import type { Follower } from './key-follower-store.ts'
 import {
   type Circumstances,
-  type DueStep,
-  findDueStep,
+  findNextStep,
   isLive,
   type KeyRefusal,
+  type NextStep,
   type Transition,
 } from './key-ring.ts'
 import type { RingView } from './key-store.ts'
@@ -47,7 +47,7 @@ export const toRefusalJson = ({ reason, safeFrom }: KeyRefusal) => ({
 export const formatTransitions = (transitions: readonly Transition[]) =>
   transitions.map(({ kid, from, to }) => `${kid}  ${from ? `${from} -> ` : ''}${to}`).join('\n')
 
-export const toDueStepJson = ({ step, kid, safeFrom }: DueStep) => ({
+export const toNextStepJson = ({ step, kid, safeFrom }: NextStep) => ({
   step,
   ...(kid && { kid }),
   safe_from: safeFrom.toISOString(),
@@ -55,7 +55,7 @@ export const toDueStepJson = ({ step, kid, safeFrom }: DueStep) => ({
 
 /** Builds the JSON of `keys list`. */
 export function toRingJson(view: RingView, circumstances: Circumstances) {
-  const dueStep = findDueStep(view.ring, circumstances)
+  const nextStep = findNextStep(view.ring, circumstances)
   return {
     ring_version: view.ring.version,
     keys: view.ring.keys.map(({ kid, algorithm, state, stateSince, createdAt }) => ({
@@ -65,7 +65,7 @@ export function toRingJson(view: RingView, circumstances: Circumstances) {
       since: stateSince.toISOString(),
       created: createdAt.toISOString(),
     })),
-    ...(dueStep && { next: toDueStepJson(dueStep) }),
+    ...(nextStep && { next: toNextStepJson(nextStep) }),
     instances: view.followers
       .filter((follower) => isLive(follower, circumstances))
       .map(({ host, ringVersion, signingKid, problem, seenAt }) => ({
@@ -99,7 +99,7 @@ export function formatRing(view: RingView, circumstances: Circumstances): string
       ? formatTable(['KID', 'ALG', 'STATE', 'FOR', 'AGE'], keys)
       : 'There is no key yet. Create the first one with: auth keys init',
     '',
-    formatDueStep(findDueStep(view.ring, circumstances), view.now),
+    formatNextStep(findNextStep(view.ring, circumstances), view.now),
     '',
     instances.length > 0
       ? formatTable(['INSTANCE', 'SIGNS WITH', 'RING', 'PROBLEM'], instances)
@@ -116,11 +116,11 @@ export const formatInstances = (liveInstances: readonly Follower[]) =>
       )
     : 'No instance of the authorization server is running.'
 
-export function formatDueStep(dueStep: DueStep | undefined, now: Date): string {
-  if (!dueStep) return 'There is no signing key.'
-  const stepText = dueStep.kid ? `${dueStep.step} ${dueStep.kid}` : dueStep.step
-  if (dueStep.safeFrom <= now) return `Due now: ${stepText}.`
-  return `Nothing is due. Next: ${stepText}, from ${dueStep.safeFrom.toISOString()}.`
+export function formatNextStep(nextStep: NextStep | undefined, now: Date): string {
+  if (!nextStep) return 'There is no signing key.'
+  const stepText = nextStep.kid ? `${nextStep.step} ${nextStep.kid}` : nextStep.step
+  if (nextStep.safeFrom <= now) return `Due now: ${stepText}.`
+  return `Nothing is due. Next: ${stepText}, from ${nextStep.safeFrom.toISOString()}.`
 }
 
 export const formatAudit = (entries: readonly KeyAuditEntry[]) =>

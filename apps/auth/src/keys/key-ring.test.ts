@@ -6,7 +6,7 @@ import {
   applyChange,
   type Circumstances,
   createFirstKey,
-  findDueStep,
+  findNextStep,
   generate,
   type KeyPolicy,
   type KeyRing,
@@ -127,28 +127,28 @@ test('replaces a revoked signing key with its successor or a new key, and revoke
 
 test('finds the step that is due first', () => {
   const signingKey = createKey(0, 'signing')
-  expect(findDueStep(createRing(), createCircumstances(0))).toBeUndefined()
-  expect(findDueStep(createRing(signingKey), createCircumstances(0))).toEqual({
+  expect(findNextStep(createRing(), createCircumstances(0))).toBeUndefined()
+  expect(findNextStep(createRing(signingKey), createCircumstances(0))).toEqual({
     step: 'generate',
     kid: undefined,
     safeFrom: addMs(10_000),
   })
   const withSuccessor = createRing(signingKey, createKey(1, 'generated'))
-  expect(findDueStep(withSuccessor, createCircumstances(0))).toMatchObject({
+  expect(findNextStep(withSuccessor, createCircumstances(0))).toMatchObject({
     step: 'publish',
     safeFrom: START,
   })
   const withTwoSteps = createRing(signingKey, createKey(1, 'retiring'), createKey(2, 'published'))
-  expect(findDueStep(withTwoSteps, createCircumstances(0))).toEqual({
+  expect(findNextStep(withTwoSteps, createCircumstances(0))).toEqual({
     step: 'activate',
     kid: getKid(2),
     safeFrom: addMs(330),
   })
 })
 
-/** Generates any step at any time, or the due step. Most of these steps are refused. */
+/** Generates any step at any time, or the next step of the rotation. Most of these steps are refused. */
 const command = fc.record({
-  step: fc.constantFrom('generate', 'publish', 'activate', 'retire', 'revoke', 'due' as const),
+  step: fc.constantFrom('generate', 'publish', 'activate', 'retire', 'revoke', 'next' as const),
   keyIndex: fc.nat(39),
   waitMs: fc.oneof(fc.nat(50), fc.nat(1_500)),
 })
@@ -166,9 +166,9 @@ test('any sequence of steps leaves one signing key, and activates and retires no
         now = addMs(waitMs, now)
         const circumstances = { now, policy: POLICY, followers: [] }
         const nextPair = pairs[generatedCount]
-        const dueStep = findDueStep(ring, circumstances)
-        const name = step === 'due' ? (dueStep?.step ?? 'generate') : step
-        const kid = step === 'due' ? (dueStep?.kid ?? '') : getKid(keyIndex % generatedCount)
+        const nextStep = findNextStep(ring, circumstances)
+        const name = step === 'next' ? (nextStep?.step ?? 'generate') : step
+        const kid = step === 'next' ? (nextStep?.kid ?? '') : getKid(keyIndex % generatedCount)
         const result = {
           generate: () => generate(ring, nextPair?.kid ?? ''),
           publish: () => publish(ring, kid),

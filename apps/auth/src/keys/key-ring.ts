@@ -122,7 +122,8 @@ export function revoke(ring: KeyRing, kid: string, newKid: string): StepResult {
 
 export type StepName = 'generate' | 'publish' | 'activate' | 'retire'
 
-export interface DueStep {
+/** The next step of a rotation, which is due from `safeFrom` on. */
+export interface NextStep {
   readonly step: StepName
   /** The key that the step changes; undefined for `generate`. */
   readonly kid: string | undefined
@@ -135,10 +136,10 @@ export interface DueStep {
  *
  * @returns undefined if no key signs
  */
-export function findDueStep(ring: KeyRing, circumstances: Circumstances): DueStep | undefined {
+export function findNextStep(ring: KeyRing, circumstances: Circumstances): NextStep | undefined {
   const signingKey = findSigningKey(ring)
   if (!signingKey) return undefined
-  const steps: DueStep[] = []
+  const steps: NextStep[] = []
   let hasSuccessor = false
   for (const key of ring.keys) {
     const addStep = (name: StepName, safeFrom: Date) => steps.push({ step: name, kid: key.kid, safeFrom })

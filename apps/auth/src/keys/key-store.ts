@@ -7,7 +7,7 @@ import { err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { type Actor, type AuditRow, openAuditTable } from '../audit/audit-chain.ts'
+import { type Actor, type AuditRow, createAuditTable } from '../audit/audit-chain.ts'
 import { type AuthEvents, createEvents } from '../events.ts'
 import type { KeyAuditEntry } from './key-audit.ts'
 import { type Follower, readFollowers } from './key-follower-store.ts'
@@ -61,7 +61,7 @@ export interface AppliedChange {
 const RingRow = z.object({ version: z.int(), now: z.date() })
 /** A row as it was read, before it is parsed. */
 type UnparsedRow = Record<string, unknown>
-const AUDIT = openAuditTable('key_audit')
+const AUDIT = createAuditTable('key_audit')
 
 /** Stores the key ring. Every change locks the single row of `key_ring`. */
 export interface KeyStore {

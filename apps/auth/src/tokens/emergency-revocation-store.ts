@@ -6,7 +6,7 @@
 import { type AgentId, err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
-import { Actor, type AuditRow, openAuditTable } from '../audit/audit-chain.ts'
+import { Actor, type AuditRow, createAuditTable } from '../audit/audit-chain.ts'
 import type { AuthEvents } from '../events.ts'
 import type { TokenCutoff } from './token-store.ts'
 
@@ -42,7 +42,7 @@ interface AppliedRevocation {
   readonly auditHead: string | undefined
 }
 
-const AUDIT = openAuditTable('token_stop_audit')
+const AUDIT = createAuditTable('token_stop_audit')
 const CutoffRow = createRowReader(z.object({ epoch: z.int(), issuedBefore: z.date().optional() }))
 export const CUTOFF_COLUMNS = CutoffRow.columns
 
