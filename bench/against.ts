@@ -28,7 +28,7 @@ export async function startAppsAtCommit(
   await compileApps(nodeOptions, root)
   const otherFolder = path.join(folder, 'before')
   const stores = opening.use(await openStores(otherFolder))
-  const options = { folder: otherFolder, nodeOptions, root, number: 1 }
+  const options = { folder: otherFolder, nodeOptions, root, instanceNumber: 1 }
   const auth = opening.use(await startMeasuredApp(stores, { ...options, app: 'auth' }))
   const api = opening.use(await startMeasuredApp(stores, { ...options, app: 'resource', auths: [auth] }))
   const agents = await registerAgents(auth, parts.agents.length)

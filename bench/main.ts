@@ -19,7 +19,7 @@ import { describeMachine, moveToLoadCore, raisePriority } from './testbed/machin
 import { openStores } from './testbed/open-stores.ts'
 import { type AgentWithToken, registerAgents } from './testbed/register-agents.ts'
 import { startBaselines } from './testbed/start-baselines.ts'
-import { type App, startMeasuredApp } from './testbed/start-measured-app.ts'
+import { type MeasuredApp, startMeasuredApp } from './testbed/start-measured-app.ts'
 
 interface Options {
   readonly only?: string
@@ -101,10 +101,10 @@ async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
   const stores = opening.use(await openStores(folder))
   await compileApps(nodeOptions)
   const auth = opening.use(
-    await startMeasuredApp(stores, { folder, profileFolder, nodeOptions, app: 'auth', number: 1 }),
+    await startMeasuredApp(stores, { folder, profileFolder, nodeOptions, app: 'auth', instanceNumber: 1 }),
   )
   const apiOptions = { folder, nodeOptions, app: 'resource', auths: [auth] } as const
-  const api = opening.use(await startMeasuredApp(stores, { ...apiOptions, profileFolder, number: 1 }))
+  const api = opening.use(await startMeasuredApp(stores, { ...apiOptions, profileFolder, instanceNumber: 1 }))
   const memoryReaders = { auth: await watchMemory(auth), api: await watchMemory(api) }
   const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
   const agents = await registerAgents(auth, AGENT_COUNT)
@@ -119,7 +119,7 @@ async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
     agents,
     allPaths,
     paths: allPaths.filter(({ name }) => isSelected(options, name)),
-    startAnotherApi: () => startMeasuredApp(stores, { ...apiOptions, number: 2 }),
+    startAnotherApi: () => startMeasuredApp(stores, { ...apiOptions, instanceNumber: 2 }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
@@ -199,7 +199,7 @@ const runScaleBench = (options: Options, runtime: BenchRuntime) =>
   })
 
 async function revokeInRounds(
-  parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
+  parts: { auth: MeasuredApp; apis: readonly MeasuredApp[]; agents: readonly AgentWithToken[] },
   { rounds, seconds }: Options,
   { print, signal }: BenchRuntime,
 ): Promise<Revocations[]> {

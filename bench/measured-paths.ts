@@ -11,7 +11,7 @@ import type { Stores } from './testbed/open-stores.ts'
 import { createOwnTokenIntrospections } from './testbed/own-token-introspections.ts'
 import { AGENT_NAME, type AgentWithToken } from './testbed/register-agents.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
-import type { App } from './testbed/start-measured-app.ts'
+import type { MeasuredApp } from './testbed/start-measured-app.ts'
 
 /** A measured path, and the baselines with which it is compared. */
 export interface MeasuredPath {
@@ -51,8 +51,8 @@ const OAUTH_PATHS = {
 }
 
 export interface Testbed {
-  readonly auth: App
-  readonly api: App
+  readonly auth: MeasuredApp
+  readonly api: MeasuredApp
   readonly baselines: Baselines
   readonly agents: readonly AgentWithToken[]
   readonly stores: Stores

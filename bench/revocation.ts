@@ -4,7 +4,7 @@ import { GUIDE } from './measured-paths.ts'
 import { isLate, type Measurement } from './run-rounds.ts'
 import { type AgentWithToken, issueToken } from './testbed/register-agents.ts'
 import { basicAuthorization, FORM_HEADERS, sendRequest } from './testbed/send-request.ts'
-import type { App } from './testbed/start-measured-app.ts'
+import type { MeasuredApp } from './testbed/start-measured-app.ts'
 
 /** The latencies of revocation requests, measured from the time each was due. */
 export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>
@@ -19,7 +19,7 @@ const CONCURRENCY = 16
  * a fixed mean rate for the given seconds.
  */
 export async function measureRevocations(
-  parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
+  parts: { auth: MeasuredApp; apis: readonly MeasuredApp[]; agents: readonly AgentWithToken[] },
   seconds: number,
 ): Promise<Revocations> {
   return await sendRevocations(await prepareRevocations(parts, seconds), seconds)
@@ -37,7 +37,7 @@ export async function sendRevocations(target: Target, seconds: number): Promise<
 
 /** Issues tokens for the given seconds of revocations, uses each at every API, and returns the target that revokes them. */
 export async function prepareRevocations(
-  parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
+  parts: { auth: MeasuredApp; apis: readonly MeasuredApp[]; agents: readonly AgentWithToken[] },
   seconds: number,
 ): Promise<Target> {
   const { auth, apis, agents } = parts
@@ -69,8 +69,8 @@ export async function prepareRevocations(
  * than half of the reads.
  */
 export async function checkCacheUse(
-  auth: App,
-  apis: readonly App[],
+  auth: MeasuredApp,
+  apis: readonly MeasuredApp[],
   agents: readonly AgentWithToken[],
 ): Promise<boolean> {
   const sampledAgents = agents.slice(0, 50)
@@ -85,7 +85,7 @@ export async function checkCacheUse(
   return (await countIntrospections(auth)) - countBefore < (sampledAgents.length * apis.length) / 2
 }
 
-async function countIntrospections(auth: App): Promise<number> {
+async function countIntrospections(auth: MeasuredApp): Promise<number> {
   const { body } = await sendRequest(auth.operationsPort, '/metrics')
   const counts = body
     .toString()

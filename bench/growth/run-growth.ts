@@ -4,7 +4,7 @@ import { writeResult } from '../report/write-result.ts'
 import { runRounds } from '../run-rounds.ts'
 import { describeMachine } from '../testbed/machine.ts'
 import type { Stores } from '../testbed/open-stores.ts'
-import type { App } from '../testbed/start-measured-app.ts'
+import type { MeasuredApp } from '../testbed/start-measured-app.ts'
 import { fillPostgres, fillRedis, readSizes } from './fill-stores.ts'
 import { CONTROL, type Level, renderGrowth } from './render-growth.ts'
 
@@ -14,8 +14,8 @@ const LEVELS = [1_000, 100_000, 1_000_000]
 export async function runGrowth(
   parts: {
     stores: Stores
-    auth: App
-    api: App
+    auth: MeasuredApp
+    api: MeasuredApp
     paths: readonly MeasuredPath[]
     /** A server without stores, whose figures show whether the machine became slower between levels. */
     control: Comparison

@@ -8,7 +8,7 @@ import {
   formatRead,
   formatTokenRequest,
 } from '../testbed/format-requests.ts'
-import type { App } from '../testbed/start-measured-app.ts'
+import type { MeasuredApp } from '../testbed/start-measured-app.ts'
 import { openCaller, openChangingCaller, REQUESTS_PER_CALLER } from './callers.ts'
 import type { Load } from './measure-load.ts'
 import type { InstanceStack } from './start-instances.ts'
@@ -32,7 +32,7 @@ export async function createScalePaths(stack: InstanceStack): Promise<ScalePath[
   const reads = clients.map(({ token }) => formatBearerRead(GUIDE, token))
   const tokenRequests = clients.map((client) => formatTokenRequest('/oauth/token', client))
   const introspections = clients.map(({ token }) => formatApiIntrospection(token))
-  const listPublicPorts = (apps: readonly App[]) => apps.map(({ port }) => port)
+  const listPublicPorts = (apps: readonly MeasuredApp[]) => apps.map(({ port }) => port)
   const internalPorts = auths.map(({ internalPort }) => internalPort)
   return [
     {

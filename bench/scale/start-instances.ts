@@ -5,7 +5,7 @@ import { startGateway } from '@plainpath/stack/start-gateway'
 import { listChildProcesses } from '../load/processor-time.ts'
 import { openStores, type Stores } from '../testbed/open-stores.ts'
 import { type AgentWithToken, registerAgents } from '../testbed/register-agents.ts'
-import { type App, startMeasuredApp } from '../testbed/start-measured-app.ts'
+import { type MeasuredApp, startMeasuredApp } from '../testbed/start-measured-app.ts'
 
 /** The parts of a stack. The processor time of each is measured separately. */
 export const PARTS = ['auth', 'api', 'gateway', 'redis', 'postgres'] as const
@@ -15,8 +15,8 @@ export type Part = (typeof PARTS)[number]
 export interface InstanceStack extends AsyncDisposable {
   readonly count: number
   readonly stores: Stores
-  readonly auths: readonly App[]
-  readonly apis: readonly App[]
+  readonly auths: readonly MeasuredApp[]
+  readonly apis: readonly MeasuredApp[]
   readonly gatewayPort: number
   readonly agents: readonly AgentWithToken[]
   /** Lists the ids of the processes that currently belong to a part. */
@@ -40,17 +40,21 @@ export async function startInstances(
   const stores = opening.use(await openStores(folder, { max_connections: maxConnections }))
   const env = { ...stores.env, AUTH_DRAIN_DELAY_SECONDS: '0', RESOURCE_DRAIN_DELAY_SECONDS: '0' }
   const options = { folder, nodeOptions, wrapper: [] }
-  const numbers = Array.from({ length: count }, (_none, index) => index + 1)
-  const auths: App[] = []
-  for (const number of numbers)
-    auths.push(opening.use(await startMeasuredApp({ ...stores, env }, { ...options, app: 'auth', number })))
-  const apis: App[] = []
-  for (const number of numbers)
+  const instanceNumbers = Array.from({ length: count }, (_none, index) => index + 1)
+  const auths: MeasuredApp[] = []
+  for (const instanceNumber of instanceNumbers)
+    auths.push(
+      opening.use(await startMeasuredApp({ ...stores, env }, { ...options, app: 'auth', instanceNumber })),
+    )
+  const apis: MeasuredApp[] = []
+  for (const instanceNumber of instanceNumbers)
     apis.push(
-      opening.use(await startMeasuredApp({ ...stores, env }, { ...options, app: 'resource', number, auths })),
+      opening.use(
+        await startMeasuredApp({ ...stores, env }, { ...options, app: 'resource', instanceNumber, auths }),
+      ),
     )
   const [gatewayPort = 0] = await reserveFreePorts(1)
-  const listAddresses = (apps: readonly App[]) => apps.map(({ port }) => `127.0.0.1:${port}`)
+  const listAddresses = (apps: readonly MeasuredApp[]) => apps.map(({ port }) => `127.0.0.1:${port}`)
   const gateway = opening.use(
     await startGateway({
       program: caddy,

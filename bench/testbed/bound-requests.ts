@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { formatRequest, ORIGIN, type Target } from '../load/target.ts'
 import type { AgentWithToken } from './register-agents.ts'
 import { basicAuthorization, FORM_HEADERS, READ_HEADERS, sendRequest } from './send-request.ts'
-import type { App } from './start-measured-app.ts'
+import type { MeasuredApp } from './start-measured-app.ts'
 
 /** The prepared requests per second of measurement: more than any measured server handles. Each takes about 30 µs to sign, and 1 KB of memory. */
 const MAX_PER_SECOND = 6_000
@@ -24,7 +24,7 @@ interface BoundToken extends ProofKey {
  * @param options.agents the agents that receive one token each, at the first call of `prepare`
  */
 export function createBoundRequests(options: {
-  auth: App
+  auth: MeasuredApp
   agents: readonly AgentWithToken[]
   path: string
 }): Pick<Target, 'next'> & Required<Pick<Target, 'prepare'>> {
@@ -69,7 +69,7 @@ function signProof({ privateKey, jwk }: ProofKey, claims: Readonly<Record<string
 const TokenResponse = z.object({ access_token: z.string(), token_type: z.literal('DPoP') })
 
 /** Requests a token with a proof, and repeats the request with the nonce that the server requires (RFC 9449 §8). */
-async function issueBoundToken(auth: App, { id, secret }: AgentWithToken): Promise<BoundToken> {
+async function issueBoundToken(auth: MeasuredApp, { id, secret }: AgentWithToken): Promise<BoundToken> {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = { privateKey, jwk: publicKey.export({ format: 'jwk' }) }
   const requestToken = (nonce?: string) =>

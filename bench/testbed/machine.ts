@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpus, setPriority, totalmem } from 'node:os'
 
-/** A command prefix that runs a process on the core for servers. */
+/** A command prefix that pins a process to the server core. */
 export const ON_SERVER_CORE = ['taskset', '--cpu-list', '0']
 const LOAD_CORE = 1
 

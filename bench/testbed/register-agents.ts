@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { basicAuthorization, FORM_HEADERS, sendUntilServed } from './send-request.ts'
-import type { App } from './start-measured-app.ts'
+import type { MeasuredApp } from './start-measured-app.ts'
 
 interface Credentials {
   readonly id: string
@@ -18,7 +18,7 @@ const TokenResponse = z.object({ access_token: z.string() })
 const CONCURRENCY = 16
 
 /** Registers at least `count` agents at auth, with a token for each, and returns `count` of them. */
-export const registerAgents = (auth: App, count: number): Promise<AgentWithToken[]> =>
+export const registerAgents = (auth: MeasuredApp, count: number): Promise<AgentWithToken[]> =>
   createConcurrently(count, () => registerAgent(auth))
 
 /** Requests at least `count` tokens of one client, and returns `count` of them. @param path the path of the token endpoint */
@@ -36,7 +36,7 @@ async function createConcurrently<T>(count: number, create: () => Promise<T>): P
   return created.slice(0, count)
 }
 
-async function registerAgent(auth: App): Promise<AgentWithToken> {
+async function registerAgent(auth: MeasuredApp): Promise<AgentWithToken> {
   const registration = await sendUntilServed(auth.port, '/api/agent/register', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -9,7 +9,7 @@ import { ORIGIN, type Target } from '../load/target.ts'
 import { ON_SERVER_CORE } from './machine.ts'
 import type { Stores } from './open-stores.ts'
 import { READ_HEADERS, sendRequest } from './send-request.ts'
-import type { App } from './start-measured-app.ts'
+import type { MeasuredApp } from './start-measured-app.ts'
 
 type Server = Pick<Target, 'pid' | 'port'>
 export type BaselineName = 'koa-bare' | 'node-http' | 'koa-jwt' | 'oidc-bare' | 'better-auth' | 'koa-insert'
@@ -27,7 +27,7 @@ const AUDIENCE = `${ORIGIN}/api`
 /** Starts the baselines. @param options.paths the paths of the API whose responses some baselines repeat */
 export async function startBaselines(
   stores: Stores,
-  { api, paths, folder }: { api: App; paths: readonly string[]; folder: string },
+  { api, paths, folder }: { api: MeasuredApp; paths: readonly string[]; folder: string },
 ): Promise<Baselines> {
   await using opening = new AsyncDisposableStack()
   const responsesFile = path.join(folder, 'responses.json')
@@ -92,7 +92,7 @@ export async function startBaselines(
 }
 
 /** Records the responses of the API. @throws {Error} when one is not 200 */
-async function recordResponses(api: App, paths: readonly string[]) {
+async function recordResponses(api: MeasuredApp, paths: readonly string[]) {
   const responses: Record<string, { type: string; encoding: string; body: string }> = {}
   for (const requestPath of paths) {
     const { status, headers, body } = await sendRequest(api.port, requestPath, { headers: READ_HEADERS })

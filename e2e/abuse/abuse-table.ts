@@ -5,12 +5,15 @@ const MAX_INTROSPECTIONS_PER_MINUTE = 2 * (4 * 30 + 30)
 /** For each of four processes: 20 refused requests a second, and as many other lines. */
 const MAX_LOG_LINES_PER_SECOND = 4 * 40
 
-/** Lists the bounds that the run broke: other clients were affected, the apps did too much work, or the run proves nothing. */
+/**
+ * Lists the bounds that the run broke. A broken bound means that other clients were affected, that the apps did too much work, or
+ * that the run proves nothing.
+ */
 export function findBrokenBounds(result: AbuseResult): string[] {
   // With its last responses, a run of n minutes can touch n + 1 windows of a minute.
   const minutes = Math.ceil(result.seconds / 60) + 1
   const bounds: [boolean, string][] = [
-    [hasOnlySucceeded(result.client), 'the client with a verified token was refused'],
+    [hasOnlySucceeded(result.client), 'the client whose token the API had already introspected was refused'],
     [hasOnlySucceeded(result.anonymous), 'the reader without a token was refused'],
     [result.deliveredMails === result.requestedMails, 'a mail that a person asked for did not arrive'],
     [
@@ -34,22 +37,26 @@ const hasOnlySucceeded = (statuses: Statuses) => Object.keys(statuses).join() ==
 /** Formats the result as Markdown. */
 export function renderAbuseTable(result: AbuseResult): string {
   const rows: [string, string][] = [
-    ['random tokens, from four addresses', formatStatuses(result.badTokens)],
+    ['requests with random tokens, from four addresses', formatStatuses(result.badTokens)],
     [
-      'registrations and verifications of invented mailboxes, from the same four',
+      'registrations, and verifications of invented mailboxes, from the same four addresses',
       formatStatuses(result.verifications),
     ],
-    ['invented people at one domain who join, from twenty addresses', formatStatuses(result.joins)],
-    ['**a client with a verified token**', formatStatuses(result.client)],
+    ['joins of invented people at one domain, from twenty addresses', formatStatuses(result.joins)],
+    ['**a client whose token the API has already introspected**', formatStatuses(result.client)],
     ['**a reader without a token**', formatStatuses(result.anonymous)],
     [
       '**mails that people at that domain asked for**',
-      `${result.deliveredMails} of ${result.requestedMails} came`,
+      `${result.deliveredMails} of ${result.requestedMails} arrived`,
     ],
     ['introspections', String(result.introspections)],
     ['lines in the logs of four processes', String(result.logLines)],
   ]
-  return ['| who | got |', '|---|---|', ...rows.map(([label, text]) => `| ${label} | ${text} |`)].join('\n')
+  return [
+    '| traffic or count | result |',
+    '|---|---|',
+    ...rows.map(([label, text]) => `| ${label} | ${text} |`),
+  ].join('\n')
 }
 
 const formatStatuses = (statuses: Statuses) =>
@@ -60,10 +67,10 @@ const formatStatuses = (statuses: Statuses) =>
 /** Renders the results page. */
 export function renderAbuseDocument(result: AbuseResult, commit: string): string {
   const brokenBounds = findBrokenBounds(result)
-  return `# What an abuser takes from others
+  return `# How abuse affects other clients
 
 \`npm run abuse\` on commit ${commit}: two processes of each app behind the gateway, with Redis and production limits, for
-${result.seconds} seconds at the highest rate that the load generator reached on the same machine. The last three rows have bounds:
+${result.seconds} seconds, as fast as the load generator on the same machine could send. The last three rows have bounds:
 ${MAX_INTROSPECTIONS_PER_MINUTE} introspections a minute, ${MAX_LOG_LINES_PER_SECOND} log lines a second, and no mail that a person asked for is lost.
 
 ${renderAbuseTable(result)}

@@ -8,10 +8,13 @@ import { findBrokenBounds, renderAbuseDocument, renderAbuseTable } from './abuse
 import { runAbuse } from './run-abuse.ts'
 
 const HELP = `npm run abuse -- [options]
-Lets 24 addresses abuse the whole topology under production limits, at the highest rate that the generator makes: random
-tokens, verifications of invented mailboxes, and invented people at one domain who join the waitlist. Meanwhile a client
-with a verified token, a reader without one and people at that domain use the service from other addresses. Prints what
-each of them got; a minute or more writes e2e/abuse/RESULTS.md.
+Floods a complete stack from 24 addresses, under production limits: with random tokens, with verifications of invented
+mailboxes, and with invented people at one domain who join the waitlist. It sends as fast as the load generator can,
+except that each address begins only one verification at a time. During the abuse, two others read guides from addresses
+of their own: a client whose token the API has already introspected, and a reader without a token. Before the abuse, five
+people at that domain join; after it, they ask to be removed, and their mails must arrive.
+
+Prints the responses that each group got. A run of at least 60 s also writes e2e/abuse/RESULTS.md.
   --seconds <number>  duration of the abuse (default 60)`
 
 const { values: options } = parseArgs({
@@ -22,7 +25,7 @@ const RESULTS_FILE = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 /** A shorter run does not replace the results page. */
 const MIN_STORED_SECONDS = 60
 
-/** Runs the abuse. Returns false if another client was refused or a bound was broken. */
+/** Runs the abuse. Returns false if the run broke one of the bounds in `findBrokenBounds`, such as that no other client is refused. */
 async function main(): Promise<boolean> {
   const seconds = Number(options.seconds)
   if (!(seconds > 0)) throw new RangeError('--seconds must be a number above 0')

@@ -15,10 +15,14 @@ export type Statuses = Readonly<Record<number, number>>
 
 export interface AbuseResult {
   readonly seconds: number
+  /** The responses to requests with random tokens. */
   readonly badTokens: Statuses
   readonly joins: Statuses
+  /** The responses to registrations and to verifications. */
   readonly verifications: Statuses
+  /** The responses to the client whose token the API has introspected before the abuse. */
   readonly client: Statuses
+  /** The responses to the reader without a token. */
   readonly anonymous: Statuses
   /** The number of introspections that the two API processes sent in total. */
   readonly introspections: number
@@ -43,7 +47,11 @@ const FLOODED_DOMAIN = 'flooded.example'
 const PEOPLE_COUNT = 5
 const DELIVERY_TIMEOUT_MS = 60_000
 
-/** Starts two processes of each app with production limits, and abuses them for the given seconds. */
+/**
+ * Starts two processes of each app with production limits, and abuses them for the given seconds.
+ *
+ * @throws {Error} if a person who joined before the abuse got no mail
+ */
 export async function runAbuse(options: {
   seconds: number
   folder: string
@@ -126,7 +134,10 @@ async function flood(
   return statuses.counts
 }
 
-/** Registers clients from each address, and lets each client begin verifications of invented mailboxes. */
+/**
+ * Registers clients from each address, and lets each client begin verifications of invented mailboxes. An address has only one of
+ * these requests in flight at a time.
+ */
 async function floodVerifications(senders: readonly Sender[], endSignal: AbortSignal): Promise<Statuses> {
   const statuses = new StatusCounter()
   const loops = senders.map(async (sender) => {

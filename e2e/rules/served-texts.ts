@@ -1,4 +1,4 @@
-import { exampleMails as listAuthMails } from '@plainpath/auth/example-mails'
+import { composeExampleMails as composeAuthExampleMails } from '@plainpath/auth/example-mails'
 import { getProblemKind, PROBLEM_CODES } from '@plainpath/http'
 import {
   createAuthDocuments,
@@ -8,7 +8,7 @@ import {
   RETENTION,
 } from '@plainpath/metadata'
 import * as pages from '@plainpath/pages'
-import { exampleMails as listResourceMails } from '@plainpath/resource/example-mails'
+import { composeExampleMails as composeResourceExampleMails } from '@plainpath/resource/example-mails'
 
 const URLS = createServiceUrls('https://plainpath.example')
 const CONFIG = {
@@ -36,7 +36,11 @@ const CLOSED_REASONS = [
   'no-codes-left',
 ] as const
 
-/** Renders the documents, pages, problems, mails and commands that people and agents read, by name. */
+/**
+ * Renders the texts that may state a figure from `RULES`, keyed by name: documents, the pages that state rules, problems, mails, and
+ * the descriptions of the shell commands. `stated-rules.process.test.ts` searches these texts for the figures of `RULES`. Add a page
+ * here when it states a rule.
+ */
 export function renderServedTexts(): Record<string, string> {
   const documents = [...createAuthDocuments(URLS), ...createResourceDocuments(URLS, CONFIG)]
   const bodies: Record<string, pages.Html> = {
@@ -108,7 +112,7 @@ export function renderServedTexts(): Record<string, string> {
       PROBLEM_CODES.map((code) => [`problem ${code}`, JSON.stringify(getProblemKind(code))]),
     ),
     ...Object.fromEntries(
-      [...listAuthMails(), ...listResourceMails()].map(({ subject, text }, index) => [
+      [...composeAuthExampleMails(), ...composeResourceExampleMails()].map(({ subject, text }, index) => [
         `mail ${index}: ${subject}`,
         text,
       ]),

@@ -20,7 +20,7 @@ const APPS = ['claude.ai', 'loopback', 'cursor:'].map((appHost) => ({ ...AGENT, 
 const LINK = 'https://plainpath.example/claim?attempt=secret'
 
 /** Composes an example of each kind of mail that the authorization server sends, with variants. */
-export const exampleMails = () => [
+export const composeExampleMails = () => [
   composeLinkMail({
     id: 'cla_example',
     email: ADDRESS,

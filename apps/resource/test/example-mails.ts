@@ -18,8 +18,8 @@ const AGENT = {
 }
 const { name: _name, ...AGENT_WITH_DOMAIN } = { ...AGENT, verifiedDomain: 'agent.example.org' }
 
-/** Composes an example of each mail that the API sends. */
-export function exampleMails() {
+/** Composes an example of each kind of mail that the API sends, with variants. */
+export function composeExampleMails() {
   const urls = createServiceUrls('https://plainpath.example')
   const message = {
     id: 'example',

@@ -47,7 +47,7 @@ test('publint reports nothing', async () => {
   expect(messages.map((message) => formatMessage(message, pkg))).toEqual([])
 })
 
-// attw compiles the package for each module resolution, which is slow on a busy machine.
+// attw (Are the types wrong?) compiles the package once per module resolution mode, which is slow on a busy machine.
 test('attw resolves the types in the modes node16 (from ESM) and bundler', {
   timeout: 240_000,
 }, async () => {

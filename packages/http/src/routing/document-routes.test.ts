@@ -35,23 +35,26 @@ afterAll(() => service[Symbol.asyncDispose]())
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(`${service.url}${path}`, { headers })
 
+const OWN_TYPE = 'application/linkset+json; profile="https://profile.example"'
+
 test.for([
-  [undefined, 'application/linkset+json; profile="https://profile.example"'],
-  ['*/*', 'application/linkset+json; profile="https://profile.example"'],
-  [
-    'application/linkset+json, application/json',
-    'application/linkset+json; profile="https://profile.example"',
-  ],
-  ['application/json', 'application/json'],
-  ['application/linkset+json;q=0.5, application/json', 'application/json'],
-  ['text/html', 'application/linkset+json; profile="https://profile.example"'],
-] as const)('responds to Accept: %s with the same content, of the type %s', async ([accept, type]) => {
-  const response = await get('/catalog', accept === undefined ? {} : { accept })
-  expect(response.status).toBe(200)
-  expect(response.headers.get('content-type')).toBe(type)
-  expect(response.headers.get('link')).toBe('</catalog>; rel="api-catalog"')
-  expect(await response.text()).toBe('{"linkset":[]}')
-})
+  { accept: '(none)', type: OWN_TYPE },
+  { accept: '*/*', type: OWN_TYPE },
+  { accept: 'application/linkset+json, application/json', type: OWN_TYPE },
+  { accept: 'application/json', type: 'application/json' },
+  { accept: 'application/linkset+json;q=0.5, application/json', type: 'application/json' },
+  // The document has none of the accepted media types, so its own type is sent.
+  { accept: 'text/html', type: OWN_TYPE },
+])(
+  'serves one content for every Accept header: $accept gets the content type $type',
+  async ({ accept, type }) => {
+    const response = await get('/catalog', accept === '(none)' ? {} : { accept })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe(type)
+    expect(response.headers.get('link')).toBe('</catalog>; rel="api-catalog"')
+    expect(await response.text()).toBe('{"linkset":[]}')
+  },
+)
 
 test('responds to HEAD with the headers and no body', async () => {
   const response = await fetch(`${service.url}/catalog`, { method: 'HEAD' })
@@ -60,7 +63,7 @@ test('responds to HEAD with the headers and no body', async () => {
   expect(await response.text()).toBe('')
 })
 
-test('serves the part that the query selects, with its own tag, and otherwise the whole document', async () => {
+test('serves the part that the query selects, with its own ETag; the whole document without such a query; and 400 for an invalid one', async () => {
   const responses = await Promise.all(
     ['', '?name=a', '?name=b', '?other=1'].map((query) => get(`/parts${query}`)),
   )
@@ -70,12 +73,12 @@ test('serves the part that the query selects, with its own tag, and otherwise th
     'part b',
     'whole',
   ])
-  const tags = responses.map((response) => response.headers.get('etag') ?? '')
-  expect(new Set(tags).size).toBe(3)
+  const etags = responses.map((response) => response.headers.get('etag') ?? '')
+  expect(new Set(etags).size).toBe(3)
   expect((await get('/parts?name=c')).status).toBe(400)
 })
 
-test('calls the content function for each request, and changes the tag with the content', async () => {
+test('calls the content function for each request, and changes the ETag with the content', async () => {
   const firstResponse = await get('/list.txt')
   expect(await firstResponse.text()).toBe('read 0')
   expect((await get('/list.txt')).headers.get('etag')).toBe(firstResponse.headers.get('etag'))

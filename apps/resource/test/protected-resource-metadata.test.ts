@@ -13,20 +13,20 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-test('the metadata of the API is the same at both addresses (RFC 9728 §3)', async () => {
-  const [plain, suffixed] = await Promise.all(
+test("the API's metadata is served at its RFC 9728 URL, and at the URL without the path, which many clients request", async () => {
+  const [withoutPath, withPath] = await Promise.all(
     ['', '/api'].map((suffix) =>
       sendRequest(api.origin, { path: `/.well-known/oauth-protected-resource${suffix}` }),
     ),
   )
-  expect(plain?.body).toBe(suffixed?.body)
-  for (const response of [plain, suffixed]) {
+  expect(withoutPath?.body).toBe(withPath?.body)
+  for (const response of [withoutPath, withPath]) {
     expect(response?.headers['content-type']).toBe('application/json')
     expect(response?.json()).toEqual(createProtectedResourceMetadata(createServiceUrls(api.origin)))
   }
 })
 
-test('the metadata of the MCP server for agents is at its own address', async () => {
+test("the metadata of the agents' MCP server (`/api/mcp`) has a URL of its own", async () => {
   const response = await sendRequest(api.origin, { path: '/.well-known/oauth-protected-resource/api/mcp' })
   expect(response.headers['content-type']).toBe('application/json')
   expect(response.json()).toEqual(createMcpResourceMetadata(createServiceUrls(api.origin)))
@@ -45,10 +45,11 @@ test.for([
   { method: 'GET', path: '/api/guides', resource: '/api' },
   { method: 'POST', path: '/api/contact', resource: '/api' },
   { method: 'POST', path: '/api/mcp', resource: '/api/mcp' },
-])('the challenge at $path names the metadata of $resource', async ({ method, path, resource }) => {
+])('the challenge of $path links to the metadata of $resource', async ({ method, path, resource }) => {
   const refusal = await sendRequest(api.origin, { method, path, headers: { authorization: 'Bearer x' } })
-  const [, address = ''] = /resource_metadata="([^"]+)"/.exec(refusal.headers['www-authenticate'] ?? '') ?? []
-  // Clients construct this address from the address of the resource (RFC 9728 §3.1).
-  expect(address).toBe(`${api.origin}/.well-known/oauth-protected-resource${resource}`)
-  expect(await (await fetch(address)).json()).toMatchObject({ resource: `${api.origin}${resource}` })
+  const [, metadataUrl = ''] =
+    /resource_metadata="([^"]+)"/.exec(refusal.headers['www-authenticate'] ?? '') ?? []
+  // Clients can also derive this URL from the resource identifier (RFC 9728 §3.1).
+  expect(metadataUrl).toBe(`${api.origin}/.well-known/oauth-protected-resource${resource}`)
+  expect(await (await fetch(metadataUrl)).json()).toMatchObject({ resource: `${api.origin}${resource}` })
 })
