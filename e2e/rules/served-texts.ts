@@ -54,16 +54,24 @@ export function renderServedTexts(): Record<string, string> {
     waitlist: pages.renderWaitlistPage({}),
     joined: pages.renderJoinedPage({ referralUrl: 'https://plainpath.example' }),
     alreadyJoined: pages.renderAlreadyJoinedPage(),
-    claimQuestion: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 1, wasCodeShown: true }),
-    claimWithoutCodes: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 0, wasCodeShown: true }),
-    claimCode: pages.renderClaimCodePage({ ...QUESTION, codesLeft: 1, code: '493027' }),
-    endClaim: pages.renderEndClaimPage({
+    verificationQuestion: pages.renderVerificationQuestionPage({
+      ...QUESTION,
+      codesLeft: 1,
+      wasCodeShown: true,
+    }),
+    verificationWithoutCodes: pages.renderVerificationQuestionPage({
+      ...QUESTION,
+      codesLeft: 0,
+      wasCodeShown: true,
+    }),
+    verificationCode: pages.renderVerificationCodePage({ ...QUESTION, codesLeft: 1, code: '493027' }),
+    revokeAccess: pages.renderRevokeAccessPage({
       secret: 'secret',
       agent: AGENT,
       since: '2026-11-20',
       until: '2026-12-20',
     }),
-    endedClaim: pages.renderEndedClaimPage(),
+    revokedAccess: pages.renderRevokedAccessPage(),
     grantedAccess: pages.renderGrantedAccessPage({
       secret: 'secret',
       accesses: [AGENT, APP].map((agent) => ({
@@ -73,7 +81,7 @@ export function renderServedTexts(): Record<string, string> {
         until: '2026-12-20',
       })),
     }),
-    alreadyEnded: pages.renderAlreadyEndedPage(),
+    alreadyRevoked: pages.renderAlreadyRevokedPage(),
     connect: pages.renderConnectPage({
       signedInUrl: 'https://plainpath.example/mcp',
       publicUrl: undefined,
@@ -96,9 +104,12 @@ export function renderServedTexts(): Record<string, string> {
     signInWithoutCodes: pages.renderNoCodesLeftPage({ ...SIGN_IN, canStillType: true }),
     signInAllowed: pages.renderAllowedPage(SIGN_IN),
     noSignIn: pages.renderNoSignInPage(),
-    brokenEndLink: pages.renderBrokenEndLinkPage(),
+    brokenRevokeLink: pages.renderBrokenRevokeLinkPage(),
     ...Object.fromEntries(
-      CLOSED_REASONS.map((reason) => [`claim ${reason}`, pages.renderClosedClaimPage(reason)]),
+      CLOSED_REASONS.map((reason) => [
+        `closedVerification: ${reason}`,
+        pages.renderClosedVerificationPage(reason),
+      ]),
     ),
   }
   return {

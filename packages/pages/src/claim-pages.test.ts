@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest'
 import {
   type ClaimQuestionPage,
   type ClosedClaim,
-  getClosedClaimTitle,
-  renderAlreadyEndedPage,
-  renderBrokenEndLinkPage,
-  renderClaimCodePage,
-  renderClaimQuestionPage,
-  renderClosedClaimPage,
-  renderEndClaimPage,
-  renderEndedClaimPage,
+  getClosedVerificationTitle,
+  renderAlreadyRevokedPage,
+  renderBrokenRevokeLinkPage,
+  renderClosedVerificationPage,
+  renderRevokeAccessPage,
+  renderRevokedAccessPage,
+  renderVerificationCodePage,
+  renderVerificationQuestionPage,
 } from './claim-pages.ts'
 import { toMarkup } from './html.ts'
 
@@ -22,7 +22,7 @@ const question: ClaimQuestionPage = {
   wasCodeShown: false,
 }
 const renderQuestion = (overrides: Partial<ClaimQuestionPage> = {}) =>
-  toMarkup(renderClaimQuestionPage({ ...question, ...overrides }))
+  toMarkup(renderVerificationQuestionPage({ ...question, ...overrides }))
 const REASONS: readonly ClosedClaim[] = [
   'unknown',
   'completed',
@@ -57,7 +57,9 @@ describe('the page behind a mailed link', () => {
 
   test('names an agent with a verified domain only by the domain, and says what was not checked', () => {
     const agent = { name: 'Atlas', verifiedDomain: 'xn--e1awd7f.example', registered: '2026-11-20' }
-    const endPage = toMarkup(renderEndClaimPage({ secret, agent, since: '2026-11-20', until: '2026-12-20' }))
+    const endPage = toMarkup(
+      renderRevokeAccessPage({ secret, agent, since: '2026-11-20', until: '2026-12-20' }),
+    )
     for (const markup of [renderQuestion({ agent }), endPage]) {
       expect(markup).toContain('The agent is at <strong>xn--e1awd7f.example</strong> (domain checked).')
       expect(markup).toContain('We did not check who runs it.')
@@ -84,15 +86,17 @@ describe('the page behind a mailed link', () => {
 })
 
 test('the code page shows the code in two groups, with the match phrase, and has no form after the last code', () => {
-  const markup = toMarkup(renderClaimCodePage({ ...question, code: '012345' }))
+  const markup = toMarkup(renderVerificationCodePage({ ...question, code: '012345' }))
   expect(markup).toContain('<code id="code">012 345</code>')
   expect(markup).toContain('amber river')
-  expect(toMarkup(renderClaimCodePage({ ...question, codesLeft: 0, code: '012345' }))).not.toContain('<form')
+  expect(toMarkup(renderVerificationCodePage({ ...question, codesLeft: 0, code: '012345' }))).not.toContain(
+    '<form',
+  )
 })
 
 test('the page that ends access says since when the agent has had it, and what happens next before its button', () => {
   const markup = toMarkup(
-    renderEndClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' }),
+    renderRevokeAccessPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' }),
   )
   expect(markup).toContain(`<input name="end" type="hidden" value="${secret}">`)
   expect(markup).toContain('Since <time datetime="2026-11-20">')
@@ -104,11 +108,13 @@ test('all pages have one h1, sentences of at most 26 words, no "please" and no f
     renderQuestion(),
     renderQuestion({ codesLeft: 0, wasCodeShown: true }),
     renderQuestion({ agent: { verifiedDomain: 'agent.example.org', registered: '2026-11-20' } }),
-    toMarkup(renderClaimCodePage({ ...question, code: '012345' })),
-    toMarkup(renderEndClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' })),
-    ...REASONS.map((reason) => toMarkup(renderClosedClaimPage(reason))),
-    toMarkup(renderClosedClaimPage('superseded', { secretToDecline: secret })),
-    ...[renderEndedClaimPage(), renderAlreadyEndedPage(), renderBrokenEndLinkPage()].map(toMarkup),
+    toMarkup(renderVerificationCodePage({ ...question, code: '012345' })),
+    toMarkup(
+      renderRevokeAccessPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' }),
+    ),
+    ...REASONS.map((reason) => toMarkup(renderClosedVerificationPage(reason))),
+    toMarkup(renderClosedVerificationPage('superseded', { secretToDecline: secret })),
+    ...[renderRevokedAccessPage(), renderAlreadyRevokedPage(), renderBrokenRevokeLinkPage()].map(toMarkup),
   ]
   for (const markup of pages) {
     expect(markup).not.toMatch(/please|!</i)
@@ -120,16 +126,16 @@ test('all pages have one h1, sentences of at most 26 words, no "please" and no f
 })
 
 test('the page for a closed attempt has the button No only if the person can still decline', () => {
-  const markup = toMarkup(renderClosedClaimPage('superseded', { secretToDecline: secret }))
+  const markup = toMarkup(renderClosedVerificationPage('superseded', { secretToDecline: secret }))
   expect(markup).toContain(`<input name="attempt" type="hidden" value="${secret}">`)
   expect(markup).toContain('name="answer" value="no"')
   expect(markup).not.toContain('value="yes"')
   expect(markup.indexOf('What happens next')).toBeLessThan(markup.indexOf('<button'))
-  expect(toMarkup(renderClosedClaimPage('superseded'))).not.toContain('<form')
+  expect(toMarkup(renderClosedVerificationPage('superseded'))).not.toContain('<form')
 })
 
 test.for(REASONS)('the page for the reason %s has its title and at least two paragraphs', (reason) => {
-  const markup = toMarkup(renderClosedClaimPage(reason))
-  expect(markup).toContain(`<h1>${getClosedClaimTitle(reason)}</h1>`)
+  const markup = toMarkup(renderClosedVerificationPage(reason))
+  expect(markup).toContain(`<h1>${getClosedVerificationTitle(reason)}</h1>`)
   expect(markup.match(/<p>/g)?.length).toBeGreaterThanOrEqual(2)
 })

@@ -35,7 +35,7 @@ export interface ClaimQuestionPage {
 }
 
 /** Renders the page that a mailed link opens. It asks whether this is the person's agent. Opening it changes nothing. */
-export function renderClaimQuestionPage(page: ClaimQuestionPage): Html {
+export function renderVerificationQuestionPage(page: ClaimQuestionPage): Html {
   return html`<h1>Does this AI agent act for you?</h1>
 <p>An AI agent is a program, such as a chat assistant. One says that it acts for you. It must show you these two words:</p>
 <pre class="large"><code id="match-phrase">${page.matchPhrase}</code></pre>
@@ -93,7 +93,9 @@ const renderNameLines = (name: string | undefined, registered: string) => html`$
  *
  * @param page.code six digits, which the service shows on this page only
  */
-export const renderClaimCodePage = (page: Omit<ClaimQuestionPage, 'wasCodeShown'> & { code: string }): Html =>
+export const renderVerificationCodePage = (
+  page: Omit<ClaimQuestionPage, 'wasCodeShown'> & { code: string },
+): Html =>
   html`<h1>The code for your agent</h1>
 <p>Give this code to the agent that shows you the words <strong class="form-name">${page.matchPhrase}</strong>:</p>
 <pre class="large"><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
@@ -170,14 +172,14 @@ const CLOSED_CLAIM_TEXTS: Readonly<
   },
 }
 
-export const getClosedClaimTitle = (reason: ClosedClaim): string => CLOSED_CLAIM_TEXTS[reason].title
+export const getClosedVerificationTitle = (reason: ClosedClaim): string => CLOSED_CLAIM_TEXTS[reason].title
 
 /**
  * Renders the page for a mailed link that can show no code.
  *
  * @param options.secretToDecline the secret of the link, if the person can still say no
  */
-export const renderClosedClaimPage = (
+export const renderClosedVerificationPage = (
   reason: ClosedClaim,
   { secretToDecline }: { secretToDecline?: string | undefined } = {},
 ): Html => html`<h1>${CLOSED_CLAIM_TEXTS[reason].title}</h1>
@@ -209,7 +211,7 @@ const getAgentKind = ({ appHost }: AgentOnPage) => (appHost === undefined ? 'age
  * Renders the page behind an end-access link, for a person for whom only one agent or app has access now. Opening it changes
  * nothing.
  */
-export const renderEndClaimPage = (page: GrantedAccess & { secret: string }): Html =>
+export const renderRevokeAccessPage = (page: GrantedAccess & { secret: string }): Html =>
   html`<h1>Do you want to end this ${getAgentKind(page.agent)}’s access?</h1>
 <p>Since ${renderCalendarDay(page.since)}, an ${getAgentKind(page.agent) === 'app' ? 'app' : 'AI agent'} has been able to send our staff messages for you. Its access ends on ${renderCalendarDay(page.until)}, unless you end it sooner. We reply to you by ${EMAIL}.</p>
 ${renderAgentLines(page.agent)}
@@ -261,7 +263,7 @@ ${
  *
  * @param options.remainingSecret the secret of a link that ends the access of another agent or app; undefined if none has access
  */
-export const renderEndedClaimPage = ({
+export const renderRevokedAccessPage = ({
   hasEndedAll = false,
   remainingSecret,
 }: {
@@ -284,13 +286,13 @@ ${
 export const ALREADY_ENDED_TITLE = 'This has already ended'
 
 /** Renders the page behind an end-access link whose access has already ended. */
-export const renderAlreadyEndedPage = (): Html => html`<h1>${ALREADY_ENDED_TITLE}</h1>
+export const renderAlreadyRevokedPage = (): Html => html`<h1>${ALREADY_ENDED_TITLE}</h1>
 <p>This agent or app no longer has access to send us messages for you. You do not need to do anything.</p>
 <p>If you gave it access again later, use the link in the newest ${EMAIL} about it.</p>
 <p><a href="/">To the guides</a></p>`
 
 /** Renders the page behind an unknown end-access link. */
-export const renderBrokenEndLinkPage = (): Html => html`<h1>${CLOSED_CLAIM_TEXTS.unknown.title}</h1>
+export const renderBrokenRevokeLinkPage = (): Html => html`<h1>${CLOSED_CLAIM_TEXTS.unknown.title}</h1>
 <p>A part of it may be missing. Or the access that it is about ended more than ${durationIn('day', RULES.endedVerificationKeptMs)} ago. Copy the whole link from the ${EMAIL}.</p>
 <p>If you think that something still has access, use the link in the newest ${EMAIL} about it.</p>
 <p><a href="/">To the guides</a></p>`

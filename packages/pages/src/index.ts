@@ -7,15 +7,15 @@ export {
   type AgentOnPage,
   ALREADY_ENDED_TITLE,
   type GrantedAccess,
-  getClosedClaimTitle,
-  renderAlreadyEndedPage,
-  renderBrokenEndLinkPage,
-  renderClaimCodePage,
-  renderClaimQuestionPage,
-  renderClosedClaimPage,
-  renderEndClaimPage,
-  renderEndedClaimPage,
+  getClosedVerificationTitle,
+  renderAlreadyRevokedPage,
+  renderBrokenRevokeLinkPage,
+  renderClosedVerificationPage,
   renderGrantedAccessPage,
+  renderRevokeAccessPage,
+  renderRevokedAccessPage,
+  renderVerificationCodePage,
+  renderVerificationQuestionPage,
 } from './claim-pages.ts'
 export { renderConnectPage } from './connect-page.ts'
 export { DOCS_HEADERS, DOCS_SCRIPT } from './docs-script.ts'

@@ -5,17 +5,17 @@ import {
   type AgentOnPage,
   ALREADY_ENDED_TITLE,
   type GrantedAccess,
-  getClosedClaimTitle,
+  getClosedVerificationTitle,
   type Html,
-  renderAlreadyEndedPage,
-  renderBrokenEndLinkPage,
-  renderClaimCodePage,
-  renderClaimQuestionPage,
-  renderClosedClaimPage,
-  renderEndClaimPage,
-  renderEndedClaimPage,
+  renderAlreadyRevokedPage,
+  renderBrokenRevokeLinkPage,
+  renderClosedVerificationPage,
   renderGrantedAccessPage,
   renderPage,
+  renderRevokeAccessPage,
+  renderRevokedAccessPage,
+  renderVerificationCodePage,
+  renderVerificationQuestionPage,
 } from '@plainpath/pages'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
@@ -70,15 +70,15 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
     },
   })
   const renderClosedPage = (reason: LinkRefusal['reason'], secretToDecline?: string) => {
-    const body = renderClosedClaimPage(reason, { secretToDecline })
+    const body = renderClosedVerificationPage(reason, { secretToDecline })
     return reason === 'unknown'
-      ? renderStatusPage(404, getClosedClaimTitle(reason), body)
-      : renderStatusPage(410, getClosedClaimTitle(reason), body)
+      ? renderStatusPage(404, getClosedVerificationTitle(reason), body)
+      : renderStatusPage(410, getClosedVerificationTitle(reason), body)
   }
   const renderNotRevokedPage = (reason: RevocationRefusal) =>
     reason === 'unknown'
-      ? renderStatusPage(404, getClosedClaimTitle(reason), renderBrokenEndLinkPage())
-      : renderStatusPage(410, ALREADY_ENDED_TITLE, renderAlreadyEndedPage())
+      ? renderStatusPage(404, getClosedVerificationTitle(reason), renderBrokenRevokeLinkPage())
+      : renderStatusPage(410, ALREADY_ENDED_TITLE, renderAlreadyRevokedPage())
 
   async function describeAgentOnPage(id: string): Promise<AgentOnPage | undefined> {
     const agent = (await deps.stores.agentCache.find(AgentId.parse(id)))?.agent
@@ -130,7 +130,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
         const [linkedAccess, ...others] = accesses.filter((access) => access !== undefined)
         if (!linkedAccess) return renderNotRevokedPage('already-ended')
         return others.length === 0
-          ? renderStatusPage(200, 'End an access', renderEndClaimPage({ ...linkedAccess, secret: end }))
+          ? renderStatusPage(200, 'End an access', renderRevokeAccessPage({ ...linkedAccess, secret: end }))
           : renderStatusPage(
               200,
               'End an access',
@@ -142,7 +142,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
         attempt,
         await readConfirmationPage(deps, attempt),
         'Does this AI agent act for you?',
-        (page, agent) => renderClaimQuestionPage({ secret: attempt, agent, ...page }),
+        (page, agent) => renderVerificationQuestionPage({ secret: attempt, agent, ...page }),
       )
     },
   })
@@ -161,7 +161,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
           ? renderStatusPage(
               200,
               'The access has ended',
-              renderEndedClaimPage({
+              renderRevokedAccessPage({
                 hasEndedAll: all === 'yes',
                 remainingSecret: revocation.value.remainingSecret,
               }),
@@ -172,14 +172,18 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
       if (answer === 'no') {
         const declined = await declineVerification(deps, attempt)
         return declined.ok
-          ? renderStatusPage(200, getClosedClaimTitle('declined'), renderClosedClaimPage('declined'))
+          ? renderStatusPage(
+              200,
+              getClosedVerificationTitle('declined'),
+              renderClosedVerificationPage('declined'),
+            )
           : renderClosedPage(declined.error)
       }
       return renderConfirmationPage(
         attempt,
         await showCode(deps, attempt),
         'The code for your agent',
-        (shownCode, agent) => renderClaimCodePage({ secret: attempt, agent, ...shownCode }),
+        (shownCode, agent) => renderVerificationCodePage({ secret: attempt, agent, ...shownCode }),
       )
     },
   })
