@@ -97,8 +97,8 @@ test.for(['/connect', '/privacy', '/terms', '/changelog', '/docs'])(
 
 test('/privacy has every row of the retention table', async () => {
   const body = unescapeHtml((await get('/privacy')).body.replaceAll(/<[^>]*>/g, ''))
-  for (const { what, how, until } of RETENTION)
-    for (const part of [what, how, until]) expect(body).toContain(part)
+  for (const { what, how, howLong } of RETENTION)
+    for (const part of [what, how, howLong]) expect(body).toContain(part)
 })
 
 test('/changelog begins with the running version', async () => {

@@ -7,10 +7,10 @@ test('docs/retention.md is what "npm run generate" writes', () => {
   expect(committedText).toBe(createRetentionDocument())
 })
 
-test('every row has `what` without a full stop, and `how` and `until` in sentences, each on one line of a table', () => {
-  for (const { what, how, until } of RETENTION) {
+test('every row has `what` without a full stop, and `how` and `howLong` in sentences, each on one line of a table', () => {
+  for (const { what, how, howLong } of RETENTION) {
     expect(what).toMatch(/^[A-Z][^|\n]*[^.]$/)
-    for (const sentence of [how, until]) expect(sentence).toMatch(/^[A-Z][^|\n]*\.$/)
+    for (const sentence of [how, howLong]) expect(sentence).toMatch(/^[A-Z][^|\n]*\.$/)
   }
 })
 

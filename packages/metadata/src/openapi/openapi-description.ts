@@ -42,8 +42,8 @@ const describeInfo = (urls: ServiceUrls) => ({
     `limits are those of its client. How an agent registers itself and gets tokens: ${urls.authMd}.\n\n` +
     'Failures are `application/problem+json` (RFC 9457); those of `/oauth` have the form of RFC 6749. Every response has ' +
     '`X-Request-Id`: that of the request, or a generated one. Most have `RateLimit-Policy`, the limits that counted the ' +
-    'request, and `RateLimit`, what is left of them (draft-ietf-httpapi-ratelimit-headers). Within 0.x the API only adds: ' +
-    'ignore members that you do not know.',
+    'request, and `RateLimit`, what is left of them (draft-ietf-httpapi-ratelimit-headers). In 0.x, we add to the API and ' +
+    'avoid removing anything: ignore members that you do not know.',
   contact: { name: 'Plainpath', url: urls.origin },
   license: { name: 'Proprietary', url: urls.terms },
   termsOfService: urls.terms,
