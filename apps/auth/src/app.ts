@@ -34,7 +34,7 @@ import { isRedisUnavailable } from './tokens/open-redis.ts'
 
 export interface AppDeps {
   origin: string
-  alsoAcceptHosts: readonly string[]
+  additionalHosts: readonly string[]
   corsOrigins: readonly string[]
   trustedProxies: TrustedProxies
   log: Log
@@ -64,7 +64,7 @@ export function createPublicApp(deps: AppDeps): Koa {
     ...createAppOptions(deps),
     traces: deps.tracing && { tracing: deps.tracing, trustedSenders: deps.trustedProxies },
     browsers: {
-      alsoAcceptHosts: deps.alsoAcceptHosts,
+      additionalHosts: deps.additionalHosts,
       allowedOrigins: deps.corsOrigins,
       isPublicGet: (path) => publicGetPaths.has(path),
     },

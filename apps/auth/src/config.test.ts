@@ -62,7 +62,7 @@ test('accepts the required settings alone, and uses defaults for others', () => 
     migrationDatabaseUrl: undefined,
     redisUrl: undefined,
     corsOrigins: [],
-    alsoAcceptHosts: [],
+    additionalHosts: [],
     clientDocumentTestHosts: [],
     limitsFactor: 1,
     drainSeconds: 20,
@@ -89,7 +89,7 @@ test('parses ports, lists, networks, hosts, factors and URLs', () => {
   expect(config).toMatchObject({
     public: { port: 0 },
     corsOrigins: ['https://a.example', 'https://b.example'],
-    alsoAcceptHosts: ['127.0.0.1:8080', '[::1]:8080'],
+    additionalHosts: ['127.0.0.1:8080', '[::1]:8080'],
     clientDocumentTestHosts: ['agent.example.org:8443', 'localhost:8444'],
     limitsFactor: 0.5,
     redisUrl: 'redis://127.0.0.1:6379/1',

@@ -35,128 +35,138 @@ import { parseResourceServers } from './resource-servers/resource-servers-file.t
 export const SETTINGS = {
   AUTH_ORIGIN: {
     schema: Origin,
-    description: 'Site root and OAuth issuer, such as `https://plainpath.example`',
+    description:
+      'Site root and OAuth issuer, such as `https://plainpath.example`. Requests for another Host are refused.',
   },
-  AUTH_PORT: { schema: port, description: 'Port of the public listener', default: '8081' },
-  AUTH_HOST: { schema: nonEmptyText, description: 'Address of the public listener', default: '0.0.0.0' },
+  AUTH_PORT: { schema: port, description: 'Port of the public listener.', default: '8081' },
+  AUTH_HOST: { schema: nonEmptyText, description: 'Address of the public listener.', default: '0.0.0.0' },
   AUTH_INTERNAL_PORT: {
     schema: port,
-    description: 'Port of the internal listener (introspection, JWKS)',
+    description: 'Port of the internal listener (introspection, JWKS).',
     default: '8091',
   },
   AUTH_INTERNAL_HOST: {
     schema: nonEmptyText,
-    description: 'Address of the internal listener; never a public one',
+    description: 'Address of the internal listener. It must never be a public one.',
     default: '127.0.0.1',
   },
   AUTH_OPERATIONS_PORT: {
     schema: port,
-    description: 'Port of `/live`, `/ready` and `/metrics`',
+    description: 'Port of `/live`, `/ready` and `/metrics`.',
     default: '9081',
   },
   AUTH_OPERATIONS_HOST: {
     schema: nonEmptyText,
-    description: 'Address of the operations listener',
+    description: 'Address of the operations listener.',
     default: '127.0.0.1',
   },
   AUTH_DATABASE_URL: {
     schema: postgresUrl,
-    description: 'URL of the PostgreSQL database, with the role that may not change tables',
+    description:
+      "URL of the PostgreSQL database of this app, as the app's role, which cannot alter the schema.",
     secret: true,
   },
   AUTH_SESSION_DATABASE_URL: {
     schema: postgresUrl.optional(),
     description:
-      'URL of the same database and role without a pooler, for notifications and session locks; set it if AUTH_DATABASE_URL leads through a pooler in transaction mode',
+      'URL of the same database and role without a pooler, for notifications and session locks. Set it if AUTH_DATABASE_URL connects through a pooler in transaction mode.',
     secret: true,
   },
   AUTH_MIGRATION_DATABASE_URL: {
     schema: postgresUrl.optional(),
     description:
-      'URL of the same database, with the role that owns the tables; only `migrate`, `backup` and `restore` use it',
+      'URL of the same database, as the role that owns the tables. Only `migrate`, `backup` and `restore` use it.',
     secret: true,
   },
   AUTH_REDIS_URL: {
     schema: redisUrl.optional(),
     description:
-      'URL of the Redis for tokens and limits; without it, tokens are stored in PostgreSQL and limits in memory',
+      'URL of the Redis server that stores tokens and rate limits. Without it, tokens are stored in PostgreSQL, and rate limits in memory.',
     secret: true,
   },
   AUTH_KEK_FILE: {
     schema: parsedFile(parseKeyEncryptionKeys),
-    description: 'File of key-encryption keys, newest first',
+    description: 'File with the key-encryption keys, newest first, one `kek-<id>:<key>` per line.',
   },
-  AUTH_HASH_KEY_FILE: { schema: parsedFile(parseHashKey), description: 'File of the hash key' },
+  AUTH_HASH_KEY_FILE: {
+    schema: parsedFile(parseHashKey),
+    description:
+      'File with the key (HMAC) under which addresses, secrets and codes are hashed, one line `hash-<id>:<key>`.',
+  },
   AUTH_RESOURCE_SERVERS_FILE: {
     schema: parsedFileAndPath(parseResourceServers),
-    description: 'JSON file of the resource servers that may introspect tokens; read every second',
+    description:
+      'JSON file that lists the resource servers that may introspect tokens. It is re-read every second.',
   },
   AUTH_CHAT_HOSTS_FILE: {
     schema: parsedFile(parseChatHosts).optional(),
     description:
-      'JSON file of the chat apps and IDEs from which people can connect, read at startup; without it, `apps/auth/chat-hosts.json` is used',
+      'JSON file that lists the chat apps and IDEs from which people can connect. It is read at startup. By default, `apps/auth/chat-hosts.json`.',
   },
   AUTH_SMTP_URL: {
     schema: SmtpUrl.optional(),
     description:
-      'Mail server, `smtp://user:password@host:587` (STARTTLS) or `smtps://…`; an `https` AUTH_ORIGIN needs one',
+      'Mail server, `smtp://user:password@host:587` (STARTTLS) or `smtps://…`. Required if AUTH_ORIGIN is an `https` URL.',
     secret: true,
   },
   AUTH_MAIL_FROM: {
     schema: MailFrom.optional(),
-    description: 'Sender address of mails; without it, `no-reply@` and the host of AUTH_ORIGIN',
+    description: 'Sender address of outgoing mail. By default, `no-reply@` and the host of AUTH_ORIGIN.',
   },
   AUTH_OUTBOX_DIR: {
     schema: nonEmptyText,
-    description: 'Directory in which mails are stored as files for a day, if AUTH_SMTP_URL is not set',
+    description:
+      'Directory for outgoing mail if AUTH_SMTP_URL is not set. Each mail is stored there as a file for a day.',
     default: '.data/outbox',
   },
   AUTH_TRUSTED_PROXIES: {
     schema: trustedProxies,
-    description: 'Addresses and networks of gateways whose `X-Forwarded-For` and `traceparent` are trusted',
+    description:
+      'Addresses and networks of proxies whose `X-Forwarded-For` and `traceparent` are trusted, separated by commas.',
     default: '',
   },
   AUTH_CORS_ORIGINS: {
     schema: listOf(Origin),
-    description: 'Origins whose scripts may send requests other than GET and HEAD',
+    description: 'Origins whose scripts may send requests other than GET and HEAD, separated by commas.',
     default: '',
   },
   AUTH_ALSO_ACCEPT_HOSTS: {
     schema: listOf(hostHeader),
-    description: 'Other values of the `Host` header that are accepted, such as `127.0.0.1:8080`',
+    description:
+      'Additional values of the `Host` header that are accepted, such as `127.0.0.1:8080`, separated by commas. Documents still name AUTH_ORIGIN.',
     default: '',
   },
   AUTH_CLIENT_DOCUMENT_TEST_HOSTS: {
     schema: listOf(hostAndPort),
     description:
-      'For tests: `host:port` of TLS servers on 127.0.0.1 from which client documents are fetched; refused unless AUTH_ORIGIN is on loopback',
+      'For tests: `host:port` of TLS servers on 127.0.0.1 from which client documents are fetched, separated by commas. Refused unless AUTH_ORIGIN is on loopback.',
     default: '',
   },
   AUTH_LIMITS_FACTOR: {
     schema: positiveNumber(1_000_000),
-    description: 'Multiplies every rate limit and the caps of mails',
+    description: 'Multiplies every rate limit, every cap on mails sent, and the limits on queued mails.',
     default: '1',
   },
   AUTH_OTLP_URL: {
     schema: baseUrl.optional(),
     description:
-      'URL of the collector of traces (OTLP over HTTP), such as `http://collector:4318`; without it, no traces are sent',
+      'URL of the trace collector (OTLP over HTTP), such as `http://collector:4318`. Without it, no traces are sent.',
   },
   AUTH_NEVER_USED_CLIENTS: {
     schema: wholeNumberBetween(1, 10_000_000),
     description:
-      'Maximum number of registered clients that never got a token; above it, the oldest expire, but not within an hour of registration',
+      'Maximum number of registered clients that never got a token. If there are more, the oldest expire, except those registered within the last hour. Unused apps are limited separately to the same number.',
     default: '100000',
   },
   AUTH_DRAIN_DELAY_SECONDS: {
     schema: numberBetween(0, 99),
     description:
-      'How long the server accepts requests after SIGTERM while `/ready` fails, so that load balancers stop sending them',
+      'How long the app still accepts requests after SIGTERM, while `/ready` fails, so that load balancers stop sending them.',
     default: '5',
   },
   AUTH_DRAIN_SECONDS: {
     schema: positiveNumber(600),
-    description: 'How long requests in flight may take after AUTH_DRAIN_DELAY_SECONDS',
+    description: 'How long in-flight requests may still run once the drain delay is over.',
     default: '20',
   },
   ...KEY_SETTINGS,
@@ -172,7 +182,7 @@ export interface Config {
   readonly databaseUrl: string
   /** The same database without a pooler. */
   readonly sessionDatabaseUrl: string
-  /** True if AUTH_SESSION_DATABASE_URL is set: only a `databaseUrl` that leads through a pooler needs it. */
+  /** Whether `databaseUrl` goes through a pooler. Inferred: AUTH_SESSION_DATABASE_URL is set only in that case. */
   readonly isDatabasePooled: boolean
   readonly migrationDatabaseUrl: string | undefined
   readonly redisUrl: string | undefined
@@ -189,11 +199,11 @@ export interface Config {
   }
   readonly trustedProxies: TrustedProxies
   readonly corsOrigins: readonly string[]
-  readonly alsoAcceptHosts: readonly string[]
+  readonly additionalHosts: readonly string[]
   readonly clientDocumentTestHosts: readonly string[]
   readonly limitsFactor: number
   readonly otlpUrl: string | undefined
-  /** The maximum number of registered clients that never got a token. */
+  /** The maximum number of registered clients that never got a token, and the maximum number of unused apps. */
   readonly maxNeverUsedClients: number
   readonly drainDelaySeconds: number
   readonly drainSeconds: number
@@ -241,7 +251,7 @@ export function loadConfig(env: Environment): Config {
     }),
     trustedProxies: settings.AUTH_TRUSTED_PROXIES,
     corsOrigins: settings.AUTH_CORS_ORIGINS,
-    alsoAcceptHosts: settings.AUTH_ALSO_ACCEPT_HOSTS,
+    additionalHosts: settings.AUTH_ALSO_ACCEPT_HOSTS,
     clientDocumentTestHosts: settings.AUTH_CLIENT_DOCUMENT_TEST_HOSTS,
     limitsFactor: settings.AUTH_LIMITS_FACTOR,
     otlpUrl: settings.AUTH_OTLP_URL,
@@ -254,13 +264,9 @@ export function loadConfig(env: Environment): Config {
 
 /** Finds settings that are valid alone, but not together. */
 function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
-  const {
-    AUTH_KEYS_LEASE_SECONDS: leaseSeconds,
-    AUTH_KEYS_POLL_SECONDS: pollSeconds,
-    AUTH_ORIGIN: origin,
-  } = values
+  const { AUTH_KEYS_LEASE_SECONDS: leaseMs, AUTH_KEYS_POLL_SECONDS: pollMs, AUTH_ORIGIN: origin } = values
   const mistakes: string[] = []
-  if (leaseSeconds !== undefined && pollSeconds !== undefined && leaseSeconds < 2 * pollSeconds)
+  if (leaseMs !== undefined && pollMs !== undefined && leaseMs < 2 * pollMs)
     mistakes.push('AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS')
   if (origin && !isLoopbackOrigin(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length)
     mistakes.push('AUTH_CLIENT_DOCUMENT_TEST_HOSTS may be set only if AUTH_ORIGIN is on loopback')

@@ -35,7 +35,7 @@ import { renderErrorPage } from './pages/error-page.ts'
 export function createPublicHandler(deps: {
   readonly config: Pick<
     Config,
-    'origin' | 'mcpPublicOrigin' | 'trustedProxies' | 'corsOrigins' | 'alsoAcceptHosts'
+    'origin' | 'mcpPublicOrigin' | 'trustedProxies' | 'corsOrigins' | 'additionalHosts'
   >
   readonly urls: ServiceUrls
   /** The guides that the "Page not found" page lists. */
@@ -73,7 +73,7 @@ export function createPublicHandler(deps: {
     chooseErrorFormat,
     renderPage: (problem) => renderErrorPage({ origin: config.origin, guides }, problem),
     browsers: {
-      alsoAcceptHosts: config.alsoAcceptHosts,
+      additionalHosts: config.additionalHosts,
       allowedOrigins: config.corsOrigins,
       isPublicGet: () => true,
       isPublicPost: (path) => PUBLIC_POST_PATHS.has(path),
@@ -122,7 +122,7 @@ function createPublicMcpHandler(
     chooseErrorFormat: () => 'oauth',
     browsers: {
       servedOrigin,
-      alsoAcceptHosts: [],
+      additionalHosts: [],
       allowedOrigins: [],
       isPublicGet: () => true,
       isPublicPost: () => true,

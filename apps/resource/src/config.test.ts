@@ -38,7 +38,7 @@ describe('loadConfig', () => {
       redisUrl: undefined,
       mcpPublicOrigin: undefined,
       corsOrigins: [],
-      alsoAcceptHosts: [],
+      additionalHosts: [],
       limitsFactor: 1,
       drainSeconds: 20,
     })
@@ -60,7 +60,7 @@ describe('loadConfig', () => {
       public: { port: 0 },
       mcpPublicOrigin: 'https://mcp.plainpath.example',
       corsOrigins: ['https://a.example', 'http://localhost:3000'],
-      alsoAcceptHosts: ['127.0.0.1:8080', '[::1]:8080'],
+      additionalHosts: ['127.0.0.1:8080', '[::1]:8080'],
       limitsFactor: 0.5,
       otlpUrl: 'http://collector:4318',
       redisUrl: undefined,

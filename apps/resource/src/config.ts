@@ -26,8 +26,9 @@ export interface Config {
   readonly public: ListenerAddress
   readonly operations: ListenerAddress
   readonly databaseUrl: string
-  /** The database URL for notifications. If there is a connection pooler, this URL bypasses it. */
+  /** The database URL for notifications. If `databaseUrl` goes through a pooler, this URL bypasses it. */
   readonly sessionDatabaseUrl: string
+  /** Whether `databaseUrl` goes through a pooler. Inferred: RESOURCE_SESSION_DATABASE_URL is set only in that case. */
   readonly isDatabasePooled: boolean
   readonly redisUrl: string | undefined
   readonly sealingKeys: SealingKeys
@@ -41,7 +42,7 @@ export interface Config {
   readonly contactHoldMs: number
   readonly trustedProxies: TrustedProxies
   readonly corsOrigins: readonly string[]
-  readonly alsoAcceptHosts: readonly string[]
+  readonly additionalHosts: readonly string[]
   readonly limitsFactor: number
   readonly securityContact: string | undefined
   readonly otlpUrl: string | undefined
@@ -86,7 +87,7 @@ export function loadConfig(env: Environment): Config {
     contactHoldMs: settings.RESOURCE_CONTACT_HOLD * MINUTE_MS,
     trustedProxies: settings.RESOURCE_TRUSTED_PROXIES,
     corsOrigins: settings.RESOURCE_CORS_ORIGINS,
-    alsoAcceptHosts: settings.RESOURCE_ALSO_ACCEPT_HOSTS,
+    additionalHosts: settings.RESOURCE_ALSO_ACCEPT_HOSTS,
     limitsFactor: settings.RESOURCE_LIMITS_FACTOR,
     securityContact: settings.RESOURCE_SECURITY_CONTACT,
     otlpUrl: settings.RESOURCE_OTLP_URL,
@@ -130,11 +131,11 @@ function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): 
  * Describes the mistake if the two origins differ in scheme or accept the same host. They must not share a host, because only the
  * header `Host` distinguishes requests for the public MCP server from other requests.
  */
-function findHostMistake(origin: string, mcpPublicOrigin: string, alsoAcceptHosts: readonly string[]) {
+function findHostMistake(origin: string, mcpPublicOrigin: string, additionalHosts: readonly string[]) {
   const mainUrl = new URL(origin)
   const mcpUrl = new URL(mcpPublicOrigin)
   if (mainUrl.protocol !== mcpUrl.protocol) return 'must begin with the same scheme as RESOURCE_ORIGIN'
-  return [mainUrl.host, ...alsoAcceptHosts].includes(mcpUrl.host)
+  return [mainUrl.host, ...additionalHosts].includes(mcpUrl.host)
     ? 'must have another host or port than RESOURCE_ORIGIN and RESOURCE_ALSO_ACCEPT_HOSTS'
     : undefined
 }

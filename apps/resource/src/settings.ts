@@ -46,7 +46,7 @@ export const SETTINGS = {
   RESOURCE_ORIGIN: {
     schema: Origin,
     description:
-      'The site root and OAuth issuer, such as `https://plainpath.example`. Requests for another Host are refused.',
+      'Site root and OAuth issuer, such as `https://plainpath.example`. Requests for another Host are refused.',
   },
   RESOURCE_MCP_PUBLIC_ORIGIN: {
     schema: Origin.optional(),
@@ -67,34 +67,36 @@ export const SETTINGS = {
   },
   RESOURCE_DATABASE_URL: {
     schema: postgresUrl,
-    description: 'URL of the PostgreSQL database of this app, with the role that may not change tables.',
+    description:
+      "URL of the PostgreSQL database of this app, as the app's role, which cannot alter the schema.",
     secret: true,
   },
   RESOURCE_SESSION_DATABASE_URL: {
     schema: postgresUrl.optional(),
     description:
-      'URL of the same database and role without a pooler, for notifications. Set it if RESOURCE_DATABASE_URL leads through a pooler in transaction mode.',
+      'URL of the same database and role without a pooler, for notifications. Set it if RESOURCE_DATABASE_URL connects through a pooler in transaction mode.',
     secret: true,
   },
   RESOURCE_MIGRATION_DATABASE_URL: {
     schema: postgresUrl.optional(),
     description:
-      'URL of the same database, with the role that owns the tables. Only `migrate`, `backup` and `restore` use it.',
+      'URL of the same database, as the role that owns the tables. Only `migrate`, `backup` and `restore` use it.',
     secret: true,
   },
   RESOURCE_REDIS_URL: {
     schema: redisUrl.optional(),
     description:
-      'URL of the Redis of the authorization server. Through it, all processes count requests, record used DPoP proofs, and receive revocations. Without it, each process counts by itself and introspects each token.',
+      'URL of the Redis server of the authorization server. Through it, all processes count requests, record used DPoP proofs, and receive revocations. Without it, each process counts by itself and introspects each token.',
     secret: true,
   },
   RESOURCE_KEK_FILE: {
     schema: parsedFile(parseKeyEncryptionKeys),
-    description: 'File of key-encryption keys, newest first, one `kek-<id>:<key>` per line.',
+    description: 'File with the key-encryption keys, newest first, one `kek-<id>:<key>` per line.',
   },
   RESOURCE_HASH_KEY_FILE: {
     schema: parsedFile(parseHashKey),
-    description: 'File with the hash key, one line `hash-<id>:<key>`.',
+    description:
+      'File with the key (HMAC) under which addresses and messages are hashed, one line `hash-<id>:<key>`.',
   },
   RESOURCE_AUTH_URL: {
     schema: listOf(baseUrl).refine((urls) => urls.length > 0, 'must name a listener'),
@@ -110,7 +112,7 @@ export const SETTINGS = {
   RESOURCE_CLIENT_SECRET_FILE: {
     schema: parsedFileAndPath(parseClientSecret),
     description:
-      'File with the secret of RESOURCE_CLIENT_ID. The API reads it every second, and also when the secret is rejected.',
+      'File with the secret of RESOURCE_CLIENT_ID. It is re-read every second, and also when the secret is rejected.',
   },
   RESOURCE_SMTP_URL: {
     schema: SmtpUrl.optional(),
@@ -120,12 +122,12 @@ export const SETTINGS = {
   },
   RESOURCE_MAIL_FROM: {
     schema: MailFrom.optional(),
-    description: 'Sender address of mails. By default, `no-reply@` and the host of RESOURCE_ORIGIN.',
+    description: 'Sender address of outgoing mail. By default, `no-reply@` and the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_OUTBOX_DIR: {
     schema: nonEmptyText,
     description:
-      'Directory for mails if RESOURCE_SMTP_URL is not set. They are stored there as files for a day.',
+      'Directory for outgoing mail if RESOURCE_SMTP_URL is not set. Each mail is stored there as a file for a day.',
     default: '.data/outbox',
   },
   RESOURCE_DESK_ADDRESS: {
@@ -146,13 +148,13 @@ export const SETTINGS = {
   },
   RESOURCE_CORS_ORIGINS: {
     schema: listOf(WebOrigin),
-    description: 'Origins whose scripts may POST, separated by commas.',
+    description: 'Origins whose scripts may send requests other than GET and HEAD, separated by commas.',
     default: '',
   },
   RESOURCE_ALSO_ACCEPT_HOSTS: {
     schema: listOf(hostHeader),
     description:
-      'Further values of Host that are accepted, separated by commas. Documents still name RESOURCE_ORIGIN.',
+      'Additional values of the `Host` header that are accepted, such as `127.0.0.1:8080`, separated by commas. Documents still name RESOURCE_ORIGIN.',
     default: '',
   },
   RESOURCE_SECURITY_CONTACT: {
@@ -162,23 +164,23 @@ export const SETTINGS = {
   },
   RESOURCE_LIMITS_FACTOR: {
     schema: positiveNumber(1_000_000),
-    description: 'Multiplies every request limit.',
+    description: 'Multiplies every rate limit, every cap on mails sent, and the limits on queued mails.',
     default: '1',
   },
   RESOURCE_OTLP_URL: {
     schema: baseUrl.optional(),
     description:
-      'URL of the collector of traces (OTLP over HTTP), such as `http://collector:4318`. Without it, no traces are sent.',
+      'URL of the trace collector (OTLP over HTTP), such as `http://collector:4318`. Without it, no traces are sent.',
   },
   RESOURCE_DRAIN_DELAY_SECONDS: {
     schema: wholeNumberBetween(0, 99),
     description:
-      'For how many seconds the app still accepts requests after SIGTERM, while `/ready` fails, so that load balancers stop sending them.',
+      'How long the app still accepts requests after SIGTERM, while `/ready` fails, so that load balancers stop sending them.',
     default: '5',
   },
   RESOURCE_DRAIN_SECONDS: {
     schema: wholeNumberBetween(0, 300),
-    description: 'How many seconds requests in flight may take after RESOURCE_DRAIN_DELAY_SECONDS.',
+    description: 'How long in-flight requests may still run once the drain delay is over.',
     default: '20',
   },
 } as const satisfies Record<string, Setting>

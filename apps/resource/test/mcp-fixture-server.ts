@@ -89,7 +89,7 @@ export async function startMcpFixtureServer(): Promise<AsyncDisposable & { reado
     csp: '',
     chooseErrorFormat: () => 'problem',
     clock: { requireSynchronised: () => undefined },
-    browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
+    browsers: { additionalHosts: [], allowedOrigins: [], isPublicGet: () => true },
   })
   const route = createMcpRoute({
     urls,

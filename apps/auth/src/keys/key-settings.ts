@@ -11,36 +11,36 @@ export const KEY_SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: {
     schema: secondsBetween(0, DAY_SECONDS),
     description:
-      '`max-age` of the public key set; a new key signs only after every cached key set has expired',
+      '`max-age` of the public key set. A new key signs only after every cached key set has expired.',
     default: '300',
   },
   AUTH_KEYS_TRUST_SECONDS: {
     schema: secondsBetween(0.1, 60),
     description:
-      'How long an API may trust a key set after fetching it; `keys revoke` waits this long after every instance has the new keys',
+      'How long an API may trust a key set after fetching it. `keys revoke` waits this long after every instance has the new keys.',
     default: '5',
   },
   AUTH_KEYS_POLL_SECONDS: {
     schema: secondsBetween(0.1, 30),
-    description: 'How often an instance reads the keys and reports what it signs with',
+    description: 'How often an instance reads the keys, and reports the key with which it signs.',
     default: '3',
   },
   AUTH_KEYS_LEASE_SECONDS: {
     schema: secondsBetween(1, 600),
     description:
-      'How long an instance that cannot read the keys continues to sign; commands count an instance as stopped if it has not reported for this long',
+      'How long an instance that cannot read the keys continues to sign. Commands count an instance as stopped if it has not reported for this long.',
     default: '15',
   },
   AUTH_KEYS_OVERLAP_SECONDS: {
     schema: secondsBetween(0, 30 * DAY_SECONDS),
     description:
-      'How long a key stays published after it has stopped signing; an identity assertion is valid for at most this long',
+      'How long a key stays published after it has stopped signing. An identity assertion is valid for at most this long.',
     // 25 hours: an identity assertion is valid for a day.
     default: '90000',
   },
   AUTH_KEYS_PERIOD_SECONDS: {
     schema: secondsBetween(0, 366 * DAY_SECONDS),
-    description: 'How long a key signs before its successor is due',
+    description: 'How long a key signs before its successor is due.',
     default: String(90 * DAY_SECONDS),
   },
 } as const satisfies Record<string, Setting>

@@ -76,7 +76,7 @@ async function startBoth({ store, now = () => new Date() }: { store?: LimitStore
       clock: { requireSynchronised: () => undefined },
       csp: '',
       chooseErrorFormat: () => 'problem',
-      browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
+      browsers: { additionalHosts: [], allowedOrigins: [], isPublicGet: () => true },
     })
     app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
     return { limiter, handler: app.callback() }

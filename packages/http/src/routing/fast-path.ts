@@ -38,7 +38,7 @@ export interface FastPathResponse {
 }
 
 export interface FastPathOptions extends RequestContextOptions {
-  readonly alsoAcceptHosts?: readonly string[]
+  readonly additionalHosts?: readonly string[]
   readonly limiter: Limiter
   readonly traces?: TraceRequestsOptions | undefined
   /**
@@ -77,7 +77,7 @@ const UNSUPPORTED_HEADERS = [
  * Any other request goes to `app` uncounted, even one that might be refused.
  */
 export function createFastPath(app: RequestHandler, options: FastPathOptions): RequestHandler {
-  const acceptedHosts = listAcceptedHosts(options.origin, options.alsoAcceptHosts)
+  const acceptedHosts = listAcceptedHosts(options.origin, options.additionalHosts)
   const recordResponse = createResponseRecorder(options)
   const listHeaders = createHeaderCache(options.origin)
   const decodeBody = createTextCache()

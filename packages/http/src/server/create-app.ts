@@ -18,7 +18,7 @@ export interface AppOptions extends RequestContextOptions, HandleErrorsOptions {
   readonly csp: string
   /** Absent for a listener that only the other app calls. It then accepts any Host and has no browser clients. */
   readonly browsers?: CrossOriginOptions & {
-    readonly alsoAcceptHosts: readonly string[]
+    readonly additionalHosts: readonly string[]
     /** The origin under which browsers reach the app, if it differs from `origin`, which problem URLs contain. */
     readonly servedOrigin?: string
   }
@@ -34,7 +34,7 @@ export function createApp(options: AppOptions): Koa {
   app.use(addPageHeaders(csp))
   app.use(handleErrors(options))
   if (browsers) {
-    app.use(requireHost(browsers.servedOrigin ?? origin, browsers.alsoAcceptHosts))
+    app.use(requireHost(browsers.servedOrigin ?? origin, browsers.additionalHosts))
     app.use(handleCrossOrigin(browsers))
   }
   app.use(refuseWritesUnderClockSkew(clock))
