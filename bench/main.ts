@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { checkOutCommit } from '@plainpath/stack/check-out'
 import { compileApps } from '@plainpath/stack/start-app'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { startAppsAtCommit } from './against.ts'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
 import { createMeasuredPaths, GUIDE, GUIDES } from './measured-paths.ts'
+import { openCommitComparison } from './open-commit-comparison.ts'
 import { judgeAgainst, judgeAll, judgeMemory, judgeRevocations } from './report/judge.ts'
 import { renderComparison, renderReport } from './report/render-report.ts'
 import { writeResult } from './report/write-result.ts'
@@ -111,7 +111,7 @@ async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
   const allPaths = await createMeasuredPaths({ auth, api, baselines, agents, stores })
   const resources = opening.move()
   return {
-    sharedParts: { baselines, agents, folder, nodeOptions },
+    baselines,
     stores,
     auth,
     api,
@@ -141,9 +141,14 @@ async function runAgainst(commit: string, options: Options, runtime: BenchRuntim
     await mkdir(folder)
     await using testbed = await startTestbed(options, { ...runtime, folder })
     print(`Starting both apps as they were at ${commit}`)
-    await using otherCommit = await startAppsAtCommit(root, testbed.paths, testbed.sharedParts)
+    await using comparison = await openCommitComparison(root, testbed.paths, {
+      baselines: testbed.baselines,
+      agentCount: AGENT_COUNT,
+      folder,
+      nodeOptions: parseNodeOptions(options),
+    })
     const rounds = Math.min(ROUNDS_PER_START, options.rounds - startedRounds)
-    costs.push(...(await runRoundsInTurns(otherCommit.paths, { ...options, rounds, print, signal })))
+    costs.push(...(await runRoundsInTurns(comparison.paths, { ...options, rounds, print, signal })))
   }
   const joinedCosts = joinCosts(costs)
   const verdicts = judgeAgainst(joinedCosts, commit)

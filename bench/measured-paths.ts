@@ -31,8 +31,8 @@ export interface MeasuredPath {
 
 /** A baseline of a path, and the target that our path should reach against it. */
 export interface Comparison {
-  /** `bearer` is the API itself, with a bearer token for the same read; `before` is the same path at another commit. */
-  readonly baseline: BaselineName | 'bearer' | 'before'
+  /** `bearer` is the API itself, with a bearer token for the same read; `other` is the same path at another commit. */
+  readonly baseline: BaselineName | 'bearer' | 'other'
   readonly target: Target
   /** The minimum ratio of the baseline's processor time to ours; undefined if there is none. */
   readonly atLeast?: number

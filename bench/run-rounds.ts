@@ -157,7 +157,7 @@ export async function runRounds(
 /** The processor costs of a path in each round, in this work tree and at the other commit. */
 export interface PathCosts {
   readonly path: MeasuredPath
-  readonly rounds: readonly { readonly ours: ProcessorCost; readonly before: ProcessorCost }[]
+  readonly rounds: readonly { readonly ours: ProcessorCost; readonly other: ProcessorCost }[]
 }
 
 /** Compares each path, round by round, with its only baseline: the same path at another commit. */
@@ -184,12 +184,12 @@ export async function runRoundsInTurns(
   for (let round = 1; round <= rounds; round += 1) {
     for (const { path, rounds: measured } of pathRounds) {
       signal.throwIfAborted()
-      const [ours, before] = await takeRound(path, seconds)
-      measured.push({ ours, before })
-      const micros = [ours, before].map(
+      const [ours, other] = await takeRound(path, seconds)
+      measured.push({ ours, other })
+      const micros = [ours, other].map(
         ({ processorMicros }) => `${processorMicros.toFixed(0).padStart(5)} µs`,
       )
-      print(`${`${round}/${rounds}`.padEnd(8)}${path.name.padEnd(14)}ours ${micros[0]}  before ${micros[1]}`)
+      print(`${`${round}/${rounds}`.padEnd(8)}${path.name.padEnd(14)}ours ${micros[0]}  other ${micros[1]}`)
     }
   }
   return pathRounds
@@ -206,9 +206,9 @@ export function joinCosts(costs: readonly PathCosts[]): PathCosts[] {
 }
 
 /** Returns our target and the target of the other commit. */
-function listTargets({ ours, cleanUp, comparisons: [before] }: MeasuredPath) {
-  if (!before) throw new Error('a path has no target at the other commit')
-  return [{ target: ours, cleanUp }, before] as const
+function listTargets({ ours, cleanUp, comparisons: [other] }: MeasuredPath) {
+  if (!other) throw new Error('a path has no target at the other commit')
+  return [{ target: ours, cleanUp }, other] as const
 }
 
 /**

@@ -113,7 +113,7 @@ describe('the comparison with another commit', () => {
     path: createSeries('token', [], []).path,
     rounds: ours.map((round, index) => ({
       ours: round,
-      before: createCost([100, 200, 100][index] ?? Number.NaN),
+      other: createCost([100, 200, 100][index] ?? Number.NaN),
     })),
   })
 

@@ -91,9 +91,9 @@ const MAX_TIME_RATIO = 1.03
  */
 export function judgeAgainst(paths: readonly PathCosts[], commit: string): Verdict[] {
   return paths.map(({ path, rounds }): Verdict => {
-    const errors = rounds.reduce((sum, { ours, before }) => sum + ours.errors + before.errors, 0)
+    const errors = rounds.reduce((sum, { ours, other }) => sum + ours.errors + other.errors, 0)
     const ratio = summarizeSpread(
-      rounds.map(({ ours, before }) => ours.processorMicros / before.processorMicros),
+      rounds.map(({ ours, other }) => ours.processorMicros / other.processorMicros),
     )
     return {
       path: path.title,

@@ -75,7 +75,7 @@ function renderCostTable(pathCosts: readonly PathCosts[]): string {
     pathCosts.map(({ path, rounds }) => [
       path.title,
       formatMicros(rounds.map(({ ours }) => ours)),
-      formatMicros(rounds.map(({ before }) => before)),
+      formatMicros(rounds.map(({ other }) => other)),
     ]),
   )
 }

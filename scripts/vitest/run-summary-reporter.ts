@@ -12,7 +12,7 @@ interface Counts {
 /**
  * A Vitest reporter that ends the output of a run with a summary: the results and servers of each project, what the run left out
  * because a server is not configured, and as the last line the totals, `N passed, N failed`. An error outside a test, such as a
- * file that does not load, counts as one failure. If the exit code is not 0, the totals have at least one failure.
+ * file that does not load, counts as one failure. If the exit code is not 0, the totals include at least one failure.
  */
 export default class RunSummaryReporter implements Reporter {
   #vitest: Vitest | undefined
@@ -22,7 +22,7 @@ export default class RunSummaryReporter implements Reporter {
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest
-    // Vitest prints further lines after its last reporter. The summary must come last, so it is printed when the process exits.
+    // Vitest prints more lines after the last reporter has finished. The summary must come last, so it is printed when the process exits.
     process.once('exit', (exitCode) => {
       const failed = exitCode === 0 ? this.#failed : Math.max(this.#failed, 1)
       const lines = ['', ...this.#detailLines, `${this.#passed} passed, ${failed} failed`, '']

@@ -38,6 +38,7 @@ const waitForMail = async (email: string, index = 0) =>
 
 const HOTLINE_LINES = [
   '- If you are in danger now: 911',
+  '- 988 Suicide & Crisis Lifeline (call or text): 988',
   '- National Domestic Violence Hotline: 1-800-799-7233',
   '- National Human Trafficking Hotline: 1-888-373-7888',
   '- To find a person whom ICE holds (a government line): 1-888-351-4024\n  https://www.ice.gov/contact/ero',

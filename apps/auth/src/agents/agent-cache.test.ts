@@ -8,28 +8,28 @@ import type { AgentRecord } from './agent-store.ts'
 function createTestCache() {
   const rows = new Map<string, AgentRecord>()
   const reads: AgentId[] = []
-  const heldReads: (() => void)[] = []
+  const releaseHeldReads: (() => void)[] = []
   let isHolding = false
   const clock = { ms: 1, now: () => clock.ms }
-  const sharing = { isSkipped: false }
+  const options = { skipsSharedLoads: false }
   const store = {
     async find(id: AgentId) {
       reads.push(id)
       const row = rows.get(id)
-      if (isHolding) await new Promise<void>((release) => void heldReads.push(release))
+      if (isHolding) await new Promise<void>((release) => void releaseHeldReads.push(release))
       return row
     },
   }
   return {
-    agents: createAgentCache(store, { clock, skipSharedLoads: () => sharing.isSkipped }),
-    sharing,
+    agents: createAgentCache(store, { clock, skipSharedLoads: () => options.skipsSharedLoads }),
+    options,
     reads,
     clock,
     rows,
     /** From now on, reads of the store wait until the test releases them. */
     holdReads: () => void (isHolding = true),
     /** Releases the held read that began last. */
-    releaseLatestRead: () => heldReads.pop()?.(),
+    releaseLatestRead: () => releaseHeldReads.pop()?.(),
   }
 }
 
@@ -43,12 +43,12 @@ test('reads the store once for simultaneous loads', async () => {
 })
 
 test('loads separately for a caller that must not wait for another load, and caches the result', async () => {
-  const { agents, sharing, reads, rows, holdReads, releaseLatestRead } = createTestCache()
+  const { agents, options, reads, rows, holdReads, releaseLatestRead } = createTestCache()
   const record = createExampleAgent()
   rows.set(record.agent.id, record)
   holdReads()
   const earlierLoad = agents.find(record.agent.id)
-  sharing.isSkipped = true
+  options.skipsSharedLoads = true
   const found = agents.find(record.agent.id)
   releaseLatestRead()
   expect(await found).toEqual(record)
@@ -133,11 +133,12 @@ async function countCachedAgents(name: string): Promise<number> {
     await agents.find(id)
   }
   reads.length = 0
+  // Newest first: a miss evicts the least recently used entry, which would otherwise be one not yet counted.
   for (const id of ids.toReversed()) await agents.find(id)
   return ids.length - reads.length
 }
 
-test('caches about 10,000 agents, and fewer if their names are long', async () => {
+test('caches at least 10,000 agents with short names, and fewer with long names', async () => {
   expect(await countCachedAgents('Atlas')).toBeGreaterThanOrEqual(10_000)
   expect(await countCachedAgents('x'.repeat(80))).toBeLessThan(10_000)
 })

@@ -99,8 +99,8 @@ export const deleteTombstones = (db: Database, now: Date, maxCount: number): Pro
     {
       table: 'expired_agents',
       keyColumn: 'id',
-      where: `expired_at <= $1 or (expired_at, id) <= (${buildNewestOverLimit('expired_agents', 'expired_at', '$2')})
-        order by expired_at, id`,
+      where: `expired_at <= $1 or (expired_at, id) <= (${buildNewestOverLimit('expired_agents', 'expired_at', '$2')})`,
+      orderBy: 'expired_at, id',
     },
     [new Date(now.getTime() - RULES.tombstoneMs), maxCount],
   )

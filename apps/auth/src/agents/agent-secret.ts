@@ -39,6 +39,6 @@ const CLOCK_SKEW_MS = 60_000
  * @returns the number of deleted secrets
  */
 export const sweepSecrets = (db: Database, now: Date): Promise<number> =>
-  deleteBatch(db, { table: 'agent_secrets', keyColumn: 'id', where: 'ends_at <= $1 order by ends_at' }, [
+  deleteBatch(db, { table: 'agent_secrets', keyColumn: 'id', where: 'ends_at <= $1', orderBy: 'ends_at' }, [
     new Date(now.getTime() - CLOCK_SKEW_MS),
   ])

@@ -157,8 +157,8 @@ export function sweepAppClients(db: Database, now: Date, maxUnused: number): Pro
       keyColumn: 'id',
       where: `(${UNUSED} and registered_at <= $1) or used_at <= $2
         or (${UNUSED} and registered_at <= $3 and (registered_at, id) <=
-          (select registered_at, id from app_clients where ${UNUSED} order by registered_at desc, id desc offset $4 limit 1))
-        order by registered_at, id`,
+          (select registered_at, id from app_clients where ${UNUSED} order by registered_at desc, id desc offset $4 limit 1))`,
+      orderBy: 'registered_at, id',
     },
     [
       timeAgo(RULES.unusedAppMs),

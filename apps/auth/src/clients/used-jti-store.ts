@@ -95,7 +95,8 @@ export const sweepUsedJtis = (db: Database, now: Date): Promise<number> =>
     {
       table: 'client_assertions',
       keyColumn: 'assertion_hash',
-      where: 'expires_at <= $1 order by expires_at',
+      where: 'expires_at <= $1',
+      orderBy: 'expires_at',
     },
     [new Date(now.getTime() - CLOCK_SKEW_MS)],
   )

@@ -8,6 +8,6 @@ import { type Database, deleteBatch } from '@plainpath/postgres'
 export const sweepTokens = (db: Database, now: Date): Promise<number> =>
   deleteBatch(
     db,
-    { table: 'tokens', keyColumn: 'token_hash', where: 'expires_at <= $1 order by expires_at' },
+    { table: 'tokens', keyColumn: 'token_hash', where: 'expires_at <= $1', orderBy: 'expires_at' },
     [now],
   )

@@ -25,15 +25,18 @@ interface Model {
     expiresAt: number
     isRevokedOrLost: boolean
   }[]
-  /** The cutoff of the emergency revocations so far. `issuedBefore` is 0 if there is none. */
-  epoch: number
-  issuedBefore: number
+  /** The combined effect of the emergency revocations so far. Tokens of an earlier epoch, or issued before the time, are revoked. */
+  readonly cutoff: {
+    epoch: number
+    /** 0 if no revocation set a time. */
+    issuedBefore: number
+  }
   now: number
 }
 /** The store under test, which runs the same commands as the model. */
 interface Real {
   readonly fixture: TokenStoreFixture
-  /** Deletes the cached values, or the tokens too. Absent for a store that loses nothing. */
+  /** Loses the cached copies, or everything, including the tokens. Absent for a store that loses nothing. */
   lose?(lostData: 'cached copies' | 'everything'): Promise<void>
 }
 type Command = fc.AsyncCommand<Model, Real>
@@ -45,11 +48,30 @@ const shouldBeActive = (model: Readonly<Model>, token: Model['tokens'][number]) 
     token.expiresAt > model.now &&
     client?.status === 'active' &&
     client.credentialVersion === token.credentialVersion &&
-    token.epoch >= model.epoch &&
-    token.issuedAt >= model.issuedBefore
+    token.epoch >= model.cutoff.epoch &&
+    token.issuedAt >= model.cutoff.issuedBefore
   )
 }
-/** Creates a command of the model. Each function below creates the command for one operation. */
+
+const toWholeSecond = (ms: number) => Math.floor(ms / 1000) * 1000
+
+const readEpoch = async ({ stores, clock }: TokenStoreFixture): Promise<number> =>
+  (await stores.createTokenAuthority(() => clock.now).readCutoff()).epoch
+
+/** Runs an emergency revocation. Returns false if it was refused. */
+const tryEmergencyRevocation = async (fixture: TokenStoreFixture, scope: RevocationScope): Promise<boolean> =>
+  (await fixture.revokeInEmergency(scope)).ok
+
+/** Revokes all tokens in the store under test and in the model. This is a step of the commands `revokeAll` and `issue`. */
+async function runRevokeAll(model: Model, fixture: TokenStoreFixture): Promise<void> {
+  expect(await tryEmergencyRevocation(fixture, { kind: 'all-tokens' })).toBe(true)
+  // A failed attempt also reserves an epoch, so the epoch may have risen by more than one.
+  const epoch = await readEpoch(fixture)
+  expect(epoch).toBeGreaterThan(model.cutoff.epoch)
+  model.cutoff.epoch = epoch
+}
+
+/** Creates a command of the model. `register` to `findAll` each create the command for one operation. */
 const createCommand = (name: string, parts: Omit<Command, 'toString'>): Command => ({
   ...parts,
   toString: () => name,
@@ -69,17 +91,17 @@ const register = () =>
  * Issues a token. With `jkt`, the token is bound to that key, which must make no difference.
  *
  * @param versionsBehind the number of credential versions by which the cache of the issuing process is stale
- * @param options.stopsBeforeSave true to revoke all tokens between reading the epoch and saving the token with that epoch;
+ * @param options.revokesAllBeforeSave true to revoke all tokens between reading the epoch and saving the token with that epoch;
  *   otherwise the store assigns the epoch
  */
 const issue = (
   clientIndex: number,
   versionsBehind: number,
   lifetimeSeconds: number,
-  { stopsBeforeSave, jkt }: { stopsBeforeSave: boolean; jkt?: string | undefined },
+  { revokesAllBeforeSave, jkt }: { revokesAllBeforeSave: boolean; jkt?: string | undefined },
 ) =>
   createCommand(
-    `issue(${clientIndex}, ${versionsBehind} behind, ${lifetimeSeconds} s${stopsBeforeSave ? ', all stopped before saving' : ''}${jkt ? ', bound' : ''})`,
+    `issue(${clientIndex}, ${versionsBehind} behind, ${lifetimeSeconds} s${revokesAllBeforeSave ? ', all revoked before saving' : ''}${jkt ? ', bound' : ''})`,
     {
       check: (model) => {
         const client = model.clients[clientIndex]
@@ -96,15 +118,13 @@ const issue = (
         const hash = sha256(generateToken())
         const issuedAt = toWholeSecond(model.now)
         const expiresAt = model.now + lifetimeSeconds * 1000
-        const { epoch } = stopsBeforeSave
-          ? await fixture.stores.createTokenAuthority(() => fixture.clock.now).readCutoff()
-          : model
-        expect(epoch).toBe(model.epoch)
-        if (stopsBeforeSave) await stopAll(model, fixture)
+        const epoch = revokesAllBeforeSave ? await readEpoch(fixture) : model.cutoff.epoch
+        expect(epoch).toBe(model.cutoff.epoch)
+        if (revokesAllBeforeSave) await runRevokeAll(model, fixture)
         await fixture.tokens.save(hash, {
           clientId: client.id,
           credentialVersion,
-          ...(stopsBeforeSave && { epoch }),
+          ...(revokesAllBeforeSave && { epoch }),
           ...(jkt && { jkt }),
           scope: 'guides:read',
           audience: 'https://a.example/api',
@@ -153,50 +173,44 @@ const enable = (clientIndex: number) =>
     },
   })
 
-const toWholeSecond = (ms: number) => Math.floor(ms / 1000) * 1000
-const tryStop = async (fixture: TokenStoreFixture, scope: RevocationScope) =>
-  (await fixture.revokeInEmergency(scope)).ok
-
-async function stopAll(model: Model, fixture: TokenStoreFixture): Promise<void> {
-  expect(await tryStop(fixture, { kind: 'all-tokens' })).toBe(true)
-  // A failed attempt also reserves an epoch, so the epoch may have risen by more than one.
-  const { epoch } = await fixture.stores.createTokenAuthority(() => fixture.clock.now).readCutoff()
-  expect(epoch).toBeGreaterThan(model.epoch)
-  model.epoch = epoch
-}
-
-const stopEverything = () =>
-  createCommand('stop everything', {
+const revokeAll = () =>
+  createCommand('revokeAll', {
     check: () => true,
-    run: (model, { fixture }) => stopAll(model, fixture),
+    run: (model, { fixture }) => runRevokeAll(model, fixture),
   })
 
-const stopBefore = (secondsAgo: number) =>
-  createCommand(`stop the tokens issued before ${secondsAgo} s ago`, {
+/** Revokes the tokens issued before a time. A negative `secondsAgo` is a time in the future, which the store refuses. */
+const revokeIssuedBefore = (secondsAgo: number) =>
+  createCommand(`revokeIssuedBefore(${secondsAgo} s ago)`, {
     check: () => true,
     async run(model, { fixture }) {
       const cutoff = toWholeSecond(model.now) - secondsAgo * 1000
+      // The database's own clock decides whether a cutoff is in the future, not the model's clock.
       const startedAt = Date.now()
-      const isStopped = await tryStop(fixture, { kind: 'issued-before', at: new Date(cutoff) })
-      if (cutoff <= startedAt) expect(isStopped).toBe(true)
-      if (cutoff > Date.now()) expect(isStopped).toBe(false)
-      if (isStopped) model.issuedBefore = Math.max(model.issuedBefore, cutoff)
+      const isRevoked = await tryEmergencyRevocation(fixture, {
+        kind: 'issued-before',
+        at: new Date(cutoff),
+      })
+      if (cutoff <= startedAt) expect(isRevoked).toBe(true)
+      if (cutoff > Date.now()) expect(isRevoked).toBe(false)
+      if (isRevoked) model.cutoff.issuedBefore = Math.max(model.cutoff.issuedBefore, cutoff)
     },
   })
 
-const stopClient = (clientIndex: number) =>
-  createCommand(`stop the tokens of ${clientIndex}`, {
+const revokeClient = (clientIndex: number) =>
+  createCommand(`revokeClient(${clientIndex})`, {
     check: (model) => model.clients[clientIndex] !== undefined,
     async run(model, { fixture }) {
       const client = model.clients[clientIndex]!
-      const isStopped = await tryStop(fixture, { kind: 'client', clientId: client.id })
-      expect(isStopped).toBe(client.status !== 'deleted')
-      if (isStopped) client.credentialVersion += 1
+      const isRevoked = await tryEmergencyRevocation(fixture, { kind: 'client', clientId: client.id })
+      expect(isRevoked).toBe(client.status !== 'deleted')
+      if (isRevoked) client.credentialVersion += 1
     },
   })
 
-const crashBeforeStopping = () =>
-  createCommand('crash before stopping everything', {
+/** A revocation of all tokens that crashes after it has reserved its epoch. */
+const crashBeforeRevokingAll = () =>
+  createCommand('crashBeforeRevokingAll', {
     check: () => true,
     async run(_model, { fixture }) {
       await fixture.stores.emergencyRevocations.reserveEpoch()
@@ -223,7 +237,7 @@ const wait = (seconds: number) =>
   })
 
 const findAll = () =>
-  createCommand('find', {
+  createCommand('findAll', {
     check: (model) => model.tokens.length > 0,
     async run(model, { fixture }) {
       const foundTokens = await Promise.all(model.tokens.map(({ hash }) => fixture.tokens.find(hash)))
@@ -241,7 +255,7 @@ const COMMANDS = [
       anyClient,
       fc.nat({ max: 2 }),
       fc.integer({ min: 5, max: 3600 }),
-      fc.record({ stopsBeforeSave: fc.boolean(), jkt: fc.constantFrom(undefined, JKT) }),
+      fc.record({ revokesAllBeforeSave: fc.boolean(), jkt: fc.constantFrom(undefined, JKT) }),
     )
     .map((args) => issue(...args)),
   fc.nat({ max: 9 }).map(revoke),
@@ -249,10 +263,10 @@ const COMMANDS = [
     .tuple(anyClient, fc.constantFrom('disabled' as const, 'deleted' as const))
     .map((args) => deactivate(...args)),
   anyClient.map(enable),
-  fc.constant(stopEverything()),
-  fc.integer({ min: -2, max: 600 }).map(stopBefore),
-  anyClient.map(stopClient),
-  fc.constant(crashBeforeStopping()),
+  fc.constant(revokeAll()),
+  fc.integer({ min: -2, max: 600 }).map(revokeIssuedBefore),
+  anyClient.map(revokeClient),
+  fc.constant(crashBeforeRevokingAll()),
   fc.constantFrom('cached copies' as const, 'everything' as const).map(lose),
   fc.integer({ min: 1, max: 600 }).map(wait),
   fc.constant(findAll()),
@@ -291,12 +305,12 @@ export function describeTokenStoreModel(
             clients: [],
             tokens: [],
             now,
-            epoch,
-            issuedBefore: issuedBefore?.getTime() ?? 0,
+            cutoff: { epoch, issuedBefore: issuedBefore?.getTime() ?? 0 },
           }
           return { model, real: { fixture, ...(loseData && { lose: loseData }) } }
         }, commands),
       )
+      // On a slow machine, fewer runs in 20 s are enough.
       await fc.assert(property, {
         numRuns: 60,
         interruptAfterTimeLimit: 20_000,

@@ -42,7 +42,7 @@ export const createPostgresUsedProofs = (db: Database, now: () => Date): UsedPro
 export const sweepUsedProofs = (db: Database, now: Date): Promise<number> =>
   deleteBatch(
     db,
-    { table: 'used_proofs', keyColumn: 'proof_hash', where: 'expires_at <= $1 order by expires_at' },
+    { table: 'used_proofs', keyColumn: 'proof_hash', where: 'expires_at <= $1', orderBy: 'expires_at' },
     [now],
   )
 

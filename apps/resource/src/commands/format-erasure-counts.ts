@@ -1,5 +1,5 @@
 import { formatCount } from '@plainpath/commands'
 
-/** Formats the numbers of waitlist entries and messages. */
+/** Formats how many entries and messages an erasure covers, such as `1 waitlist entry and 2 messages`. */
 export const formatErasureCounts = ({ entries, messages }: { entries: number; messages: number }): string =>
   `${formatCount(entries, 'waitlist entry', 'waitlist entries')} and ${formatCount(messages, 'message')}`

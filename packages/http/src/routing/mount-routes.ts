@@ -13,7 +13,7 @@ import { requireSameOrigin } from '../request/cross-origin.ts'
 import { readForm, readJson } from '../request/read-body.ts'
 import {
   allowPublicCaching,
-  cachePublicly,
+  allowPublicCachingWithTag,
   type PreparedResponse,
   setPreparedBody,
 } from './prepared-response.ts'
@@ -229,7 +229,7 @@ function sendPrepared(ctx: Context, route: Route, reply: RouteReply, response: P
   const tag = setPreparedBody(ctx, response)
   ctx.status = reply.status
   ctx.set('content-type', response.type)
-  if (isCacheable(route, reply)) cachePublicly(ctx, tag)
+  if (isCacheable(route, reply)) allowPublicCachingWithTag(ctx, tag)
 }
 
 const isCacheable = (route: Route, reply: RouteReply) =>

@@ -7,14 +7,17 @@ import { LRUCache } from 'lru-cache'
 export interface PreparedResponse {
   /** `Content-Type`, sent unchanged. */
   readonly type: string
-  /** The bodies from which `Accept-Encoding` chooses: Brotli, gzip, and uncompressed, which is always the last. */
+  /**
+   * The bodies in order of preference: Brotli and gzip, if they are smaller, then the uncompressed one, which is always
+   * present.
+   */
   readonly encodedBodies: readonly EncodedBody[]
 }
 
 export interface EncodedBody {
   readonly coding: 'br' | 'gzip' | 'identity'
   readonly bytes: Buffer
-  /** The strong entity tag. It identifies bytes, so it differs between codings (RFC 9110 §8.8.1). */
+  /** The strong entity tag, without quotes. It identifies bytes, so it differs between codings (RFC 9110 §8.8.1). */
   readonly tag: string
 }
 
@@ -63,15 +66,15 @@ const createTag = (content: string | Buffer) =>
 
 /** Parsed `Accept-Encoding` headers. They are cached, because clients send few different ones, and parsing is slow. */
 const CACHED_CODINGS = new LRUCache<string, ReadonlySet<string>>({ max: 500 })
-/** Longer headers are parsed for each request. */
-const MAX_CACHED_LENGTH = 200
+/** A longer header is not cached, so it is parsed for each request. */
+const MAX_CACHED_HEADER_LENGTH = 200
 
 function parseAcceptedCodings(ctx: Context): ReadonlySet<string> {
   const header = ctx.get('accept-encoding')
   const cachedCodings = CACHED_CODINGS.get(header)
   if (cachedCodings) return cachedCodings
   const acceptedCodings = new Set(['br', 'gzip'].filter((coding) => ctx.acceptsEncodings(coding) === coding))
-  if (header.length <= MAX_CACHED_LENGTH) CACHED_CODINGS.set(header, acceptedCodings)
+  if (header.length <= MAX_CACHED_HEADER_LENGTH) CACHED_CODINGS.set(header, acceptedCodings)
   return acceptedCodings
 }
 
@@ -102,20 +105,21 @@ const findAcceptedBody = (bodies: readonly EncodedBody[], acceptedCodings: Reado
 
 /**
  * Lets shared caches store the response for 300 s, sets a strong ETag, and responds with 304 if the client has that
- * version. No cache stores a response to a request with credentials. Set status, type and body before.
+ * version. For a request with credentials, it forbids storing the response. Call this after setting the status, type
+ * and body.
  */
 export function allowPublicCaching(ctx: Context, content: string | Buffer): void {
-  cachePublicly(ctx, createTag(content))
+  allowPublicCachingWithTag(ctx, createTag(content))
 }
 
 export const VARY_HEADERS = 'Accept, Accept-Encoding, Authorization'
 export const CONDITIONAL_HEADERS = ['if-none-match', 'if-modified-since']
-/** Returns the `Cache-Control` of a public response. No cache stores it if the request had credentials. */
+/** Returns the `Cache-Control` of a public response. For a request with credentials, it forbids storing the response. */
 export const getCacheControl = (hasCredentials: boolean) =>
   hasCredentials ? 'private, no-store' : 'public, max-age=300'
 
-/** Does the same as {@link allowPublicCaching}, for content whose entity tag is known. `tag` has no quotes. */
-export function cachePublicly(ctx: Context, tag: string): void {
+/** Does the same as {@link allowPublicCaching}, with an entity tag that the caller has, without quotes. */
+export function allowPublicCachingWithTag(ctx: Context, tag: string): void {
   if (ctx.res.hasHeader('vary')) ctx.vary(VARY_HEADERS)
   else ctx.set('vary', VARY_HEADERS)
   ctx.set('cache-control', getCacheControl(ctx.get('authorization') !== ''))
