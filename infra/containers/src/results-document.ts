@@ -31,7 +31,7 @@ ${proofs.map(({ subject, observed }) => `| ${subject} | ${observed} |`).join('\n
   return `# The topology of compose.yaml, run by an engine
 
 \`npm run test:containers\` wrote this page at commit ${commit}, with ${engineVersion} and runc, on ${os.cpus().length} cores with a
-load of ${os.loadavg()[1]?.toFixed(0)}. If the load exceeds the number of cores, times are longer than on an idle machine. [infra/README.md](../README.md#with-an-engine-as-a-test) says how to
+load of ${os.loadavg()[1]?.toFixed(0)}. If the load exceeds the number of cores, times are longer than on an idle machine. [infra/README.md](../README.md#test-the-images-with-a-container-engine) says how to
 run it and what the stand-ins for images do not show.${omittedServices.length > 0 ? ` Not started, because Debian has no package for a stand-in: ${omittedServices.join(', ')}.` : ''}
 
 ${sectionTexts.join('\n')}
