@@ -59,12 +59,12 @@ interface RequestOptions {
 const send = (
   method: string,
   path: string,
-  { as, token, idempotencyKey, clientAssertion, proof, json, form }: RequestOptions = {},
+  { as: agent, token, idempotencyKey, clientAssertion, proof, json, form }: RequestOptions = {},
 ) =>
   fetch(system.origin + path, {
     method,
     headers: {
-      ...(as && { authorization: `Basic ${btoa(`${as.client_id}:${as.client_secret}`)}` }),
+      ...(agent && { authorization: `Basic ${btoa(`${agent.client_id}:${agent.client_secret}`)}` }),
       ...(token !== undefined && { authorization: `${proof === undefined ? 'Bearer' : 'DPoP'} ${token}` }),
       ...(proof !== undefined && { dpop: proof }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
@@ -84,17 +84,18 @@ async function requireSuccess<T>(responsePromise: Promise<Response>): Promise<T>
 }
 
 const register = (json: unknown = {}) => requireSuccess<Agent>(send('POST', '/api/agent/register', { json }))
-const GRANT = { grant_type: 'client_credentials' }
-const issueToken = async (as: Agent, form: Record<string, string> = GRANT) =>
-  (await requireSuccess<{ access_token: string }>(send('POST', '/oauth/token', { as, form }))).access_token
+const CLIENT_CREDENTIALS = { grant_type: 'client_credentials' }
+const requestToken = async (agent: Agent, form: Record<string, string> = CLIENT_CREDENTIALS) =>
+  (await requireSuccess<{ access_token: string }>(send('POST', '/oauth/token', { as: agent, form })))
+    .access_token
 
 /**
- * Begins a verification. In the result, `press` presses a button of the page that the mailed link opens, and `readCode` confirms and
- * reads the code.
+ * Begins a verification. In the result, `press` presses a button of the page that the mailed link opens, and `readCode` presses
+ * `yes` and reads the code from the next page.
  */
-async function beginVerification(as: Agent) {
+async function beginVerification(agent: Agent) {
   const email = `ana-${randomUUID()}@example.org`
-  await requireSuccess(send('POST', '/api/agent/claim', { as, json: { email } }))
+  await requireSuccess(send('POST', '/api/agent/claim', { as: agent, json: { email } }))
   const findMail = () => mailServer.received.find(({ to }) => to.includes(email))
   await expect.poll(findMail).toBeDefined()
   const attempt = new URL(findLink(findMail()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
@@ -105,21 +106,21 @@ async function beginVerification(as: Agent) {
   return { email, press, readCode }
 }
 
-const completeVerification = (as: Agent, otp: string) =>
-  send('POST', '/api/agent/claim/complete', { as, json: { otp } })
+const completeVerification = (agent: Agent, otp: string) =>
+  send('POST', '/api/agent/claim/complete', { as: agent, json: { otp } })
 /** Returns a code that differs from the given one. */
 const makeWrongCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 
-/** Registers an agent, lets a person confirm it, and issues a token for messages. */
+/** Registers an agent, lets a person confirm it, and requests a token with `contact:write`. */
 async function confirmAgent() {
-  const as = await register()
-  const { readCode } = await beginVerification(as)
+  const agent = await register()
+  const { readCode } = await beginVerification(agent)
   const otp = await readCode()
   const { identity_assertion: assertion } = await requireSuccess<{ identity_assertion: string }>(
-    completeVerification(as, otp),
+    completeVerification(agent, otp),
   )
-  const token = await issueToken(as, { grant_type: JWT_BEARER_GRANT_TYPE, assertion })
-  return { as, otp, assertion, token }
+  const token = await requestToken(agent, { grant_type: JWT_BEARER_GRANT_TYPE, assertion })
+  return { agent, otp, assertion, token }
 }
 
 const MESSAGE = { topic: 'question', message: 'When do I renew it?' }
@@ -131,19 +132,26 @@ const sendMessage = (token: string, idempotencyKey?: string, message = MESSAGE.m
   })
 
 const agentKey = createAgentKey()
-const signProof = (method: string, path: string, more: { token?: string; nonce?: string | undefined } = {}) =>
-  agentKey.signProof({ method, url: system.origin + path, ...more })
+const signProof = (
+  method: string,
+  path: string,
+  options: { token?: string; nonce?: string | undefined } = {},
+) => agentKey.signProof({ method, url: system.origin + path, ...options })
 
 /** Requests a token that is bound to `agentKey`, with the nonce that the service requires. */
-async function issueBoundToken(as: Agent): Promise<string> {
+async function requestBoundToken(agent: Agent): Promise<string> {
   const request = (nonce?: string) =>
-    send('POST', '/oauth/token', { as, form: GRANT, proof: signProof('POST', '/oauth/token', { nonce }) })
+    send('POST', '/oauth/token', {
+      as: agent,
+      form: CLIENT_CREDENTIALS,
+      proof: signProof('POST', '/oauth/token', { nonce }),
+    })
   const nonce = (await request()).headers.get('dpop-nonce') ?? ''
   return (await requireSuccess<{ access_token: string }>(request(nonce))).access_token
 }
 
-/** Functions that each cause one error code, in as few requests as possible. They return the response with the error. */
-const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
+/** For each error code, a function that causes it in as few requests as possible, and returns the response with the error. */
+const ERROR_REQUESTS: Readonly<Record<string, () => Promise<Response>>> = {
   'invalid-request': async () => send('POST', '/api/agent/claim', { as: await register(), json: {} }),
   'invalid-client-metadata': () =>
     send('POST', '/api/agent/register', { json: { client_name: 'x'.repeat(201) } }),
@@ -151,26 +159,33 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'unsupported-grant-type': async () =>
     send('POST', '/oauth/token', { as: await register(), form: { grant_type: 'password' } }),
   'invalid-scope': async () =>
-    send('POST', '/oauth/token', { as: await register(), form: { ...GRANT, scope: 'contact:write' } }),
+    send('POST', '/oauth/token', {
+      as: await register(),
+      form: { ...CLIENT_CREDENTIALS, scope: 'contact:write' },
+    }),
   'invalid-target': async () =>
     send('POST', '/oauth/token', {
       as: await register(),
-      form: { ...GRANT, resource: 'https://other.example' },
+      form: { ...CLIENT_CREDENTIALS, resource: 'https://other.example' },
     }),
   'invalid-client': async () =>
     send('GET', '/api/agent', { as: { ...(await register()), client_secret: 'pps_wrong' } }),
   'use-dpop-nonce': async () =>
     send('POST', '/oauth/token', {
       as: await register(),
-      form: GRANT,
+      form: CLIENT_CREDENTIALS,
       proof: signProof('POST', '/oauth/token'),
     }),
   'invalid-dpop-proof': async () =>
-    send('POST', '/oauth/token', { as: await register(), form: GRANT, proof: 'wrong' }),
+    send('POST', '/oauth/token', { as: await register(), form: CLIENT_CREDENTIALS, proof: 'wrong' }),
   'dpop-proof-required': async () =>
-    send('POST', '/oauth/token', { as: await register({ dpop_bound_access_tokens: true }), form: GRANT }),
+    send('POST', '/oauth/token', {
+      as: await register({ dpop_bound_access_tokens: true }),
+      form: CLIENT_CREDENTIALS,
+    }),
   'invalid-token-proof': async () => {
-    const token = await issueBoundToken(await register())
+    const token = await requestBoundToken(await register())
+    // The proof is for POST, the request is a GET.
     return send('GET', '/api/guides', { token, proof: signProof('POST', '/api/guides', { token }) })
   },
   'client-has-document': async () => {
@@ -181,7 +196,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     await requireSuccess(
       send('POST', '/oauth/token', {
         form: {
-          ...GRANT,
+          ...CLIENT_CREDENTIALS,
           client_assertion_type: CLIENT_ASSERTION_TYPE,
           client_assertion: signAssertion(),
         },
@@ -192,11 +207,11 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'foreign-token': async () =>
     send('POST', '/oauth/revoke', {
       as: await register(),
-      form: { token: await issueToken(await register()) },
+      form: { token: await requestToken(await register()) },
     }),
   'invalid-token': () => send('GET', '/api/guides', { token: 'ppt_wrong' }),
   'token-required': () => send('POST', '/api/contact', { json: MESSAGE }),
-  'insufficient-scope': async () => sendMessage(await issueToken(await register())),
+  'insufficient-scope': async () => sendMessage(await requestToken(await register())),
   'invalid-key-proof': async () =>
     send('PUT', '/api/agent/jwks', {
       as: await register(),
@@ -217,63 +232,63 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     return send('POST', '/api/agent/secrets', { clientAssertion })
   },
   'too-many-secrets': async () => {
-    const as = await register()
-    await requireSuccess(send('POST', '/api/agent/secrets', { as }))
-    return send('POST', '/api/agent/secrets', { as })
+    const agent = await register()
+    await requireSuccess(send('POST', '/api/agent/secrets', { as: agent }))
+    return send('POST', '/api/agent/secrets', { as: agent })
   },
   'last-secret': async () => {
-    const as = await register()
+    const agent = await register()
     const { secrets } = await requireSuccess<{ secrets: { secret_id: string }[] }>(
-      send('GET', '/api/agent', { as }),
+      send('GET', '/api/agent', { as: agent }),
     )
-    return send('DELETE', `/api/agent/secrets/${secrets[0]?.secret_id}`, { as })
+    return send('DELETE', `/api/agent/secrets/${secrets[0]?.secret_id}`, { as: agent })
   },
   'claim-unknown': async () => completeVerification(await register(), '123456'),
   'code-not-shown': async () => {
-    const as = await register()
-    await beginVerification(as)
-    return completeVerification(as, '123456')
+    const agent = await register()
+    await beginVerification(agent)
+    return completeVerification(agent, '123456')
   },
   'otp-invalid': async () => {
-    const as = await register()
-    const { readCode } = await beginVerification(as)
-    return completeVerification(as, makeWrongCode(await readCode()))
+    const agent = await register()
+    const { readCode } = await beginVerification(agent)
+    return completeVerification(agent, makeWrongCode(await readCode()))
   },
   'otp-locked': async () => {
-    const as = await register()
-    const { readCode } = await beginVerification(as)
+    const agent = await register()
+    const { readCode } = await beginVerification(agent)
     const otp = makeWrongCode(await readCode())
     // The fifth wrong code locks the verification.
-    for (const _attempt of [1, 2, 3, 4]) expect((await completeVerification(as, otp)).status).toBe(400)
-    await completeVerification(as, otp)
-    return completeVerification(as, otp)
+    for (const _attempt of [1, 2, 3, 4]) expect((await completeVerification(agent, otp)).status).toBe(400)
+    await completeVerification(agent, otp)
+    return completeVerification(agent, otp)
   },
   'claim-completed': async () => {
-    const { as, otp } = await confirmAgent()
-    return completeVerification(as, otp)
+    const { agent, otp } = await confirmAgent()
+    return completeVerification(agent, otp)
   },
   'claim-superseded': async () => {
-    const as = await register()
+    const agent = await register()
     const firstAttempt = await requireSuccess<{ claim_attempt_id: string }>(
-      send('POST', '/api/agent/claim', { as, json: { email: `ana-${randomUUID()}@example.org` } }),
+      send('POST', '/api/agent/claim', { as: agent, json: { email: `ana-${randomUUID()}@example.org` } }),
     )
-    await beginVerification(as)
+    await beginVerification(agent)
     return send('POST', '/api/agent/claim/complete', {
-      as,
+      as: agent,
       json: { otp: '123456', claim_attempt_id: firstAttempt.claim_attempt_id },
     })
   },
   'claim-declined': async () => {
-    const as = await register()
-    const { press } = await beginVerification(as)
+    const agent = await register()
+    const { press } = await beginVerification(agent)
     await press('no')
-    return completeVerification(as, '123456')
+    return completeVerification(agent, '123456')
   },
   'no-claim': async () => send('POST', '/api/agent/assertion', { as: await register() }),
   'invalid-grant': async () => {
-    const { as, assertion } = await confirmAgent()
-    await requireSuccess(send('DELETE', '/api/agent/claim', { as }))
-    return send('POST', '/oauth/token', { as, form: { grant_type: JWT_BEARER_GRANT_TYPE, assertion } })
+    const { agent, assertion } = await confirmAgent()
+    await requireSuccess(send('DELETE', '/api/agent/claim', { as: agent }))
+    return send('POST', '/oauth/token', { as: agent, form: { grant_type: JWT_BEARER_GRANT_TYPE, assertion } })
   },
   'duplicate-message': async () => {
     const { token } = await confirmAgent()
@@ -294,7 +309,7 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'not-found': () => send('GET', '/api/guides/no-such-guide'),
 }
 
-/** Codes that only a changed clock, a race or a failure causes, each with the test file that does this. */
+/** Codes that need a changed clock, a race, a failure or many requests, each with the file of a test that causes it. */
 const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'client-expired': 'apps/auth/test/expiry.test.ts',
   'otp-expired': 'apps/auth/test/claims.test.ts',
@@ -311,34 +326,33 @@ async function generatePublicKey() {
 }
 
 describe('/auth/errors.md', () => {
-  test.for(AGENT_ERRORS)(
-    'lists the status and the error of a response with $code',
-    async ({ code, status, error }) => {
-      const kind = getProblemKind(code as ProblemCode)
-      expect(PROBLEM_CODES).toContain(code)
-      expect(status).toBe(kind.status)
-      const makeMistake = MISTAKES[code]
-      if (!makeMistake) {
-        const file = new URL(`../../${TESTED_ELSEWHERE[code]}`, import.meta.url)
-        expect(await readFile(file, 'utf8')).toContain(`'${code}'`)
-        expect(error ?? kind.oauth).toBe(kind.oauth)
-        return
-      }
-      const response = await makeMistake()
-      const body = (await response.json()) as Record<string, string>
-      const challenge = /\berror="([^"]+)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
-      expect({
-        code: body['code'],
-        status: response.status,
-        error: body['error'] ?? challenge,
-      }).toEqual({ code, status, error })
-    },
-  )
+  test.for(AGENT_ERRORS)('lists the status and the error of $code', async ({ code, status, error }) => {
+    const kind = getProblemKind(code as ProblemCode)
+    expect(PROBLEM_CODES).toContain(code)
+    expect(status).toBe(kind.status)
+    const requestError = ERROR_REQUESTS[code]
+    if (!requestError) {
+      const file = new URL(`../../${TESTED_ELSEWHERE[code]}`, import.meta.url)
+      expect(await readFile(file, 'utf8')).toContain(`'${code}'`)
+      expect(error ?? kind.oauth).toBe(kind.oauth)
+      return
+    }
+    const response = await requestError()
+    const body = (await response.json()) as Record<string, string>
+    const challenge = /\berror="([^"]+)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
+    expect({
+      code: body['code'],
+      status: response.status,
+      error: body['error'] ?? challenge,
+    }).toEqual({ code, status, error })
+  })
 
-  test('has one row for each code, which a mistake in this file or a test in another file causes', async () => {
+  test('has exactly one row for each code that is tested here or in another file', async () => {
     const codes = AGENT_ERRORS.map(({ code }) => code)
     expect(new Set(codes).size).toBe(codes.length)
-    expect([...Object.keys(MISTAKES), ...Object.keys(TESTED_ELSEWHERE)].sort()).toEqual(codes.toSorted())
+    expect([...Object.keys(ERROR_REQUESTS), ...Object.keys(TESTED_ELSEWHERE)].sort()).toEqual(
+      codes.toSorted(),
+    )
     const markdown = await (await fetch(`${system.origin}/auth/errors.md`)).text()
     for (const code of codes)
       expect(markdown).toContain(`| [\`${code}\`](${system.origin}/problems/${code}) |`)

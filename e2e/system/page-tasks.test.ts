@@ -16,14 +16,18 @@ afterAll(() => resources.disposeAsync())
 
 const readHeading = (page: Page) => page.locator('h1').innerText()
 
-/** Opens a page as a person who uses only a keyboard, without scripts. Counts how often the person presses Enter. */
+/**
+ * Opens a page with scripts disabled, for a person who uses only the keyboard. Counts activations: how often the person presses Enter
+ * on a link, on a button, or in a field.
+ */
 async function openWithKeyboard(address: string) {
   const page = await browser.newPage({ javaScriptEnabled: false })
   await page.goto(`${stack.origin}${address}`)
   let activationCount = 0
+  /** Presses Tab until the element has the focus. @throws {Error} if Tab does not reach it */
   async function tabTo(element: Locator): Promise<void> {
-    const usableCount = await page.locator(FOCUSABLE_SELECTOR).count()
-    for (let step = 0; step < usableCount; step++) {
+    const focusableCount = await page.locator(FOCUSABLE_SELECTOR).count()
+    for (let step = 0; step < focusableCount; step++) {
       await page.keyboard.press('Tab')
       if ((await element.and(page.locator(':focus')).count()) > 0) return
     }
@@ -80,19 +84,19 @@ describe('with the keyboard alone and without scripts, in at most three activati
     ['/', 'Ayuda en español', 'localizador de detenidos de ICE'],
     ['/guides/work-permit', 'Get help', 'ICE detainee locator'],
   ] as const)(
-    'a person finds urgent help for somebody who is detained, from %s by “%s”',
-    async ([address, link, locator]) => {
+    'a person finds urgent help for somebody who is detained, from %s, via the link “%s”',
+    async ([address, linkName, locatorLinkName]) => {
       await using person = await openWithKeyboard(address)
       const { page } = person
-      await person.activate(link)
-      for (const name of ['911', '1-888-351-4024', locator])
+      await person.activate(linkName)
+      for (const name of ['911', '1-888-351-4024', locatorLinkName])
         expect(await page.getByRole('link', { name, exact: true }).isVisible()).toBe(true)
       expect(await isOnScreen(page, page.getByRole('link', { name: '911' }))).toBe(true)
       expect(person.countActivations()).toBeLessThanOrEqual(3)
     },
   )
 
-  test('a person asks a question and writes to staff, until an e-mail is sent', async () => {
+  test('a person asks a question, writes to staff, and reaches the page about the confirmation e-mail', async () => {
     await using person = await openWithKeyboard('/')
     await person.write('Ask in your own words', EXAMPLE_QUESTIONS['hand-off'])
     await person.activate('Ask')
@@ -111,14 +115,16 @@ describe('with the keyboard alone and without scripts, in at most three activati
     await person.activate(/^Replace a lost/)
     expect(person.countActivations()).toBeLessThanOrEqual(3)
     await page.context().setOffline(true)
-    const steps = await page.locator('.guide .text :is(p, li)').allInnerTexts()
+    const guideTexts = await page.locator('.guide .text :is(p, li)').allInnerTexts()
     const pdf = await page.pdf({ format: 'Letter' })
     expect(pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(1)
     await page.emulateMedia({ media: 'print' })
     const printedText = removeSpaces(await page.locator('main').innerText())
-    const unmarkedSteps = steps.map((step) => removeSpaces(step.replaceAll(/\[\d+\]|Report a mistake/g, '')))
-    expect(unmarkedSteps.filter((step) => !printedText.includes(step))).toEqual([])
-    expect(steps.length).toBeGreaterThan(20)
+    const textsWithoutCitations = guideTexts.map((text) =>
+      removeSpaces(text.replaceAll(/\[\d+\]|Report a mistake/g, '')),
+    )
+    expect(textsWithoutCitations.filter((text) => !printedText.includes(text))).toEqual([])
+    expect(guideTexts.length).toBeGreaterThan(20)
     expect(printedText).toContain(page.url().replace(/#.*/, ''))
   })
 

@@ -23,7 +23,7 @@ import {
   trustedProxies,
   wholeNumberBetween,
 } from '@plainpath/http/settings'
-import { completeMailSettings, findSmtpMistake, MailFrom, SmtpUrl } from '@plainpath/mail'
+import { addDefaultSender, describeMissingSmtpServer, MailFrom, SmtpUrl } from '@plainpath/mail'
 import { isLoopbackOrigin, Origin } from '@plainpath/metadata'
 import { type HashKey, parseHashKey, parseKeyEncryptionKeys, type SealingKeys } from '@plainpath/sealing'
 import { type ChatHosts, DEFAULT_CHAT_HOSTS, parseChatHosts } from './app-clients/chat-hosts.ts'
@@ -243,7 +243,7 @@ export function loadConfig(env: Environment): Config {
     resourceServers: settings.AUTH_RESOURCE_SERVERS_FILE.content,
     resourceServersFile: settings.AUTH_RESOURCE_SERVERS_FILE.path,
     chatHosts: settings.AUTH_CHAT_HOSTS_FILE ?? DEFAULT_CHAT_HOSTS,
-    mail: completeMailSettings({
+    mail: addDefaultSender({
       origin: settings.AUTH_ORIGIN,
       smtpUrl: settings.AUTH_SMTP_URL,
       from: settings.AUTH_MAIL_FROM,
@@ -270,7 +270,8 @@ function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): 
     mistakes.push('AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS')
   if (origin && !isLoopbackOrigin(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length)
     mistakes.push('AUTH_CLIENT_DOCUMENT_TEST_HOSTS may be set only if AUTH_ORIGIN is on loopback')
-  const smtpMistake = origin && 'AUTH_SMTP_URL' in values && findSmtpMistake(origin, values.AUTH_SMTP_URL)
+  const smtpMistake =
+    origin && 'AUTH_SMTP_URL' in values && describeMissingSmtpServer(origin, values.AUTH_SMTP_URL)
   if (smtpMistake) mistakes.push(`AUTH_SMTP_URL ${smtpMistake}`)
   return mistakes
 }

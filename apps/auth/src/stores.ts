@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import type { Log } from '@plainpath/http'
-import { createMailQueue, scaleWaitingBounds } from '@plainpath/mail'
+import { createMailQueue, scaleWaitingMailBounds } from '@plainpath/mail'
 import { createReservedPool, openPool, type ReservedPool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
@@ -144,7 +144,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
   const mailQueue = createMailQueue({
     sealingKeys,
     hashKey,
-    waiting: scaleWaitingBounds(config.limitsFactor),
+    waiting: scaleWaitingMailBounds(config.limitsFactor),
   })
   const agents = createAgentStore(db, { sealingKeys, addMail: mailQueue.add, events, now })
   const authority: TokenAuthority = {

@@ -32,9 +32,9 @@ const createBrowser = () => new Browser(system.auth.url)
 describe('a request that gets an error page instead of a redirect:', () => {
   const withRedirectUri = (uri: string) => [uri, { redirect_uri: uri }] as const
   test.for<readonly [string, Record<string, string | undefined>]>([
-    ['no app', { client_id: undefined }],
-    ['an unknown app', { client_id: 'app_none' }],
-    ['an agent', { client_id: `agt_${'A'.repeat(22)}` }],
+    ['no client ID', { client_id: undefined }],
+    ['the client ID of an unknown app', { client_id: 'app_none' }],
+    ['the client ID of an agent', { client_id: `agt_${'A'.repeat(22)}` }],
     ['no redirect URI', { redirect_uri: undefined }],
     withRedirectUri('https://evil.example/callback'),
     withRedirectUri('https://host.example.evil.example/callback'),
@@ -86,13 +86,13 @@ describe('a request that gets an error page instead of a redirect:', () => {
     expect(response).toMatchObject({ status: 400 })
     expect(response.headers.get('location')).toBeNull()
   })
+})
 
-  test('POST and PUT, with 405', async () => {
-    const client = addApp(system)
-    const path = `/oauth/authorize?${new URLSearchParams({ client_id: client.id, redirect_uri: CALLBACK })}`
-    for (const method of ['POST', 'PUT'])
-      expect(await send(system.auth.url, { method, path })).toMatchObject({ status: 405 })
-  })
+test('the authorization endpoint refuses POST and PUT with 405', async () => {
+  const client = addApp(system)
+  const path = `/oauth/authorize?${new URLSearchParams({ client_id: client.id, redirect_uri: CALLBACK })}`
+  for (const method of ['POST', 'PUT'])
+    expect(await send(system.auth.url, { method, path })).toMatchObject({ status: 405 })
 })
 
 describe('a request that is refused with a redirect to the app, with iss:', () => {
@@ -117,7 +117,7 @@ describe('a request that is refused with a redirect to the app, with iss:', () =
     const browser = createBrowser()
     const callbackUrl = getRedirectTarget(await authorize(browser, addApp(system), request, change))
     expect(callbackUrl.origin + callbackUrl.pathname).toBe(CALLBACK)
-    // The error is in the fragment if the app requested a token, because a token would have been there, too.
+    // The error is in the fragment if the app requested a token, because that is where the token would have been.
     const parameters = change['response_type']?.includes('token')
       ? new URLSearchParams(callbackUrl.hash.slice(1))
       : callbackUrl.searchParams
@@ -155,12 +155,29 @@ describe('a request that leads to the sign-in page:', () => {
 })
 
 describe('a native app', () => {
+  const beginSignIn = async (registeredUri: string, requestedUri: string) => {
+    const client = addApp(system, { applicationType: 'native', redirectUris: [registeredUri] })
+    const request = generateRequestValues()
+    const browser = createBrowser()
+    const response = await authorize(browser, client, request, { redirect_uri: requestedUri })
+    return { client, request, browser, response }
+  }
+
   test.for([
-    ['http://127.0.0.1/callback', 'http://127.0.0.1:52163/callback', true],
-    ['http://localhost:3118/callback', 'http://localhost:52163/callback', true],
-    ['http://localhost/callback', 'http://localhost/callback', true],
-    ['http://[::1]/callback', 'http://[::1]:52163/callback', true],
-    ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor://anysphere.cursor-mcp/oauth/callback', true],
+    ['http://127.0.0.1/callback', 'http://127.0.0.1:52163/callback'],
+    ['http://localhost:3118/callback', 'http://localhost:52163/callback'],
+    ['http://localhost/callback', 'http://localhost/callback'],
+    ['http://[::1]/callback', 'http://[::1]:52163/callback'],
+    ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor://anysphere.cursor-mcp/oauth/callback'],
+  ] as const)('that registered %s may use %s', async ([registeredUri, requestedUri]) => {
+    const { client, request, browser, response } = await beginSignIn(registeredUri, requestedUri)
+    const callbackUrl = await answerSignIn(browser, getRedirectTarget(response))
+    expect(callbackUrl.href.startsWith(`${requestedUri}?code=`)).toBe(true)
+    const code = { code: callbackUrl.searchParams.get('code') ?? '', verifier: request.verifier }
+    readTokens(system.auth, await redeemCode(system.auth, client, code, { redirect_uri: requestedUri }))
+  })
+
+  test.for([
     ['http://127.0.0.1/callback', 'http://localhost:52163/callback', false],
     ['http://127.0.0.1/callback', 'http://127.0.0.1:52163/other', false],
     ['http://127.0.0.1/callback', 'http://127.0.0.1:x/callback', false],
@@ -169,20 +186,10 @@ describe('a native app', () => {
     ['http://127.0.0.1/callback', 'http://127.0.0.1.evil.example:80/callback', false],
     ['http://127.0.0.1/callback', 'http://127.0.0.2:80/callback', false],
     ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor://anysphere.cursor-mcp/oauth/callback2', false],
-  ] as const)('that registered %s may use %s: %o', async ([registeredUri, requestedUri, isAccepted]) => {
-    const client = addApp(system, { applicationType: 'native', redirectUris: [registeredUri] })
-    const request = generateRequestValues()
-    const browser = createBrowser()
-    const response = await authorize(browser, client, request, { redirect_uri: requestedUri })
-    if (!isAccepted) {
-      expect(response).toMatchObject({ status: 400 })
-      expect(response.headers.get('location')).toBeNull()
-      return
-    }
-    const callbackUrl = await answerSignIn(browser, getRedirectTarget(response))
-    expect(callbackUrl.href.startsWith(`${requestedUri}?code=`)).toBe(true)
-    const code = { code: callbackUrl.searchParams.get('code') ?? '', verifier: request.verifier }
-    readTokens(system.auth, await redeemCode(system.auth, client, code, { redirect_uri: requestedUri }))
+  ] as const)('that registered %s may not use %s', async ([registeredUri, requestedUri]) => {
+    const { response } = await beginSignIn(registeredUri, requestedUri)
+    expect(response).toMatchObject({ status: 400 })
+    expect(response.headers.get('location')).toBeNull()
   })
 })
 
@@ -197,7 +204,7 @@ describe('a sign-in', () => {
   const allow = (browser: Browser, page: URL, form: Record<string, string> = {}) =>
     browser.open(page.href, { method: 'POST', body: new URLSearchParams({ answer: 'allow', ...form }) })
 
-  test('sets only cookies of the interaction, for https and one path, and no session cookie', async () => {
+  test('sets only interaction cookies, each `Secure` and limited to one path', async () => {
     const client = addApp(system)
     const response = await authorize(createBrowser(), client, generateRequestValues())
     const page = getRedirectTarget(response).pathname
@@ -264,7 +271,7 @@ describe('a sign-in', () => {
     expect(getRedirectTarget(await browser.open(resumeUrl.href)).searchParams.get('code')).toBeTruthy()
   })
 
-  test('cannot be completed with the cookies of another sign-in of the same browser', async () => {
+  test('cannot be read or completed with the cookies of another sign-in; two sign-ins in one browser can both be completed', async () => {
     const browser = createBrowser()
     // A person may open each sign-in in a tab of its own.
     const [firstSignIn, secondSignIn] = [
@@ -277,11 +284,19 @@ describe('a sign-in', () => {
     expect(await readInteraction(browser, secondSignIn.page)).toMatchObject({
       client_id: secondSignIn.client.id,
     })
-    const cookies = [...browser.cookies.values()].filter(({ path }) => path === firstSignIn.page.pathname)
-    const response = await createBrowser().open(secondSignIn.page.href, {
-      headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') },
+    const firstCookies = [...browser.cookies.values()].filter(
+      ({ path }) => path === firstSignIn.page.pathname,
+    )
+    const headers = { cookie: firstCookies.map(({ name, value }) => `${name}=${value}`).join('; ') }
+    const readResponse = await createBrowser().open(secondSignIn.page.href, { headers })
+    expect(JSON.parse(readResponse.text)).toMatchObject({ client_id: null })
+    const body = new URLSearchParams({ answer: 'allow' })
+    const allowResponse = await createBrowser().open(secondSignIn.page.href, {
+      method: 'POST',
+      headers,
+      body,
     })
-    expect(JSON.parse(response.text)).toMatchObject({ client_id: null })
+    expect(allowResponse.status).toBe(404)
     for (const { client, request, page } of [secondSignIn, firstSignIn]) {
       const callbackUrl = await answerSignIn(browser, page)
       expect(callbackUrl.searchParams.get('state')).toBe(request.state)
@@ -290,7 +305,7 @@ describe('a sign-in', () => {
     }
   })
 
-  test('ends with the decision, after which requests for its pages get 404', async () => {
+  test('ends when its code is issued, and cannot be continued, decided or read afterwards', async () => {
     const { browser, page } = await beginSignIn()
     const resumeUrl = getRedirectTarget(await allow(browser, page))
     expect(getRedirectTarget(await browser.open(resumeUrl.href)).searchParams.get('code')).toBeTruthy()
@@ -307,11 +322,11 @@ describe('a sign-in', () => {
     const { browser, page } = await beginSignIn()
     const resumeUrl = getRedirectTarget(await allow(browser, page))
     const responses = await Promise.all([1, 2, 3].map(() => browser.open(resumeUrl.href)))
-    const codes = responses.filter(({ headers }) => headers.get('location')?.includes('code='))
-    expect(codes).toHaveLength(1)
+    const responsesWithCode = responses.filter(({ headers }) => headers.get('location')?.includes('code='))
+    expect(responsesWithCode).toHaveLength(1)
   })
 
-  test('is not continued by a HEAD request, which a scanner may send', async () => {
+  test('is not continued by a HEAD request, which a link scanner may send', async () => {
     const { browser, page } = await beginSignIn()
     const resumeUrl = getRedirectTarget(await allow(browser, page))
     const storedBefore = await countStored(system.auth)
@@ -330,38 +345,40 @@ describe('a sign-in', () => {
       (id) => system.apps.set(id, createExampleApp({ id, redirectUris: ['https://new.example/'] })),
     ],
   ])('ends when its app %s', async ([, change]) => {
-    const [undecided, allowed] = [await beginSignIn(), await beginSignIn()]
-    const resumeUrl = getRedirectTarget(await allow(allowed.browser, allowed.page))
-    for (const { client } of [undecided, allowed]) change(client.id)
-    expect(await readInteraction(undecided.browser, undecided.page)).toMatchObject({ client_id: null })
-    expect((await allow(undecided.browser, undecided.page)).status).toBe(404)
-    const response = await allowed.browser.open(resumeUrl.href)
+    const [undecidedSignIn, allowedSignIn] = [await beginSignIn(), await beginSignIn()]
+    const resumeUrl = getRedirectTarget(await allow(allowedSignIn.browser, allowedSignIn.page))
+    for (const { client } of [undecidedSignIn, allowedSignIn]) change(client.id)
+    expect(await readInteraction(undecidedSignIn.browser, undecidedSignIn.page)).toMatchObject({
+      client_id: null,
+    })
+    expect((await allow(undecidedSignIn.browser, undecidedSignIn.page)).status).toBe(404)
+    const response = await allowedSignIn.browser.open(resumeUrl.href)
     expect(response).toMatchObject({ status: 400 })
     expect(response.headers.get('location')).toBeNull()
   })
 
   test('cannot be completed with the connection of another app, or with one whose verification is revoked or missing', async () => {
     const { client, browser, page } = await beginSignIn()
-    const othersConnection = await addVerifiedConnection(system.stores, addApp(system).id, system.clock.now)
-    const revokedConnection = await addVerifiedConnection(system.stores, client.id, system.clock.now)
-    await system.stores.connections.revoke(revokedConnection, 'person', system.clock.now)
-    const unverifiedConnection = await system.stores.connections.begin(
+    const otherAppsAgentId = await addVerifiedConnection(system.stores, addApp(system).id, system.clock.now)
+    const revokedAgentId = await addVerifiedConnection(system.stores, client.id, system.clock.now)
+    await system.stores.connections.revoke(revokedAgentId, 'person', system.clock.now)
+    const unverifiedAgentId = await system.stores.connections.begin(
       { clientId: client.id, host: 'x' },
       system.clock.now,
     )
-    for (const agent of [othersConnection, revokedConnection, unverifiedConnection])
-      expect(await allow(browser, page, { agent })).toMatchObject({ status: 404 })
-    const connection = await addVerifiedConnection(system.stores, client.id, system.clock.now)
-    expect(getRedirectTarget(await allow(browser, page, { agent: connection })).pathname).toMatch(
+    for (const agentId of [otherAppsAgentId, revokedAgentId, unverifiedAgentId])
+      expect(await allow(browser, page, { agent: agentId })).toMatchObject({ status: 404 })
+    const verifiedAgentId = await addVerifiedConnection(system.stores, client.id, system.clock.now)
+    expect(getRedirectTarget(await allow(browser, page, { agent: verifiedAgentId })).pathname).toMatch(
       /^\/oauth\/authorize\//,
     )
   })
 
-  test('gives no code if the connection is revoked before the browser continues', async () => {
+  test('issues no code if the connection is revoked before the browser continues', async () => {
     const { client, browser, page } = await beginSignIn()
-    const agent = await addVerifiedConnection(system.stores, client.id, system.clock.now)
-    const resumeUrl = getRedirectTarget(await allow(browser, page, { agent }))
-    await system.stores.connections.revoke(agent, 'person', system.clock.now)
+    const agentId = await addVerifiedConnection(system.stores, client.id, system.clock.now)
+    const resumeUrl = getRedirectTarget(await allow(browser, page, { agent: agentId }))
+    await system.stores.connections.revoke(agentId, 'person', system.clock.now)
     const response = await browser.open(resumeUrl.href)
     expect(response.headers.get('location') ?? '').not.toContain('code=')
   })

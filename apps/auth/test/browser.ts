@@ -6,7 +6,10 @@ interface Cookie {
   readonly path: string
 }
 
-/** Sends requests with the cookies that earlier responses set, like a browser. It follows no redirects. */
+/**
+ * Sends requests with the cookies that earlier responses set. Matches cookies by path, and removes a cookie when its `Expires` is the
+ * epoch or earlier. Ignores all other attributes, such as `Domain` and `Secure`. Follows no redirects.
+ */
 export class Browser {
   readonly cookies = new Map<string, Cookie>()
   readonly #url: string
@@ -19,8 +22,9 @@ export class Browser {
    * Sends a request, by default a GET, and stores the cookies of the response.
    *
    * @param address a path, or a URL of which only the path and the query are used
+   * @param request.headers take precedence over the default headers. A `cookie` header replaces the stored cookies
    */
-  async open(address: string, request: Partial<HttpRequest> = {}): Promise<HttpResponse> {
+  async open(address: string, request: Omit<HttpRequest, 'path'> = {}): Promise<HttpResponse> {
     const { pathname, search } = new URL(address, this.#url)
     const matchingCookies = [...this.cookies.values()].filter(
       ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
@@ -31,16 +35,16 @@ export class Browser {
       path: pathname + search,
       headers: { accept: 'text/html,*/*;q=0.8', ...(cookie && { cookie }), ...request.headers },
     })
-    for (const line of response.headers.getSetCookie()) this.#storeCookie(line, pathname)
+    for (const setCookie of response.headers.getSetCookie()) this.#storeCookie(setCookie, pathname)
     return response
   }
 
-  #storeCookie(line: string, pathname: string): void {
-    const [pair = '', ...attributes] = line.split('; ')
+  #storeCookie(setCookie: string, pathname: string): void {
+    const [pair = '', ...attributes] = setCookie.split('; ')
     const [name = '', value = ''] = pair.split('=')
     const findAttribute = (attributeName: string) =>
       attributes
-        .find((each) => each.toLowerCase().startsWith(`${attributeName}=`))
+        .find((attribute) => attribute.toLowerCase().startsWith(`${attributeName}=`))
         ?.slice(attributeName.length + 1)
     const path = findAttribute('path') ?? pathname
     const expires = findAttribute('expires')

@@ -6,7 +6,7 @@ import {
   type Environment,
   type SettingValues,
 } from '@plainpath/http/settings'
-import { completeMailSettings, findSmtpMistake, type MailSettings } from '@plainpath/mail'
+import { addDefaultSender, describeMissingSmtpServer, type MailSettings } from '@plainpath/mail'
 import { isLoopbackOrigin } from '@plainpath/metadata'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { SETTINGS } from './settings.ts'
@@ -77,7 +77,7 @@ export function loadConfig(env: Environment): Config {
     clientId: settings.RESOURCE_CLIENT_ID,
     clientSecret: settings.RESOURCE_CLIENT_SECRET_FILE.content,
     clientSecretFile: settings.RESOURCE_CLIENT_SECRET_FILE.path,
-    mail: completeMailSettings({
+    mail: addDefaultSender({
       origin: settings.RESOURCE_ORIGIN,
       smtpUrl: settings.RESOURCE_SMTP_URL,
       from: settings.RESOURCE_MAIL_FROM,
@@ -119,7 +119,7 @@ export type SelectedSettings<Name extends SettingName> = Pick<SettingValues<type
 function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values
   const { RESOURCE_MCP_PUBLIC_ORIGIN: mcpPublicOrigin, RESOURCE_ALSO_ACCEPT_HOSTS: hosts = [] } = values
-  const smtpMistake = origin && 'RESOURCE_SMTP_URL' in values && findSmtpMistake(origin, smtpUrl)
+  const smtpMistake = origin && 'RESOURCE_SMTP_URL' in values && describeMissingSmtpServer(origin, smtpUrl)
   const hostMistake = origin && mcpPublicOrigin && findHostMistake(origin, mcpPublicOrigin, hosts)
   return [
     ...(smtpMistake ? [`RESOURCE_SMTP_URL ${smtpMistake}`] : []),

@@ -1,8 +1,8 @@
 export { MailContent } from './mail.ts'
-export { parseMailbox, scaleMailCaps, scaleWaitingBounds } from './mail-caps.ts'
+export { parseMailbox, scaleMailCaps, scaleWaitingMailBounds } from './mail-caps.ts'
 export {
-  buildInsertMail,
-  buildWaitingCondition,
+  buildInsertMailSql,
+  buildMayStoreMailSql,
   createMailNotifier,
   createMailQueue,
   createTooManyMailsProblem,
@@ -10,13 +10,13 @@ export {
   type MailQueue,
 } from './mail-queue.ts'
 export {
-  completeMailSettings,
+  addDefaultSender,
   createMailTransport,
-  findSmtpMistake,
+  describeMissingSmtpServer,
   MailFrom,
   type MailSettings,
   SmtpUrl,
 } from './mail-settings.ts'
 export { type Mailer, openMailer } from './open-mailer.ts'
 export type { MailHandler } from './send-mail.ts'
-export { eraseMails, isBeingSent } from './stored-mail.ts'
+export { eraseMails, isMailBeingSent } from './stored-mail.ts'

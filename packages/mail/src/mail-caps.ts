@@ -15,7 +15,7 @@ export interface MailCaps {
 }
 
 /** The maximum numbers of mails that may wait for room under the shared caps. */
-export interface WaitingBounds {
+export interface WaitingMailBounds {
   /** The maximum number of waiting mails of one kind for each network that requested them. */
   readonly network: number
   readonly all: number
@@ -42,7 +42,7 @@ export function scaleMailCaps(factor: number): MailCaps {
  *
  * @param factor multiplies each bound; no bound falls below one
  */
-export function scaleWaitingBounds(factor: number): WaitingBounds {
+export function scaleWaitingMailBounds(factor: number): WaitingMailBounds {
   const scale = createScale(factor)
   return { network: scale(40), all: scale(8_000) }
 }

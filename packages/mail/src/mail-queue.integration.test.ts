@@ -2,8 +2,8 @@ import { listen } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type MailTestbed, openMailTestbed } from '../test/open-mail-testbed.ts'
 import {
-  buildInsertMail,
-  buildWaitingCondition,
+  buildInsertMailSql,
+  buildMayStoreMailSql,
   createMailNotifier,
   createMailQueue,
   MAILS_CHANNEL,
@@ -13,7 +13,7 @@ import {
 async function storeMail(testbed: MailTestbed): Promise<string> {
   const mail = { kind: 'note', about: 'x', to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
   const { id, values } = createMailQueue(testbed).seal(mail, testbed.clock.now)
-  const statement = `${buildInsertMail({ first: 1 })} where ${buildWaitingCondition({ first: 1 })}`
+  const statement = `${buildInsertMailSql({ first: 1 })} where ${buildMayStoreMailSql({ first: 1 })}`
   await testbed.db.query(statement, values)
   return id
 }

@@ -4,7 +4,7 @@ import { Problem } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { type Mail, MailContent, toContentEncryptionContext } from './mail.ts'
-import { getUsableShare, IS_WAITING, scaleWaitingBounds, type WaitingBounds } from './mail-caps.ts'
+import { getUsableShare, IS_WAITING, scaleWaitingMailBounds, type WaitingMailBounds } from './mail-caps.ts'
 
 /** The PostgreSQL channel that notifies mailers of new mails. They also poll the table. */
 export const MAILS_CHANNEL = 'mails'
@@ -21,7 +21,7 @@ export interface MailQueue {
    */
   add(tx: Database, mail: Mail, now: Date, dueAt?: Date): Promise<string>
   /**
-   * Seals a mail for a statement of the caller that contains `buildInsertMail`. The mail is due once that statement is committed.
+   * Seals a mail for a statement of the caller that contains `buildInsertMailSql`. The mail is due once that statement is committed.
    * The caller then notifies the mailers through `createMailNotifier`.
    *
    * @throws {z.ZodError} like `add`
@@ -33,7 +33,7 @@ export interface MailQueue {
 interface SealedMail {
   /** The mail's id, a UUID. */
   readonly id: string
-  /** The parameters of `buildInsertMail`, followed by the bounds for `buildWaitingCondition`. */
+  /** The parameters of `buildInsertMailSql`, followed by the bounds for `buildMayStoreMailSql`. */
   readonly values: readonly unknown[]
 }
 
@@ -56,7 +56,7 @@ const COLUMN_NAMES = Object.keys(COLUMNS)
  * @param options.first the number of the first parameter. The other parameters follow it
  * @param options.from a table of the surrounding statement. The mail is stored once for each row of the table
  */
-export function buildInsertMail({ first, from }: { first: number; from?: string }): string {
+export function buildInsertMailSql({ first, from }: { first: number; from?: string }): string {
   const values = Object.values(COLUMNS).map((type, index) => `$${first + index}::${type}`)
   return `insert into mails (${COLUMN_NAMES.join(', ')})
     select ${values.join(', ')}${from ? ` from ${from}` : ''}`
@@ -67,9 +67,9 @@ export function buildInsertMail({ first, from }: { first: number; from?: string 
  * without a `requesterNetwork` may always be stored. The bounds are approximate, because concurrent statements do not see each other's
  * mails, and because a mail counts as waiting only after a mailer has found no room for it.
  *
- * @param options.first as for `buildInsertMail`
+ * @param options.first as for `buildInsertMailSql`
  */
-export function buildWaitingCondition({ first }: { first: number }): string {
+export function buildMayStoreMailSql({ first }: { first: number }): string {
   const parameter = (name: keyof typeof COLUMNS) => `$${first + COLUMN_NAMES.indexOf(name)}`
   const networkBound = first + COLUMN_NAMES.length
   const totalBound = networkBound + 1
@@ -81,7 +81,7 @@ export function buildWaitingCondition({ first }: { first: number }): string {
 
 const RETRY_AFTER_SECONDS = 600
 
-/** Creates the problem for a mail that was not stored because too many mails wait (`buildWaitingCondition`). */
+/** Creates the problem for a mail that was not stored because too many mails wait (`buildMayStoreMailSql`). */
 export const createTooManyMailsProblem = (): Problem =>
   new Problem('rate-limited', {
     detail: `Too many mails are waiting to be sent. Nothing was stored. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
@@ -89,7 +89,7 @@ export const createTooManyMailsProblem = (): Problem =>
     extensions: { policy: 'mails-waiting' },
   })
 
-const ADD_MAIL = `with mail as (${buildInsertMail({ first: 1 })} where ${buildWaitingCondition({ first: 1 })} returning id)
+const ADD_MAIL = `with mail as (${buildInsertMailSql({ first: 1 })} where ${buildMayStoreMailSql({ first: 1 })} returning id)
   ${NOTIFY_MAILERS} from mail`
 
 /** Creates the queue that stores an app's mails. `openMailer` sends them. */
@@ -98,9 +98,9 @@ export function createMailQueue(deps: {
   /** The key of the hashes of networks. */
   hashKey: HashKey
   /** The bounds on waiting mails; by default the bounds of production. */
-  waiting?: WaitingBounds
+  waiting?: WaitingMailBounds
 }): MailQueue {
-  const { sealingKeys, hashKey, waiting = scaleWaitingBounds(1) } = deps
+  const { sealingKeys, hashKey, waiting = scaleWaitingMailBounds(1) } = deps
   function seal(
     { kind, about, requesterNetwork, isRequestedByPerson = false, ...content }: Mail,
     dueAt: Date,

@@ -33,11 +33,11 @@ export interface MailSettings {
 }
 
 /**
- * Adds the default sender to the settings.
+ * Adds a default sender if the settings name none.
  *
  * @param settings.from an address; by default `no-reply@<host of the origin>`
  */
-export const completeMailSettings = (settings: {
+export const addDefaultSender = (settings: {
   origin: string
   smtpUrl: string | undefined
   from: string | undefined
@@ -50,7 +50,7 @@ export const completeMailSettings = (settings: {
 })
 
 /** Returns the error message for an `https` origin without a mail server; undefined if the settings are valid. */
-export const findSmtpMistake = (origin: string, smtpUrl: string | undefined): string | undefined =>
+export const describeMissingSmtpServer = (origin: string, smtpUrl: string | undefined): string | undefined =>
   smtpUrl === undefined && origin.startsWith('https:')
     ? 'is missing: an https origin needs a mail server, such as smtp://user:password@mail.example.org:587'
     : undefined

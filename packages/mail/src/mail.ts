@@ -38,7 +38,7 @@ export interface Mail extends MailContent {
   readonly kind: string
   /** The id of the mail's subject, such as a message, for the handlers of this kind. Never an address. */
   readonly about: string
-  /** The network that requested the mail, as in `RequestFacts.network`. Without it, `WaitingBounds` do not apply to the mail. */
+  /** The network that requested the mail, as in `RequestFacts.network`. Without it, `WaitingMailBounds` do not apply to the mail. */
   readonly requesterNetwork?: string
   /**
    * True if a person is known to have requested the mail. Such mails are sent before others, and a part of each shared cap is

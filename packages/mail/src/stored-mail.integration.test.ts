@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openMailTestbed } from '../test/open-mail-testbed.ts'
-import { eraseMails, isBeingSent, leaseNextMail } from './stored-mail.ts'
+import { eraseMails, isMailBeingSent, leaseNextMail } from './stored-mail.ts'
 
 test('erases the contents of queued and dead mails about one subject, but of no mail about another', async () => {
   await using testbed = await openMailTestbed()
@@ -40,31 +40,31 @@ test('does not send a mail before it is due, and reports its age as 0 until then
   await testbed.waitForState(laterId, 'sent')
 })
 
-test('isBeingSent returns true for the longest delivery, even if the clocks of both machines are 30 s off', async () => {
+test('isMailBeingSent returns true for the longest delivery, even if the clocks of both machines are 30 s off', async () => {
   await using testbed = await openMailTestbed()
   const { db, clock } = testbed
   await testbed.addMail()
   const startedAt = clock.now.getTime()
   expect(await leaseNextMail(db, 'plainpath.example', new Date(startedAt))).toBeDefined()
   const isBeingSentAfter = (ms: number) =>
-    db.transaction((tx) => isBeingSent(tx, { kind: 'note', about: 'note-1' }, new Date(startedAt + ms)))
+    db.transaction((tx) => isMailBeingSent(tx, { kind: 'note', about: 'note-1' }, new Date(startedAt + ms)))
   // A delivery takes at most 60 s. The clock of the mailer is 30 s behind, and that of the caller is 30 s ahead.
   expect(await isBeingSentAfter(60_000 + 2 * 30_000)).toBe(true)
 })
 
-test('isBeingSent returns true during the lease of a mail, and prevents a lease until its transaction ends', async () => {
+test('isMailBeingSent returns true during the lease of a mail, and prevents a lease until its transaction ends', async () => {
   await using testbed = await openMailTestbed()
   const { db, clock } = testbed
   const mail = { kind: 'note', about: 'note-1' }
   const lease = () => leaseNextMail(db, 'plainpath.example', clock.now)
   await testbed.addMail()
   await db.transaction(async (tx) => {
-    expect(await isBeingSent(tx, mail, clock.now)).toBe(false)
+    expect(await isMailBeingSent(tx, mail, clock.now)).toBe(false)
     expect(await lease()).toBeUndefined()
   })
   expect(await lease()).toMatchObject(mail)
-  expect(await db.transaction((tx) => isBeingSent(tx, mail, clock.now))).toBe(true)
+  expect(await db.transaction((tx) => isMailBeingSent(tx, mail, clock.now))).toBe(true)
   // The lease of 80 s ends, and the tolerance of 60 s after it.
   clock.now = new Date(clock.now.getTime() + 140_000)
-  expect(await db.transaction((tx) => isBeingSent(tx, mail, clock.now))).toBe(false)
+  expect(await db.transaction((tx) => isMailBeingSent(tx, mail, clock.now))).toBe(false)
 })

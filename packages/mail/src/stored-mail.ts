@@ -184,7 +184,7 @@ export async function eraseMails(tx: Database, abouts: readonly string[], now: D
  * Returns true if a mailer has leased the mail and may have passed it to the mail server. If the mailer was killed, that is so until a
  * minute after its lease. Locks the mail, so that no mailer can lease it until `tx` ends.
  */
-export async function isBeingSent(
+export async function isMailBeingSent(
   tx: Database,
   { kind, about }: { kind: string; about: string },
   now: Date,

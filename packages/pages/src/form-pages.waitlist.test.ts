@@ -23,7 +23,9 @@ describe('the waitlist form', () => {
       `<input name="referredBySlug" type="hidden" value="${SLUG}">`,
     )
   })
+})
 
+describe('the waitlist page', () => {
   test('shows a mistake at the top and next to the field, and keeps the input', () => {
     const markup = toMarkup(
       renderWaitlistPage({ email: 'ana"@', mistake: 'Type an address.', referredBySlug: SLUG }),
@@ -38,8 +40,11 @@ describe('the waitlist form', () => {
   })
 })
 
-test('the page for a new address shows the referral link; the page for an address on the list shows no link or address', () => {
+test('the page for a new address shows its referral link', () => {
   const referralUrl = `https://plainpath.example/?ref=${SLUG}`
   expect(toMarkup(renderJoinedPage({ referralUrl }))).toContain(`<code id="referral">${referralUrl}</code>`)
+})
+
+test('the page for an address on the list shows neither a referral link nor an e-mail address', () => {
   expect(toMarkup(renderAlreadyJoinedPage())).not.toMatch(/[?]ref=|@/)
 })

@@ -142,7 +142,7 @@ export async function passToProvider(
  *
  * Replaces the query of the request, and the cookie of the session in the response.
  * API      internal: the name of that cookie; public: that the library sets cookies by `ctx.cookies`.
- * Test     'sets only cookies of the interaction, for https and one path, and no session cookie' in app-authorize.test.ts
+ * Test     'sets only interaction cookies, each `Secure` and limited to one path' in app-authorize.test.ts
  *
  * @throws {Problem} or any error that was thrown inside the library
  */

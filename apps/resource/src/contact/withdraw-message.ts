@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '@plainpath/domain'
-import { eraseMails, isBeingSent, type MailQueue } from '@plainpath/mail'
+import { eraseMails, isMailBeingSent, type MailQueue } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Database } from '@plainpath/postgres'
 import { openIfPossible, type SealingKeys } from '@plainpath/sealing'
@@ -45,7 +45,7 @@ export async function withdrawMessage(
   )
   if (!rows[0]) return err('not-found')
   const { id } = rows[0]
-  if (await isBeingSent(tx, { kind: CONTACT_MAIL.staff, about: id }, now)) return err('being-delivered')
+  if (await isMailBeingSent(tx, { kind: CONTACT_MAIL.staff, about: id }, now)) return err('being-delivered')
   const { rows: withdrawnRows } = await tx.query(
     `with held as (
        select id, state, reply_sealed, agent_domain_sealed, created_at from contact_messages

@@ -1,7 +1,7 @@
 import { err, ok, ReferralSlug, type Result, RULES } from '@plainpath/domain'
 import {
-  buildInsertMail,
-  buildWaitingCondition,
+  buildInsertMailSql,
+  buildMayStoreMailSql,
   createTooManyMailsProblem,
   type MailContent,
   type MailHandler,
@@ -56,14 +56,14 @@ const ADD_ENTRY = `
     insert into waitlist_entries
       (id, email_sealed, email_hash, email_hash_key, referral_slug, referred_by, joined_at)
     select $1::uuid, $2::bytea, $3::bytea, $4::text, $5::text,
-      (select id from waitlist_entries where referral_slug = $6), $7::timestamptz where ${buildWaitingCondition({ first: 10 })}
+      (select id from waitlist_entries where referral_slug = $6), $7::timestamptz where ${buildMayStoreMailSql({ first: 10 })}
     on conflict on constraint waitlist_entries_email_hash do nothing
     returning email_hash, joined_at),
   links as (
     insert into waitlist_links (id, secret_hash, purpose, email_hash, created_at)
     select link.id, link.secret_hash, link.purpose, entry.email_hash, entry.joined_at
     from entry, unnest($8::uuid[], $9::bytea[], array['confirm', 'remove']) as link (id, secret_hash, purpose))
-  ${buildInsertMail({ first: 10, from: 'entry' })}`
+  ${buildInsertMailSql({ first: 10, from: 'entry' })}`
 
 /**
  * SQL condition for an entry `e` whose mail was dropped or given up, while no other mail was sent or is queued. It holds for at

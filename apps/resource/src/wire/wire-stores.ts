@@ -1,5 +1,5 @@
 import { createMemoryLimitStore, type LimitStore, type Log } from '@plainpath/http'
-import { createMailNotifier, createMailQueue, scaleWaitingBounds } from '@plainpath/mail'
+import { createMailNotifier, createMailQueue, scaleWaitingMailBounds } from '@plainpath/mail'
 import { createServiceUrls } from '@plainpath/metadata'
 import type { Pool } from '@plainpath/postgres'
 import { createPostgresUsedProofs, createRedisUsedProofs, type UsedProofs } from '../auth/used-proofs.ts'
@@ -25,7 +25,11 @@ export function openStores(
   cleanup: AsyncDisposableStack,
 ): Stores {
   const { redisUrl, sealingKeys, hashKey, staffInbox, contactHoldMs: holdMs } = config
-  const mails = createMailQueue({ sealingKeys, hashKey, waiting: scaleWaitingBounds(config.limitsFactor) })
+  const mails = createMailQueue({
+    sealingKeys,
+    hashKey,
+    waiting: scaleWaitingMailBounds(config.limitsFactor),
+  })
   const mailNotifier = cleanup.use(createMailNotifier({ db, log }))
   const logErasure = createErasureLogger(log)
   const urls = createServiceUrls(config.origin)

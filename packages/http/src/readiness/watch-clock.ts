@@ -4,8 +4,10 @@ import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 
 /*
- * Compares this machine's wall clock with PostgreSQL's clock, by which all instances agree on expiry. While the two
- * differ too much, requests that depend on the time are refused. No clock is corrected.
+ * Compares this machine's wall clock with PostgreSQL's clock. Each instance judges expiry by its own clock, so the clocks of all
+ * instances must agree. While
+ * this machine's clock differs too much from PostgreSQL's, requests that depend on the time are refused. No clock is corrected.
+ * docs/decisions/0019-clock-skew-stops-time-based-decisions.md explains why.
  */
 
 /** This machine's wall clock, compared with the database's clock. */
@@ -28,6 +30,7 @@ interface WatchClockDeps {
   readonly log: Log
   /** Called with the skew in seconds after each comparison, even a failed one. */
   readonly onSkew?: (seconds: number) => void
+  /** The time between two comparisons; by default 2 s. */
   readonly everyMs?: number
   /** Reads this machine's wall clock, in milliseconds since 1970. */
   readonly readWallMs?: () => number
@@ -37,13 +40,14 @@ interface WatchClockDeps {
 
 const INTERVAL_MS = 2_000
 /** A larger skew is logged. */
-const REPORTED_SKEW_MS = 2_000
-/** Slower responses are ignored, because a comparison with them would be too inexact. */
+const REPORT_THRESHOLD_MS = 2_000
+/** Slower responses are ignored, because a comparison with them would be too imprecise. */
 const MAX_RESPONSE_MS = 1_000
 
 /**
- * Compares the clocks, by default every two seconds, until the returned object is disposed of. While the database does
- * not respond, the monotonic clock carries the last comparison forward.
+ * Compares the clocks, by default every two seconds, until the returned object is disposed of. Until the first comparison
+ * succeeds, the time at the start counts as correct. While the database does not respond, the monotonic clock carries the last
+ * comparison forward.
  */
 export function watchClock(deps: WatchClockDeps): WatchedClock {
   const {
@@ -71,7 +75,7 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
   function report(): void {
     const seconds = getSkewMs() / 1_000
     onSkew?.(seconds)
-    const isLarge = Math.abs(seconds * 1_000) > REPORTED_SKEW_MS
+    const isLarge = Math.abs(seconds * 1_000) > REPORT_THRESHOLD_MS
     if (isLarge === isReported) return
     isReported = isLarge
     if (isLarge) log.error('the clock of this machine differs from that of the database', { seconds })
@@ -106,19 +110,19 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
 const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Runs `decide` if the clock is synchronised. Withholds its result, even an error, if the clock is no longer
+ * Runs `action` if the clock is synchronised. Withholds its result, even an error, if the clock is no longer
  * synchronised afterwards.
  *
- * @throws {Problem} `unavailable` if the clock is not synchronised. As with a lost response, `decide` may have taken
- *   effect
+ * @throws {Problem} `unavailable` if the clock is not synchronised before or after `action`. If it is thrown after `action`
+ *   ran, `action` may have taken effect
  */
 export async function withSynchronisedClock<T>(
   clock: Pick<WatchedClock, 'requireSynchronised'>,
-  decide: () => Promise<T>,
+  action: () => Promise<T>,
 ): Promise<T> {
   clock.requireSynchronised()
   try {
-    return await decide()
+    return await action()
   } finally {
     clock.requireSynchronised()
   }
