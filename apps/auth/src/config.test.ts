@@ -52,7 +52,7 @@ test('treats an empty variable as absent, because Compose and shells set one for
 })
 
 test('accepts the required settings alone, and uses defaults for others', () => {
-  const { sealingKeys, hashKey, resourceServers, trustedProxies, ...values } = loadConfig(validSettings)
+  const { sealer, hashKey, resourceServers, trustedProxies, ...values } = loadConfig(validSettings)
   expect(values).toMatchObject({
     origin: 'https://plainpath.example',
     public: { port: 8081, host: '0.0.0.0' },
@@ -67,7 +67,7 @@ test('accepts the required settings alone, and uses defaults for others', () => 
     limitsFactor: 1,
     drainSeconds: 20,
   })
-  expect(sealingKeys.open(sealingKeys.seal('x', 'here'), 'here').toString()).toBe('x')
+  expect(sealer.unseal(sealer.seal('x', 'here'), 'here').toString()).toBe('x')
   expect(hashKey.hash('client-secret', 'x')).toHaveLength(32)
   expect(resourceServers).toHaveLength(1)
   expect(trustedProxies.has('127.0.0.1')).toBe(false)

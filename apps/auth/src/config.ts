@@ -25,7 +25,7 @@ import {
 } from '@plainpath/http/settings'
 import { addDefaultSender, describeMissingSmtpServer, MailFrom, SmtpUrl } from '@plainpath/mail'
 import { isLoopbackOrigin, Origin } from '@plainpath/metadata'
-import { type HashKey, parseHashKey, parseKeyEncryptionKeys, type SealingKeys } from '@plainpath/sealing'
+import { createSealer, type HashKey, parseHashKey, type Sealer } from '@plainpath/sealing'
 import { type ChatHosts, DEFAULT_CHAT_HOSTS, parseChatHosts } from './app-clients/chat-hosts.ts'
 import { KEY_SETTINGS, type KeySettings, toKeySettings } from './keys/key-settings.ts'
 import type { ResourceServer } from './resource-servers/resource-servers.ts'
@@ -85,7 +85,7 @@ export const SETTINGS = {
     secret: true,
   },
   AUTH_KEK_FILE: {
-    schema: parsedFile(parseKeyEncryptionKeys),
+    schema: parsedFile(createSealer),
     description: 'File with the key-encryption keys, newest first, one `kek-<id>:<key>` per line.',
   },
   AUTH_HASH_KEY_FILE: {
@@ -186,7 +186,7 @@ export interface Config {
   readonly isDatabasePooled: boolean
   readonly migrationDatabaseUrl: string | undefined
   readonly redisUrl: string | undefined
-  readonly sealingKeys: SealingKeys
+  readonly sealer: Sealer
   readonly hashKey: HashKey
   /** The content of `resourceServersFile` at startup. */
   readonly resourceServers: readonly ResourceServer[]
@@ -238,7 +238,7 @@ export function loadConfig(env: Environment): Config {
     isDatabasePooled: settings.AUTH_SESSION_DATABASE_URL !== undefined,
     migrationDatabaseUrl: settings.AUTH_MIGRATION_DATABASE_URL,
     redisUrl: settings.AUTH_REDIS_URL,
-    sealingKeys: settings.AUTH_KEK_FILE,
+    sealer: settings.AUTH_KEK_FILE,
     hashKey: settings.AUTH_HASH_KEY_FILE,
     resourceServers: settings.AUTH_RESOURCE_SERVERS_FILE.content,
     resourceServersFile: settings.AUTH_RESOURCE_SERVERS_FILE.path,

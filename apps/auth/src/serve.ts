@@ -66,9 +66,9 @@ async function checkTables(db: Pool): Promise<Finding> {
   }
 }
 
-async function checkKeys(db: Pool, { sealingKeys }: Config): Promise<Finding> {
+async function checkKeys(db: Pool, { sealer }: Config): Promise<Finding> {
   try {
-    selectInstanceKeys((await createKeyStore(db, sealingKeys).read()).keys)
+    selectInstanceKeys((await createKeyStore(db, sealer).read()).keys)
     return true
   } catch (error) {
     // The database check reports a missing database or table.

@@ -121,7 +121,7 @@ export interface StoreOptions {
  */
 export async function openStores(config: Config, options: StoreOptions): Promise<Stores> {
   const { log, now, events = createEvents(), redisPrefix = REDIS_PREFIX, revocation = REVOCATION } = options
-  const { sealingKeys, hashKey } = config
+  const { sealer, hashKey } = config
   await using stack = new AsyncDisposableStack()
   const poolOptions = { log, patience: options.databasePatience, isPooled: config.isDatabasePooled }
   const db = stack.use(
@@ -142,11 +142,11 @@ export async function openStores(config: Config, options: StoreOptions): Promise
   if (redis && config.otlpUrl) traceRedis(redis)
 
   const mailQueue = createMailQueue({
-    sealingKeys,
+    sealer,
     hashKey,
     waiting: scaleWaitingMailBounds(config.limitsFactor),
   })
-  const agents = createAgentStore(db, { sealingKeys, addMail: mailQueue.add, events, now })
+  const agents = createAgentStore(db, { sealer, addMail: mailQueue.add, events, now })
   const authority: TokenAuthority = {
     findCredentialVersion: async (id) => getActiveCredentialVersion(await agents.find(id)),
     isVerificationLive: (id) => isStoredVerificationLive(db, id, now()),
@@ -158,7 +158,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
   const revocationPublisher = redis
     ? createRedisRevocationPublisher(redis, revocation, events)
     : noOpRevocationPublisher
-  const verificationDeps = { db, sealingKeys, hashKey, addMail: mailQueue.add, events }
+  const verificationDeps = { db, sealer, hashKey, addMail: mailQueue.add, events }
   const verifications = createVerificationStore({ ...verificationDeps, tokens, revocationPublisher })
   const resources = stack.move()
   return {
@@ -169,13 +169,13 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     urlClients: createUrlClientStore(db, events),
     agentCache: createAgentCache(agents, { skipSharedLoads: db.isReserved }),
     contactBindings: createContactBindingStore(db, events),
-    appClients: createAppClientStore(db, sealingKeys),
+    appClients: createAppClientStore(db, sealer),
     verifications,
     verificationAttempts: createVerificationAttemptStore(verificationDeps),
     signIns: createSignInStore(verificationDeps),
     identityAssertions: createIdentityAssertionStore(db),
-    connections: createConnectionStore({ db, sealingKeys, verifications }),
-    oauthRecords: createOAuthRecordStore(db, { sealingKeys, now }),
+    connections: createConnectionStore({ db, sealer, verifications }),
+    oauthRecords: createOAuthRecordStore(db, { sealer, now }),
     usedJtis: createUsedJtiStore(db),
     usedProofs: redis
       ? createRedisUsedProofStore(redis, { prefix: redisPrefix })
@@ -183,7 +183,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     tokens,
     emergencyRevocations: createEmergencyRevocationStore(db, events),
     revocationPublisher,
-    keys: createKeyStore(db, sealingKeys, events),
+    keys: createKeyStore(db, sealer, events),
     keyFollowers: createKeyFollowerStore(db),
     resourceServerFollowers: createResourceServerFollowerStore(db),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

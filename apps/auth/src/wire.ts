@@ -80,7 +80,7 @@ export interface AuthServer extends AsyncDisposable {
  */
 export async function openAuth(config: Config, runtime: RuntimeDependencies): Promise<AuthServer> {
   const { log, now, announceMail = () => undefined } = runtime
-  const { hashKey, sealingKeys, chatHosts, limitsFactor } = config
+  const { hashKey, sealer, chatHosts, limitsFactor } = config
   const urls = createServiceUrls(config.origin)
   // Closes all open resources if a later step throws.
   await using stack = new AsyncDisposableStack()
@@ -141,7 +141,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
     openMailer({
       databaseUrl: config.sessionDatabaseUrl,
       db,
-      sealingKeys,
+      sealer,
       hashKey,
       transport: createMailTransport(config.mail, announceMail),
       from: config.mail.from,

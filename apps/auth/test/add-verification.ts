@@ -25,10 +25,10 @@ export async function addVerification(
 ): Promise<{ registrationId: string; email: string }> {
   const email = options.email ?? `ana.${randomInt(1e9)}@canary.example.org`
   auth.confidential.add(email)
-  const { sealingKeys, hashKey } = loadConfig(await auth.testbed.createSettings(auth.origin))
+  const { sealer, hashKey } = loadConfig(await auth.testbed.createSettings(auth.origin))
   const deps = {
     db: auth.testbed.db,
-    sealingKeys,
+    sealer,
     hashKey,
     addMail: async () => undefined,
     events: createEvents(),

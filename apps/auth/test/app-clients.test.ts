@@ -37,7 +37,7 @@ beforeAll(async () => {
   stores = await openTestStores()
   ca = await createCertificateAuthority()
   host = await startDocumentHost(await ca.issue([NAME]))
-  store = createAppClientStore(stores.db, stores.sealingKeys)
+  store = createAppClientStore(stores.db, stores.sealer)
 })
 afterAll(async () => {
   await host[Symbol.asyncDispose]()

@@ -1,14 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Agent } from '@plainpath/domain'
-import {
-  generateHashKey,
-  generateKeyEncryptionKey,
-  parseHashKey,
-  parseKeyEncryptionKeys,
-} from '@plainpath/sealing'
+import { createSealer, generateHashKey, generateKeyEncryptionKey, parseHashKey } from '@plainpath/sealing'
 import type { AgentRecord } from '../src/agents/agent-store.ts'
 
-export const createExampleSealingKeys = () => parseKeyEncryptionKeys(generateKeyEncryptionKey())
+export const createExampleSealer = () => createSealer(generateKeyEncryptionKey())
 export const createExampleHashKey = () => parseHashKey(generateHashKey())
 
 /** Creates an agent, by default an active one, with one secret. Nobody knows the secret, because its digest is random. */

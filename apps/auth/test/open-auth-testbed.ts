@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
-import { generateHashKey, generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { createSealer, generateHashKey, generateKeyEncryptionKey } from '@plainpath/sealing'
 import { inject } from 'vitest'
 import { initKeys } from '../src/keys/key-operations.ts'
 import { createKeyStore } from '../src/keys/key-store.ts'
@@ -49,7 +49,7 @@ export async function openAuthTestbed(tokenStore: TokenStoreKind = 'Postgres'): 
   const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test', patience: 5 }))
   const redis = tokenStore === 'Redis' ? opening.use(await openScratchRedis()) : undefined
   const kek = generateKeyEncryptionKey()
-  await initKeys({ keys: createKeyStore(db, parseKeyEncryptionKeys(kek)) })
+  await initKeys({ keys: createKeyStore(db, createSealer(kek)) })
   const files = {
     AUTH_KEK_FILE: await createFile('kek', kek),
     AUTH_HASH_KEY_FILE: await createFile('hash-key', generateHashKey()),

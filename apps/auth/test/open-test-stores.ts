@@ -1,6 +1,6 @@
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { type AgentStore, getActiveCredentialVersion } from '../src/agents/agent-store.ts'
 import { createAgentStore } from '../src/agents/postgres-agent-store.ts'
 import { type AuthEvents, createEvents } from '../src/events.ts'
@@ -13,13 +13,13 @@ import {
 } from '../src/tokens/emergency-revocation-store.ts'
 import type { TokenAuthority } from '../src/tokens/token-store.ts'
 import { isStoredVerificationLive } from '../src/verifications/postgres-verification-store.ts'
-import { createExampleSealingKeys } from './example-agent.ts'
+import { createExampleSealer } from './example-agent.ts'
 
 /** A migrated database with the stores from which a token store learns which tokens are valid. */
 export interface TestStores extends AsyncDisposable {
   readonly database: TestDatabase
   readonly db: Pool
-  readonly sealingKeys: SealingKeys
+  readonly sealer: Sealer
   readonly events: AuthEvents
   readonly agents: AgentStore
   readonly emergencyRevocations: EmergencyRevocationStore
@@ -41,10 +41,10 @@ export async function openTestStores(): Promise<TestStores> {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
   const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test', patience: 5 }))
-  const sealingKeys = createExampleSealingKeys()
+  const sealer = createExampleSealer()
   const events = createEvents()
   const agents = createAgentStore(db, {
-    sealingKeys,
+    sealer,
     addMail: async () => undefined,
     events,
     now: () => new Date(),
@@ -53,7 +53,7 @@ export async function openTestStores(): Promise<TestStores> {
   return {
     database,
     db,
-    sealingKeys,
+    sealer,
     events,
     agents,
     emergencyRevocations: createEmergencyRevocationStore(db, events),

@@ -7,7 +7,7 @@ import {
 } from '@plainpath/commands'
 import { createLog } from '@plainpath/http'
 import { isUnavailable, migrate } from '@plainpath/postgres'
-import { SealError } from '@plainpath/sealing'
+import { UnsealError } from '@plainpath/sealing'
 import { answersCommands } from './commands/answers-command.ts'
 import { backupCommands } from './commands/backup-command.ts'
 import { configCommands } from './commands/config-command.ts'
@@ -79,7 +79,7 @@ export function runResourceCommand(
     io,
     context: { env, now: () => new Date(), log, operator: getCurrentActor() },
     explain(error) {
-      if (error instanceof SealError)
+      if (error instanceof UnsealError)
         return new Refusal(
           'A stored address or message cannot be decrypted. Check that RESOURCE_KEK_FILE has every older key-encryption key.',
         )

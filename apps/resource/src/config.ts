@@ -8,7 +8,7 @@ import {
 } from '@plainpath/http/settings'
 import { addDefaultSender, describeMissingSmtpServer, type MailSettings } from '@plainpath/mail'
 import { isLoopbackOrigin } from '@plainpath/metadata'
-import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { HashKey, Sealer } from '@plainpath/sealing'
 import { SETTINGS } from './settings.ts'
 
 export { ConfigError, type Environment }
@@ -31,7 +31,7 @@ export interface Config {
   /** Whether `databaseUrl` goes through a pooler. Inferred: RESOURCE_SESSION_DATABASE_URL is set only in that case. */
   readonly isDatabasePooled: boolean
   readonly redisUrl: string | undefined
-  readonly sealingKeys: SealingKeys
+  readonly sealer: Sealer
   readonly hashKey: HashKey
   readonly authUrls: readonly string[]
   readonly clientId: string
@@ -71,7 +71,7 @@ export function loadConfig(env: Environment): Config {
     sessionDatabaseUrl: settings.RESOURCE_SESSION_DATABASE_URL ?? settings.RESOURCE_DATABASE_URL,
     isDatabasePooled: settings.RESOURCE_SESSION_DATABASE_URL !== undefined,
     redisUrl: settings.RESOURCE_REDIS_URL,
-    sealingKeys: settings.RESOURCE_KEK_FILE,
+    sealer: settings.RESOURCE_KEK_FILE,
     hashKey: settings.RESOURCE_HASH_KEY_FILE,
     authUrls: settings.RESOURCE_AUTH_URL,
     clientId: settings.RESOURCE_CLIENT_ID,

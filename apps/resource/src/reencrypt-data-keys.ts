@@ -1,5 +1,5 @@
 import { type Database, rewriteColumn } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { getMessageContext } from './contact/contact-message.ts'
 import { getEmailEncryptionContext } from './waitlist/waitlist-store.ts'
 
@@ -9,11 +9,11 @@ import { getEmailEncryptionContext } from './waitlist/waitlist-store.ts'
  *
  * @param options.dryRun if true, only counts the values
  * @returns the numbers of values that were under an older key
- * @throws {SealError} for a value that cannot be decrypted
+ * @throws {UnsealError} for a value that cannot be decrypted
  */
-export async function reencryptDataKeys(db: Database, keys: SealingKeys, options: { dryRun: boolean }) {
+export async function reencryptDataKeys(db: Database, sealer: Sealer, options: { dryRun: boolean }) {
   const reencryptColumn = (table: string, column: string, getContext: (id: string) => string) => {
-    const rewrite = (sealed: Buffer, id: string) => keys.reseal(sealed, getContext(id))
+    const rewrite = (sealed: Buffer, id: string) => sealer.reseal(sealed, getContext(id))
     return rewriteColumn(db, { table, column, keyColumn: 'id', rewrite }, options)
   }
   const addresses = await reencryptColumn('waitlist_entries', 'email_sealed', getEmailEncryptionContext)

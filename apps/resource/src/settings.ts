@@ -16,7 +16,7 @@ import {
 } from '@plainpath/http/settings'
 import { MailFrom, SmtpUrl } from '@plainpath/mail'
 import { Origin } from '@plainpath/metadata'
-import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { createSealer, parseHashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /**
@@ -90,7 +90,7 @@ export const SETTINGS = {
     secret: true,
   },
   RESOURCE_KEK_FILE: {
-    schema: parsedFile(parseKeyEncryptionKeys),
+    schema: parsedFile(createSealer),
     description: 'File with the key-encryption keys, newest first, one `kek-<id>:<key>` per line.',
   },
   RESOURCE_HASH_KEY_FILE: {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { createSealer } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPost, expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -80,8 +80,8 @@ describe('POST /api/waitlist', () => {
     const email = 'Canary.Canary@Example.org'
     const { referralSlug } = (await join({ email })).json()
     const row = await readEntry(referralSlug)
-    const keys = parseKeyEncryptionKeys(readFileSync(path.join(api.keyFolder, 'kek'), 'utf8'))
-    expect(keys.open(row.email_sealed, `waitlist_entries/${row.id}/email`).toString()).toBe(email)
+    const sealer = createSealer(readFileSync(path.join(api.keyFolder, 'kek'), 'utf8'))
+    expect(sealer.unseal(row.email_sealed, `waitlist_entries/${row.id}/email`).toString()).toBe(email)
     const { rows } = await api.db.query<{ text: string }>('select t::text as text from waitlist_entries t')
     const storedRows = rows.map(({ text }) => text).join('\n')
     expect(storedRows).not.toMatch(/canary/i)

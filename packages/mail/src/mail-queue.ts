@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
-import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { HashKey, Sealer } from '@plainpath/sealing'
 import { type Mail, MailContent, toContentEncryptionContext } from './mail.ts'
 import { getUsableShare, IS_WAITING, scaleWaitingMailBounds, type WaitingMailBounds } from './mail-caps.ts'
 
@@ -94,19 +94,19 @@ const ADD_MAIL = `with mail as (${buildInsertMailSql({ first: 1 })} where ${buil
 
 /** Creates the queue that stores an app's mails. `openMailer` sends them. */
 export function createMailQueue(deps: {
-  sealingKeys: SealingKeys
+  sealer: Sealer
   /** The key of the hashes of networks. */
   hashKey: HashKey
   /** The bounds on waiting mails; by default the bounds of production. */
   waiting?: WaitingMailBounds
 }): MailQueue {
-  const { sealingKeys, hashKey, waiting = scaleWaitingMailBounds(1) } = deps
+  const { sealer, hashKey, waiting = scaleWaitingMailBounds(1) } = deps
   function seal(
     { kind, about, requesterNetwork, isRequestedByPerson = false, ...content }: Mail,
     dueAt: Date,
   ): SealedMail {
     const id = randomUUID()
-    const sealedContent = sealingKeys.seal(
+    const sealedContent = sealer.seal(
       JSON.stringify(MailContent.parse(content)),
       toContentEncryptionContext(id),
     )

@@ -25,13 +25,13 @@ const CREATE_GRAPHILE_WORKER = `
   create view graphile_worker.jobs as select id, run_at, attempts, key, locked_at from graphile_worker._private_jobs`
 
 /** Inserts a mail with the columns of the first migration, and returns its id. */
-async function insertWithFirstSchema({ db, sealingKeys, clock }: MailTestbed): Promise<string> {
+async function insertWithFirstSchema({ db, sealer, clock }: MailTestbed): Promise<string> {
   const id = randomUUID()
   const content = { to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
   await db.query(
     `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at)
      values ($1, 'note', 'note-1', $2, $1::uuid::text, $3, $3)`,
-    [id, sealingKeys.seal(JSON.stringify(content), toContentEncryptionContext(id)), clock.now],
+    [id, sealer.seal(JSON.stringify(content), toContentEncryptionContext(id)), clock.now],
   )
   return id
 }

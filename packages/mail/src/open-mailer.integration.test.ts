@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { openPool } from '@plainpath/postgres'
-import { generateHashKey, generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { createSealer, generateHashKey, generateKeyEncryptionKey } from '@plainpath/sealing'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { openMailTestbed } from '../test/open-mail-testbed.ts'
@@ -114,9 +114,9 @@ test('sends a mail again under the same Message-ID if the sending process was ki
     child.kill('SIGKILL')
     await exit
   }
-  const sealingKeys = parseKeyEncryptionKeys(kekLine)
+  const sealer = createSealer(kekLine)
   const id = await testbed.db.transaction((tx) =>
-    createMailQueue({ sealingKeys, hashKey: testbed.hashKey }).add(
+    createMailQueue({ sealer, hashKey: testbed.hashKey }).add(
       tx,
       { kind: 'note', about: 'x', to: 'ana@example.org', subject: 'A note', text: 'x' },
       testbed.clock.now,
@@ -127,7 +127,7 @@ test('sends a mail again under the same Message-ID if the sending process was ki
   expect(testbed.server.received).toHaveLength(1)
   expect((await testbed.readRow(id))['state']).toBe('queued')
 
-  const mailer = testbed.startMailer({ sealingKeys })
+  const mailer = testbed.startMailer({ sealer })
   // The killed process still holds the lease.
   await mailer.runUpkeep()
   expect(testbed.server.received).toHaveLength(1)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RULES } from '@plainpath/domain'
 import { type Database, isUnavailable, type Pool } from '@plainpath/postgres'
-import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { HashKey, Sealer } from '@plainpath/sealing'
 import { MailContent, type MailOutcome, toContentEncryptionContext } from './mail.ts'
 import { countMail, type MailCaps } from './mail-caps.ts'
 import type { MailMetrics, SettledReason } from './mail-metrics.ts'
@@ -27,7 +27,7 @@ export interface MailHandler {
 
 export interface SendMailDeps {
   readonly db: Pool
-  readonly sealingKeys: SealingKeys
+  readonly sealer: Sealer
   /** Hashes mailboxes and domains, for counting. */
   readonly hashKey: HashKey
   /** The transport. The mailer disposes of it. */
@@ -65,7 +65,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   const handler = deps.handlers[mail.kind]
   // A newer release may have a handler for the kind. The mail is tried again, until an instance of that release leases it.
   if (handler === undefined) throw new DeliveryError({ code: 'EKIND' })
-  const content = openContent(deps.sealingKeys, mail)
+  const content = unsealContent(deps.sealer, mail)
   if (handler.isCapped !== false && !mail.isCounted) {
     const { id, isRequestedByPerson, createdAt } = mail
     const giveUpAt = new Date(createdAt.getTime() + (handler.maxWaitMs ?? RULES.mailWaitsMs))
@@ -90,10 +90,8 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   await settleSent(deps, mail)
 }
 
-function openContent(sealingKeys: SealingKeys, { id, sealed }: LeasedMail): MailContent {
-  return MailContent.parse(
-    JSON.parse(sealingKeys.open(sealed, toContentEncryptionContext(id)).toString('utf8')),
-  )
+function unsealContent(sealer: Sealer, { id, sealed }: LeasedMail): MailContent {
+  return MailContent.parse(JSON.parse(sealer.unseal(sealed, toContentEncryptionContext(id)).toString('utf8')))
 }
 
 /** How long settling is retried. Even after the longest delivery, the retries end before the lease does. */

@@ -2,12 +2,12 @@ import { fileURLToPath } from 'node:url'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import {
+  createSealer,
   generateHashKey,
   generateKeyEncryptionKey,
   type HashKey,
   parseHashKey,
-  parseKeyEncryptionKeys,
-  type SealingKeys,
+  type Sealer,
 } from '@plainpath/sealing'
 import { Registry } from 'prom-client'
 import { expect } from 'vitest'
@@ -23,7 +23,7 @@ export interface MailTestbed extends AsyncDisposable {
   readonly database: TestDatabase
   readonly db: Pool
   readonly server: MailServer
-  readonly sealingKeys: SealingKeys
+  readonly sealer: Sealer
   readonly hashKey: HashKey
   readonly logLines: string[]
   readonly registry: Registry
@@ -50,10 +50,10 @@ export async function openMailTestbed(folder = MIGRATIONS): Promise<MailTestbed>
   const database = opening.use(await openTestDatabase({ folder, name: 'mail' }))
   const db = opening.use(openPool(database.appUrl))
   const server = opening.use(await startMailServer())
-  const sealingKeys = parseKeyEncryptionKeys(generateKeyEncryptionKey())
+  const sealer = createSealer(generateKeyEncryptionKey())
   const hashKey = parseHashKey(generateHashKey())
   // These bounds are low, so that a test reaches them with few mails.
-  const queue = createMailQueue({ sealingKeys, hashKey, waiting: { network: 4, all: 10 } })
+  const queue = createMailQueue({ sealer, hashKey, waiting: { network: 4, all: 10 } })
   const registry = new Registry()
   const logLines: string[] = []
   const addLogLine = (message: string, fields?: object) =>
@@ -65,7 +65,7 @@ export async function openMailTestbed(folder = MIGRATIONS): Promise<MailTestbed>
     database,
     db,
     server,
-    sealingKeys,
+    sealer,
     hashKey,
     logLines,
     registry,
@@ -90,7 +90,7 @@ export async function openMailTestbed(folder = MIGRATIONS): Promise<MailTestbed>
       const mailer = openMailer({
         databaseUrl: database.appUrl,
         db,
-        sealingKeys,
+        sealer,
         hashKey,
         handlers: { note: {} },
         transport: createSmtpTransport(server.url),

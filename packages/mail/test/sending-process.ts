@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { openPool } from '@plainpath/postgres'
-import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { createSealer, parseHashKey } from '@plainpath/sealing'
 import { Registry } from 'prom-client'
 import { createSmtpTransport } from '../src/mail-transport.ts'
 import { openMailer } from '../src/open-mailer.ts'
@@ -15,7 +15,7 @@ const doNothing = () => undefined
 openMailer({
   databaseUrl: options.databaseUrl,
   db: openPool(options.databaseUrl),
-  sealingKeys: parseKeyEncryptionKeys(options.kek),
+  sealer: createSealer(options.kek),
   hashKey: parseHashKey(options.hash),
   transport: createSmtpTransport(options.smtpUrl),
   from: 'no-reply@plainpath.example',

@@ -2,7 +2,7 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { equalBytes, generateHashKey, parseHashKey, sha256 } from './index.ts'
+import { generateHashKey, parseHashKey, sha256, timingSafeEqualBytes } from './index.ts'
 
 const keyLine = generateHashKey()
 const key = parseHashKey(keyLine)
@@ -53,12 +53,12 @@ test('sha256 returns the digest of the example in FIPS 180-4, for a string and f
   expect(sha256(Buffer.from('abc'))).toEqual(sha256('abc'))
 })
 
-test('equalBytes returns true only for equal bytes of equal length', () => {
+test('timingSafeEqualBytes returns true only for equal bytes of equal length', () => {
   fc.assert(
     fc.property(fc.uint8Array(), fc.uint8Array(), (a, b) => {
-      expect(equalBytes(a, Uint8Array.from(a))).toBe(true)
-      expect(equalBytes(a, b)).toBe(Buffer.compare(a, b) === 0)
-      expect(equalBytes(a, Buffer.concat([a, Buffer.of(0)]))).toBe(false)
+      expect(timingSafeEqualBytes(a, Uint8Array.from(a))).toBe(true)
+      expect(timingSafeEqualBytes(a, b)).toBe(Buffer.compare(a, b) === 0)
+      expect(timingSafeEqualBytes(a, Buffer.concat([a, Buffer.of(0)]))).toBe(false)
     }),
   )
 })

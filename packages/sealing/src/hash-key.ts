@@ -58,5 +58,5 @@ export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', val
 export const sha256Base64url = (value: string): string => hash('sha256', value, 'base64url')
 
 /** Compares bytes in a time that depends only on their lengths. */
-export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+export const timingSafeEqualBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.byteLength === b.byteLength && timingSafeEqual(a, b)

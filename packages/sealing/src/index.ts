@@ -1,16 +1,17 @@
+/** Envelope encryption of stored values (AES-256-GCM), keyed and unkeyed hashes, and fast random bytes. The README has an overview. */
 export { drawRandomBytes } from './draw-random-bytes.ts'
 export {
-  equalBytes,
   generateHashKey,
   type HashKey,
   parseHashKey,
   sha256,
   sha256Base64url,
+  timingSafeEqualBytes,
 } from './hash-key.ts'
-export { openIfPossible } from './open-if-possible.ts'
 export {
+  createSealer,
   generateKeyEncryptionKey,
-  parseKeyEncryptionKeys,
-  SealError,
-  type SealingKeys,
-} from './sealing-keys.ts'
+  type Sealer,
+  UnsealError,
+} from './sealer.ts'
+export { unsealIfPossible } from './unseal-if-possible.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { generateHashKey, generateKeyEncryptionKey, parseHashKey, parseKeyEncryptionKeys } from './index.ts'
+import { createSealer, generateHashKey, generateKeyEncryptionKey, parseHashKey } from './index.ts'
 
 const secret = Buffer.alloc(32, 'key').toString('base64url')
 const validLine = `kek-a1:${secret}`
@@ -18,7 +18,7 @@ function readError(parse: () => unknown): string {
 describe('a key file', () => {
   test('is read with comments, blank lines and Windows line endings', () => {
     const text = `# 2026\r\n\r\n  ${validLine}\r\n${generateKeyEncryptionKey()}\r\n`
-    expect(parseKeyEncryptionKeys(text).newestId).toBe('a1')
+    expect(createSealer(text).newestKeyId).toBe('a1')
     expect(parseHashKey(`# one only\n${generateHashKey()}\n`).id).toMatch(/^[0-9a-f]{8}$/)
   })
 
@@ -43,12 +43,12 @@ describe('a key file', () => {
     },
     { fault: 'a key twice', text: `${validLine}\nkek-b2:${secret}` },
   ])('with $fault is refused', ({ text }) => {
-    expect(readError(() => parseKeyEncryptionKeys(text))).toMatch(/^Error: bad kek file: /)
+    expect(readError(() => createSealer(text))).toMatch(/^Error: bad kek file: /)
   })
 
   test('with several mistakes is refused with an error that names all of them', () => {
     const text = `kek-a1\n${validLine}\n${validLine}\nnonsense`
-    expect(readError(() => parseKeyEncryptionKeys(text))).toMatch(/line 1 .*line 3 repeats an id.*line 4 /)
+    expect(readError(() => createSealer(text))).toMatch(/line 1 .*line 3 repeats an id.*line 4 /)
   })
 
   test('is refused with an error that does not quote it', () => {
@@ -57,14 +57,14 @@ describe('a key file', () => {
       .map((junk) => `kek-x1:${secret}${junk.replaceAll('\n', '')}!`)
     fc.assert(
       fc.property(invalidLines, (line) => {
-        const error = readError(() => parseKeyEncryptionKeys(`${line}\nhash-${secret}`))
+        const error = readError(() => createSealer(`${line}\nhash-${secret}`))
         expect(error).toBe(
           'Error: bad kek file: line 1 is not kek-<id>:<base64url of 32 bytes>; ' +
             'line 2 is not kek-<id>:<base64url of 32 bytes>',
         )
       }),
     )
-    expect(readError(() => parseKeyEncryptionKeys(`${validLine}\n${validLine}`))).not.toContain(secret)
+    expect(readError(() => createSealer(`${validLine}\n${validLine}`))).not.toContain(secret)
     expect(readError(() => parseHashKey(validLine))).not.toContain(secret)
   })
 
@@ -77,6 +77,6 @@ describe('a key file', () => {
 
   test('is read with 50 generated lines, whose ids and keys all differ', () => {
     const lines = Array.from({ length: 50 }, generateKeyEncryptionKey)
-    expect(() => parseKeyEncryptionKeys(lines.join('\n'))).not.toThrow()
+    expect(() => createSealer(lines.join('\n'))).not.toThrow()
   })
 })

@@ -141,11 +141,11 @@ describe('expireAgents', () => {
   })
 
   test('leaves an attempt of the agent so that the person can still decline it', async () => {
-    const { db, sealingKeys, events } = stores
+    const { db, sealer, events } = stores
     const addMail = async () => undefined
     const attempts = createVerificationAttemptStore({
       db,
-      sealingKeys,
+      sealer,
       hashKey: createExampleHashKey(),
       addMail,
       events,

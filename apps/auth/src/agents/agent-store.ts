@@ -108,7 +108,7 @@ export interface AgentStore {
    * Re-encrypts names under the newest key-encryption key. A dry run only counts them.
    *
    * @returns the number of names that were under an older key
-   * @throws {SealError}
+   * @throws {UnsealError}
    */
   reencryptNames(options: { dryRun: boolean }): Promise<number>
 }

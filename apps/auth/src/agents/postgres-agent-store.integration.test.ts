@@ -1,5 +1,5 @@
 import { listen } from '@plainpath/postgres'
-import { generateKeyEncryptionKey, parseKeyEncryptionKeys, SealError } from '@plainpath/sealing'
+import { createSealer, generateKeyEncryptionKey, UnsealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createExampleAgent } from '../../test/example-agent.ts'
 import { countRows, dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
@@ -53,7 +53,7 @@ test('decrypts a name only in the row of its own agent', async () => {
     'update agents set name_sealed = (select name_sealed from agents where id = $2) where id = $1',
     [one.agent.id, other.agent.id],
   )
-  await expect(stores.agents.find(one.agent.id)).rejects.toThrow(SealError)
+  await expect(stores.agents.find(one.agent.id)).rejects.toThrow(UnsealError)
   await stores.db.query('delete from agent_secrets where agent_id = $1', [one.agent.id])
   await stores.db.query('delete from agents where id = $1', [one.agent.id])
 })
@@ -161,7 +161,7 @@ test('re-encrypts names under the newest key-encryption key, so the old one is n
   const createStoreWithKeys = (text: string) =>
     createAgentStore(other.db, {
       addMail: async () => undefined,
-      sealingKeys: parseKeyEncryptionKeys(text),
+      sealer: createSealer(text),
       events: other.events,
       now: () => new Date(),
     })
@@ -173,7 +173,7 @@ test('re-encrypts names under the newest key-encryption key, so the old one is n
   expect(await store.reencryptNames({ dryRun: false })).toBe(0)
   const found = await createStoreWithKeys(newKey).find(namedRecords[0]?.agent.id as never)
   expect(found?.agent.name).toBe('Agent 0')
-  await expect(oldStore.reencryptNames({ dryRun: false })).rejects.toThrow(SealError)
+  await expect(oldStore.reencryptNames({ dryRun: false })).rejects.toThrow(UnsealError)
 })
 
 test('emits an event after a deletion is committed, and none if beforeCommit fails', async () => {

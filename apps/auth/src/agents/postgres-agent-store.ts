@@ -1,6 +1,6 @@
 import { Agent, type AgentId, err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool, rewriteColumn } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
 import { computeKeyThumbprints } from '../clients/key-thumbprint.ts'
 import { markKeyProofsUsed } from '../clients/used-jti-store.ts'
@@ -34,13 +34,13 @@ const AgentRow = createRowReader(
 /** Creates an agent store that is backed by PostgreSQL. Triggers on its tables notify every instance of changes. */
 export function createAgentStore(
   db: Pool,
-  deps: { sealingKeys: SealingKeys; addMail: AddMail; events: AuthEvents; now: () => Date },
+  deps: { sealer: Sealer; addMail: AddMail; events: AuthEvents; now: () => Date },
 ): AgentStore {
-  const { sealingKeys, events } = deps
+  const { sealer, events } = deps
   function toAgent(row: Record<string, unknown>): Agent {
     const { nameSealed, jwks: keys, generation: credentialVersion, ...columns } = AgentRow.parse(row)
     const agent = { ...columns, keys, credentialVersion }
-    return nameSealed ? { ...agent, name: decryptAgentName(sealingKeys, agent.id, nameSealed) } : agent
+    return nameSealed ? { ...agent, name: decryptAgentName(sealer, agent.id, nameSealed) } : agent
   }
 
   /** Runs `change` in a transaction that has locked the agent's row. `agent` is undefined unless the agent is active. */
@@ -61,7 +61,7 @@ export function createAgentStore(
   return {
     async add({ agent, secrets }) {
       const name =
-        agent.name === undefined ? null : sealingKeys.seal(agent.name, toNameEncryptionContext(agent.id))
+        agent.name === undefined ? null : sealer.seal(agent.name, toNameEncryptionContext(agent.id))
       const values = [
         agent.id,
         name,
@@ -220,7 +220,7 @@ export function createAgentStore(
           table: 'agents',
           column: 'name_sealed',
           keyColumn: 'id',
-          rewrite: (sealed, id) => sealingKeys.reseal(sealed, toNameEncryptionContext(id)),
+          rewrite: (sealed, id) => sealer.reseal(sealed, toNameEncryptionContext(id)),
         },
         options,
       ),

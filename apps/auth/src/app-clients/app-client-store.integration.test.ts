@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, RULES } from '@plainpath/domain'
-import { generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { createSealer, generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { type AppClientStore, createAppClientStore, sweepAppClients } from './app-client-store.ts'
@@ -16,7 +16,7 @@ const APP = {
 } as const
 beforeAll(async () => {
   stores = await openTestStores()
-  store = createAppClientStore(stores.db, stores.sealingKeys)
+  store = createAppClientStore(stores.db, stores.sealer)
 })
 afterAll(() => stores[Symbol.asyncDispose]())
 beforeEach(async () => {
@@ -105,7 +105,7 @@ test('encrypts a name, which can be decrypted only in the row of its own app', a
 test('re-encrypts names under the newest key-encryption key', async () => {
   const oldKey = generateKeyEncryptionKey()
   const newKey = generateKeyEncryptionKey()
-  const createStoreWithKeys = (keys: string) => createAppClientStore(stores.db, parseKeyEncryptionKeys(keys))
+  const createStoreWithKeys = (keks: string) => createAppClientStore(stores.db, createSealer(keks))
   const id = await createStoreWithKeys(oldKey).add({ ...APP, name: 'Example' }, NOW)
   await createStoreWithKeys(oldKey).add(APP, NOW)
   const storeWithBothKeys = createStoreWithKeys(`${newKey}\n${oldKey}`)

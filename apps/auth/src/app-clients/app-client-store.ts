@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { AgentKey, RULES } from '@plainpath/domain'
 import { createRowReader, type Database, deleteBatch, type Pool, rewriteColumn } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { AppMetadata } from './app-metadata.ts'
 
@@ -63,19 +63,19 @@ export interface AppClientStore {
    * Re-encrypts names under the newest key-encryption key. A dry run only counts the names that it would re-encrypt.
    *
    * @returns the number of names that were under an older key
-   * @throws {SealError}
+   * @throws {UnsealError}
    */
   reencryptNames(options: { dryRun: boolean }): Promise<number>
 }
 
-export function createAppClientStore(db: Pool, sealingKeys: SealingKeys): AppClientStore {
+export function createAppClientStore(db: Pool, sealer: Sealer): AppClientStore {
   const toColumnValues = (
     id: string,
     { redirectUris, name, applicationType, authMethod, keys }: AppMetadata,
   ) => [
     id,
     redirectUris,
-    name === undefined ? null : sealingKeys.seal(name, toNameEncryptionContext(id)),
+    name === undefined ? null : sealer.seal(name, toNameEncryptionContext(id)),
     applicationType,
     authMethod,
     keys.length > 0 ? JSON.stringify(keys) : null,
@@ -104,7 +104,7 @@ export function createAppClientStore(db: Pool, sealingKeys: SealingKeys): AppCli
       return {
         ...row,
         keys,
-        name: sealingKeys.open(nameSealed, toNameEncryptionContext(id)).toString('utf8'),
+        name: sealer.unseal(nameSealed, toNameEncryptionContext(id)).toString('utf8'),
       }
     },
 
@@ -122,7 +122,7 @@ export function createAppClientStore(db: Pool, sealingKeys: SealingKeys): AppCli
           table: 'app_clients',
           column: 'name_sealed',
           keyColumn: 'id',
-          rewrite: (sealed, id) => sealingKeys.reseal(sealed, toNameEncryptionContext(id)),
+          rewrite: (sealed, id) => sealer.reseal(sealed, toNameEncryptionContext(id)),
         },
         options,
       ),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database } from '@plainpath/postgres'
-import { equalBytes } from '@plainpath/sealing'
+import { timingSafeEqualBytes } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /** The operating-system user who runs a command, and the host name of the machine. */
@@ -51,7 +51,7 @@ export function verifyRows(rows: readonly AuditRow[], head?: string): Result<Ver
   let newestKnownNumber = head === undefined ? rows.length : 0
   for (const [index, row] of rows.entries()) {
     if (row.number !== index + 1) return err(`Row ${index + 1} of the audit log is missing.`)
-    if (!equalBytes(row.hash, computeHash(previous, row.number, row.entry)))
+    if (!timingSafeEqualBytes(row.hash, computeHash(previous, row.number, row.entry)))
       return err(`Row ${row.number} of the audit log was edited or moved.`)
     previous = row.hash
     if (formatHead(row) === head) newestKnownNumber = row.number

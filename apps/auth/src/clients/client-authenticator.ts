@@ -6,7 +6,7 @@
 import { AgentId, err, ok, type Result } from '@plainpath/domain'
 import { type Caller, enforceLimits, findHeaders, type Limiter, listNetworks, Problem } from '@plainpath/http'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
-import { equalBytes, type HashKey } from '@plainpath/sealing'
+import { type HashKey, timingSafeEqualBytes } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import { isSecretAccepted } from '../agents/agent-secret.ts'
 import type { AgentRecord } from '../agents/agent-store.ts'
@@ -83,7 +83,7 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
   function hasSecret(client: ClientWithCredentials | undefined, secret: string): boolean {
     const digest = hashKey.hash('client-secret', secret)
     const matches = (client?.secrets.length ? client.secrets : dummySecrets).filter(
-      (stored) => stored.keyId === hashKey.id && equalBytes(stored.digest, digest),
+      (stored) => stored.keyId === hashKey.id && timingSafeEqualBytes(stored.digest, digest),
     )
     // A client has one authentication method: if it registered keys, no secret is accepted (RFC 7591 §2). The connection of an
     // app has neither keys nor secrets, and a match with the dummy secret must not authenticate it.

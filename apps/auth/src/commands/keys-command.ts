@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { argument, DRY_RUN, flag, formatCount, option, Refusal } from '@plainpath/commands'
-import { SealError } from '@plainpath/sealing'
+import { UnsealError } from '@plainpath/sealing'
 import type { Actor } from '../audit/audit-chain.ts'
 import type { Config } from '../config.ts'
 import { KeyAuditEntry } from '../keys/key-audit.ts'
@@ -160,8 +160,8 @@ export const keysCommands = [
         const kids = await stores.keys.reencrypt(actor, { dryRun })
         const agentNameCount = await stores.agents.reencryptNames({ dryRun })
         const nameCount = agentNameCount + (await stores.appClients.reencryptNames({ dryRun }))
-        const verificationValueCount = await reencryptVerifications(stores.db, config.sealingKeys, { dryRun })
-        const connectionRecordCount = await reencryptOAuthRecords(stores.db, config.sealingKeys, { dryRun })
+        const verificationValueCount = await reencryptVerifications(stores.db, config.sealer, { dryRun })
+        const connectionRecordCount = await reencryptOAuthRecords(stores.db, config.sealer, { dryRun })
         const total = kids.length + nameCount + verificationValueCount + connectionRecordCount
         return {
           json: {
@@ -175,7 +175,7 @@ export const keysCommands = [
           text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${formatCount(kids.length, 'signing key')}, ${formatCount(nameCount, 'agent or app name')}, ${formatCount(verificationValueCount, 'e-mail verification value')} and ${formatCount(connectionRecordCount, 'connection record')}.`,
         }
       } catch (error) {
-        if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
+        if (!(error instanceof UnreadableKey || error instanceof UnsealError)) throw error
         const unreadable =
           error instanceof UnreadableKey
             ? `Key ${error.kid}`

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
 import { toNameEncryptionContext } from '../verifications/agent-name.ts'
 import type { VerificationStore } from '../verifications/verification-store.ts'
@@ -41,7 +41,7 @@ export interface ConnectedApp {
 /** Creates the agent of a connection. `db` may be the caller's transaction. */
 export async function insertConnection(
   db: Database,
-  keys: SealingKeys,
+  sealer: Sealer,
   { clientId, host, name }: ConnectedApp,
   now: Date,
 ): Promise<AgentId> {
@@ -49,7 +49,7 @@ export async function insertConnection(
   await db.query(
     `insert into agents (id, name_sealed, scopes, status, generation, registered_at, last_used_at, app_client_id, app_host)
      values ($1, $2, '{contact:write}', 'active', ${CONNECTION_CREDENTIAL_VERSION}, $3, null, $4, $5)`,
-    [id, name === undefined ? null : keys.seal(name, toNameEncryptionContext(id)), now, clientId, host],
+    [id, name === undefined ? null : sealer.seal(name, toNameEncryptionContext(id)), now, clientId, host],
   )
   return id
 }
@@ -78,13 +78,13 @@ export interface ConnectionStore {
 
 export function createConnectionStore(deps: {
   readonly db: Pool
-  readonly sealingKeys: SealingKeys
+  readonly sealer: Sealer
   readonly verifications: Pick<VerificationStore, 'findNewest' | 'revoke'>
 }): ConnectionStore {
-  const { db, sealingKeys, verifications } = deps
+  const { db, sealer, verifications } = deps
   return {
     async begin(app, now) {
-      return await insertConnection(db, sealingKeys, app, now)
+      return await insertConnection(db, sealer, app, now)
     },
 
     async find(agentId, now) {

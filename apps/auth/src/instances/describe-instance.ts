@@ -1,5 +1,5 @@
 import { API_VERSION } from '@plainpath/metadata'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import type { InstanceDescription } from '../keys/key-follower-store.ts'
 import type { Stores } from '../stores.ts'
 import { ensureRedisId, toTokenStoreSettings } from '../tokens/token-store-identity.ts'
@@ -14,13 +14,13 @@ export async function createInstanceDescriber(
   settings: {
     readonly origin: string
     readonly redisUrl: string | undefined
-    readonly sealingKeys: Pick<SealingKeys, 'ids'>
+    readonly sealer: Pick<Sealer, 'keyIds'>
   },
   { redis, redisPrefix }: Pick<Stores, 'redis' | 'redisPrefix'>,
 ): Promise<() => Promise<InstanceDescription>> {
-  const { origin, redisUrl, sealingKeys } = settings
+  const { origin, redisUrl, sealer } = settings
   const tokenStoreSettings = toTokenStoreSettings(redisUrl, redisPrefix)
-  const commonMembers = { release: API_VERSION, origin, kekIds: [...sealingKeys.ids] }
+  const commonMembers = { release: API_VERSION, origin, kekIds: [...sealer.keyIds] }
   if (!redis || tokenStoreSettings.kind === 'postgresql')
     return async () => ({ ...commonMembers, tokenStore: { kind: 'postgresql' } })
   let redisId = await ensureRedisId(redis, redisPrefix)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '@plainpath/commands'
 import { API_VERSION } from '@plainpath/metadata'
 import { findDatabaseMistake } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { isLive } from '../keys/key-ring.ts'
 import type { KeySettings } from '../keys/key-settings.ts'
 import { UnreadableKey } from '../keys/key-store.ts'
@@ -13,7 +13,7 @@ import { type CommandTarget, findMismatch } from './find-mismatch.ts'
 interface StoreSettings {
   readonly origin: string
   readonly redisUrl: string | undefined
-  readonly sealingKeys: Pick<SealingKeys, 'newestId'>
+  readonly sealer: Pick<Sealer, 'newestKeyId'>
   readonly keys: KeySettings
 }
 
@@ -30,7 +30,7 @@ const EXTRA_WAIT_MS = 2_000
  * @throws {Refusal} with a message that says what to set
  */
 export async function requireSameStores(
-  { origin, redisUrl, sealingKeys, keys }: StoreSettings,
+  { origin, redisUrl, sealer, keys }: StoreSettings,
   stores: Pick<Stores, 'db' | 'redis' | 'redisPrefix' | 'keys' | 'keyFollowers'>,
   { usesTokens, encrypts }: { readonly usesTokens: boolean; readonly encrypts: boolean },
 ): Promise<void> {
@@ -47,7 +47,7 @@ export async function requireSameStores(
       (await readRunningInstances()).some(({ release }) => release === API_VERSION),
   })
   if (databaseMistake !== undefined) throw new Refusal(`${databaseMistake} Nothing was changed.`)
-  const kekId = encrypts ? sealingKeys.newestId : undefined
+  const kekId = encrypts ? sealer.newestKeyId : undefined
   // If Redis lost its data, a running instance assigns it a new id. The command waits for that.
   const deadline = performance.now() + keys.pollMs + EXTRA_WAIT_MS
   for (;;) {

@@ -1,8 +1,8 @@
 import { err, ok } from '@plainpath/domain'
 import { openPool } from '@plainpath/postgres'
-import { generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { createSealer, generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createExampleSealingKeys } from '../../test/example-agent.ts'
+import { createExampleSealer } from '../../test/example-agent.ts'
 import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { verifyKeyAudit } from './key-audit.ts'
 import { initKeys } from './key-operations.ts'
@@ -14,7 +14,7 @@ let stores: TestStores
 let keys: KeyStore
 beforeEach(async () => {
   stores = await openTestStores()
-  keys = createKeyStore(stores.db, stores.sealingKeys)
+  keys = createKeyStore(stores.db, stores.sealer)
 })
 afterEach(() => stores[Symbol.asyncDispose]())
 
@@ -198,7 +198,7 @@ describe('a row that was changed or cannot be decrypted', () => {
     for (let bit = 0; bit < sealed.length * 8; bit += 1) {
       const flipped = Buffer.from(sealed)
       flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
-      expect(() => stores.sealingKeys.open(flipped, `signing_keys/${kid}`), `bit ${bit}`).toThrow(/./)
+      expect(() => stores.sealer.unseal(flipped, `signing_keys/${kid}`), `bit ${bit}`).toThrow(/./)
     }
   })
 
@@ -213,7 +213,7 @@ describe('a row that was changed or cannot be decrypted', () => {
 
   test('is rejected without its key-encryption key, and initKeys then creates no new key', async () => {
     await initKeys({ keys })
-    const storeWithOtherKek = createKeyStore(stores.db, createExampleSealingKeys())
+    const storeWithOtherKek = createKeyStore(stores.db, createExampleSealer())
     await expect(storeWithOtherKek.read()).rejects.toThrow(UnreadableKey)
     expect(await initKeys({ keys: storeWithOtherKek })).toBeUndefined()
     expect((await keys.read()).keys).toHaveLength(1)
@@ -221,7 +221,7 @@ describe('a row that was changed or cannot be decrypted', () => {
 
   test('can be revoked, and its successor is stored under another key-encryption key', async () => {
     const kid = (await initKeys({ keys })) ?? ''
-    keys = createKeyStore(stores.db, createExampleSealingKeys())
+    keys = createKeyStore(stores.db, createExampleSealer())
     expect(await revokeKey(kid)).toMatchObject({ ok: true })
     expect((await keys.read()).keys.map(({ state }) => state)).toEqual(['revoked', 'signing'])
   })
@@ -230,7 +230,7 @@ describe('a row that was changed or cannot be decrypted', () => {
 test('re-encrypts every private key under the newest key-encryption key, once', async () => {
   const oldKek = generateKeyEncryptionKey()
   const newKek = generateKeyEncryptionKey()
-  const openStore = (text: string) => createKeyStore(stores.db, parseKeyEncryptionKeys(text))
+  const openStore = (text: string) => createKeyStore(stores.db, createSealer(text))
   keys = openStore(oldKek)
   await initKeys({ keys })
   await addSuccessor()

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
 import { type Actor, type AuditRow, createAuditTable } from '../audit/audit-chain.ts'
 import { type AuthEvents, createEvents } from '../events.ts'
@@ -99,16 +99,12 @@ export interface KeyStore {
   readAudit(): Promise<readonly AuditRow[]>
 }
 
-export function createKeyStore(
-  db: Pool,
-  sealingKeys: SealingKeys,
-  events: AuthEvents = createEvents(),
-): KeyStore {
+export function createKeyStore(db: Pool, sealer: Sealer, events: AuthEvents = createEvents()): KeyStore {
   async function insertKey(tx: Database, change: RingChange, now: Date): Promise<void> {
     const { added: newKey } = change
     const addition = change.transitions.find(({ kid, from }) => kid === newKey?.kid && from === undefined)
     if (!newKey || !addition) return
-    const sealed = sealingKeys.seal(JSON.stringify(newKey.privateJwk), toEncryptionContext(newKey.kid))
+    const sealed = sealer.seal(JSON.stringify(newKey.privateJwk), toEncryptionContext(newKey.kid))
     await tx.query(`insert into signing_keys (${SealedKeyRow.columns}) values ($1, $2, $3, $4, $4, $5, $6)`, [
       newKey.kid,
       newKey.algorithm,
@@ -122,13 +118,13 @@ export function createKeyStore(
   return {
     async read() {
       const { version, rows } = await readRing(db)
-      return { version, keys: rows.map((row) => toSigningKey(row, sealingKeys, version)) }
+      return { version, keys: rows.map((row) => toSigningKey(row, sealer, version)) }
     },
     async inspect() {
       const { version, rows } = await readRing(db)
       return rows.map((row) => {
         try {
-          return toSigningKey(row, sealingKeys, version)
+          return toSigningKey(row, sealer, version)
         } catch (error) {
           if (error instanceof UnreadableKey) return error
           throw error
@@ -163,9 +159,9 @@ export function createKeyStore(
         const { rows } = await readRing(tx)
         const resealedKids: string[] = []
         for (const row of rows) {
-          const { kid } = toSigningKey(row, sealingKeys, ring.version)
+          const { kid } = toSigningKey(row, sealer, ring.version)
           const sealed = row['private_sealed'] as Buffer | null
-          const resealed = sealed && sealingKeys.reseal(sealed, toEncryptionContext(kid))
+          const resealed = sealed && sealer.reseal(sealed, toEncryptionContext(kid))
           if (!resealed) continue
           resealedKids.push(kid)
           if (!options?.dryRun)
@@ -174,7 +170,7 @@ export function createKeyStore(
         const change = {
           step: 'rewrap',
           transitions: [],
-          reason: `${resealedKids.length} to ${sealingKeys.newestId}`,
+          reason: `${resealedKids.length} to ${sealer.newestKeyId}`,
         }
         if (resealedKids.length > 0 && !options?.dryRun)
           await writeAudit(tx, actor, change, { ring: { ...ring, version: ring.version + 1 }, now })
@@ -255,11 +251,11 @@ const toEncryptionContext = (kid: string) => `signing_keys/${kid}`
  *
  * @throws {UnreadableKey} if the row is inconsistent or its private key cannot be decrypted
  */
-function toSigningKey(row: UnparsedRow, sealingKeys: SealingKeys, ringVersion: number): SigningKey {
+function toSigningKey(row: UnparsedRow, sealer: Sealer, ringVersion: number): SigningKey {
   const kid = String(row['kid'])
   try {
     const { privateSealed: sealed, ...record } = SealedKeyRow.parse(row)
-    const privateJwk = sealed ? decryptPrivateKey(sealed, kid, sealingKeys) : undefined
+    const privateJwk = sealed ? decryptPrivateKey(sealed, kid, sealer) : undefined
     const { publicJwk, algorithm, state } = record
     const hasValidKid =
       publicJwk.kid === kid && publicJwk.alg === algorithm && computeThumbprint(publicJwk) === kid
@@ -272,5 +268,5 @@ function toSigningKey(row: UnparsedRow, sealingKeys: SealingKeys, ringVersion: n
   }
 }
 
-const decryptPrivateKey = (sealed: Buffer, kid: string, sealingKeys: SealingKeys) =>
-  PrivateJwk.parse(JSON.parse(sealingKeys.open(sealed, toEncryptionContext(kid)).toString('utf8')))
+const decryptPrivateKey = (sealed: Buffer, kid: string, sealer: Sealer) =>
+  PrivateJwk.parse(JSON.parse(sealer.unseal(sealed, toEncryptionContext(kid)).toString('utf8')))

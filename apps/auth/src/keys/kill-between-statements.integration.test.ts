@@ -52,7 +52,7 @@ async function failAtEachStatement(
   stores: TestStores,
   step: (db: Pool) => Promise<unknown>,
 ): Promise<number> {
-  const keys = createKeyStore(stores.db, stores.sealingKeys)
+  const keys = createKeyStore(stores.db, stores.sealer)
   for (let failingStatement = 1; ; failingStatement += 1) {
     const before = await keys.read()
     const failingPool = createFailingPool(stores.db, failingStatement)
@@ -72,7 +72,7 @@ test('rotate can be repeated after its connection ended before any one of its st
   timeout: 60_000,
 }, async () => {
   await using stores = await openTestStores()
-  const openStore = (db: Pool) => createKeyStore(db, stores.sealingKeys)
+  const openStore = (db: Pool) => createKeyStore(db, stores.sealer)
   await initKeys({ keys: openStore(stores.db) })
   const steps: string[] = []
   for (let rotation = 0; rotation < 8; rotation += 1) {
@@ -91,7 +91,7 @@ test('revoke can be repeated after its connection ended before any one of its st
   timeout: 60_000,
 }, async () => {
   await using stores = await openTestStores()
-  const openStore = (db: Pool) => createKeyStore(db, stores.sealingKeys)
+  const openStore = (db: Pool) => createKeyStore(db, stores.sealer)
   const kid = (await initKeys({ keys: openStore(stores.db) })) ?? ''
   expect(
     await failAtEachStatement(stores, (db) =>

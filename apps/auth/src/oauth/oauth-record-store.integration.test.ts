@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { generateKeyEncryptionKey, parseKeyEncryptionKeys, SealError } from '@plainpath/sealing'
+import { createSealer, generateKeyEncryptionKey, UnsealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createOAuthRecordStore, reencryptOAuthRecords, sweepOAuthRecords } from './oauth-record-store.ts'
@@ -27,7 +27,7 @@ const kek = generateKeyEncryptionKey()
 /** Creates a store with these key-encryption keys, the newest first. */
 const createStoreWith = (...keks: string[]) =>
   createOAuthRecordStore(stores.db, {
-    sealingKeys: parseKeyEncryptionKeys(keks.join('\n')),
+    sealer: createSealer(keks.join('\n')),
     now: () => now,
   })
 const createStore = () => createStoreWith(kek)
@@ -58,10 +58,7 @@ test('repeats a code or refresh token in its encrypted content only while the la
     'select * from oauth_records',
   )
   const [row] = rows
-  const content = parseKeyEncryptionKeys(kek).open(
-    row?.payload_sealed ?? Buffer.alloc(0),
-    `oauth_records/${row?.id}`,
-  )
+  const content = createSealer(kek).unseal(row?.payload_sealed ?? Buffer.alloc(0), `oauth_records/${row?.id}`)
   // An instance of 0.2.0 reads the id from the content. Once there is a newer release, `save` must leave it out.
   const lastReleaseNeedsId = RELEASES.at(-1)?.tag === 'release-0.2.0'
   expect(JSON.parse(content.toString('utf8'))).toEqual({
@@ -162,12 +159,12 @@ test('re-encrypts records under the newest key, and does not find a record witho
   await createStore().save('Grant', id, { accountId: 'a' }, 600)
   const newKek = generateKeyEncryptionKey()
   expect(await createStoreWith(newKek).find('Grant', id)).toBeUndefined()
-  const keys = parseKeyEncryptionKeys(`${newKek}\n${kek}`)
-  expect(await reencryptOAuthRecords(stores.db, keys, { dryRun: true })).toBe(1)
-  expect(await reencryptOAuthRecords(stores.db, keys, { dryRun: false })).toBe(1)
-  expect(await reencryptOAuthRecords(stores.db, keys, { dryRun: false })).toBe(0)
+  const sealer = createSealer(`${newKek}\n${kek}`)
+  expect(await reencryptOAuthRecords(stores.db, sealer, { dryRun: true })).toBe(1)
+  expect(await reencryptOAuthRecords(stores.db, sealer, { dryRun: false })).toBe(1)
+  expect(await reencryptOAuthRecords(stores.db, sealer, { dryRun: false })).toBe(0)
   expect(await createStoreWith(newKek).find('Grant', id)).toMatchObject({ payload: { accountId: 'a' } })
   await expect(
-    reencryptOAuthRecords(stores.db, parseKeyEncryptionKeys(generateKeyEncryptionKey()), { dryRun: false }),
-  ).rejects.toThrow(SealError)
+    reencryptOAuthRecords(stores.db, createSealer(generateKeyEncryptionKey()), { dryRun: false }),
+  ).rejects.toThrow(UnsealError)
 })

@@ -7,7 +7,7 @@
  * this one or after a rollback. The release after the next leaves it out; a test fails until it does.
  */
 import { createRowReader, type Database, deleteBatch, type Pool, rewriteColumn } from '@plainpath/postgres'
-import { openIfPossible, type SealingKeys, sha256Base64url } from '@plainpath/sealing'
+import { type Sealer, sha256Base64url, unsealIfPossible } from '@plainpath/sealing'
 import type { AdapterPayload } from 'oidc-provider'
 import { z } from 'zod'
 
@@ -62,9 +62,9 @@ export interface OAuthRecordStore {
 
 export function createOAuthRecordStore(
   db: Pool,
-  deps: { sealingKeys: SealingKeys; now: () => Date },
+  deps: { sealer: Sealer; now: () => Date },
 ): OAuthRecordStore {
-  const { sealingKeys, now } = deps
+  const { sealer, now } = deps
   return {
     async find(model, id) {
       const storedId = toStoredId(model, id)
@@ -76,7 +76,7 @@ export function createOAuthRecordStore(
       )
       if (!rows[0]) return undefined
       const { payloadSealed, epoch, consumedAt } = OAuthRecordRow.parse(rows[0])
-      const payload = openIfPossible(() => sealingKeys.open(payloadSealed, toEncryptionContext(storedId)))
+      const payload = unsealIfPossible(() => sealer.unseal(payloadSealed, toEncryptionContext(storedId)))
       if (!payload) return undefined
       const content = JSON.parse(payload.toString('utf8')) as AdapterPayload
       return { payload: { ...content, jti: id }, epoch, consumedAt }
@@ -93,7 +93,7 @@ export function createOAuthRecordStore(
         [
           storedId,
           grantId,
-          sealingKeys.seal(JSON.stringify(payload), toEncryptionContext(storedId)),
+          sealer.seal(JSON.stringify(payload), toEncryptionContext(storedId)),
           savedAt,
           new Date(savedAt.getTime() + lifetimeSeconds * 1000),
         ],
@@ -141,11 +141,11 @@ export const sweepOAuthRecords = (db: Database, now: Date): Promise<number> =>
  * Re-encrypts records under the newest key-encryption key.
  *
  * @returns the number of records under an older key
- * @throws {SealError} if a record cannot be decrypted
+ * @throws {UnsealError} if a record cannot be decrypted
  */
 export const reencryptOAuthRecords = (
   db: Pool,
-  sealingKeys: SealingKeys,
+  sealer: Sealer,
   options: { dryRun: boolean },
 ): Promise<number> =>
   rewriteColumn(
@@ -154,7 +154,7 @@ export const reencryptOAuthRecords = (
       table: 'oauth_records',
       column: 'payload_sealed',
       keyColumn: 'id',
-      rewrite: (sealed, id) => sealingKeys.reseal(sealed, toEncryptionContext(id)),
+      rewrite: (sealed, id) => sealer.reseal(sealed, toEncryptionContext(id)),
     },
     options,
   )

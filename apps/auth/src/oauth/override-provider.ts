@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { FORM_TYPE } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { equalBytes } from '@plainpath/sealing'
+import { timingSafeEqualBytes } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import compose from 'koa-compose'
 import type Provider from 'oidc-provider'
@@ -88,7 +88,7 @@ export function createInternalClientSecret(): InternalClientSecret {
  */
 function acceptInternalClientSecret(provider: Provider, internalClientSecret: InternalClientSecret): void {
   provider.Client.prototype.compareClientSecret = function compareInternalClientSecret(presented) {
-    return equalBytes(Buffer.from(internalClientSecret(this.clientId)), Buffer.from(presented))
+    return timingSafeEqualBytes(Buffer.from(internalClientSecret(this.clientId)), Buffer.from(presented))
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Problem } from '@plainpath/http'
-import { equalBytes, sha256Base64url } from '@plainpath/sealing'
+import { sha256Base64url, timingSafeEqualBytes } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /** A resource server that may introspect tokens for its audience. Each of its secrets has 256 random bits. */
@@ -58,7 +58,9 @@ export function verifyResourceServer(
   const server = servers.find(({ client_id }) => client_id === credentials.clientId)
   const storedDigests = server?.secrets ?? [hashSecret('no resource server has this secret')]
   // Uses `filter`, so every stored digest is compared, even after a match.
-  const [digest] = storedDigests.filter((stored) => equalBytes(Buffer.from(stored), presentedDigest))
+  const [digest] = storedDigests.filter((stored) =>
+    timingSafeEqualBytes(Buffer.from(stored), presentedDigest),
+  )
   return server && digest !== undefined ? { server, digest } : undefined
 }
 

@@ -35,7 +35,7 @@ import {
   renderSignInPage,
   SIGN_IN_TITLE,
 } from '@plainpath/pages'
-import { equalBytes, type HashKey } from '@plainpath/sealing'
+import { type HashKey, timingSafeEqualBytes } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import { z } from 'zod'
 import { type ChatHosts, findClientLabel } from '../app-clients/chat-hosts.ts'
@@ -266,7 +266,7 @@ const createFormToken = (hashKey: HashKey, uid: string): string =>
   hashKey.hash('sign-in-form', uid).toString('base64url')
 
 const isSameToken = (sentToken: string, token: string) =>
-  equalBytes(Buffer.from(sentToken), Buffer.from(token))
+  timingSafeEqualBytes(Buffer.from(sentToken), Buffer.from(token))
 
 /**
  * Builds the content security policy of the page. Its form can lead back to the app: Chromium applies `form-action` to

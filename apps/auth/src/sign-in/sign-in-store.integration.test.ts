@@ -38,7 +38,7 @@ const recordStatements = (db: Pool): Pool => ({
 })
 const createDeps = () => ({
   db: recordStatements(stores.db),
-  sealingKeys: stores.sealingKeys,
+  sealer: stores.sealer,
   hashKey,
   addMail: async () => undefined,
   events: stores.events,

@@ -1,6 +1,6 @@
 import { AgentId, err, ok, type Result, RULES } from '@plainpath/domain'
 import { type Database, deleteBatch, type Pool } from '@plainpath/postgres'
-import { type HashKey, openIfPossible, type SealingKeys, sha256 } from '@plainpath/sealing'
+import { type HashKey, type Sealer, sha256, unsealIfPossible } from '@plainpath/sealing'
 import { z } from 'zod'
 import { type ConnectedApp, insertConnection } from '../connections/connection-store.ts'
 import {
@@ -57,11 +57,11 @@ export interface SignInStore {
 
 export function createSignInStore(deps: {
   db: Pool
-  sealingKeys: SealingKeys
+  sealer: Sealer
   hashKey: HashKey
   addMail: AddMail
 }): SignInStore {
-  const { db, sealingKeys, hashKey } = deps
+  const { db, sealer, hashKey } = deps
   const findSignInRow = async (database: Database, uid: string) => {
     const { rows } = await database.query(
       'select agent_id as "agentId", codes from sign_ins where interaction_hash = $1',
@@ -80,7 +80,7 @@ export function createSignInStore(deps: {
         codesLeft,
         isAllowed: await hasLiveVerification(db, agentId, now),
       })
-      const email = attempt && openIfPossible(() => decryptAddress(sealingKeys, attempt))
+      const email = attempt && unsealIfPossible(() => decryptAddress(sealer, attempt))
       if (currentStep.step !== 'code' || !attempt || email === undefined)
         return { currentStep, codesLeft, agentId }
       return { currentStep, codesLeft, agentId, openAttempt: { attemptId: attempt.id, email } }
@@ -97,7 +97,7 @@ export function createSignInStore(deps: {
         const emailHash = hashKey.hash('email-index/claims', attempt.canonicalEmail)
         const decision = decideCodeMail(row?.codes ?? 0, currentAttempt, emailHash, now)
         if (!decision.ok) return decision
-        const agentId = row?.agentId ?? (await insertConnection(tx, sealingKeys, app, now))
+        const agentId = row?.agentId ?? (await insertConnection(tx, sealer, app, now))
         await tx.query(
           `insert into sign_ins (interaction_hash, agent_id, codes, expires_at) values ($1, $2, 1, $3)
            on conflict (interaction_hash) do update set codes = sign_ins.codes + 1`,
@@ -126,8 +126,8 @@ async function hasLiveVerification(db: Database, agentId: string, now: Date): Pr
   return LiveRow.parse(rows[0]).live
 }
 
-const decryptAddress = (keys: SealingKeys, { registrationId, emailSealed }: StoredAttempt) =>
-  emailSealed && keys.open(emailSealed, toEmailEncryptionContext(registrationId)).toString('utf8')
+const decryptAddress = (sealer: Sealer, { registrationId, emailSealed }: StoredAttempt) =>
+  emailSealed && sealer.unseal(emailSealed, toEmailEncryptionContext(registrationId)).toString('utf8')
 
 /**
  * Deletes at most 1,000 sign-ins whose interaction has expired.

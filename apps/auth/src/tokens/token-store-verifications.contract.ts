@@ -28,7 +28,7 @@ export function describeVerifiedTokens(
 
     const createDeps = () => ({
       db: fixture.stores.db,
-      sealingKeys: fixture.stores.sealingKeys,
+      sealer: fixture.stores.sealer,
       hashKey: createExampleHashKey(),
       addMail: async () => undefined,
       events: fixture.stores.events,

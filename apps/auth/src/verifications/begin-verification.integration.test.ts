@@ -45,9 +45,9 @@ test('begins a verification with the same statements and response members for ev
   const hashKey = createExampleHashKey()
   const deps = {
     db: pool,
-    sealingKeys: stores.sealingKeys,
+    sealer: stores.sealer,
     hashKey,
-    addMail: createMailQueue({ sealingKeys: stores.sealingKeys, hashKey }).add,
+    addMail: createMailQueue({ sealer: stores.sealer, hashKey }).add,
     events: stores.events,
   }
   const verificationStores = {
@@ -102,9 +102,9 @@ test('begins a verification with the same statements and response members for ev
 test('begins no verification for an unknown agent', async () => {
   const verificationAttempts = createVerificationAttemptStore({
     db: stores.db,
-    sealingKeys: stores.sealingKeys,
+    sealer: stores.sealer,
     hashKey: createExampleHashKey(),
-    addMail: createMailQueue({ sealingKeys: stores.sealingKeys, hashKey: createExampleHashKey() }).add,
+    addMail: createMailQueue({ sealer: stores.sealer, hashKey: createExampleHashKey() }).add,
     events: stores.events,
   })
   const linkUrl = (secret: string) => `https://plainpath.example/claim?attempt=${secret}`

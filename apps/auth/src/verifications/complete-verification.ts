@@ -1,6 +1,6 @@
 import { type AgentId, err, getVerifiedDomain, ok, type Result, RULES } from '@plainpath/domain'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
+import { type HashKey, sha256, timingSafeEqualBytes } from '@plainpath/sealing'
 import type { Stores } from '../stores.ts'
 import { deriveRevocationSecret } from './revocation-link.ts'
 import type { ConfirmedAgent, Verification } from './verification.ts'
@@ -50,7 +50,7 @@ export async function completeVerification(
   if (!countedTry.ok) return err({ reason: countedTry.error })
   const { attempt, remaining, mayMatch } = countedTry.value
   const enteredHash = hashCode(hashKey, purpose, attempt.id, code)
-  if (!mayMatch || !attempt.code || !equalBytes(attempt.code.hash, enteredHash)) {
+  if (!mayMatch || !attempt.code || !timingSafeEqualBytes(attempt.code.hash, enteredHash)) {
     if (attempt.tries >= RULES.verificationTries) await verificationAttempts.lockIfSpent(attempt.id)
     return err({ reason: 'wrong', remaining })
   }

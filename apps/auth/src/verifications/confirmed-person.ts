@@ -1,6 +1,6 @@
 import { AgentId, getVerifiedDomain } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
-import { type HashKey, openIfPossible, type SealingKeys } from '@plainpath/sealing'
+import { type HashKey, type Sealer, unsealIfPossible } from '@plainpath/sealing'
 import { z } from 'zod'
 import { decryptAgentName } from './agent-name.ts'
 import { toEmailEncryptionContext } from './attempt-row.ts'
@@ -38,7 +38,7 @@ const PersonRow = z.object({
 
 /** Finds the person of a live verification. */
 export async function findPerson(
-  { db, sealingKeys, hashKey }: { db: Database; sealingKeys: SealingKeys; hashKey: HashKey },
+  { db, sealer, hashKey }: { db: Database; sealer: Sealer; hashKey: HashKey },
   id: string,
   now: Date,
 ): Promise<ConfirmedPerson | undefined> {
@@ -53,8 +53,8 @@ export async function findPerson(
   const verification = PersonRow.parse(rows[0])
   const { agentId, endLinkHash } = verification
   return {
-    email: decryptEmail(sealingKeys, verification),
-    agent: toConfirmedAgent(sealingKeys, { ...verification, id: agentId }, verification),
+    email: decryptEmail(sealer, verification),
+    agent: toConfirmedAgent(sealer, { ...verification, id: agentId }, verification),
     revocationSecret: deriveStoredRevocationSecret(hashKey, id, endLinkHash),
   }
 }
@@ -62,21 +62,22 @@ export async function findPerson(
 /**
  * Decrypts the address of a verification.
  *
- * @throws {SealError} if its key-encryption key is missing
+ * @throws {UnsealError} if its key-encryption key is missing
  */
 export const decryptEmail = (
-  keys: SealingKeys,
+  sealer: Sealer,
   verification: { readonly id: string; readonly emailSealed: Buffer },
-): string => keys.open(verification.emailSealed, toEmailEncryptionContext(verification.id)).toString('utf8')
+): string =>
+  sealer.unseal(verification.emailSealed, toEmailEncryptionContext(verification.id)).toString('utf8')
 
 /** Describes an agent for mails. The name is absent if it cannot be decrypted. */
 export const toConfirmedAgent = (
-  keys: SealingKeys,
+  sealer: Sealer,
   { id, nameSealed, registeredAt, appHost }: DescribedAgent,
   { verifiedAt, expiresAt }: Pick<Verification, 'verifiedAt' | 'expiresAt'>,
 ): ConfirmedAgent => ({
   verifiedDomain: getVerifiedDomain(AgentId.parse(id)),
-  name: nameSealed ? openIfPossible(() => decryptAgentName(keys, id, nameSealed)) : undefined,
+  name: nameSealed ? unsealIfPossible(() => decryptAgentName(sealer, id, nameSealed)) : undefined,
   appHost: appHost ?? undefined,
   registeredAt,
   verifiedAt,

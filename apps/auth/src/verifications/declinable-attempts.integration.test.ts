@@ -11,11 +11,11 @@ let stores: TestStores
 let attempts: VerificationAttemptStore
 beforeAll(async () => {
   stores = await openTestStores()
-  const { db, sealingKeys, events } = stores
+  const { db, sealer, events } = stores
   const hashKey = createExampleHashKey()
   attempts = createVerificationAttemptStore({
     db,
-    sealingKeys,
+    sealer,
     hashKey,
     addMail: async () => undefined,
     events,

@@ -31,7 +31,7 @@ import type {
 
 /** Creates the PostgreSQL store for verification attempts. */
 export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps): VerificationAttemptStore {
-  const { db, sealingKeys, events } = deps
+  const { db, sealer, events } = deps
 
   /** Locks the row of an attempt, then runs `change` in the same transaction. */
   const withLockedAttempt = <T, E>(
@@ -55,7 +55,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
       return {
         attempt,
         matchPhrase: sealedPhrase
-          ? sealingKeys.open(sealedPhrase, toMatchPhraseEncryptionContext(attempt.id)).toString('utf8')
+          ? sealer.unseal(sealedPhrase, toMatchPhraseEncryptionContext(attempt.id)).toString('utf8')
           : undefined,
         isBlocked: await isBlocked(db, attempt, now),
       }
@@ -144,11 +144,11 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
  */
 export async function addAttempt(
   tx: Database,
-  deps: Pick<VerificationStoreBaseDeps, 'sealingKeys' | 'hashKey' | 'addMail'>,
+  deps: Pick<VerificationStoreBaseDeps, 'sealer' | 'hashKey' | 'addMail'>,
   attempt: NewAttempt | NewSignInAttempt,
   mail: VerificationMail,
 ): Promise<boolean> {
-  const { sealingKeys, hashKey } = deps
+  const { sealer, hashKey } = deps
   const { rowCount } = await tx.query(
     `select id from agents where id = $1 and status = 'active' for no key update`,
     [attempt.agentId],
@@ -166,12 +166,10 @@ export async function addAttempt(
       'code' in attempt ? null : attempt.linkHash,
       'code' in attempt ? attempt.code.expiresAt : attempt.linkExpiresAt,
       attempt.createdAt,
-      sealingKeys.seal(attempt.email, toEmailEncryptionContext(attempt.registrationId)),
+      sealer.seal(attempt.email, toEmailEncryptionContext(attempt.registrationId)),
       hashKey.hash('email-index/claims', attempt.canonicalEmail),
       hashKey.hash('email-index/claim-mailboxes', attempt.mailbox),
-      'code' in attempt
-        ? null
-        : sealingKeys.seal(attempt.matchPhrase, toMatchPhraseEncryptionContext(attempt.id)),
+      'code' in attempt ? null : sealer.seal(attempt.matchPhrase, toMatchPhraseEncryptionContext(attempt.id)),
       hashKey.id,
       ...('code' in attempt
         ? ['code_shown', 'sign-in', 1, attempt.code.hash, attempt.code.expiresAt]

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, RULES } from '@plainpath/domain'
 import { isUnavailable } from '@plainpath/postgres'
-import { generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { createSealer, generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
 import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
@@ -25,8 +25,8 @@ let publishRevocation: (agentId: string) => void = () => undefined
 const emittedIds: string[] = []
 beforeAll(async () => {
   stores = await openTestStores()
-  const { db, sealingKeys, events } = stores
-  const deps = { db, sealingKeys, hashKey: createExampleHashKey(), addMail: addedMails.add, events }
+  const { db, sealer, events } = stores
+  const deps = { db, sealer, hashKey: createExampleHashKey(), addMail: addedMails.add, events }
   attempts = createVerificationAttemptStore(deps)
   verifications = createVerificationStore({
     ...deps,
@@ -270,7 +270,7 @@ describe('a verification', () => {
     const agentId = await registerAgent()
     const attempt = await beginAndShowCode(agentId)
     await redeem(attempt)
-    const deps = { sealingKeys: stores.sealingKeys, addMail: addedMails.add }
+    const deps = { sealer: stores.sealer, addMail: addedMails.add }
     const agent = { id: agentId, nameSealed: null, registeredAt: START, appHost: null }
     await stores.db.transaction((tx) => revokeVerificationsOfAgent(tx, deps, agent, START))
     expect(findRevocationMails(attempt.registrationId)).toHaveLength(1)
@@ -341,10 +341,10 @@ test('stores no address and no match phrase in plaintext', async () => {
 test('re-encrypts verifications and attempts, so that they can be read without the old key-encryption key', async () => {
   await using otherAuthority = await openTestStores()
   const [oldKey, newKey] = [generateKeyEncryptionKey(), generateKeyEncryptionKey()]
-  const createStores = (keys: string) => {
+  const createStores = (kek: string) => {
     const deps = {
       db: otherAuthority.db,
-      sealingKeys: parseKeyEncryptionKeys(keys),
+      sealer: createSealer(kek),
       hashKey: createExampleHashKey(),
       addMail: addedMails.add,
       events: otherAuthority.events,
@@ -364,10 +364,10 @@ test('re-encrypts verifications and attempts, so that they can be read without t
   await oldStores.attempts.showCode(redeemedAttempt.id, codeHash, START)
   await oldStores.verifications.redeem(createRedemption(redeemedAttempt.id, codeHash, START))
 
-  const bothKeys = parseKeyEncryptionKeys(`${newKey}\n${oldKey}`)
-  expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: true })).toBe(3)
-  expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: false })).toBe(3)
-  expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: false })).toBe(0)
+  const sealer = createSealer(`${newKey}\n${oldKey}`)
+  expect(await reencryptVerifications(otherAuthority.db, sealer, { dryRun: true })).toBe(3)
+  expect(await reencryptVerifications(otherAuthority.db, sealer, { dryRun: false })).toBe(3)
+  expect(await reencryptVerifications(otherAuthority.db, sealer, { dryRun: false })).toBe(0)
   const newStores = createStores(newKey)
   const person = await newStores.verifications.findPerson(redeemedAttempt.registrationId, START)
   expect(person?.email).toBe(redeemedAttempt.email)

@@ -173,7 +173,7 @@ async function redeemLocked(
   verification: NewVerification,
 ): Promise<ChangeResult<Redemption>> {
   const refuse = (result: Result<never, TryRefusal | 'unknown'>) => ({ result, revoked: [] })
-  const { addMail, sealingKeys } = deps
+  const { addMail, sealer } = deps
   const { attemptId, now } = verification
   // The agent is locked before the attempt, as in `addAttempt`. An agent that is being deleted gets no verification.
   const agent = await tx.query(
@@ -189,7 +189,7 @@ async function redeemLocked(
   if (!redemption.ok) return refuse(redemption)
   const { registrationId: id, agentId, emailSealed, emailHash } = attempt
   if (!emailSealed || !emailHash) throw new Error('an open attempt without an address')
-  const email = decryptEmail(sealingKeys, { id, emailSealed })
+  const email = decryptEmail(sealer, { id, emailSealed })
   const revoked = await revokeVerifications(tx, 'agent_id = $1', [agentId, now], 'superseded')
   // A person who confirmed the agent again needs only the mail that confirms the new verification.
   const revokedForOtherAddresses = revoked.filter(

@@ -1,5 +1,5 @@
 import { type Database, rewriteColumn } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { toEmailEncryptionContext, toMatchPhraseEncryptionContext } from './attempt-row.ts'
 
 const ENCRYPTED_COLUMNS = [
@@ -25,16 +25,16 @@ const ENCRYPTED_COLUMNS = [
  *
  * @param options.dryRun true to count the values and change nothing
  * @returns the number of values that were under an older key
- * @throws {SealError} if a value cannot be decrypted; earlier values remain re-encrypted
+ * @throws {UnsealError} if a value cannot be decrypted; earlier values remain re-encrypted
  */
 export async function reencryptVerifications(
   db: Database,
-  keys: SealingKeys,
+  sealer: Sealer,
   options: { dryRun: boolean },
 ): Promise<number> {
   let reencryptedCount = 0
   for (const { context, ...column } of ENCRYPTED_COLUMNS) {
-    const rewrite = (sealed: Buffer, id: string) => keys.reseal(sealed, context(id))
+    const rewrite = (sealed: Buffer, id: string) => sealer.reseal(sealed, context(id))
     reencryptedCount += await rewriteColumn(db, { ...column, rewrite }, options)
   }
   return reencryptedCount

@@ -1,4 +1,4 @@
-import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
+import { type HashKey, sha256, timingSafeEqualBytes } from '@plainpath/sealing'
 
 /**
  * Derives the secret of the link that revokes a verification. The verification stores only its SHA-256. Later mails about the agent
@@ -18,5 +18,5 @@ export function deriveStoredRevocationSecret(
   endLinkHash: Buffer,
 ): string | undefined {
   const secret = deriveRevocationSecret(hashKey, verificationId)
-  return equalBytes(sha256(secret), endLinkHash) ? secret : undefined
+  return timingSafeEqualBytes(sha256(secret), endLinkHash) ? secret : undefined
 }

@@ -1,5 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '@plainpath/domain'
-import { generateKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { createSealer, generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
 import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
@@ -20,8 +20,8 @@ beforeAll(async () => {
 afterAll(() => stores[Symbol.asyncDispose]())
 
 const createDeps = () => {
-  const { db, sealingKeys, events } = stores
-  return { db, sealingKeys, hashKey, addMail: addedMails.add, events }
+  const { db, sealer, events } = stores
+  return { db, sealer, hashKey, addMail: addedMails.add, events }
 }
 const createVerifications = (change = {}) =>
   createVerificationStore({ ...createDeps(), ...NO_TOKENS, ...change })
@@ -81,7 +81,7 @@ test('queues one mail for three simultaneous revocations', async () => {
 test('revokes a verification without a mail if its address can no longer be decrypted', async () => {
   const attempt = await verify(await registerAgent())
   const storeWithOtherKeys = createVerifications({
-    sealingKeys: parseKeyEncryptionKeys(generateKeyEncryptionKey()),
+    sealer: createSealer(generateKeyEncryptionKey()),
   })
   expect(await storeWithOtherKeys.revoke(attempt.registrationId, 'person', START)).toBe(true)
   expect(findRevocationMails(attempt)).toEqual([])

@@ -3,7 +3,7 @@
  * `postgres-verification-store.ts` and `deactivate-agent.ts` do that.
  */
 import type { Database } from '@plainpath/postgres'
-import { openIfPossible } from '@plainpath/sealing'
+import { unsealIfPossible } from '@plainpath/sealing'
 import { z } from 'zod'
 import { deleteAttempts } from './attempt-row.ts'
 import { type DescribedAgent, decryptEmail, toConfirmedAgent } from './confirmed-person.ts'
@@ -46,7 +46,7 @@ export async function revokeVerifications(
   return rows.map((row) => RevokedRow.parse(row))
 }
 
-type RevocationMailDeps = Pick<VerificationStoreBaseDeps, 'addMail' | 'sealingKeys'>
+type RevocationMailDeps = Pick<VerificationStoreBaseDeps, 'addMail' | 'sealer'>
 
 /**
  * Queues a mail to each person whose verification was revoked, unless their address cannot be decrypted.
@@ -55,15 +55,15 @@ type RevocationMailDeps = Pick<VerificationStoreBaseDeps, 'addMail' | 'sealingKe
  */
 export async function addRevocationMails(
   tx: Database,
-  { addMail, sealingKeys }: RevocationMailDeps,
+  { addMail, sealer }: RevocationMailDeps,
   verifications: readonly RevokedRow[],
   options: { by: RevocationCause; now: Date; agent?: DescribedAgent },
 ): Promise<void> {
   for (const verification of verifications) {
-    const to = openIfPossible(() => decryptEmail(sealingKeys, verification))
+    const to = unsealIfPossible(() => decryptEmail(sealer, verification))
     const describedAgent = options.agent ?? (await findDescribedAgent(tx, verification.agentId))
     if (to === undefined || !describedAgent) continue
-    const agent = toConfirmedAgent(sealingKeys, describedAgent, verification)
+    const agent = toConfirmedAgent(sealer, describedAgent, verification)
     const facts = { verificationId: verification.id, to, agent, cause: options.by, revokedAt: options.now }
     await addMail(tx, composeRevokedMail(facts), options.now)
   }

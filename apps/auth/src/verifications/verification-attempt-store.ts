@@ -1,6 +1,6 @@
 import type { Result } from '@plainpath/domain'
 import type { Database, Pool } from '@plainpath/postgres'
-import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { HashKey, Sealer } from '@plainpath/sealing'
 import type { AuthEvents } from '../events.ts'
 import type {
   ClosedState,
@@ -28,7 +28,7 @@ export type AddMail = (tx: Database, mail: VerificationMail, now: Date) => Promi
 /** The dependencies that the stores of attempts and verifications share. */
 export interface VerificationStoreBaseDeps {
   readonly db: Pool
-  readonly sealingKeys: SealingKeys
+  readonly sealer: Sealer
   readonly hashKey: HashKey
   readonly addMail: AddMail
   readonly events: AuthEvents

@@ -3,7 +3,7 @@
  * whether a try counts, and whether the attempt becomes a verification. The stores lock a row before they change it accordingly.
  */
 import { err, ok, type Result, RULES } from '@plainpath/domain'
-import { equalBytes } from '@plainpath/sealing'
+import { timingSafeEqualBytes } from '@plainpath/sealing'
 import type { CodePurpose } from './verification-code.ts'
 
 /** The limit of wrong codes for one mailbox within `RULES.mailboxTriesMs`, for all agents and attempts together. */
@@ -168,7 +168,7 @@ export function decideRedemption(
   if (now >= attempt.linkExpiresAt) return err('expired')
   if (enteredCode.isBlocked) return err('declined')
   if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
-  const isNewestCode = equalBytes(attempt.code.hash, enteredCode.hash)
+  const isNewestCode = timingSafeEqualBytes(attempt.code.hash, enteredCode.hash)
   return isNewestCode && now < attempt.code.expiresAt ? ok(undefined) : err('code-expired')
 }
 

@@ -14,9 +14,9 @@ beforeAll(async () => {
 afterAll(() => stores[Symbol.asyncDispose]())
 
 test('revoking all access leaves none, even if more verifications have the address than a page lists', async () => {
-  const { db, sealingKeys, events } = stores
+  const { db, sealer, events } = stores
   const hashKey = createExampleHashKey()
-  const deps = { db, sealingKeys, hashKey, addMail: async () => undefined, events }
+  const deps = { db, sealer, hashKey, addMail: async () => undefined, events }
   const attempts = createVerificationAttemptStore(deps)
   const verifications = createVerificationStore({ ...deps, ...NO_TOKENS })
   const codeHash = sha256('code')

@@ -32,7 +32,7 @@ export const contactCommands = [
     opens: 'database',
     async run({ db, settings, args, operator, now }) {
       const messages = await listMessages(db, {
-        sealingKeys: settings.RESOURCE_KEK_FILE,
+        sealer: settings.RESOURCE_KEK_FILE,
         limit: args.limit,
         actor: operator.user,
         now: now(),
@@ -51,7 +51,7 @@ export const contactCommands = [
     opens: 'database',
     async run({ db, settings, args, operator, now }) {
       const message = await showMessage(db, {
-        sealingKeys: settings.RESOURCE_KEK_FILE,
+        sealer: settings.RESOURCE_KEK_FILE,
         id: args.id,
         actor: operator.user,
         now: now(),
@@ -97,7 +97,7 @@ export const contactCommands = [
     opens: 'database',
     async run({ db, settings, args: { id, noteFile }, operator, now }) {
       const note = await readNote(noteFile)
-      const step = { kind: 'close', note, sealingKeys: settings.RESOURCE_KEK_FILE } as const
+      const step = { kind: 'close', note, sealer: settings.RESOURCE_KEK_FILE } as const
       return await recordStep(db, step, { id, operator, now })
     },
   }),

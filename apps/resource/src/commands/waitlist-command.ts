@@ -73,7 +73,7 @@ export const waitlistCommands = [
       // Deletes an incomplete export.
       cleanup.defer(() => rm(args.file))
       const exportedEntries = exportEntries(db, {
-        sealingKeys: settings.RESOURCE_KEK_FILE,
+        sealer: settings.RESOURCE_KEK_FILE,
         actor: operator.user,
         now: now(),
       })

@@ -1,5 +1,5 @@
 import { type ContactStatus, ContactTopic, findHighestUrgency, RULES } from '@plainpath/domain'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /** A message to staff, before it is stored. */
@@ -71,32 +71,32 @@ export const getMessageContext = (
 
 /** Encrypts the values of a message. Returns them by column. */
 export const encryptMessage = (
-  keys: SealingKeys,
+  sealer: Sealer,
   message: Pick<NewMessage, 'id' | 'text' | 'replyTo' | 'triggers' | 'agentDomain'>,
 ) => ({
-  message_sealed: keys.seal(message.text, getMessageContext(message.id, 'message')),
-  reply_sealed: keys.seal(message.replyTo, getMessageContext(message.id, 'reply')),
+  message_sealed: sealer.seal(message.text, getMessageContext(message.id, 'message')),
+  reply_sealed: sealer.seal(message.replyTo, getMessageContext(message.id, 'reply')),
   hand_off_sealed:
     message.triggers.length === 0
       ? null
-      : keys.seal(JSON.stringify(message.triggers), getMessageContext(message.id, 'hand-off')),
+      : sealer.seal(JSON.stringify(message.triggers), getMessageContext(message.id, 'hand-off')),
   agent_domain_sealed:
     message.agentDomain === null
       ? null
-      : keys.seal(message.agentDomain, getMessageContext(message.id, 'agent-domain')),
+      : sealer.seal(message.agentDomain, getMessageContext(message.id, 'agent-domain')),
 })
 
 const Triggers = z.array(z.string())
 
 /** Decrypts the trigger ids. `sealed` is null for a message without triggers. */
-export const decryptTriggers = (keys: SealingKeys, id: string, sealed: Buffer | null): string[] =>
+export const decryptTriggers = (sealer: Sealer, id: string, sealed: Buffer | null): string[] =>
   sealed === null
     ? []
-    : Triggers.parse(JSON.parse(keys.open(sealed, getMessageContext(id, 'hand-off')).toString('utf8')))
+    : Triggers.parse(JSON.parse(sealer.unseal(sealed, getMessageContext(id, 'hand-off')).toString('utf8')))
 
 /** Decrypts the agent's domain. `sealed` is null for a message from a person, or from an agent without a verified domain. */
-export const decryptAgentDomain = (keys: SealingKeys, id: string, sealed: Buffer | null): string | null =>
-  sealed === null ? null : keys.open(sealed, getMessageContext(id, 'agent-domain')).toString('utf8')
+export const decryptAgentDomain = (sealer: Sealer, id: string, sealed: Buffer | null): string | null =>
+  sealed === null ? null : sealer.unseal(sealed, getMessageContext(id, 'agent-domain')).toString('utf8')
 
 const MessageRow = z.object({
   id: z.uuid(),
@@ -119,22 +119,23 @@ const MessageRow = z.object({
  * Decrypts a row of `contact_messages`.
  *
  * @throws {z.ZodError} for an erased row
- * @throws {SealError} for a value that cannot be decrypted
+ * @throws {UnsealError} for a value that cannot be decrypted
  */
-export function decryptMessage(keys: SealingKeys, storedRow: object): DecryptedMessage {
+export function decryptMessage(sealer: Sealer, storedRow: object): DecryptedMessage {
   const row = MessageRow.parse(storedRow)
   return {
     id: row.id,
     topic: row.topic,
     guideSlug: row.guide_slug,
-    text: keys.open(row.message_sealed, getMessageContext(row.id, 'message')).toString('utf8'),
-    triggers: decryptTriggers(keys, row.id, row.hand_off_sealed),
-    agentDomain: decryptAgentDomain(keys, row.id, row.agent_domain_sealed),
+    text: sealer.unseal(row.message_sealed, getMessageContext(row.id, 'message')).toString('utf8'),
+    triggers: decryptTriggers(sealer, row.id, row.hand_off_sealed),
+    agentDomain: decryptAgentDomain(sealer, row.id, row.agent_domain_sealed),
     writtenBy: row.registration_id === null ? 'person' : 'agent',
-    replyTo: keys.open(row.reply_sealed, getMessageContext(row.id, 'reply')).toString('utf8'),
+    replyTo: sealer.unseal(row.reply_sealed, getMessageContext(row.id, 'reply')).toString('utf8'),
     state: row.state,
     createdAt: row.created_at,
     handling: { owner: row.owner, answeredAt: row.answered_at, closedAt: row.closed_at },
-    note: row.note_sealed && keys.open(row.note_sealed, getMessageContext(row.id, 'note')).toString('utf8'),
+    note:
+      row.note_sealed && sealer.unseal(row.note_sealed, getMessageContext(row.id, 'note')).toString('utf8'),
   }
 }

@@ -2,7 +2,7 @@ import { ContactStatus, canonicalizeEmail, err, ok, type Result, RULES } from '@
 import type { MailContent, MailQueue } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Database, Pool } from '@plainpath/postgres'
-import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { HashKey, Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { ConfirmedAgent } from '../auth/introspection.ts'
 import type { LogErasure } from '../erasure-log.ts'
@@ -91,7 +91,7 @@ export interface ContactStore {
 
 export function createContactStore(deps: {
   db: Pool
-  sealingKeys: SealingKeys
+  sealer: Sealer
   hashKey: HashKey
   mails: MailQueue
   urls: ServiceUrls
@@ -101,7 +101,7 @@ export function createContactStore(deps: {
   holdMs: number
   logErasure: LogErasure
 }): ContactStore {
-  const { db, sealingKeys, hashKey, mails, urls, staffInbox, holdMs, logErasure } = deps
+  const { db, sealer, hashKey, mails, urls, staffInbox, holdMs, logErasure } = deps
 
   /** Queues the receipt, and the staff mail for the end of the hold. Returns the columns to store with the message. */
   async function addMails(tx: Database, message: NewMessage, writer: Writer, receivedAt: Date) {
@@ -132,7 +132,7 @@ export function createContactStore(deps: {
           ...keyColumns,
           ...mailColumns,
         }
-        await insertMessage(tx, sealingKeys, message, extraColumns)
+        await insertMessage(tx, sealer, message, extraColumns)
         return ok({ id, heldUntil: mailColumns.held_until })
       }),
 
@@ -141,7 +141,7 @@ export function createContactStore(deps: {
         const author = { address: canonicalizeEmail(message.replyTo) ?? message.replyTo }
         const contentHash = hashContent(hashKey, author, message)
         const extraColumns = { state: 'unconfirmed', link_hash: link.secretHash, content_hash: contentHash }
-        await insertMessage(tx, sealingKeys, message, extraColumns)
+        await insertMessage(tx, sealer, message, extraColumns)
         const confirmMail = {
           kind: CONTACT_MAIL.confirm,
           about: message.id,
@@ -166,7 +166,7 @@ export function createContactStore(deps: {
           [linkHash, new Date(now.getTime() - RULES.unconfirmedMessageMs)],
         )
         if (!rows[0]) return err('not-found')
-        const message = decryptMessage(sealingKeys, rows[0])
+        const message = decryptMessage(sealer, rows[0])
         const contentHash = rows[0].content_hash
         const duplicateId = contentHash && (await findDuplicate(tx, contentHash, now))
         if (duplicateId) return err({ duplicateOf: duplicateId })
@@ -198,7 +198,7 @@ export function createContactStore(deps: {
 
     async withdraw(target, now) {
       const withdrawal = await db.transaction((tx) =>
-        withdrawMessage(tx, { mails, sealingKeys, urls }, target, now),
+        withdrawMessage(tx, { mails, sealer, urls }, target, now),
       )
       if (!withdrawal.ok) return withdrawal
       logErasure('message', withdrawal.value)
@@ -231,7 +231,7 @@ export function createContactStore(deps: {
  */
 async function insertMessage(
   tx: Database,
-  keys: SealingKeys,
+  sealer: Sealer,
   message: NewMessage,
   extraColumns: Readonly<Record<string, unknown>>,
 ): Promise<void> {
@@ -240,7 +240,7 @@ async function insertMessage(
     topic: message.topic,
     guide_slug: message.guideSlug,
     created_at: message.createdAt,
-    ...encryptMessage(keys, message),
+    ...encryptMessage(sealer, message),
     ...extraColumns,
   }
   const columns = Object.keys(row)

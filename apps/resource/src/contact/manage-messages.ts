@@ -1,7 +1,7 @@
 import { ContactTopic, findHighestUrgency, MINUTE_MS, URGENCIES, type Urgency } from '@plainpath/domain'
 import { eraseMails } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
 import { recordStaffAct } from '../staff-audit.ts'
 import {
@@ -36,7 +36,7 @@ export interface ListedMessage extends Omit<z.infer<typeof ListedMessageRow>, 'h
 /** Lists the newest messages, urgent ones first, without texts and addresses. Records the decryption of triggers in the audit log. */
 export const listMessages = (
   db: Pool,
-  { sealingKeys, limit, actor, now }: { sealingKeys: SealingKeys; limit: number; actor: string; now: Date },
+  { sealer, limit, actor, now }: { sealer: Sealer; limit: number; actor: string; now: Date },
 ): Promise<ListedMessage[]> =>
   db.transaction(async (tx) => {
     const { rows } = await tx.query(
@@ -49,7 +49,7 @@ export const listMessages = (
       .array(ListedMessageRow)
       .parse(rows)
       .map(({ handOff, ...message }) => {
-        const triggers = decryptTriggers(sealingKeys, message.id, handOff)
+        const triggers = decryptTriggers(sealer, message.id, handOff)
         const ageMinutes = Math.floor((now.getTime() - message.createdAt.getTime()) / MINUTE_MS)
         return {
           ...message,
@@ -94,7 +94,7 @@ const ErasedMessageRow = z.object({
  */
 export const showMessage = (
   db: Pool,
-  { sealingKeys, id, actor, now }: { sealingKeys: SealingKeys; id: string; actor: string; now: Date },
+  { sealer, id, actor, now }: { sealer: Sealer; id: string; actor: string; now: Date },
 ): Promise<DecryptedMessage | ErasedMessage | undefined> =>
   db.transaction(async (tx) => {
     const { rows } = await tx.query('select * from contact_messages where id = $1', [id])
@@ -104,7 +104,7 @@ export const showMessage = (
       return { id, topic, state: 'erased', createdAt, erasedAt }
     }
     await recordStaffAct(tx, { actor, action: 'contact show', about: id }, now)
-    return decryptMessage(sealingKeys, rows[0])
+    return decryptMessage(sealer, rows[0])
   })
 
 /** Erases the content of a message and its mails, even if it was delivered. Returns false if the message is erased or unknown. */
@@ -127,7 +127,7 @@ export const eraseMessage = (
 export type StaffStep =
   | { readonly kind: 'assign'; readonly owner: string }
   | { readonly kind: 'answered' }
-  | { readonly kind: 'close'; readonly note: string; readonly sealingKeys: SealingKeys }
+  | { readonly kind: 'close'; readonly note: string; readonly sealer: Sealer }
 
 /**
  * Records a step that staff took. If the message has no owner, the actor becomes its owner. The public API shows none of this.
@@ -141,9 +141,7 @@ export const recordStaffStep = (
 ): Promise<string | undefined> =>
   db.transaction(async (tx) => {
     const note =
-      staffStep.kind === 'close'
-        ? staffStep.sealingKeys.seal(staffStep.note, getMessageContext(id, 'note'))
-        : null
+      staffStep.kind === 'close' ? staffStep.sealer.seal(staffStep.note, getMessageContext(id, 'note')) : null
     const { rows } = await tx.query<{ answered_at: Date | null; closed_at: Date | null }>(
       `update contact_messages set
          owner = coalesce($2, owner, $3),

@@ -2,7 +2,7 @@ import { err, ok, type Result } from '@plainpath/domain'
 import { eraseMails, isMailBeingSent, type MailQueue } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Database } from '@plainpath/postgres'
-import { openIfPossible, type SealingKeys } from '@plainpath/sealing'
+import { type Sealer, unsealIfPossible } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { ConfirmedAgent } from '../auth/introspection.ts'
 import { CONTACT_MAIL, composeWithdrawnMail } from './contact-mails.ts'
@@ -31,7 +31,7 @@ const HeldMessage = z.object({
  */
 export async function withdrawMessage(
   tx: Database,
-  deps: { mails: MailQueue; sealingKeys: SealingKeys; urls: ServiceUrls },
+  deps: { mails: MailQueue; sealer: Sealer; urls: ServiceUrls },
   target: WithdrawTarget,
   now: Date,
 ): Promise<Result<string, WithdrawRefusal>> {
@@ -61,10 +61,10 @@ export async function withdrawMessage(
   if (heldMessage.state === 'erased') return ok(id)
   await eraseMails(tx, [id], now)
   if (isByLink) return ok(id)
-  const replyTo = decryptAddress(deps.sealingKeys, id, heldMessage.replySealed)
+  const replyTo = decryptAddress(deps.sealer, id, heldMessage.replySealed)
   if (replyTo !== undefined) {
     const agentDomain =
-      openIfPossible(() => decryptAgentDomain(deps.sealingKeys, id, heldMessage.agentDomainSealed)) ?? null
+      unsealIfPossible(() => decryptAgentDomain(deps.sealer, id, heldMessage.agentDomainSealed)) ?? null
     const withdrawnMessage = {
       id,
       replyTo,
@@ -79,7 +79,7 @@ export async function withdrawMessage(
 }
 
 /** Decrypts the person's address. Returns undefined if the key is lost. The message is then withdrawn without a mail. */
-const decryptAddress = (keys: SealingKeys, id: string, sealed: Buffer | null) =>
-  openIfPossible(() =>
-    sealed === null ? undefined : keys.open(sealed, getMessageContext(id, 'reply')).toString('utf8'),
+const decryptAddress = (sealer: Sealer, id: string, sealed: Buffer | null) =>
+  unsealIfPossible(() =>
+    sealed === null ? undefined : sealer.unseal(sealed, getMessageContext(id, 'reply')).toString('utf8'),
   )

@@ -1,7 +1,7 @@
 import { err, type GuideListing, GuideSlug, ok, type Result } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { MAX_GUIDES_PER_PAGE, type ServiceUrls } from '@plainpath/metadata'
-import { equalBytes, type HashKey } from '@plainpath/sealing'
+import { type HashKey, timingSafeEqualBytes } from '@plainpath/sealing'
 import type { GuideCatalog } from './guide-catalog.ts'
 
 /** Lists and searches guides, for the routes and the MCP tools. */
@@ -58,7 +58,8 @@ export function createGuideCursors(hashKey: HashKey) {
       const slug = GuideSlug.safeParse(
         Buffer.from(cursor, 'base64url').subarray(MAC_BYTES).toString('latin1'),
       )
-      const isAuthentic = slug.success && equalBytes(Buffer.from(cursor), Buffer.from(write(slug.data)))
+      const isAuthentic =
+        slug.success && timingSafeEqualBytes(Buffer.from(cursor), Buffer.from(write(slug.data)))
       return isAuthentic ? ok(slug.data) : err('invalid-cursor')
     },
   }

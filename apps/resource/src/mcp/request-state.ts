@@ -1,6 +1,6 @@
 import { RULES } from '@plainpath/domain'
 import type { Caller } from '@plainpath/http'
-import { equalBytes, type HashKey } from '@plainpath/sealing'
+import { type HashKey, timingSafeEqualBytes } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /*
@@ -55,7 +55,10 @@ export function createRequestStates({ hashKey, now }: { hashKey: HashKey; now: (
     },
     read(state, call) {
       const [body = '', receivedMac = '', ...otherParts] = state.split('.')
-      if (otherParts.length > 0 || !equalBytes(Buffer.from(receivedMac), Buffer.from(computeMac(body, call))))
+      if (
+        otherParts.length > 0 ||
+        !timingSafeEqualBytes(Buffer.from(receivedMac), Buffer.from(computeMac(body, call)))
+      )
         throw new Error('not authentic')
       const { expires, asked } = State.parse(JSON.parse(Buffer.from(body, 'base64url').toString()))
       if (expires * 1000 <= now().getTime()) throw new Error('expired')

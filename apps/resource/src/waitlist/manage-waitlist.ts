@@ -1,5 +1,5 @@
 import type { Database, Pool } from '@plainpath/postgres'
-import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { HashKey, Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
 import { recordStaffAct } from '../staff-audit.ts'
 import { eraseEntries } from './erase-entries.ts'
@@ -81,7 +81,7 @@ const PAGE_SIZE = 500
 /** Yields every entry with its address, ordered by id. First records the export in the audit log. */
 export async function* exportEntries(
   db: Pool,
-  { sealingKeys, actor, now }: { sealingKeys: SealingKeys; actor: string; now: Date },
+  { sealer, actor, now }: { sealer: Sealer; actor: string; now: Date },
 ) {
   await db.transaction(async (tx) => {
     const { rows } = await tx.query<{ entries: number }>('select count(*) as entries from waitlist_entries')
@@ -96,7 +96,7 @@ export async function* exportEntries(
       [lastId],
     )
     for (const { email_sealed: sealed, ...entry } of z.array(SealedEntry).parse(rows)) {
-      const email = sealingKeys.open(sealed, getEmailEncryptionContext(entry.id)).toString('utf8')
+      const email = sealer.unseal(sealed, getEmailEncryptionContext(entry.id)).toString('utf8')
       yield { ...entry, email }
       lastId = entry.id
     }

@@ -4,11 +4,11 @@ import { createMailNotifier, createMailQueue } from '@plainpath/mail'
 import { openPool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import {
+  createSealer,
   generateHashKey,
   generateKeyEncryptionKey,
   parseHashKey,
-  parseKeyEncryptionKeys,
-  SealError,
+  UnsealError,
 } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
 import { createLink } from '../link-secret.ts'
@@ -16,7 +16,7 @@ import { MIGRATIONS } from '../migrations.ts'
 import { countEntries } from './manage-waitlist.ts'
 import { createWaitlistStore, type NewWaitlistEntry } from './waitlist-store.ts'
 
-const sealingKeys = parseKeyEncryptionKeys(generateKeyEncryptionKey())
+const sealer = createSealer(generateKeyEncryptionKey())
 const hashKey = parseHashKey(generateHashKey())
 
 async function openStore() {
@@ -28,9 +28,9 @@ async function openStore() {
   return {
     ...createWaitlistStore({
       db,
-      sealingKeys,
+      sealer,
       hashKey,
-      mails: createMailQueue({ sealingKeys, hashKey }),
+      mails: createMailQueue({ sealer, hashKey }),
       mailNotifier,
       logErasure: () => undefined,
     }),
@@ -189,11 +189,9 @@ test('encrypts the address as it was typed, and decrypts it only in its own row'
   )
   const [row] = rows
   if (!row) throw new Error('no row')
-  expect(sealingKeys.open(row.email_sealed, `waitlist_entries/${entry.id}/email`).toString()).toBe(
-    entry.email,
-  )
-  expect(() => sealingKeys.open(row.email_sealed, `waitlist_entries/${createEntry('x').id}/email`)).toThrow(
-    SealError,
+  expect(sealer.unseal(row.email_sealed, `waitlist_entries/${entry.id}/email`).toString()).toBe(entry.email)
+  expect(() => sealer.unseal(row.email_sealed, `waitlist_entries/${createEntry('x').id}/email`)).toThrow(
+    UnsealError,
   )
   expect(row.email_hash_key).toBe(hashKey.id)
 })

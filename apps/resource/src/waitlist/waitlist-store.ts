@@ -9,7 +9,7 @@ import {
   type MailQueue,
 } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
-import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { HashKey, Sealer } from '@plainpath/sealing'
 import type { LogErasure } from '../erasure-log.ts'
 import type { StoredLink } from '../link-secret.ts'
 import { eraseEntries } from './erase-entries.ts'
@@ -113,13 +113,13 @@ export interface WaitlistStore {
 
 export function createWaitlistStore(deps: {
   db: Pool
-  sealingKeys: SealingKeys
+  sealer: Sealer
   hashKey: HashKey
   mails: MailQueue
   mailNotifier: Pick<MailNotifier, 'notifyMailers'>
   logErasure: LogErasure
 }): WaitlistStore {
-  const { db, sealingKeys, hashKey, mails, mailNotifier, logErasure } = deps
+  const { db, sealer, hashKey, mails, mailNotifier, logErasure } = deps
   const hashMailbox = (canonicalEmail: string) => hashKey.hash('email-index/waitlist', canonicalEmail)
   const isOnList = async (hash: Buffer) =>
     (await db.query('select from waitlist_entries where email_hash = $1', [hash])).rowCount === 1
@@ -129,7 +129,7 @@ export function createWaitlistStore(deps: {
       const mail = mails.seal({ kind: WAITLIST_MAIL.joined, about, ...entry.mail }, entry.joinedAt)
       const values = [
         entry.id,
-        sealingKeys.seal(entry.email, getEmailEncryptionContext(entry.id)),
+        sealer.seal(entry.email, getEmailEncryptionContext(entry.id)),
         hashMailbox(entry.canonicalEmail),
         hashKey.id,
         entry.referralSlug,

@@ -69,7 +69,7 @@ export async function startBackgroundWork(
     openMailer({
       db,
       databaseUrl: config.sessionDatabaseUrl,
-      sealingKeys: config.sealingKeys,
+      sealer: config.sealer,
       hashKey: config.hashKey,
       transport: createMailTransport(config.mail, deps.announce),
       from: config.mail.from,

@@ -24,9 +24,9 @@ export function openStores(
   { db, log, now }: { db: Pool; log: Log; now: () => Date },
   cleanup: AsyncDisposableStack,
 ): Stores {
-  const { redisUrl, sealingKeys, hashKey, staffInbox, contactHoldMs: holdMs } = config
+  const { redisUrl, sealer, hashKey, staffInbox, contactHoldMs: holdMs } = config
   const mails = createMailQueue({
-    sealingKeys,
+    sealer,
     hashKey,
     waiting: scaleWaitingMailBounds(config.limitsFactor),
   })
@@ -37,7 +37,7 @@ export function openStores(
   return {
     limits: redis ? openLimitStore(redis, { now }) : createMemoryLimitStore(now),
     usedProofs: redis ? createRedisUsedProofs(redis) : createPostgresUsedProofs(db, now),
-    waitlist: createWaitlistStore({ db, sealingKeys, hashKey, mails, mailNotifier, logErasure }),
-    contact: createContactStore({ db, sealingKeys, hashKey, mails, urls, staffInbox, holdMs, logErasure }),
+    waitlist: createWaitlistStore({ db, sealer, hashKey, mails, mailNotifier, logErasure }),
+    contact: createContactStore({ db, sealer, hashKey, mails, urls, staffInbox, holdMs, logErasure }),
   }
 }

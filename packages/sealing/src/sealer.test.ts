@@ -1,11 +1,11 @@
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { generateKeyEncryptionKey, parseKeyEncryptionKeys, SealError, type SealingKeys } from './index.ts'
+import { createSealer, generateKeyEncryptionKey, type Sealer, UnsealError } from './index.ts'
 
 const olderLine = generateKeyEncryptionKey()
 const newerLine = generateKeyEncryptionKey()
-const keys = parseKeyEncryptionKeys(olderLine)
+const sealer = createSealer(olderLine)
 const context = 'agents/agt_0000000000000000000000/name'
 
 const bytes = fc.uint8Array({ maxLength: 300 })
@@ -26,7 +26,7 @@ describe('an encrypted value', () => {
   test('decrypts to the same bytes under the same context', () => {
     fc.assert(
       fc.property(bytes, contexts, (plaintext, anyContext) => {
-        expect(keys.open(keys.seal(plaintext, anyContext), anyContext)).toEqual(Buffer.from(plaintext))
+        expect(sealer.unseal(sealer.seal(plaintext, anyContext), anyContext)).toEqual(Buffer.from(plaintext))
       }),
     )
   })
@@ -34,35 +34,35 @@ describe('an encrypted value', () => {
   test('of a string decrypts to its UTF-8 bytes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(keys.open(keys.seal(text, context), context).toString('utf8')).toBe(text)
+        expect(sealer.unseal(sealer.seal(text, context), context).toString('utf8')).toBe(text)
       }),
     )
   })
 
   test('is refused if any single bit is flipped', () => {
-    const sealed = keys.seal('Atlas', context)
+    const sealed = sealer.seal('Atlas', context)
     for (let bit = 0; bit < sealed.length * 8; bit++) {
       const flipped = Buffer.from(sealed)
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(catchError(() => keys.open(flipped, context))).toBeInstanceOf(SealError)
+      expect(catchError(() => sealer.unseal(flipped, context))).toBeInstanceOf(UnsealError)
     }
   })
 
   test('is refused if it is truncated to any length, or has an extra byte at its end', () => {
-    const sealed = keys.seal('Atlas', context)
+    const sealed = sealer.seal('Atlas', context)
     for (let length = 0; length < sealed.length; length++) {
-      expect(catchError(() => keys.open(sealed.subarray(0, length), context))).toBeInstanceOf(SealError)
+      expect(catchError(() => sealer.unseal(sealed.subarray(0, length), context))).toBeInstanceOf(UnsealError)
     }
     const extended = Buffer.concat([sealed, Buffer.of(0)])
-    expect(catchError(() => keys.open(extended, context))).toBeInstanceOf(SealError)
+    expect(catchError(() => sealer.unseal(extended, context))).toBeInstanceOf(UnsealError)
   })
 
   test('is refused under another context', () => {
     fc.assert(
       fc.property(bytes, contexts, contexts, (plaintext, ownContext, otherContext) => {
         fc.pre(ownContext !== otherContext)
-        const sealed = keys.seal(plaintext, ownContext)
-        expect(catchError(() => keys.open(sealed, otherContext))).toBeInstanceOf(SealError)
+        const sealed = sealer.seal(plaintext, ownContext)
+        expect(catchError(() => sealer.unseal(sealed, otherContext))).toBeInstanceOf(UnsealError)
       }),
     )
   })
@@ -70,93 +70,93 @@ describe('an encrypted value', () => {
   test('is refused under another key, even under one with the same id', () => {
     fc.assert(
       fc.property(bytes, (plaintext) => {
-        const sealed = keys.seal(plaintext, context)
+        const sealed = sealer.seal(plaintext, context)
         const lineWithSameId = generateKeyEncryptionKey().replace(
           /^kek-[^:]+/,
           `kek-${parseKeyId(olderLine)}`,
         )
         for (const line of [generateKeyEncryptionKey(), lineWithSameId]) {
-          const otherKeys = parseKeyEncryptionKeys(line)
-          expect(catchError(() => otherKeys.open(sealed, context))).toBeInstanceOf(SealError)
+          const otherSealer = createSealer(line)
+          expect(catchError(() => otherSealer.unseal(sealed, context))).toBeInstanceOf(UnsealError)
         }
       }),
     )
   })
 
   test('is refused if its data key and its ciphertext come from different values', () => {
-    const [sealed, otherSealed] = [keys.seal('Atlas', context), keys.seal('Borea', context)]
+    const [sealed, otherSealed] = [sealer.seal('Atlas', context), sealer.seal('Borea', context)]
     // A sealed value ends with a nonce of 12 bytes, a tag of 16, and the ciphertext.
     const ciphertextStart = sealed.length - (12 + 16 + 'Atlas'.length)
     const mixed = Buffer.concat([sealed.subarray(0, ciphertextStart), otherSealed.subarray(ciphertextStart)])
-    expect(catchError(() => keys.open(mixed, context))).toBeInstanceOf(SealError)
+    expect(catchError(() => sealer.unseal(mixed, context))).toBeInstanceOf(UnsealError)
   })
 
   test('is refused if it consists of random bytes, with or without the version byte', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (randomBytes, hasVersion) => {
         const sealed = hasVersion ? Buffer.concat([Buffer.of(1), randomBytes]) : randomBytes
-        expect(catchError(() => keys.open(sealed, context))).toBeInstanceOf(SealError)
+        expect(catchError(() => sealer.unseal(sealed, context))).toBeInstanceOf(UnsealError)
       }),
     )
   })
 
   test('differs each time, and does not contain the plaintext', () => {
-    const sealed = keys.seal('Atlas Atlas Atlas', context)
-    const sealedAgain = keys.seal('Atlas Atlas Atlas', context)
+    const sealed = sealer.seal('Atlas Atlas Atlas', context)
+    const sealedAgain = sealer.seal('Atlas Atlas Atlas', context)
     expect(sealed.equals(sealedAgain)).toBe(false)
     expect(sealed.includes('Atlas')).toBe(false)
   })
 
   test('is refused with a message that distinguishes a missing key from damage or another context', () => {
-    const sealed = keys.seal('Atlas', context)
-    const otherKeys = parseKeyEncryptionKeys(generateKeyEncryptionKey())
-    expect(() => otherKeys.open(sealed, context)).toThrow('key-encryption key that is not in the list')
-    expect(() => keys.open(sealed, 'agents/other/name')).toThrow('damaged')
+    const sealed = sealer.seal('Atlas', context)
+    const otherSealer = createSealer(generateKeyEncryptionKey())
+    expect(() => otherSealer.unseal(sealed, context)).toThrow('key-encryption key that is not in the list')
+    expect(() => sealer.unseal(sealed, 'agents/other/name')).toThrow('damaged')
   })
 })
 
 describe('reseal', () => {
-  const bothKeys = parseKeyEncryptionKeys(`${newerLine}\n${olderLine}`)
-  const newerKeys = parseKeyEncryptionKeys(newerLine)
+  const twoKeySealer = createSealer(`${newerLine}\n${olderLine}`)
+  const newerSealer = createSealer(newerLine)
 
   test('re-encrypts a value so that the newest key alone can decrypt it', () => {
     fc.assert(
       fc.property(bytes, contexts, (plaintext, anyContext) => {
-        const resealed = bothKeys.reseal(keys.seal(plaintext, anyContext), anyContext)
-        expect(resealed && newerKeys.open(resealed, anyContext)).toEqual(Buffer.from(plaintext))
+        const resealed = twoKeySealer.reseal(sealer.seal(plaintext, anyContext), anyContext)
+        expect(resealed && newerSealer.unseal(resealed, anyContext)).toEqual(Buffer.from(plaintext))
       }),
     )
   })
 
   test('returns undefined for a value under the newest key', () => {
-    expect(bothKeys.reseal(bothKeys.seal('Atlas', context), context)).toBeUndefined()
+    expect(twoKeySealer.reseal(twoKeySealer.seal('Atlas', context), context)).toBeUndefined()
   })
 
-  test.for<[string, SealingKeys]>([
-    ['the newest key', bothKeys],
-    ['an older key', keys],
-  ])('refuses a value of another context under %s', ([, sealingKeys]) => {
-    const sealed = sealingKeys.seal('Atlas', context)
-    expect(() => bothKeys.reseal(sealed, 'agents/other/name')).toThrow(SealError)
+  test.for<[string, Sealer]>([
+    ['the newest key', twoKeySealer],
+    ['an older key', sealer],
+  ])('refuses a value of another context under %s', ([, originalSealer]) => {
+    const sealed = originalSealer.seal('Atlas', context)
+    expect(() => twoKeySealer.reseal(sealed, 'agents/other/name')).toThrow(UnsealError)
   })
 })
 
-describe('sealing keys', () => {
-  test('encrypt under the first key of the file, and decrypt with any of its keys', () => {
-    const bothKeys = parseKeyEncryptionKeys(`# newest first\n${newerLine}\n\n${olderLine}\n`)
-    expect(bothKeys.newestId).toBe(parseKeyId(newerLine))
-    expect(bothKeys.open(keys.seal('Atlas', context), context).toString()).toBe('Atlas')
-    expect(bothKeys.seal('Atlas', context).includes(bothKeys.newestId)).toBe(true)
+describe('a sealer', () => {
+  test('encrypts under the first key of the file, and decrypts with any of its keys', () => {
+    const twoKeySealer = createSealer(`# newest first\n${newerLine}\n\n${olderLine}\n`)
+    expect(twoKeySealer.newestKeyId).toBe(parseKeyId(newerLine))
+    expect(twoKeySealer.unseal(sealer.seal('Atlas', context), context).toString()).toBe('Atlas')
+    expect(twoKeySealer.seal('Atlas', context).includes(twoKeySealer.newestKeyId)).toBe(true)
   })
 
-  test.for(['', '\ud800'])('reject the context %j', (invalidContext) => {
-    expect(() => keys.seal('Atlas', invalidContext)).toThrow(TypeError)
-    expect(() => keys.open(keys.seal('Atlas', context), invalidContext)).toThrow(TypeError)
+  test.for(['', '\ud800'])('rejects the context %j', (invalidContext) => {
+    expect(() => sealer.seal('Atlas', invalidContext)).toThrow(TypeError)
+    expect(() => sealer.unseal(sealer.seal('Atlas', context), invalidContext)).toThrow(TypeError)
   })
 
-  test('do not appear in their printed form', () => {
+  test('does not contain its keys in its printed form', () => {
     const printed =
-      inspect(keys, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(keys)
+      inspect(sealer, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(sealer)
     expect(printed).not.toContain(olderLine.slice(olderLine.indexOf(':') + 1))
   })
 })

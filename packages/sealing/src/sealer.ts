@@ -2,22 +2,18 @@ import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } fro
 import { drawRandomBytes } from './draw-random-bytes.ts'
 import { generateKeyLine, parseKeyFile } from './key-file.ts'
 
-/*
- * Envelope encryption of stored values: `seal` encrypts and `open` decrypts with AES-256-GCM, an AEAD. Each value has a new data
- * key, which is itself encrypted under a key-encryption key. Callers decide which columns are encrypted and when keys are rotated.
- */
-
 /**
- * Encrypts and decrypts values with a list of key-encryption keys.
+ * Encrypts (*seals*) and decrypts (*unseals*) stored values with AES-256-GCM, an AEAD. This is envelope encryption: each value has a
+ * data key of its own, which is encrypted under a key-encryption key. A sealer has a list of key-encryption keys.
  *
  * `context` names the only place where the value belongs, such as `agents/agt_…/name`. It is authenticated as associated data, but
- * not stored, so a value that is copied to another row or column does not decrypt there.
+ * not stored, so a value that is copied to another row or column cannot be decrypted there.
  */
-export interface SealingKeys {
-  /** The id of the key that `seal` uses. */
-  readonly newestId: string
-  /** The ids of the keys that `open` can use, newest first. */
-  readonly ids: readonly string[]
+export interface Sealer {
+  /** The id of the key-encryption key under which `seal` encrypts. */
+  readonly newestKeyId: string
+  /** The ids of all key-encryption keys in the list, newest first. */
+  readonly keyIds: readonly string[]
   /**
    * Encrypts a value.
    *
@@ -27,59 +23,52 @@ export interface SealingKeys {
   /**
    * Decrypts a value.
    *
-   * @throws {SealError} if the value is damaged, has another context, or was encrypted under a key that is not in the list
+   * @throws {UnsealError} if the value is damaged, has another context, or was encrypted under a key that is not in the list
    * @throws {TypeError} for a context that is empty or not well-formed Unicode
    */
-  open(sealed: Uint8Array, context: string): Buffer
+  unseal(sealed: Uint8Array, context: string): Buffer
   /**
    * Encrypts a value again, under the newest key and a new data key.
    *
    * @returns undefined if the value is already under the newest key
-   * @throws like `open`, even for a value that is already under the newest key
+   * @throws like `unseal`, even for a value that is already under the newest key
    */
   reseal(sealed: Uint8Array, context: string): Buffer | undefined
 }
 
 /**
- * Reads a file of key-encryption keys: lines `kek-<id>:<base64url of 32 bytes>`, newest first, and `#` comments.
+ * Creates a sealer from the text of a file of key-encryption keys: lines `kek-<id>:<base64url of 32 bytes>`, newest first, and `#`
+ * comments.
  *
  * @throws {Error} if there is no key, or a line is malformed or repeated. The message lists these lines by number, and never quotes
  *   them
  */
-export function parseKeyEncryptionKeys(fileText: string): SealingKeys {
-  const lines = parseKeyFile('kek', fileText)
+export function createSealer(keyFileText: string): Sealer {
+  const lines = parseKeyFile('kek', keyFileText)
   const keys = new Map(lines.map(({ id, bytes }) => [id, createSecretKey(bytes)]))
   const [newestEntry] = keys
   if (newestEntry === undefined) throw new Error('bad kek file: it holds no key')
-  return createSealingKeys(keys, newestEntry)
-}
+  const [newestKeyId, newestKey] = newestEntry
 
-/** Generates a line for a file of key-encryption keys. */
-export const generateKeyEncryptionKey = (): string => generateKeyLine('kek')
-
-function createSealingKeys(
-  keys: ReadonlyMap<string, KeyObject>,
-  [newestId, newestKey]: [string, KeyObject],
-): SealingKeys {
   function seal(plaintext: Uint8Array | string, context: string): Buffer {
-    const associatedData = buildAssociatedData(newestId, context)
+    const associatedData = buildAssociatedData(newestKeyId, context)
     const dataKey = drawRandomBytes(32)
     try {
-      const wrappedDataKey = encrypt(newestKey, dataKey, associatedData.dataKey)
+      const encryptedDataKey = encrypt(newestKey, dataKey, associatedData.dataKey)
       // Passed as a KeyObject, which is faster: for raw bytes, Node 24 throws and catches an error internally.
       const encryptedValue = encrypt(createSecretKey(dataKey), Buffer.from(plaintext), associatedData.value)
-      return writeEnvelope({ keyId: newestId, wrappedDataKey, encryptedValue })
+      return writeEnvelope({ keyId: newestKeyId, encryptedDataKey, encryptedValue })
     } finally {
       dataKey.fill(0)
     }
   }
 
-  function open(sealed: Uint8Array, context: string): Buffer {
-    const { keyId, wrappedDataKey, encryptedValue } = readEnvelope(sealed)
+  function unseal(sealed: Uint8Array, context: string): Buffer {
+    const { keyId, encryptedDataKey, encryptedValue } = readEnvelope(sealed)
     const key = keys.get(keyId)
-    if (key === undefined) throw new SealError('sealed under a key-encryption key that is not in the list')
+    if (key === undefined) throw new UnsealError('sealed under a key-encryption key that is not in the list')
     const associatedData = buildAssociatedData(keyId, context)
-    const dataKey = decrypt(key, wrappedDataKey, associatedData.dataKey)
+    const dataKey = decrypt(key, encryptedDataKey, associatedData.dataKey)
     try {
       return decrypt(createSecretKey(dataKey), encryptedValue, associatedData.value)
     } finally {
@@ -88,12 +77,15 @@ function createSealingKeys(
   }
 
   function reseal(sealed: Uint8Array, context: string): Buffer | undefined {
-    const plaintext = open(sealed, context)
-    return readEnvelope(sealed).keyId === newestId ? undefined : seal(plaintext, context)
+    const plaintext = unseal(sealed, context)
+    return readEnvelope(sealed).keyId === newestKeyId ? undefined : seal(plaintext, context)
   }
 
-  return { newestId, ids: [...keys.keys()], seal, open, reseal }
+  return { newestKeyId, keyIds: [...keys.keys()], seal, unseal, reseal }
 }
+
+/** Generates a line for a file of key-encryption keys. */
+export const generateKeyEncryptionKey = (): string => generateKeyLine('kek')
 
 /** Builds the associated data of both layers, which binds each to the format, the key-encryption key and the context. */
 function buildAssociatedData(keyId: string, context: string) {
@@ -113,34 +105,34 @@ function buildAssociatedData(keyId: string, context: string) {
  */
 interface Envelope {
   readonly keyId: string
-  readonly wrappedDataKey: Uint8Array
+  readonly encryptedDataKey: Uint8Array
   readonly encryptedValue: Uint8Array
 }
 
 const VERSION = 1
-const WRAPPED_BYTES = 12 + 16 + 32
-const MIN_VALUE_BYTES = 12 + 16
+const ENCRYPTED_DATA_KEY_BYTES = 12 + 16 + 32
+const MIN_ENCRYPTED_VALUE_BYTES = 12 + 16
 
-function writeEnvelope({ keyId, wrappedDataKey, encryptedValue }: Envelope): Buffer {
+function writeEnvelope({ keyId, encryptedDataKey, encryptedValue }: Envelope): Buffer {
   const id = Buffer.from(keyId, 'ascii')
-  return Buffer.concat([Buffer.of(VERSION, id.length), id, wrappedDataKey, encryptedValue])
+  return Buffer.concat([Buffer.of(VERSION, id.length), id, encryptedDataKey, encryptedValue])
 }
 
 /**
  * Parses an envelope.
  *
- * @throws {SealError} if the version is unknown, or the bytes are too few for an envelope
+ * @throws {UnsealError} if the version is unknown, or the bytes are too few for an envelope
  */
 function readEnvelope(sealed: Uint8Array): Envelope {
   const idEnd = 2 + (sealed[1] ?? 0)
-  const wrappedEnd = idEnd + WRAPPED_BYTES
-  if (sealed[0] !== VERSION || sealed.length < wrappedEnd + MIN_VALUE_BYTES) {
-    throw new SealError('not a sealed value of a version this program knows')
+  const dataKeyEnd = idEnd + ENCRYPTED_DATA_KEY_BYTES
+  if (sealed[0] !== VERSION || sealed.length < dataKeyEnd + MIN_ENCRYPTED_VALUE_BYTES) {
+    throw new UnsealError('not a sealed value of a version this program knows')
   }
   return {
     keyId: Buffer.from(sealed.subarray(2, idEnd)).toString('latin1'),
-    wrappedDataKey: sealed.subarray(idEnd, wrappedEnd),
-    encryptedValue: sealed.subarray(wrappedEnd),
+    encryptedDataKey: sealed.subarray(idEnd, dataKeyEnd),
+    encryptedValue: sealed.subarray(dataKeyEnd),
   }
 }
 
@@ -163,7 +155,7 @@ function encrypt(key: KeyObject, plaintext: Uint8Array, associatedData: Uint8Arr
 /**
  * Decrypts the result of `encrypt`.
  *
- * @throws {SealError} unless `encrypt` returned these bytes for this key and this associated data
+ * @throws {UnsealError} unless `encrypt` returned these bytes for this key and this associated data
  */
 function decrypt(key: KeyObject, encrypted: Uint8Array, associatedData: Uint8Array): Buffer {
   const nonce = encrypted.subarray(0, NONCE_BYTES)
@@ -175,7 +167,7 @@ function decrypt(key: KeyObject, encrypted: Uint8Array, associatedData: Uint8Arr
   try {
     return Buffer.concat([plaintext, decipher.final()])
   } catch {
-    throw new SealError('damaged, or sealed for another place')
+    throw new UnsealError('damaged, or sealed for another place')
   }
 }
 
@@ -183,6 +175,6 @@ function decrypt(key: KeyObject, encrypted: Uint8Array, associatedData: Uint8Arr
  * Thrown if a value cannot be decrypted, because it is damaged, was moved to another row, or was encrypted under a key that is not
  * in the list. The message identifies the last case, which an operator can fix by adding the key. It never quotes the value.
  */
-export class SealError extends Error {
-  override readonly name = 'SealError'
+export class UnsealError extends Error {
+  override readonly name = 'UnsealError'
 }
