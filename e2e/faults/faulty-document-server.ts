@@ -23,14 +23,18 @@ export interface FaultyDocumentServer extends AsyncDisposable {
   setFault(fault: DocumentServerFault | undefined): void
 }
 
-/** Starts the server on a free port of loopback. @param key the key in every document */
+/**
+ * Starts the server on a free port of loopback.
+ *
+ * @param key the key in every document
+ */
 export async function startFaultyDocumentServer(key: AgentKey): Promise<FaultyDocumentServer> {
   const ownCertificate = createSelfSignedCertificate(HOST)
   const otherCertificate = createSelfSignedCertificate('another.example')
   let fault: DocumentServerFault | undefined
   let address = ''
   const server = createServer(
-    { key: ownCertificate.key, cert: ownCertificate.certificate },
+    { key: ownCertificate.privateKey, cert: ownCertificate.certificate },
     (request, response) => {
       if (fault === 'silent') return
       const document = JSON.stringify({
@@ -56,8 +60,7 @@ export async function startFaultyDocumentServer(key: AgentKey): Promise<FaultyDo
     createUrl: (name) => `https://${address}/${name}.json`,
     setFault(newFault) {
       fault = newFault
-      const { key: privateKey, certificate } =
-        newFault === 'wrong certificate' ? otherCertificate : ownCertificate
+      const { privateKey, certificate } = newFault === 'wrong certificate' ? otherCertificate : ownCertificate
       server.setSecureContext({ key: privateKey, cert: certificate })
     },
     async [Symbol.asyncDispose]() {

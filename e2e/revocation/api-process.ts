@@ -16,18 +16,18 @@ const MAX_SILENCE_MS = 1_500
 const { leaseMs, renewMs } = INTERVALS
 
 /**
- * Creates an API process with the code under test.
+ * Simulates an API process that runs the code under test.
  *
- * @param clock the relative speed of the process's clock, and its offset in ms
+ * @param clock the process's clock: its speed relative to virtual time, and the time that it shows at the start
  */
 export function createApiProcess(
   world: World,
   name: string,
-  clock: { readonly speed: number; readonly offset: number },
+  clock: { readonly speed: number; readonly offsetMs: number },
 ): ApiProcess {
   const { time, random, store } = world
-  const readLocalTime = () => clock.offset + time.now() * clock.speed
-  const subscriber = world.parts.createRevocationSubscriber({
+  const readLocalTime = () => clock.offsetMs + time.now() * clock.speed
+  const subscriber = world.codeUnderTest.createRevocationSubscriber({
     name,
     leaseMs,
     cacheMs: 30_000,
@@ -173,7 +173,7 @@ export function createApiProcess(
         }
       })
     },
-    publish(notification) {
+    deliver(notification) {
       const target = connection
       if (target?.isSubscribed && target.isOpen)
         sendToApi(target, () => sendCommands(subscriber.onNotification(notification, readLocalTime())))
@@ -203,7 +203,7 @@ export function createApiProcess(
 const KEY_THUMBPRINT = 'A'.repeat(43)
 
 type Introspection = Parameters<
-  ReturnType<World['parts']['createRevocationSubscriber']>['finishIntrospection']
+  ReturnType<World['codeUnderTest']['createRevocationSubscriber']>['finishIntrospection']
 >[1]
 function createIntrospection(token: string, active: boolean, mark: string | undefined): Introspection {
   if (!active) return { active: false }

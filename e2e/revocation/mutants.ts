@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Parts } from './world.ts'
+import type { CodeUnderTest } from './world.ts'
 
 /** The modules to mutate. They contain only pure functions, and import only types and each other. */
 const FILES = {
@@ -101,7 +101,7 @@ export const MUTANTS: readonly Mutant[] = [
 ]
 
 /** Imports copies of the modules from a temporary folder, after applying the mutant, if any. */
-export async function loadParts(mutant: Mutant | undefined): Promise<Parts> {
+export async function loadCodeUnderTest(mutant: Mutant | undefined): Promise<CodeUnderTest> {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mutant-'))
   try {
     for (const [file, source] of Object.entries(FILES)) {
@@ -114,7 +114,7 @@ export async function loadParts(mutant: Mutant | undefined): Promise<Parts> {
       {},
       await importCopy('revocation-subscriber.ts'),
       await importCopy('revocation-wait.ts'),
-    ) as Parts
+    ) as CodeUnderTest
   } finally {
     await rm(folder, { recursive: true })
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { loadParts, MUTANTS } from './mutants.ts'
+import { loadCodeUnderTest, MUTANTS } from './mutants.ts'
 import { arbitraryPlan, samplePlan } from './plan.ts'
 import { simulate } from './simulation.ts'
 
@@ -10,10 +10,10 @@ const RUNS = Number(process.env['REVOCATION_RUNS'] ?? 60)
 test(`R-LIN holds in ${RUNS} schedules of delays, faults and lost stores, over at least 2 000 revocations`, {
   timeout: 600_000,
 }, async () => {
-  const parts = await loadParts(undefined)
+  const codeUnderTest = await loadCodeUnderTest(undefined)
   const totals = { revocations: 0, accepted: 0, acceptedFromCache: 0 }
   const property = fc.property(arbitraryPlan, (plan) => {
-    const { violations, ...counts } = simulate(parts, plan)
+    const { violations, ...counts } = simulate(codeUnderTest, plan)
     for (const [name, count] of Object.entries(counts)) totals[name as keyof typeof totals] += count
     expect(violations).toEqual([])
   })
@@ -26,6 +26,6 @@ test(`R-LIN holds in ${RUNS} schedules of delays, faults and lost stores, over a
 
 test.for(MUTANTS)('R-LIN fails with a mutant, and holds without it, for its seed: $name', async (mutant) => {
   const plan = samplePlan(mutant.seed)
-  expect(simulate(await loadParts(mutant), plan).violations).not.toEqual([])
-  expect(simulate(await loadParts(undefined), plan).violations).toEqual([])
+  expect(simulate(await loadCodeUnderTest(mutant), plan).violations).not.toEqual([])
+  expect(simulate(await loadCodeUnderTest(undefined), plan).violations).toEqual([])
 })

@@ -1,21 +1,22 @@
 import type { Revocation } from '@plainpath/revocation'
 import { INTERVALS, type RevokingProcess, type World } from './world.ts'
 
+/** Returns the client of a token. Tokens are named `client-<index>/<number>`. */
 const parseClientId = (token: string) => token.split('/')[0]!
 
 /**
- * Creates an auth process with the code under test.
+ * Simulates an auth process that runs the code under test.
  *
- * @param clock the relative speed of the process's clock, and its offset in ms
+ * @param clock the process's clock: its speed relative to virtual time, and the time that it shows at the start
  */
 export function createRevokingProcess(
   world: World,
-  clock: { readonly speed: number; readonly offset: number },
+  clock: { readonly speed: number; readonly offsetMs: number },
 ): RevokingProcess {
-  const { time, random, store, parts } = world
-  const readLocalTime = () => clock.offset + time.now() * clock.speed
-  const toGlobalTime = (at: number) => (at - clock.offset) / clock.speed
-  let knownMark: ReturnType<typeof parts.updateKnownMark> | undefined
+  const { time, random, store, codeUnderTest } = world
+  const readLocalTime = () => clock.offsetMs + time.now() * clock.speed
+  const toGlobalTime = (localTime: number) => (localTime - clock.offsetMs) / clock.speed
+  let knownMark: ReturnType<typeof codeUnderTest.updateKnownMark> | undefined
   /** Draws the time that a message takes in one direction. */
   const drawHopMs = () => (random.happens(0.05) ? random.between(0, 150) : random.between(0.1, 3))
 
@@ -32,7 +33,7 @@ export function createRevokingProcess(
   function ensureMark(): void {
     callStore(
       store.ensureMark,
-      (mark) => (knownMark = parts.updateKnownMark(knownMark, mark, readLocalTime())),
+      (mark) => (knownMark = codeUnderTest.updateKnownMark(knownMark, mark, readLocalTime())),
     )
     time.at(time.now() + 1_000, ensureMark)
   }
@@ -42,6 +43,7 @@ export function createRevokingProcess(
     introspect: (token) => ({ active: store.isActive(token), mark: knownMark?.mark }),
     revoke(tokens, kind, onResponse) {
       const [firstToken = ''] = tokens
+      // In the model, a token stands for its own hash.
       const revocation: Revocation =
         kind === 'token' ? { kind, hash: firstToken } : { kind: 'client', id: parseClientId(firstToken) }
       const respond = () => {
@@ -51,17 +53,17 @@ export function createRevokingProcess(
       }
       const publish = () => {
         const notification = store.publishRevocation(revocation)
-        for (const api of world.apis) api.publish(notification)
+        for (const api of world.apis) api.deliver(notification)
         return notification
       }
       const publishAndWait = () =>
         callStore(publish, ({ mark, number: sequenceNumber }) => {
           const published = { mark, sequenceNumber, publishedAt: readLocalTime() }
-          knownMark = parts.updateKnownMark(knownMark, mark, published.publishedAt)
+          knownMark = codeUnderTest.updateKnownMark(knownMark, mark, published.publishedAt)
           let pollCount = 0
           let lastPoll: { mark: string; pending: number } | undefined
           const proceed = (): void => {
-            const step = parts.decideNextStep(
+            const step = codeUnderTest.decideNextStep(
               published,
               { knownMark: knownMark!, pollCount, lastPoll },
               readLocalTime(),

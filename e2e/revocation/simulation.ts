@@ -2,7 +2,7 @@ import { createApiProcess } from './api-process.ts'
 import { createRevokingProcess } from './revoking-process.ts'
 import { createStoreModel, type StoreSnapshot } from './store-model.ts'
 import { createRandom, createVirtualTime } from './virtual-time.ts'
-import type { Parts, World } from './world.ts'
+import type { CodeUnderTest, World } from './world.ts'
 
 type FaultKind = 'cut' | 'half-open' | 'pause' | 'slow' | 'flush' | 'restart' | 'failover'
 interface PlannedFault {
@@ -45,9 +45,9 @@ const MAX_DRIFT = 0.04
  * Simulates two API processes and two revoking processes in virtual time, with requests, revocations and planned
  * faults.
  */
-export function simulate(parts: Parts, plan: Plan): Outcome {
+export function simulate(codeUnderTest: CodeUnderTest, plan: Plan): Outcome {
   const world: World = {
-    parts,
+    codeUnderTest,
     time: createVirtualTime(),
     random: createRandom(plan.seed),
     store: createStoreModel(),
@@ -61,9 +61,9 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
   }
   const { time, random } = world
   for (let number = 0; number < PROCESSES_PER_APP; number += 1) {
-    const clock = { speed: random.between(1 - MAX_DRIFT, 1 + MAX_DRIFT), offset: random.between(0, 1e6) }
+    const clock = { speed: random.between(1 - MAX_DRIFT, 1 + MAX_DRIFT), offsetMs: random.between(0, 1e6) }
     world.revokers.push(
-      createRevokingProcess(world, { speed: random.between(1 - MAX_DRIFT, 1 + MAX_DRIFT), offset: 0 }),
+      createRevokingProcess(world, { speed: random.between(1 - MAX_DRIFT, 1 + MAX_DRIFT), offsetMs: 0 }),
     )
     world.apis.push(createApiProcess(world, `api-${number}`, clock))
   }

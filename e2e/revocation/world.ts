@@ -5,7 +5,7 @@ import type { StoreModel } from './store-model.ts'
 import type { Random, VirtualTime } from './virtual-time.ts'
 
 /** The code under test: the pure functions of both apps, or mutants of them. */
-export interface Parts {
+export interface CodeUnderTest {
   readonly createRevocationSubscriber: typeof revocationSubscriber.createRevocationSubscriber
   readonly decideNextStep: typeof revocationWait.decideNextStep
   readonly updateKnownMark: typeof revocationWait.updateKnownMark
@@ -19,7 +19,7 @@ export interface ApiProcess {
    */
   request(token: string): void
   /** Delivers a notification, if the process is subscribed now and the connection does not fail meanwhile. */
-  publish(notification: RevocationNotification): void
+  deliver(notification: RevocationNotification): void
   /** Breaks the connection to the store. */
   cut(): void
   /** Keeps the connection open but transmits nothing. The process closes it after a time-out. */
@@ -40,7 +40,7 @@ export interface RevokingProcess {
 
 /** The state that all processes of a simulation share. */
 export interface World {
-  readonly parts: Parts
+  readonly codeUnderTest: CodeUnderTest
   readonly time: VirtualTime
   readonly random: Random
   readonly store: StoreModel

@@ -32,8 +32,8 @@ export async function startShippedGateway(
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-gateway-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const servername = new URL(SHIPPED_ORIGIN).host
-  const { key, certificate: ca } = createSelfSignedCertificate(servername)
-  await writeFile(path.join(folder, 'tls.key'), key)
+  const { privateKey, certificate: ca } = createSelfSignedCertificate(servername)
+  await writeFile(path.join(folder, 'tls.key'), privateKey)
   await writeFile(path.join(folder, 'tls.crt'), ca)
   const { caddy } = await findDebianPrograms(['caddy'], process.env['PATH'] ?? '')
   const [httpPort = 0, httpsPort = 0] = await reserveFreePorts(2)

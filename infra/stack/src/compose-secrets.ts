@@ -62,10 +62,12 @@ export async function createComposeSecrets(folder: string, origin: string): Prom
       .map(([role, password]) => `\\set ${role} '${computeScramVerifier(password)}'\n`)
       .join(''),
   )
-  const tls = createSelfSignedCertificate(MAIL_HOST)
   const { key, certificate } = JSON.parse(
-    await writeOnce('mail-tls.json', () => JSON.stringify(tls)),
-  ) as typeof tls
+    await writeOnce('mail-tls.json', () => {
+      const created = createSelfSignedCertificate(MAIL_HOST)
+      return JSON.stringify({ key: created.privateKey, certificate: created.certificate })
+    }),
+  ) as { key: string; certificate: string }
   await writeOnce('mail-key.pem', () => key)
   await writeOnce('mail-certificate.pem', () => certificate)
   const redisPasswords = JSON.parse(

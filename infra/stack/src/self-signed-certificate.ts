@@ -13,20 +13,24 @@ const TAG = {
 /** Returns the context-specific tag `[number]`, constructed or primitive. */
 const toContextTag = (number: number, isConstructed = true) => (isConstructed ? 0xa0 : 0x80) + number
 
-/**
- * Object identifiers in DER: a signature algorithm (RFC 5758 section 3.2), an attribute type and an extension (both RFC
- * 5280).
- */
+/** The object identifier of a signature algorithm, in DER (RFC 5758 section 3.2). */
 const ECDSA_WITH_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex')
+/** The object identifier of an attribute type, in DER (RFC 5280 appendix A.1: id-at-commonName). */
 const COMMON_NAME = Buffer.from('0603550403', 'hex')
+/** The object identifier of an extension, in DER (RFC 5280 section 4.2.1.6: id-ce-subjectAltName). */
 const SUBJECT_ALT_NAME = Buffer.from('0603551d11', 'hex')
 
 /**
- * Creates a key and a self-signed certificate (RFC 5280) for one host name, as PEM. Node can read certificates but not create
- * them, and a library for it would add a dozen packages.
+ * Creates a private key and a self-signed certificate (RFC 5280) for one host name, both as PEM.
+ *
+ * Node can read certificates but cannot create them. The tests of `apps/auth` create theirs with the package `selfsigned`. The stack
+ * needs only this simple kind of certificate, so it does without that package and its dependencies.
  */
-export function createSelfSignedCertificate(host: string): { key: string; certificate: string } {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+export function createSelfSignedCertificate(host: string): {
+  privateKey: string
+  certificate: string
+} {
+  const keyPair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const now = new Date()
   const expiry = new Date(now)
   expiry.setUTCFullYear(now.getUTCFullYear() + VALIDITY_YEARS)
@@ -45,17 +49,19 @@ export function createSelfSignedCertificate(host: string): { key: string; certif
     distinguishedName,
     encodeSequence(encodeUtcTime(now), encodeUtcTime(expiry)),
     distinguishedName,
-    publicKey.export({ type: 'spki', format: 'der' }),
+    keyPair.publicKey.export({ type: 'spki', format: 'der' }),
     encodeDer(
       toContextTag(3),
       encodeSequence(encodeSequence(SUBJECT_ALT_NAME, encodeDer(TAG.octetString, alternativeNames))),
     ),
   )
   // The first byte of a bit string is the number of its unused bits.
-  const signature = encodeDer(TAG.bitString, Buffer.of(0), sign('sha256', tbsCertificate, privateKey))
+  const signature = encodeDer(TAG.bitString, Buffer.of(0), sign('sha256', tbsCertificate, keyPair.privateKey))
   return {
-    key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
-    certificate: formatPem(encodeSequence(tbsCertificate, encodeSequence(ECDSA_WITH_SHA256), signature)),
+    privateKey: String(keyPair.privateKey.export({ type: 'pkcs8', format: 'pem' })),
+    certificate: formatCertificatePem(
+      encodeSequence(tbsCertificate, encodeSequence(ECDSA_WITH_SHA256), signature),
+    ),
   }
 }
 
@@ -72,7 +78,7 @@ function encodeLength(length: number): readonly number[] {
 }
 
 const encodeSequence = (...parts: Buffer[]) => encodeDer(TAG.sequence, ...parts)
-/** Encodes a UTCTime, which can represent only the years 1950 to 2049. */
+/** Encodes a UTCTime. It can represent only the years 1950 to 2049; this is not checked. */
 const encodeUtcTime = (date: Date) =>
   encodeDer(
     TAG.utcTime,
@@ -83,5 +89,5 @@ const encodeUtcTime = (date: Date) =>
         .replaceAll(/[-:T]|\.\d+/g, ''),
     ),
   )
-const formatPem = (bytes: Buffer) =>
+const formatCertificatePem = (bytes: Buffer) =>
   `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
