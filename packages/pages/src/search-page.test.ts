@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import { toMarkup } from './html.ts'
 import { renderSearchPage } from './search-page.ts'
 
-const result = {
+const RESULT = {
   slug: 'avoid-scams',
   title: 'Avoid scams',
-  summary: 'How to see one.',
+  summary: 'How to spot one.',
   snippet: 'Never pay by <gift card>.',
   section: { heading: 'Warning signs', anchor: 'warning-signs' },
 }
 const FIND_HELP = { slug: 'find-legal-help', title: 'Find help', summary: 'Who may help.' }
 type Results = Parameters<typeof renderSearchPage>[0]['results']
-const renderSearch = (text: string, results: Results = [result], similarWords: string[] = []) =>
+const renderSearch = (text: string, results: Results = [RESULT], similarWords: string[] = []) =>
   toMarkup(renderSearchPage({ text, results, similarWords, guides: [FIND_HELP] }))
 
 test('the heading contains the search terms, escaped, with and without results', () => {
@@ -20,7 +20,7 @@ test('the heading contains the search terms, escaped, with and without results',
 })
 
 test('the results are listed in the given order, each with its snippet and a link to the section of the snippet', () => {
-  const page = renderSearch('scam', [result, { ...result, slug: 'b', title: 'B' }])
+  const page = renderSearch('scam', [RESULT, { ...RESULT, slug: 'b', title: 'B' }])
   expect(page).toContain('2 guides for “scam”')
   expect(page).toContain('<a href="/guides/avoid-scams">Avoid scams</a>')
   expect(page).toContain(
@@ -30,12 +30,12 @@ test('the results are listed in the given order, each with its snippet and a lin
 })
 
 test('a snippet from before the first heading has no link', () => {
-  expect(renderSearch('scam', [{ ...result, section: undefined }])).toContain(
+  expect(renderSearch('scam', [{ ...RESULT, section: undefined }])).toContain(
     '<p class="snippet">Never pay by &lt;gift card&gt;.</p>',
   )
 })
 
-test('a search without results offers similar words, a new search, often needed guides and other pages', () => {
+test('a search without results offers similar words, a new search, guides that many people need, and other pages', () => {
   const page = renderSearch('zzz', [], ['visa', 'a&b'])
   expect(page).toContain('No guide found for “zzz”')
   expect(page).toContain('Did you mean <a href="/search?q=visa">visa</a> or <a')
@@ -47,6 +47,8 @@ test('a search without results offers similar words, a new search, often needed 
   expect(renderSearch('zzz', [])).not.toContain('Did you mean')
 })
 
-test('the page before a search does not mention results', () => {
-  expect(renderSearch('', [])).not.toContain('found')
+test('without search terms, the page does not say whether guides were found', () => {
+  const page = renderSearch('', [])
+  expect(page).not.toContain('found')
+  expect(page).not.toContain('guides for')
 })

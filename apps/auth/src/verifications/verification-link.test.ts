@@ -25,6 +25,7 @@ test('repeats the revocation of a verification that has already ended, because p
         listByAddress: failIfCalled,
         async revoke(id: string) {
           revokedIds.push(id)
+          // The verification had already ended.
           return false
         },
       },

@@ -34,16 +34,16 @@ const describeInfo = (urls: ServiceUrls) => ({
   summary: 'Plain-English immigration guidance for people and their agents.',
   description:
     'Guides to U.S. immigration, each backed by official sources, and answers from them. Information, not legal advice: for hard ' +
-    'cases we say where to find an attorney. An agent can send a message to our staff for a person who confirmed it ' +
-    'by e-mail (`beginClaim`, `sendContactMessage`).\n\n' +
-    `This document has parts: \`${urls.openapi}?operation=getGuide\` or \`?tag=Guides\`, with one or more names separated ` +
-    'by commas.\n\n' +
+    'cases we say where to find an attorney. An agent can send our staff a message on behalf of a person who has confirmed ' +
+    'the agent by e-mail (`beginClaim`, `sendContactMessage`).\n\n' +
+    `To get only part of this document, request \`${urls.openapi}?operation=getGuide\` or \`?tag=Guides\`; separate several ` +
+    'names with commas.\n\n' +
     'Operations with an empty `security` need no token. Where a token is optional, one that is sent must be valid, and the ' +
     `limits are those of its client. How an agent registers itself and gets tokens: ${urls.authMd}.\n\n` +
     'Failures are `application/problem+json` (RFC 9457); those of `/oauth` have the form of RFC 6749. Every response has ' +
     '`X-Request-Id`: that of the request, or a generated one. Most have `RateLimit-Policy`, the limits that counted the ' +
-    'request, and `RateLimit`, what is left of them (draft-ietf-httpapi-ratelimit-headers). In 0.x, we add to the API and ' +
-    'avoid removing anything: ignore members that you do not know.',
+    'request, and `RateLimit`, what is left of them (draft-ietf-httpapi-ratelimit-headers). Within 0.x, we add to the API ' +
+    'but remove nothing without notice, so ignore members that you do not know.',
   contact: { name: 'Plainpath', url: urls.origin },
   license: { name: 'Proprietary', url: urls.terms },
   termsOfService: urls.terms,
