@@ -140,7 +140,7 @@ describe('config', () => {
     const { printed } = await run('config list --json')
     expect(JSON.parse(printed)).toContainEqual({
       name: 'AUTH_PORT',
-      description: 'Port of the public listener',
+      description: 'Port of the public listener.',
       default: '8081',
       required: false,
     })
