@@ -1,7 +1,7 @@
 import type { MailServer } from '@plainpath/mail/testing'
 import { type App, openApp } from '../hosts/app.ts'
 import { connect } from '../hosts/connect.ts'
-import { newPerson } from '../hosts/person.ts'
+import { createPerson } from '../hosts/person.ts'
 import { createAppRegistration } from '../hosts/scene.ts'
 import { createHttpClient } from './http-client.ts'
 import { createLedger, type Ledger } from './ledger.ts'
@@ -52,7 +52,7 @@ export async function prepareLedger(
     let remaining = size.people
     const worker = async () => {
       for (; remaining > 0; remaining -= 1) {
-        using person = newPerson({ origin, mail: mails })
+        using person = createPerson({ origin, mail: mails })
         const requestedAt = performance.now()
         const { accessToken, refreshToken } = await retryWhileRefused(() =>
           connect(signInApp, person, { redirectUri: REDIRECT_URI }),

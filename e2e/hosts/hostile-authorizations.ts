@@ -20,7 +20,7 @@ const authorizeWithChanges =
 
 /** Opens an authorization request as a new person. If the sign-in page is shown, signs in and redeems the code. */
 async function openAsNewPerson(scene: Scene, app: App, authorization: Authorization): Promise<Outcome> {
-  const person = scene.newPerson()
+  const person = scene.createPerson()
   await scene.startCountingGrants()
   const page = await person.browser.open(authorization.url)
   if (page.externalTarget || page.status !== 200) return toPageOutcome(page)
@@ -50,7 +50,7 @@ const authorizeWithDocument =
     )
     const changes = { client_id: url }
     const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI, changes })
-    const person = scene.newPerson()
+    const person = scene.createPerson()
     await scene.startCountingGrants()
     const page = await person.browser.open(authorization.url)
     if (page.externalTarget || page.status !== 200) return toPageOutcome(page)

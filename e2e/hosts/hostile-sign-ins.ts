@@ -21,7 +21,7 @@ interface StartedSignIn {
   readonly code: string
 }
 
-async function beginSignIn(scene: Scene, person = scene.newPerson()): Promise<StartedSignIn> {
+async function beginSignIn(scene: Scene, person = scene.createPerson()): Promise<StartedSignIn> {
   const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
   return { person, authorization, ...(await person.giveAddress(await person.begin(authorization.url))) }
 }
@@ -102,7 +102,8 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
     expectedOutcome: ASKED_AGAIN_PAGE,
     // The second interaction is in another browser, so that the two have only the address in common.
     run: typeCodeFrom(
-      async (scene, { person }) => (await beginSignIn(scene, scene.newPerson({ email: person.email }))).code,
+      async (scene, { person }) =>
+        (await beginSignIn(scene, scene.createPerson({ email: person.email }))).code,
     ),
   },
   {
@@ -160,10 +161,10 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
     description: 'the page, opened in another browser by its address (fixation)',
     expectedOutcome: GONE_PAGE,
     async run(scene, isHostile) {
-      const attacker = scene.newPerson()
+      const attacker = scene.createPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
       const page = await attacker.begin(authorization.url)
-      const victim = isHostile ? scene.newPerson() : attacker
+      const victim = isHostile ? scene.createPerson() : attacker
       await scene.startCountingGrants()
       const openedPage = await victim.browser.open(page.path)
       if (openedPage.status !== 200) return toPageOutcome(openedPage)
@@ -180,7 +181,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
     expectedOutcome: GONE_PAGE,
     async run(scene, isHostile) {
       const { person, authorization, page, code } = await beginSignIn(scene)
-      const { browser } = isHostile ? scene.newPerson() : person
+      const { browser } = isHostile ? scene.createPerson() : person
       await scene.startCountingGrants()
       return redeem(scene, authorization, await browser.press(page, BUTTONS.allow, { code }))
     },
@@ -191,7 +192,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
     async run(scene, isHostile) {
       const { person, authorization, page, code } = await beginSignIn(scene)
       const { person: attacker } = await beginSignIn(scene)
-      const thief = scene.newPerson()
+      const thief = scene.createPerson()
       thief.browser.takeCookies(isHostile ? attacker.browser : person.browser)
       await scene.startCountingGrants()
       return redeem(scene, authorization, await thief.browser.press(page, BUTTONS.allow, { code }))
@@ -210,7 +211,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
       )
       const [resumePath = ''] = redirects
       await scene.startCountingGrants()
-      const { browser } = isHostile ? scene.newPerson() : person
+      const { browser } = isHostile ? scene.createPerson() : person
       return redeem(scene, authorization, await browser.open(resumePath))
     },
   },
@@ -249,7 +250,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
       // The harmless twin is an ordinary sign-in.
       if (!isHostile) return typeCodeFrom(async () => '')(scene, false)
       const { code } = await beginSignIn(scene)
-      const person = scene.newPerson()
+      const person = scene.createPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
       const page = await person.begin(authorization.url)
       const { action, fields } = findForm(page, BUTTONS.continue)
@@ -286,7 +287,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
     description: 'Deny before the e-mail address',
     expectedOutcome: { at: 'callback', error: 'access_denied' },
     async run(scene, isHostile) {
-      const person = scene.newPerson()
+      const person = scene.createPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
       const page = await person.begin(authorization.url)
       await scene.startCountingGrants()
@@ -309,7 +310,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
     description: 'the code of one tab in another tab',
     expectedOutcome: ASKED_AGAIN_PAGE,
     async run(scene, isHostile) {
-      const person = scene.newPerson()
+      const person = scene.createPerson()
       const firstTab = await beginSignIn(scene, person)
       const secondTab = await beginSignIn(scene, person)
       await scene.startCountingGrants()
@@ -340,7 +341,7 @@ export const HOSTILE_SIGN_INS: readonly HostileCase[] = [
     description: 'an e-mail address with a line break, to add recipients',
     expectedOutcome: ASKED_AGAIN_PAGE,
     async run(scene, isHostile) {
-      const person = scene.newPerson()
+      const person = scene.createPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
       const page = await person.begin(authorization.url)
       await scene.startCountingGrants()

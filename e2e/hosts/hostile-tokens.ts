@@ -14,7 +14,7 @@ import {
 
 /** Lets a new person sign in. Returns the callback, whose code the app has not redeemed yet. */
 async function obtainCode(scene: Scene, app: App = scene.app) {
-  const person = scene.newPerson()
+  const person = scene.createPerson()
   const authorization = app.authorize({ redirectUri: CLAUDE_URI })
   return { person, authorization, callback: await person.signIn(authorization.url) }
 }
@@ -387,7 +387,7 @@ async function exchangeAfterChange(scene: Scene, isHostile: boolean, changes: ob
   const { url, setDocument } = publishDocument(scene.documents, (id) => createAppDocument(id))
   const clientField = { client_id: url }
   const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI, changes: clientField })
-  const callback = await scene.newPerson().signIn(authorization.url)
+  const callback = await scene.createPerson().signIn(authorization.url)
   if (isHostile) setDocument(createAppDocument(url, changes))
   await scene.db.query(
     `update app_clients set document_fetched_at = now() - interval '2 days', document_expires_at = now() - interval '1 day'

@@ -40,7 +40,7 @@ export interface PersonOptions {
 }
 
 /** Creates a person. Mails to the address must arrive in `mail`. */
-export function newPerson({ origin, mail, email = createAddress(), from }: PersonOptions): Person {
+export function createPerson({ origin, mail, email = createAddress(), from }: PersonOptions): Person {
   const browser = createPlainBrowser(origin, from)
   const listMails = () => mail.received.filter(({ to }) => to.includes(email))
   const listCodes = () =>

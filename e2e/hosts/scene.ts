@@ -5,7 +5,7 @@ import type { SystemWithMail } from '../start-system-with-mail.ts'
 import type { AgentCredentials } from '../verification-steps.ts'
 import { type App, type Authorization, openApp, type TokenResponse } from './app.ts'
 import { type AppConnection, connect } from './connect.ts'
-import { newPerson, type Person } from './person.ts'
+import { createPerson, type Person } from './person.ts'
 import type { Page } from './plain-browser.ts'
 
 /** The outcome of a step. */
@@ -49,7 +49,7 @@ export interface Scene extends AsyncDisposable {
   readonly nativeApp: App
   readonly db: Pool
   readonly sender: Sender
-  newPerson(options?: { email?: string }): Person
+  createPerson(options?: { email?: string }): Person
   /** Lets a new person sign in with `app`. */
   connect(): Promise<AppConnection>
   registerAgent(): Promise<AgentCredentials>
@@ -95,10 +95,10 @@ export async function openScene(system: SystemWithMail, documents: AgentDocument
     nativeApp,
     db,
     sender,
-    newPerson(options = {}) {
-      return resources.use(newPerson({ origin, mail: system.mail, ...options }))
+    createPerson(options = {}) {
+      return resources.use(createPerson({ origin, mail: system.mail, ...options }))
     },
-    connect: () => connect(app, scene.newPerson(), { redirectUri: CLAUDE_URI }),
+    connect: () => connect(app, scene.createPerson(), { redirectUri: CLAUDE_URI }),
     async registerAgent() {
       const { text } = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
       return JSON.parse(text) as AgentCredentials

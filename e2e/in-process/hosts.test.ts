@@ -14,7 +14,7 @@ import {
 import { type AppConnection, requireCallback, requireTokens } from '../hosts/connect.ts'
 import type { HostFixture } from '../hosts/host-fixture.ts'
 import { HOSTS } from '../hosts/host-fixtures.ts'
-import { newPerson, type Person } from '../hosts/person.ts'
+import { createPerson, type Person } from '../hosts/person.ts'
 import { publishDocument } from '../hosts/publish-document.ts'
 import { createSender } from '../send.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
@@ -215,7 +215,7 @@ async function useTools(app: App, token: string): Promise<void> {
 
 async function expectFullLifecycle(host: Host): Promise<void> {
   const { app } = host
-  using person = newPerson(system)
+  using person = createPerson(system)
   const { accessToken, refreshToken } = await connectHost(host, person)
   expect(await startSession(host, accessToken)).toEqual(
     expect.arrayContaining(['answer_question', 'send_contact_message']),

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { createServiceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newPerson } from '../hosts/person.ts'
+import { createPerson } from '../hosts/person.ts'
 import { SIGN_IN_CLIENTS } from '../hosts/sign-in-clients.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 /*
- * Client libraries with their own authorization code flows. The person's browser runs no scripts. `e2e/system/chat-hosts.test.ts` tests
- * the same in a browser, and with several instances.
+ * Tests client libraries that implement the authorization code flow themselves. The person uses a simulated browser without
+ * scripts. `e2e/system/chat-hosts.test.ts` repeats this in Chromium, with several instances.
  */
 
 const resources = new AsyncDisposableStack()
@@ -18,9 +18,9 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 test.for(SIGN_IN_CLIENTS)(
-  '$name signs a person in, asks, sends a message, refreshes, withdraws the message, and loses access when the person revokes it',
+  '$name signs a person in, asks a question, sends a message, refreshes its tokens, withdraws the message, and loses access when the person revokes that access',
   async ({ connect }) => {
-    using person = newPerson(system)
+    using person = createPerson(system)
     await using client = await connect(createServiceUrls(system.origin).signedInMcp, {
       redirectUri: 'http://localhost:8787/oauth/callback',
       signIn: (url) => person.signIn(url),
@@ -39,6 +39,7 @@ test.for(SIGN_IN_CLIENTS)(
       status: 'erased',
     })
     await person.revokeAllAccess()
+    // After the 401, the MCP SDKs refresh, and report that the refresh token is not valid. `oauth4webapi` reports the challenge.
     await expect(client.call('list_guides', {})).rejects.toThrow(/not valid|challenge/)
   },
 )

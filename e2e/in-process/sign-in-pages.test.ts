@@ -21,13 +21,13 @@ const createAuthorization = () => scene.app.authorize({ redirectUri: CLAUDE_URI 
 
 /** Opens the pages of a sign-in for the address and for the code, and the pages of refusals. */
 async function openPages() {
-  const person = scene.newPerson()
+  const person = scene.createPerson()
   const addressPage = await person.begin(createAuthorization().url)
   const badAddressPage = await person.browser.press(addressPage, BUTTONS.continue, { email: 'nobody' })
   const { page: codePage, code } = await person.giveAddress(addressPage)
   const wrongCode = String((Number(code) + 1) % 1_000_000).padStart(6, '0')
   const wrongCodePage = await person.browser.press(codePage, BUTTONS.allow, { code: wrongCode })
-  const otherBrowserPage = await scene.newPerson().browser.open(addressPage.path)
+  const otherBrowserPage = await scene.createPerson().browser.open(addressPage.path)
   const badCallbackPage = await person.browser.open(
     scene.app.authorize({ redirectUri: 'https://evil.example/callback' }).url,
   )
@@ -55,7 +55,7 @@ test('the pages for the address and the code name the host that gets the result,
 })
 
 test('the cookies are HttpOnly and SameSite=Lax, and are sent only to paths of the sign-in', async () => {
-  const person = scene.newPerson()
+  const person = scene.createPerson()
   await person.begin(createAuthorization().url)
   expect(person.browser.cookies.length).toBeGreaterThan(0)
   for (const { attributes, path } of person.browser.cookies) {
@@ -71,7 +71,7 @@ test('the page after the address is the same for a known and an unknown address'
     text.replaceAll(/person\.[\w-]+@example\.org|\d{2}:\d{2}/g, '…')
   const pages: Page[] = []
   for (const email of [connected.person.email, undefined]) {
-    const person = scene.newPerson(email === undefined ? {} : { email })
+    const person = scene.createPerson(email === undefined ? {} : { email })
     pages.push((await person.giveAddress(await person.begin(createAuthorization().url))).page)
   }
   const [knownAddressPage, unknownAddressPage] = pages.map(({ status, text }) => [
@@ -84,7 +84,7 @@ test('the page after the address is the same for a known and an unknown address'
 test('oauth4webapi refuses a callback that another issuer sent (mix-up), and accepts ours', async () => {
   const { server, clientId } = scene.app
   const authorization = createAuthorization()
-  const callback = await scene.newPerson().signIn(authorization.url)
+  const callback = await scene.createPerson().signIn(authorization.url)
   const authorizationServer = server as unknown as oauth.AuthorizationServer
   const validate = (parameters: URLSearchParams) =>
     oauth.validateAuthResponse(authorizationServer, { client_id: clientId }, parameters, authorization.state)

@@ -6,7 +6,7 @@ import type { ProxiedConnection } from '../faults/fault-proxies.ts'
 import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
 import { type App, openApp } from '../hosts/app.ts'
 import { connect } from '../hosts/connect.ts'
-import { newPerson } from '../hosts/person.ts'
+import { createPerson } from '../hosts/person.ts'
 import { createAppRegistration } from '../hosts/scene.ts'
 import { createKeyRequests, type KeyRequests } from '../key-holder.ts'
 import { createRandom } from '../revocation/virtual-time.ts'
@@ -50,7 +50,7 @@ interface ConnectedPerson {
   readonly endSecret: string
 }
 async function connectPerson(): Promise<ConnectedPerson> {
-  using person = newPerson({ origin: system.stack.origin, mail: system.mail })
+  using person = createPerson({ origin: system.stack.origin, mail: system.mail })
   const { refreshToken } = await connect(app, person, { redirectUri: REDIRECT_URI })
   return { refreshToken, endSecret: new URL(await person.waitForEndLink()).searchParams.get('end') ?? '' }
 }
