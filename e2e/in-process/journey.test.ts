@@ -42,7 +42,7 @@ const get = (path: string, token?: string) =>
   fetch(`${system.origin}${path}`, { headers: token ? { authorization: `Bearer ${token}` } : {} })
 
 describe('with oauth4webapi, an agent', () => {
-  test('registers, gets a token, reads guides, and cannot use the token after the response to its revocation', async () => {
+  test('registers, gets a token, reads guides, and cannot use the token once it is revoked', async () => {
     const agent = await register()
     const token = await issueToken(agent)
     expect(token).toMatchObject({
@@ -97,12 +97,16 @@ describe('with oauth4webapi, an agent', () => {
     await expect(issueToken(agent)).rejects.toMatchObject({ status: 401 })
   })
 
-  test('gets only those requested scopes that it may have, and the response lists them', async () => {
+  test('is granted only the scopes that it may have', async () => {
     const agent = await register()
     expect((await issueToken(agent, { scope: 'guides:read contact:write' })).scope).toBe('guides:read')
     await expect(issueToken(agent, { scope: 'contact:write' })).rejects.toMatchObject({
       error: 'invalid_scope',
     })
+  })
+
+  test('gets a token, with the default scopes, only for a known resource', async () => {
+    const agent = await register()
     await expect(issueToken(agent, { resource: 'https://other.example/api' })).rejects.toMatchObject({
       error: 'invalid_target',
     })
@@ -112,13 +116,14 @@ describe('with oauth4webapi, an agent', () => {
   })
 })
 
-test('a person joins the waitlist once, however the address is written', async () => {
-  const join = (email: string) =>
-    fetch(`${system.origin}/api/waitlist`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email }),
-    })
+const join = (email: string) =>
+  fetch(`${system.origin}/api/waitlist`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email }),
+  })
+
+test('a person joins the waitlist once, however the e-mail address is written', async () => {
   const firstJoin = await join('Ana.Lopez@Example.ORG')
   expect(firstJoin.status).toBe(201)
   expect(await firstJoin.json()).toMatchObject({
@@ -130,12 +135,14 @@ test('a person joins the waitlist once, however the address is written', async (
   expect(await secondJoin.json()).toEqual({ status: 'already_joined' })
 })
 
-test('no log line contains a token, a secret, an address or a query string', async () => {
+test('no log line contains a token, a secret, an e-mail or IP address, or a query string', async () => {
   const agent = await register()
   const { access_token } = await issueToken(agent)
   await get('/api/guides?limit=1&probe=canary-in-query', access_token)
+  expect((await join('canary-address@example.org')).status).toBe(201)
   const logged = system.logged.join('')
-  for (const canary of [access_token, agent.client_secret, 'canary-in-query', 'ana.lopez', '127.0.0.1']) {
+  const addresses = ['canary-address', 'ana.lopez', '127.0.0.1']
+  for (const canary of [access_token, agent.client_secret, 'canary-in-query', ...addresses]) {
     expect(logged).not.toContain(canary)
   }
   expect(logged).toContain('/oauth/token')

@@ -13,6 +13,7 @@ let resourceDatabase: string
 let secrets: readonly string[]
 
 beforeAll(async () => {
+  // Nothing listens at this origin: the tests request each process by its own address.
   const system = resources.use(await openSystemEnvironment('http://localhost:1', 1_000))
   resourceDatabase = system.adminUrls.resource
   secrets = readSecrets(system.env)
@@ -40,7 +41,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** The number of 503s in total after which the client no longer repeats a join, because the joins would not be simultaneous. */
+/** The maximum number of 503 responses in the test. With more, the joins are no longer simultaneous, so the test gives up and fails. */
 const MAX_REFUSALS = 1_000
 
 const getUrl = (processes: readonly AppProcess[], index: number) =>
@@ -68,7 +69,7 @@ test('of 200 simultaneous joins with one address at two processes, one gets 201 
   expect((await db.query('select id from waitlist_entries')).rowCount).toBe(1)
 })
 
-test('each process rejects a token or client as soon as the other process has revoked it', async () => {
+test('both API processes reject a token as soon as an auth process has revoked it or deleted its client', async () => {
   const registration = await fetch(`${getUrl(auth, 0)}/api/agent/register`, { method: 'POST' })
   const agent = (await registration.json()) as { client_id: string; client_secret: string }
   const authorization = `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`
@@ -109,7 +110,10 @@ test('each process rejects a token or client as soon as the other process has re
   expect([await getGuidesStatus(0, secondToken), await getGuidesStatus(1, secondToken)]).toEqual([401, 401])
 })
 
-/** Reads the secret part of each line of the files with keys and secrets that the settings name. */
+/**
+ * Reads the keys and secrets from the files that the settings name. Removes the key id (`id:`) or the prefix `rss_` from each
+ * line, because only the rest is random.
+ */
 function readSecrets(env: Readonly<Record<string, string>>): string[] {
   const files = Object.entries(env).filter(([name]) => /_(KEK|HASH_KEY|CLIENT_SECRET)_FILE$/.test(name))
   return files.flatMap(([, file]) =>

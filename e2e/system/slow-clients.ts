@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import type { System } from './open-system.ts'
 
 const CONNECTION_COUNT = 200
-const SECONDS = 14
-/** The interval between the requests of another client to each server. */
+const ATTACK_SECONDS = 14
+/** The interval between the requests that another client sends to each server. */
 const PROBE_MS = 50
 const MAX_P99_MS = 1_000
 
@@ -17,7 +17,7 @@ const LOAD_OPTIONS = [
   '-r',
   '200',
   '-l',
-  String(SECONDS),
+  String(ATTACK_SECONDS),
   '-p',
   '3',
   '-v',
@@ -48,18 +48,18 @@ const ATTACKS = [
 
 /** Tests that other clients are served while `slowhttptest` attacks the gateway and one process of each app simultaneously. */
 export function describeSlowClients(getSystem: () => System): void {
-  describe(`while ${CONNECTION_COUNT} connections to each server are slow for ${SECONDS} s, other clients are served:`, () => {
+  describe(`while ${CONNECTION_COUNT} connections to each server are slow for ${ATTACK_SECONDS} s, other clients are served:`, () => {
     test.for(ATTACKS)('slow $name', { timeout: 60_000 }, async ({ name, options, paths }) => {
       const system = getSystem()
       const ports = [system.stack.auth[0]?.ports.public, system.stack.resource[0]?.ports.public]
       const probes = probeServers(system, [system.origin, ...ports.map((port) => `http://127.0.0.1:${port}`)])
-      // The apps reject a Host other than that of the gateway, so `slowhttptest` uses them as proxies for its address.
+      // The apps reject any Host but the gateway's, so `slowhttptest` requests the gateway's URL and uses each app as its HTTP proxy.
       const proxyOptions = [[], ...ports.map((port) => ['-d', `localhost:${port}`])]
       const attacks = proxyOptions.map((proxyOption, index) =>
         promisify(execFile)(
           'slowhttptest',
           [...options, ...proxyOption, ...LOAD_OPTIONS, '-u', `${system.origin}${paths[index]}`],
-          { timeout: (SECONDS + 15) * 1_000 },
+          { timeout: (ATTACK_SECONDS + 15) * 1_000 },
         ).catch((error: unknown) => ({ stdout: (error as { stdout?: string }).stdout ?? String(error) })),
       )
       const reports = await Promise.all(attacks)
@@ -70,17 +70,18 @@ export function describeSlowClients(getSystem: () => System): void {
       )
       for (const report of clientReports) {
         expect(report).toMatchObject({ connected: CONNECTION_COUNT, available: 'YES' })
-        // The attack takes longer than the time-out of 10 s, so every connection has ended.
+        // Servers close a connection whose headers take longer than 10 s, so no connection is open at the end. The limits for bodies
+        // are longer than the attack.
         if (name === 'headers') expect(report.ended).toBe('No open connections left')
       }
-      expect(probeResult.total).toBeGreaterThan((SECONDS * 1_000) / PROBE_MS)
+      expect(probeResult.total).toBeGreaterThan((ATTACK_SECONDS * 1_000) / PROBE_MS)
       expect(probeResult.failed).toEqual([])
       expect(probeResult.p99).toBeLessThan(MAX_P99_MS)
     })
   })
 }
 
-/** Reads the reports of the program about its connections, and about its own probe of the server. */
+/** Parses the output of `slowhttptest`: its connections, and its own probe of the server. */
 function parseReport(stdout: string) {
   const findValues = (name: string) =>
     [...stripVTControlCharacters(stdout).matchAll(new RegExp(`^${name}: +(\\w+)`, 'gm'))].map(

@@ -62,7 +62,7 @@ describe('the bootstrap as an installer', () => {
   })
 
   it.each(['NPM_ERROR', 'PNPM_ERROR'])(
-    'says in its last line that the registry does not answer, and installs on the next run: %s',
+    'says in its last line that the registry cannot be reached, and installs on the next run: %s',
     async (variable) => {
       const failed = await checkout.start(['print-arguments.mjs'], {
         [variable]: 'request failed: ENOTFOUND',
@@ -70,7 +70,7 @@ describe('the bootstrap as an installer', () => {
       expect(failed.code).toBe(1)
       expect(failed.stdout).toBe('')
       expect(failed.stderr).toMatch(
-        /^Installing .*failed\n\nrequest failed: ENOTFOUND\n\nCould not install .*registry does not answer.*\n$/,
+        /^Installing .*failed\n\nrequest failed: ENOTFOUND\n\nCould not install .*registry cannot be reached.*\n$/,
       )
       expect((await checkout.start(['print-arguments.mjs']).result).code).toBe(PROGRAM_EXIT_CODE)
     },
@@ -80,7 +80,7 @@ describe('the bootstrap as an installer', () => {
     const failed = await checkout.start(['print-arguments.mjs'], { PNPM_ERROR: 'ERR_PNPM_OUTDATED_LOCKFILE' })
       .result
     expect(failed.stderr).toMatch(
-      /ERR_PNPM_OUTDATED_LOCKFILE\n\nCould not install .*pnpm exited with 1, and says why above\.\n$/,
+      /ERR_PNPM_OUTDATED_LOCKFILE\n\nCould not install .*pnpm exited with 1\. See the output above\.\n$/,
     )
   })
 

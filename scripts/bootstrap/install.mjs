@@ -8,7 +8,8 @@ import { takeLock } from './lock.mjs'
 import { checkLibrary, Refusal } from './machine.mjs'
 import { getPnpmPackage, getPnpmProgram, PNPM_FOLDER } from './pnpm.mjs'
 
-const INSTALL_LIMIT_SECONDS = 900
+/** The maximum run time of each installer: npm, then pnpm. */
+const INSTALLER_LIMIT_SECONDS = 900
 /** The time after which the output of the installers is shown. */
 const QUIET_SECONDS = 30
 /** The time between SIGTERM and SIGKILL. */
@@ -32,7 +33,7 @@ export async function ensureInstalled(root) {
   const modules = path.join(root, 'node_modules')
   mkdirSync(modules, { recursive: true })
   const release = await takeLock(path.join(modules, '.bootstrap-lock'), {
-    waitSeconds: INSTALL_LIMIT_SECONDS + 60,
+    waitSeconds: INSTALLER_LIMIT_SECONDS + 60,
     onWait: () => console.error('Waiting for another command that is installing the pinned dependencies'),
   })
   try {
@@ -90,10 +91,10 @@ async function install(root) {
  */
 function explainFailure(output, failure) {
   if (NETWORK_FAILURE.test(output))
-    return 'the package registry does not answer. Check the network and `npm config get registry`, then run the command again.'
+    return 'the package registry cannot be reached. Check the network and `npm config get registry`, then run the command again.'
   if (INTEGRITY_FAILURE.test(output + failure))
-    return 'the registry gave something else than the lockfile names, and nothing of it was run. Check `npm config get registry`.'
-  return `${failure ?? 'pnpm installed no Node'}, and says why above.`
+    return 'a package from the registry does not match the lockfile. It was not run. Check `npm config get registry`.'
+  return `${failure ?? 'pnpm exited with 0, but installed no Node'}. See the output above.`
 }
 
 function readGlibcVersion() {
@@ -107,18 +108,22 @@ function readGlibcVersion() {
  * might wonder what takes so long.
  *
  * @param {string} root
- * @returns {Promise<{ failure?: string, output: string, isShown: boolean }>} `failure` says which program ended, and how
- * @throws {Refusal} if npm cannot be started, or a signal asks us to stop.
+ * @returns {Promise<{ failure?: string, output: string, isShown: boolean }>} `failure` says which program failed, and how; undefined
+ *   on success
+ * @throws {Refusal} if npm or pnpm cannot be started, or a signal asks us to stop.
  */
 async function runInstallers(root) {
   const transcript = createTranscript()
   const showTimer = setTimeout(transcript.show, QUIET_SECONDS * 1000)
   try {
     const failure = await installPnpm(root, transcript)
-    if (failure !== undefined) return { failure, ...transcript.end() }
+    if (failure !== undefined) return { failure, ...transcript.getResult() }
     const options = ['--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
-    const code = await runInstaller(getPnpmProgram(root), ['install', ...options], { cwd: root, transcript })
-    return { ...(code !== 0 && { failure: `pnpm exited with ${code}` }), ...transcript.end() }
+    const pnpmFailure = await runInstaller(getPnpmProgram(root), ['install', ...options], {
+      cwd: root,
+      transcript,
+    })
+    return { ...(pnpmFailure !== undefined && { failure: pnpmFailure }), ...transcript.getResult() }
   } finally {
     clearTimeout(showTimer)
   }
@@ -133,26 +138,29 @@ async function runInstallers(root) {
  */
 async function installPnpm(root, transcript) {
   const options = ['--ignore-scripts', '--prefer-offline', '--fetch-retries=1', '--no-audit', '--no-fund']
-  const code = await runInstaller('npm', ['ci', ...options], {
+  const failure = await runInstaller('npm', ['ci', ...options], {
     cwd: path.join(root, PNPM_FOLDER),
     transcript,
   })
-  if (code !== 0) return `npm exited with ${code}`
-  // For npm, a package for one platform is optional. If its SHA-512 does not match, npm leaves it out and exits with 0.
+  if (failure !== undefined) return failure
+  // The packages of pnpm are `optionalDependencies`, one for each platform. If the SHA-512 of such a package does not match, npm
+  // leaves it out and exits with 0.
   return existsSync(getPnpmProgram(root)) ? undefined : `npm left out ${getPnpmPackage()}: EINTEGRITY`
 }
 
 /**
- * Runs an installer, for at most `INSTALL_LIMIT_SECONDS`.
+ * Runs an installer, for at most `INSTALLER_LIMIT_SECONDS`.
  *
  * @param {string} program
  * @param {string[]} args
  * @param {{ cwd: string, transcript: Transcript }} options
- * @returns {Promise<number | string>} the exit code, or the name of the signal that ended the program
+ * @returns {Promise<string | undefined>} which program failed, and how; undefined on success
  * @throws {Refusal} if the program cannot be started, or a signal asks us to stop.
  */
 function runInstaller(program, args, { cwd, transcript }) {
+  const name = path.basename(program)
   let endChild = () => {}
+  let isOverdue = false
   // Registered before the child starts: otherwise a signal could end this process and leave the child running.
   const stopListening = onFirstSignal(() => endChild())
   // The child gets a process group of its own, so that all its processes can be ended: npm does not pass on every signal.
@@ -168,24 +176,30 @@ function runInstaller(program, args, { cwd, transcript }) {
       killGroup(child.pid, 'SIGTERM')
       setTimeout(() => killGroup(child.pid, 'SIGKILL'), KILL_AFTER_SECONDS * 1000).unref()
     }
-    const limitTimer = setTimeout(endChild, INSTALL_LIMIT_SECONDS * 1000)
+    const limitTimer = setTimeout(() => {
+      isOverdue = true
+      endChild()
+    }, INSTALLER_LIMIT_SECONDS * 1000)
     child.on('error', () => {
       clearTimeout(limitTimer)
       stopListening()
-      reject(new Refusal(`\nPlainpath needs npm: the program \`${program}\` could not be started.`))
+      const advice = program === 'npm' ? ' Plainpath needs npm.' : ''
+      reject(new Refusal(`\nCould not start \`${program}\`.${advice}`))
     })
     child.on('close', (code, killedBy) => {
       clearTimeout(limitTimer)
       const signal = stopListening()
       if (signal) reject(new Refusal('stopped.', 128 + os.constants.signals[signal]))
-      else resolve(code ?? String(killedBy))
+      else if (code === 0) resolve(undefined)
+      else if (isOverdue) resolve(`${name} did not finish within ${INSTALLER_LIMIT_SECONDS} s`)
+      else resolve(`${name} exited with ${code ?? killedBy}`)
     })
   })
 }
 
 /** @typedef {ReturnType<typeof createTranscript>} Transcript */
 
-/** Collects the output of installers until `show` is called, and prints it from then on. */
+/** Collects the output of the installers. `show` prints it, and makes all later output be printed as it arrives. */
 function createTranscript() {
   let output = ''
   let isShown = false
@@ -198,7 +212,7 @@ function createTranscript() {
       isShown = true
       process.stderr.write(`\n${output}`)
     },
-    end: () => ({ output, isShown }),
+    getResult: () => ({ output, isShown }),
   }
 }
 
@@ -212,7 +226,7 @@ function killGroup(pid, signal) {
 }
 
 /**
- * Calls `act` at the first of `SIGNALS`, which then do not end this process.
+ * Calls `act` when the first of these signals arrives. Until the returned function is called, they do not end this process.
  *
  * @param {() => void} act
  * @returns {() => typeof SIGNALS[number] | undefined} a function that stops listening and returns the first signal

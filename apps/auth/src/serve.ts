@@ -1,6 +1,6 @@
 /*
- * Runs the server as a process: waits for its startup dependencies, opens it (`wire.ts`), listens, and shuts down on a
- * signal. `runApp` in `@plainpath/http` implements that sequence.
+ * Runs the server as a process: waits for its startup dependencies, opens its stores and builds the app (`wire.ts`), listens,
+ * and shuts down on a signal. `runApp` in `@plainpath/http` implements that sequence.
  */
 import { type Finding, type Log, type ReadinessChecks, runApp } from '@plainpath/http'
 import { isUnavailable, listMissingMigrations, openPool, type Pool } from '@plainpath/postgres'
@@ -40,7 +40,7 @@ function createStartupChecks(config: Config): AsyncDisposable & { readonly check
   const { redisUrl } = config
   return {
     checks: {
-      database: () => checkTables(db),
+      database: () => checkDatabase(db),
       keys: () => checkKeys(db, config),
       ...(redisUrl !== undefined && { redis: () => checkRedis(redisUrl) }),
     },
@@ -51,7 +51,7 @@ function createStartupChecks(config: Config): AsyncDisposable & { readonly check
 /** Returns true if a store was unavailable, so another try to open the server may succeed. */
 const isTransient = (error: unknown) => isUnavailable(error) || isRedisUnavailable(error)
 
-async function checkTables(db: Pool): Promise<Finding> {
+async function checkDatabase(db: Pool): Promise<Finding> {
   try {
     const missingMigrations = await listMissingMigrations(db, MIGRATIONS)
     return (
@@ -71,7 +71,7 @@ async function checkKeys(db: Pool, { sealer }: Config): Promise<Finding> {
     selectInstanceKeys((await createKeyStore(db, sealer).read()).keys)
     return true
   } catch (error) {
-    // The database check reports a missing database or table.
+    // The database check reports any failure of PostgreSQL, so this check names none.
     if (isUnavailable(error) || readSqlState(error)) return false
     return {
       awaited:
@@ -94,4 +94,5 @@ const readSqlState = (error: unknown) =>
   /^[0-9A-Z]{5}$/.exec(String((error as { code?: unknown } | undefined)?.code))?.[0]
 
 const ignore = () => undefined
+/** For `openRedis`: the check itself reports that Redis is unavailable. */
 const SILENT_LOG: Log = { info: ignore, warn: ignore, error: ignore }

@@ -9,6 +9,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 const QUESTION = { question: 'When do I renew my green card?' }
+const SENSITIVE_HEADING = '## Show the person these questions, never in a form'
 const FORM_CAPABILITIES = { elicitation: { form: {} } }
 
 interface ToolCall {
@@ -52,7 +53,7 @@ async function callTool(toolCall: ToolCall) {
   return { status: response.status, result, error }
 }
 
-const acceptForm = (content: object) => ({ check: { action: 'accept', content } })
+const createAcceptedResponse = (content: object) => ({ check: { action: 'accept', content } })
 
 /** Calls the tool, and checks that the result is a form. Returns its parts. */
 async function requestForm(options: ToolCall = {}) {
@@ -82,7 +83,7 @@ test.for([{}, { elicitation: { url: {} } }, { sampling: {} }])(
     expect(result).toMatchObject({ resultType: 'complete', structuredContent: { outcome: 'information' } })
     const text = result.content[0].text as string
     expect(text).toContain('## Ask the person these questions')
-    expect(text).not.toContain('never in a form')
+    expect(text).not.toContain(SENSITIVE_HEADING)
   },
 )
 
@@ -107,10 +108,10 @@ test('a client of revision 2025-11-25 gets the answer without a form, although i
   })
 })
 
-test('a Yes causes a hand-off because of a fact', async () => {
+test('answering Yes leads to a hand-off, with the reason `facts`', async () => {
   const { requestState } = await requestForm()
   const { result } = await callTool({
-    formReply: { requestState, inputResponses: acceptForm({ 'long-absence': 'Yes' }) },
+    formReply: { requestState, inputResponses: createAcceptedResponse({ 'long-absence': 'Yes' }) },
   })
   expect(result.structuredContent).toMatchObject({
     outcome: 'hand_off',
@@ -118,28 +119,33 @@ test('a Yes causes a hand-off because of a fact', async () => {
   })
 })
 
-test('after No to each question, the answer follows without those questions, and refers sensitive questions to /ask', async () => {
+test('after No to every question, the answer omits those questions and sends the person to /ask for the sensitive ones', async () => {
   const { requestState, askedTriggers } = await requestForm()
   const content = Object.fromEntries(askedTriggers.map((trigger) => [trigger, 'No']))
-  const { result } = await callTool({ formReply: { requestState, inputResponses: acceptForm(content) } })
+  const { result } = await callTool({
+    formReply: { requestState, inputResponses: createAcceptedResponse(content) },
+  })
   const { outcome, check } = result.structuredContent
   expect(outcome).toBe('information')
   const remainingTriggers = check.map(({ trigger }: { trigger: string }) => trigger)
   expect(remainingTriggers.filter((trigger: string) => askedTriggers.includes(trigger))).toEqual([])
   expect(remainingTriggers).toContain('criminal-history')
-  const [, sensitivePart = ''] = result.content[0].text.split('never in a form')
+  const [, sensitivePart = ''] = result.content[0].text.split(SENSITIVE_HEADING)
   expect(sensitivePart).toContain(`${api.origin}/ask`)
   expect(sensitivePart).toContain('(`criminal-history`)')
 })
 
-test.for(['decline', 'cancel'])('after %s, the answer follows without a second form', async (action) => {
-  const { requestState } = await requestForm()
-  const { result } = await callTool({ formReply: { requestState, inputResponses: { check: { action } } } })
-  expect(result).toMatchObject({ resultType: 'complete', structuredContent: { outcome: 'information' } })
-  expect(result.content[0].text).toContain('(`long-absence`)')
-})
+test.for(['decline', 'cancel'])(
+  'after %s, the client gets the answer without a second form',
+  async (action) => {
+    const { requestState } = await requestForm()
+    const { result } = await callTool({ formReply: { requestState, inputResponses: { check: { action } } } })
+    expect(result).toMatchObject({ resultType: 'complete', structuredContent: { outcome: 'information' } })
+    expect(result.content[0].text).toContain('(`long-absence`)')
+  },
+)
 
-test('a hand-off and a question that no guide answers get no form', async () => {
+test('no form is shown for a question that is handed off or that no guide answers', async () => {
   for (const [question, outcome] of [
     ['I was arrested for a dui, can I renew my green card?', 'hand_off'],
     ['How do I get a visa for Canada?', 'out_of_scope'],
@@ -155,7 +161,7 @@ test('a form reply is accepted only with its own state, caller, tool and argumen
     api.auth.issue({ client_id: `agt_${'2'.repeat(22)}` }),
   ]
   const { requestState } = await requestForm({ token })
-  const inputResponses = acceptForm({ 'long-absence': 'Yes' })
+  const inputResponses = createAcceptedResponse({ 'long-absence': 'Yes' })
   const formReply = { requestState, inputResponses }
   const [body = '', mac = ''] = requestState.split('.')
   for (const changedCall of [
@@ -180,7 +186,7 @@ test('a form reply is accepted only with its own state, caller, tool and argumen
 
 test('input without a state is ignored, and the form is shown', async () => {
   const { askedTriggers } = await requestForm({
-    formReply: { inputResponses: acceptForm({ 'long-absence': 'Yes' }) },
+    formReply: { inputResponses: createAcceptedResponse({ 'long-absence': 'Yes' }) },
   })
   expect(askedTriggers).toContain('long-absence')
 })
@@ -189,14 +195,16 @@ test('a reply about a trigger that the form did not ask about is ignored', async
   const { requestState, askedTriggers } = await requestForm()
   expect(askedTriggers).not.toContain('abuse-victim')
   const { result } = await callTool({
-    formReply: { requestState, inputResponses: acceptForm({ 'abuse-victim': 'Yes' }) },
+    formReply: { requestState, inputResponses: createAcceptedResponse({ 'abuse-victim': 'Yes' }) },
   })
   expect(result.structuredContent.outcome).toBe('information')
 })
 
 test('the question, the state and the content of a form are not logged', async () => {
   const { requestState } = await requestForm()
-  await callTool({ formReply: { requestState, inputResponses: acceptForm({ 'long-absence': 'Yes' }) } })
+  await callTool({
+    formReply: { requestState, inputResponses: createAcceptedResponse({ 'long-absence': 'Yes' }) },
+  })
   const log = api.logLines.join('\n')
   for (const secret of [requestState, 'long-absence', 'green card']) expect(log).not.toContain(secret)
 })

@@ -15,8 +15,9 @@ export async function provePods(running: RunningTopology, options: PlayOptions):
   expectEqual('the number of containers', names.length, 4)
   for (const name of names) {
     const observation = (await observeHardening(running, name, '/run/plainpath')) as Record<string, unknown>
-    const { cores: _, ...comparable } = observation
-    expectEqual(name, comparable, HARDENED)
+    // The manifest of a pod cannot set the limit of core dumps, so it is not compared.
+    const { cores: _, ...comparedFields } = observation
+    expectEqual(name, comparedFields, HARDENED)
   }
   const revocation = await proveRevocation(running, containers)
   const jobOutput = await playKeysJob(engine, options)
@@ -24,7 +25,7 @@ export async function provePods(running: RunningTopology, options: PlayOptions):
     {
       subject:
         'the Deployments `auth` and `resource`, two pods each, with their ConfigMaps and example Secrets',
-      observed: `they respond through the gateway ${seconds.toFixed(1)} s after the first; their containers are hardened as above`,
+      observed: `they respond through the gateway within ${seconds.toFixed(1)} s after podman began to start them; their containers are hardened as above`,
     },
     ...revocation,
     {

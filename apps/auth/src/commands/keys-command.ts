@@ -25,7 +25,7 @@ const algorithm = option(
   'the algorithm of the new key (default: that of the signing key)',
   { choices: ['ES256', 'EdDSA'] as const },
 )
-/** The name of the locked resource, as a refusal shows it. `keys revoke` takes no lock, so no other command can make it fail. */
+/** The name of the locked resource, as a refusal shows it. */
 const LOCKED_RESOURCE = 'the signing keys'
 
 /**
@@ -117,13 +117,15 @@ export const keysCommands = [
     parameters: { kid: argument('<kid>', 'the leaked key'), reason, dryRun: DRY_RUN },
     // Not marked `encrypts`, although it may store a new key: it must work after a key-encryption key was lost.
     opens: 'stores',
+    // Takes no lock, so that a running command cannot block it.
     async run(context) {
       const operations = createOperations(context)
       const { kid: leakedKid, reason: revocationReason, dryRun } = context.args
       const revoked = await operations.revoke(leakedKid, { reason: revocationReason, dryRun })
       if (!revoked.ok) throw toRefusal(revoked.error)
       const appliedChange = 'unchangedRing' in revoked.value ? undefined : revoked.value
-      // A dry run has no audit head, and nothing to wait for.
+      // Without an audit head, nothing was stored: it was a dry run, which has nothing to wait for. For a key that was already revoked,
+      // the command waits again, also in a dry run, because an earlier run may have ended before the wait was over.
       if (appliedChange && appliedChange.auditHead === undefined)
         return await buildChangeOutput(operations, appliedChange)
       const startedAt = performance.now()
@@ -131,7 +133,8 @@ export const keysCommands = [
       const { laggingInstances } = await operations.waitForInstances(version)
       // Waits until no API trusts a key set from before the revocation.
       await sleep(context.config.keys.trustMs)
-      // Makes every API drop its cached responses, some of which it may have verified with such a key set, and waits for that.
+      // An API may have verified cached introspection responses with such a key set. Makes every API drop them, and waits until all
+      // have.
       await context.stores.revocationPublisher.publish({ kind: 'everything' })
       const waitedMs = Math.round(performance.now() - startedAt)
       if (laggingInstances.length > 0)
@@ -141,6 +144,7 @@ export const keysCommands = [
       const evidence = `After ${waitedMs} ms, no instance signs with the revoked key and no API trusts it.`
       if (!appliedChange)
         return {
+          // `ended` means that the key was already revoked. Scripts read it, so it keeps its name.
           json: { ok: true, done: false, ended: true, waited_ms: waitedMs },
           text: `Key ${leakedKid} was already revoked.\n${evidence}`,
         }
@@ -150,7 +154,7 @@ export const keysCommands = [
   defineCommand({
     name: 'keys rewrap',
     summary:
-      're-encrypt what is still encrypted under an older key-encryption key: private keys, names, values of e-mail verifications and records of connections',
+      're-encrypt what is still encrypted under an older key-encryption key: private keys, agent and app names, e-mail verification values, and OAuth records of connected apps',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
@@ -169,6 +173,7 @@ export const keysCommands = [
             done: !dryRun && total > 0,
             keys: kids,
             names: nameCount,
+            // Scripts read this field, so it keeps its name.
             claims: verificationValueCount,
             connections: connectionRecordCount,
           },

@@ -14,13 +14,17 @@ const token = {
   expiresAt: new Date(1),
 }
 
-test('emits an event for each advance of the cutoff, but not for the first cutoff', async () => {
+test('emits an event for each advance of the cutoff, but not for the first, a lower or a missing cutoff', async () => {
   const cutoffs: (TokenCutoff | undefined)[] = [
     { epoch: 3 },
     { epoch: 3 },
+    // A higher epoch.
     { epoch: 4 },
+    // A token with its own epoch has no cutoff.
     undefined,
+    // Lower than before, because the results of concurrent calls can arrive in another order.
     { epoch: 3 },
+    // A later time.
     { epoch: 4, issuedBefore: new Date(1_000) },
     { epoch: 4, issuedBefore: new Date(1_000) },
   ]
