@@ -15,16 +15,16 @@ export default class RandomOrderSequencer extends BaseSequencer {
 /**
  * Shuffles the entries within each group. Groups stay in the order of their first entries. The same seed gives the same order.
  *
- * @param sortKeys returns the group of an entry, and its unique name in the group
+ * @param getGroupAndName returns the group of an entry, and its unique name in the group
  */
 export function shuffleInGroups<T>(
   entries: readonly T[],
   seed: number,
-  sortKeys: (entry: T) => readonly [group: string, name: string],
+  getGroupAndName: (entry: T) => readonly [group: string, name: string],
 ): T[] {
-  const groups = [...new Set(entries.map((entry) => sortKeys(entry)[0]))]
+  const groups = [...new Set(entries.map((entry) => getGroupAndName(entry)[0]))]
   const ranked = entries.map((entry) => {
-    const [group, name] = sortKeys(entry)
+    const [group, name] = getGroupAndName(entry)
     return { entry, group: groups.indexOf(group), rank: computeHash(`${seed} ${name}`) }
   })
   return ranked.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ entry }) => entry)

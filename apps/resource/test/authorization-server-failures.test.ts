@@ -14,7 +14,7 @@ afterAll(async () => {
   await api[Symbol.asyncDispose]()
   await redirectTarget[Symbol.asyncDispose]()
 })
-afterEach(() => api.auth.tamper())
+afterEach(() => api.auth.stopTampering())
 
 const readGuides = (token: string, target = api) =>
   sendRequest(target.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
@@ -144,7 +144,7 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
     expectProblem(response, { status: 503, code: 'unavailable' })
     expect(response.headers['retry-after']).toMatch(/^\d+$/)
     expect(response.headers).not.toHaveProperty('www-authenticate')
-    api.auth.tamper()
+    api.auth.stopTampering()
     expect((await readGuides(token)).status).toBe(200)
   })
 
@@ -161,7 +161,7 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
     const replies: IntrospectionReply[] = []
     api.auth.tamper((reply) => void replies.push(reply))
     await readGuides(token)
-    api.auth.tamper()
+    api.auth.stopTampering()
     const [reply] = replies
     if (!reply) throw new Error('there was no introspection')
     return new SignJWT(reply.payload).setProtectedHeader(reply.header).sign(api.auth.getSigningKey())

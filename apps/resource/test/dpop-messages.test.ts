@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 beforeEach(() => {
-  contact.api.auth.tamper()
+  contact.api.auth.stopTampering()
   token = contact.api.auth.issueBound(key.jkt)
 })
 
@@ -163,7 +163,7 @@ describe('messages', () => {
       await sendMessage(boundToken, newMessage(), { proofs: [await proveMessage(boundToken)] }),
       BAD_TOKEN,
     )
-    contact.api.auth.tamper()
+    contact.api.auth.stopTampering()
     expect(await contact.countStoredRows()).toBe(rowsBefore)
     expect(
       (await sendMessage(boundToken, newMessage(), { proofs: [await proveMessage(boundToken)] })).status,

@@ -85,7 +85,7 @@ test('the introspection of a bound token is cached until the token is revoked; r
   api.auth.tamper((reply) => {
     reply.payload['revocation_mark'] = mark
   })
-  onTestFinished(() => api.auth.tamper())
+  onTestFinished(() => api.auth.stopTampering())
   const [boundToken, bearerToken] = [api.auth.issueBound(key.jkt), api.auth.issue()]
   const countIntrospections = () => api.auth.requests.introspection
   /** Sends a valid request with each token. Returns true if both were answered from the cache. */

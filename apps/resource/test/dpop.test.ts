@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 beforeEach(() => {
   now = new Date()
-  api.auth.tamper()
+  api.auth.stopTampering()
   token = api.auth.issueBound(key.jkt)
 })
 

@@ -5,7 +5,7 @@ import {
   composeStaffMail,
   composeWithdrawnMail,
 } from '../src/contact/contact-mails.ts'
-import { composeForgetMail, composeJoinedMail } from '../src/waitlist/waitlist-mails.ts'
+import { composeJoinedMail, composeRemovalMail } from '../src/waitlist/waitlist-mails.ts'
 
 const ADDRESS = 'ana@example.org'
 const DAY = new Date('2026-11-20T12:00:00Z')
@@ -38,7 +38,7 @@ export function composeExampleMails() {
       confirmSecret: 'secret',
       removeSecret: 'secret',
     }),
-    composeForgetMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
+    composeRemovalMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
     composeStaffMail('desk@plainpath.example', message, 'person'),
     composeStaffMail('desk@plainpath.example', message, { agent: AGENT_WITH_DOMAIN }),
     ...[{ agent: AGENT }, { agent: AGENT_WITH_DOMAIN }, { agent: undefined }, 'person' as const].map(

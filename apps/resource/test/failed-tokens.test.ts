@@ -4,7 +4,7 @@ import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const MINUTE_MS = 60_000
-/** Longer than a failed token counts: the window of the limit is a minute, and a request counts for up to 1.1 windows. */
+/** Longer than the time for which a failed token counts against the limit: up to 1.1 windows of a minute. */
 const LIMIT_RESET_MS = 1.2 * MINUTE_MS
 const clock = { nowMs: Date.now() }
 let api: RunningResource
@@ -18,8 +18,8 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 beforeEach(() => {
-  api.auth.tamper()
-  clock.nowMs += 2 * MINUTE_MS
+  api.auth.stopTampering()
+  clock.nowMs += LIMIT_RESET_MS
   address = newAddress()
 })
 
@@ -32,7 +32,7 @@ const readGuides = (token: string, from = address) =>
     headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': from },
   })
 const countIntrospections = () => api.auth.requests.introspection
-/** Sends unknown tokens from an address, each of which gets 401. */
+/** Sends `count` unknown tokens from an address, and expects each to get 401. */
 async function sendUnknownTokens(count: number, from = address): Promise<void> {
   for (let index = 0; index < count; index += 1)
     expectProblem(await readGuides(newUnknownToken(), from), { status: 401, code: 'invalid-token' })
@@ -58,13 +58,13 @@ test('a verified token is accepted from an address with too many failed tokens',
   for (let index = 0; index < 40; index += 1) expect((await readGuides(token)).status).toBe(200)
 })
 
-test('a new valid token is accepted, and an unknown one is introspected, from other addresses', async () => {
+test('too many failed tokens from one address do not affect other addresses', async () => {
   await sendUnknownTokens(30)
   expect((await readGuides(api.auth.issue(), newAddress())).status).toBe(200)
   expectProblem(await readGuides(newUnknownToken(), newAddress()), { status: 401, code: 'invalid-token' })
 })
 
-test('a valid token that was never verified is refused until the limit of its address allows another', async () => {
+test('a valid token that was never verified is refused while the limit of its address is used up', async () => {
   const token = api.auth.issue()
   await sendUnknownTokens(30)
   expectProblem(await readGuides(token), { status: 429, code: 'rate-limited' })
@@ -72,7 +72,7 @@ test('a valid token that was never verified is refused until the limit of its ad
   expect((await readGuides(token)).status).toBe(200)
 })
 
-test('the limit applies to a verified token again after it was revoked', async () => {
+test('once a verified token is revoked, the limit applies to it again', async () => {
   const token = api.auth.issue()
   expect((await readGuides(token)).status).toBe(200)
   await sendUnknownTokens(30)
@@ -83,7 +83,7 @@ test('the limit applies to a verified token again after it was revoked', async (
   expect(countIntrospections()).toBe(introspectionsBefore)
 })
 
-test('30 failed tokens are introspected from an IPv6 /64, and 120 from its /48', async () => {
+test('at most 30 failed tokens from an IPv6 /64 are introspected, and at most 120 from its /48', async () => {
   const newAddressIn = (network: number) => `2001:db8:7:${network}::${randomBytes(2).toString('hex')}`
   await sendUnknownTokens(30, newAddressIn(1))
   expectProblem(await readGuides(newUnknownToken(), newAddressIn(1)), { status: 429, code: 'rate-limited' })
@@ -91,7 +91,7 @@ test('30 failed tokens are introspected from an IPv6 /64, and 120 from its /48',
   expectProblem(await readGuides(newUnknownToken(), newAddressIn(5)), { status: 429, code: 'rate-limited' })
 })
 
-test('at most 16 unverified tokens of an address are introspected simultaneously, and a verified token in addition', async () => {
+test('at most 16 unverified tokens of an address are introspected at once; one more gets 429, and a verified token is still accepted', async () => {
   const verified = api.auth.issue()
   expect((await readGuides(verified)).status).toBe(200)
   api.auth.tamper((reply) => {
@@ -106,7 +106,7 @@ test('at most 16 unverified tokens of an address are introspected simultaneously
   expect(statuses.toSorted()).toEqual([...Array<number>(16).fill(401), 429])
 })
 
-test('at most 128 unverified tokens are introspected simultaneously, and a verified token in addition', async () => {
+test('at most 128 unverified tokens in all are introspected at once; more get 503, and a verified token is still accepted', async () => {
   const verified = api.auth.issue()
   expect((await readGuides(verified)).status).toBe(200)
   api.auth.tamper((reply) => {

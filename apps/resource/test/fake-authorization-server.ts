@@ -50,8 +50,10 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   /** Issues a token that is bound to a key. @param jkt the thumbprint of the key */
   issueBound(jkt: string, claims?: Claims): string
   revoke(token: string): void
-  /** Changes every later introspection response before it is signed. Without an argument, responses are valid again. */
-  tamper(change?: (reply: IntrospectionReply) => void): void
+  /** Changes every later introspection response before it is signed. */
+  tamper(change: (reply: IntrospectionReply) => void): void
+  /** Makes later introspection responses valid again. */
+  stopTampering(): void
   /** Signs later responses with a new key. If `publish` is true, the key set contains only that key from now on. */
   changeKeys(options: { publish: boolean }): Promise<void>
   /** The status of the response with the key set. */
@@ -147,8 +149,11 @@ export async function startFakeAuthorizationServer(
     },
     issueBound: (jkt: string, claims?: Claims) => fake.issue({ token_type: 'DPoP', cnf: { jkt }, ...claims }),
     revoke: (token: string) => void tokens.delete(token),
-    tamper(change: (reply: IntrospectionReply) => void = () => {}) {
+    tamper(change: (reply: IntrospectionReply) => void) {
       changeReply = change
+    },
+    stopTampering() {
+      changeReply = () => {}
     },
     async changeKeys({ publish }: { publish: boolean }) {
       key = await generateSigningKey()

@@ -260,7 +260,7 @@ test('the response is 503 without a challenge if the authorization server fails,
     expect(refusal.status).toBe(503)
     expect(refusal.headers).not.toHaveProperty('www-authenticate')
   }
-  contact.api.auth.tamper()
+  contact.api.auth.stopTampering()
   expect((await send(createToolCall('list_guides'), issueToken('ana'))).status).toBe(200)
 })
 

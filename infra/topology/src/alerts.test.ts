@@ -3,7 +3,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { ARROWS } from './arrows.ts'
+import { CONNECTIONS } from './arrows.ts'
 import { readPods } from './pods.ts'
 import { parseWorkload, readInfra } from './read-manifests.ts'
 
@@ -46,7 +46,7 @@ test('each alert has a series that raises it and another that does not', () => {
   expect(listTestedAlerts(false)).toEqual(allAlerts)
 })
 
-const EXPECTED_TARGETS = ARROWS.filter(({ from }) => from === 'prometheus').map(
+const EXPECTED_TARGETS = CONNECTIONS.filter(({ from }) => from === 'prometheus').map(
   ({ to, port }) => `${to}:${port}`,
 )
 

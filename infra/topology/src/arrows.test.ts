@@ -4,7 +4,7 @@ import { APP_NAMES } from '@plainpath/metadata'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { APP_SETTINGS, LEFT_AT_DEFAULT } from './app-settings.ts'
-import { ARROWS, WORKLOADS } from './arrows.ts'
+import { CONNECTIONS, WORKLOADS } from './arrows.ts'
 import { readPods } from './pods.ts'
 import { listNetworks, parseWorkload, readCompose, readManifests } from './read-manifests.ts'
 
@@ -35,7 +35,7 @@ const readPolicies = () =>
     .map(({ metadata, ...manifest }) => ({ name: metadata.name, ...Policy.parse(manifest['spec']) }))
 
 const isWorkload = (name: string) => (WORKLOADS as readonly string[]).includes(name)
-const formatArrow = ({ from, to, port }: { from: string; to: string; port: number }) =>
+const formatConnection = ({ from, to, port }: { from: string; to: string; port: number }) =>
   `${from} -> ${to}:${port}`
 const listNames = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
   peers
@@ -51,10 +51,12 @@ const listNames = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
 test('network policies allow exactly the incoming connections of arrows.ts', () => {
   const allowed = readPolicies().flatMap(({ name, ingress }) =>
     ingress.flatMap(({ from, ports }) =>
-      listNames(from).flatMap((peer) => ports.map(({ port }) => formatArrow({ from: peer, to: name, port }))),
+      listNames(from).flatMap((peer) =>
+        ports.map(({ port }) => formatConnection({ from: peer, to: name, port })),
+      ),
     ),
   )
-  const expected = ARROWS.filter(({ to }) => isWorkload(to)).map(formatArrow)
+  const expected = CONNECTIONS.filter(({ to }) => isWorkload(to)).map(formatConnection)
   expect(allowed.toSorted()).toEqual(expected.toSorted())
 })
 
@@ -63,10 +65,12 @@ test('network policies allow exactly the outgoing connections of arrows.ts, and 
     .filter(({ name }) => name !== 'default')
     .flatMap(({ name, egress }) =>
       egress.flatMap(({ to, ports }) =>
-        listNames(to).flatMap((peer) => ports.map(({ port }) => formatArrow({ from: name, to: peer, port }))),
+        listNames(to).flatMap((peer) =>
+          ports.map(({ port }) => formatConnection({ from: name, to: peer, port })),
+        ),
       ),
     )
-  const expected = ARROWS.filter(({ from }) => isWorkload(from)).map(formatArrow)
+  const expected = CONNECTIONS.filter(({ from }) => isWorkload(from)).map(formatConnection)
   expect(allowed.toSorted()).toEqual(expected.toSorted())
   const [defaultPolicy, ...others] = readPolicies().filter(({ name }) => name === 'default')
   expect(others).toEqual([])
@@ -129,8 +133,8 @@ test('services of compose.yaml share a network if and only if arrows.ts connects
       .filter((other) => parseApp(one.name) === undefined || parseApp(one.name) !== parseApp(other.name))
       .map((other) => formatPair(one.name, other.name)),
   )
-  const expected = ARROWS.filter(({ from, to }) => from !== 'world' && to !== 'world').map(({ from, to }) =>
-    formatPair(from, to),
+  const expected = CONNECTIONS.filter(({ from, to }) => from !== 'world' && to !== 'world').map(
+    ({ from, to }) => formatPair(from, to),
   )
   expect([...new Set(connectedPairs)].toSorted()).toEqual([...new Set(expected)].toSorted())
 })
@@ -149,24 +153,26 @@ test('only services with a published port, Prometheus, and auth (which fetches c
   }
 })
 
-test('each URL setting that the manifests set has an arrow, and each setting of an arrow exists', () => {
+test('each URL setting that the manifests set has a connection, and each setting of a connection exists', () => {
   const urlSettings = APP_NAMES.flatMap((app) => APP_SETTINGS[app].map(({ name }) => name)).filter((name) =>
     name.endsWith('_URL'),
   )
-  const arrowSettings = ARROWS.map(({ setting }) => setting).filter((setting) => setting !== undefined)
+  const connectionSettings = CONNECTIONS.map(({ setting }) => setting).filter(
+    (setting) => setting !== undefined,
+  )
   for (const name of urlSettings.filter((each) => !(each in LEFT_AT_DEFAULT)))
-    expect(arrowSettings, `${name} has no arrow in arrows.ts`).toContain(name)
-  for (const name of arrowSettings) expect(urlSettings).toContain(name)
+    expect(connectionSettings, `${name} has no connection in arrows.ts`).toContain(name)
+  for (const name of connectionSettings) expect(urlSettings).toContain(name)
 })
 
 test('the picture in docs/architecture.md has an arrow for each port of the apps, for mail and for documents', () => {
   const text = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8')
   const drawnArrows = Array.from(
     text.matchAll(/^ {2}(\w+) (?:-->|-\.->)\|(\d+)[^|]*\| (\w+)$/gm),
-    ([, from = '', port, to = '']) => formatArrow({ from, to, port: Number(port) }),
+    ([, from = '', port, to = '']) => formatConnection({ from, to, port: Number(port) }),
   )
-  const appArrows = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail', 'world'].includes(to)).map(
-    formatArrow,
-  )
-  expect(drawnArrows.toSorted()).toEqual(appArrows.toSorted())
+  const appConnections = CONNECTIONS.filter(({ to }) =>
+    ['auth', 'resource', 'mail', 'world'].includes(to),
+  ).map(formatConnection)
+  expect(drawnArrows.toSorted()).toEqual(appConnections.toSorted())
 })

@@ -1,5 +1,5 @@
 /** A connection that `from` opens to `port` of `to`. */
-interface Arrow {
+interface Connection {
   readonly from: string
   readonly to: string
   readonly port: number
@@ -8,11 +8,12 @@ interface Arrow {
 }
 
 /**
- * Every connection between processes. `world` is the internet: any client, and any public host that serves a client's document.
- * Network policies allow these connections and DNS queries, and no others. Services of compose.yaml share a network only if an
- * arrow connects them or they belong to one app. Every setting that ends in `_URL` and that the manifests set has an arrow.
+ * Every connection between processes. `world` is the internet: any client, and any public host from which auth fetches a client's
+ * metadata document. The network policies of `WORKLOADS` allow their connections in this list, DNS queries, and nothing else.
+ * Services of compose.yaml share a network only if an entry connects them or they belong to one app. Each `_URL` setting in the
+ * manifests has an entry.
  */
-export const ARROWS: readonly Arrow[] = [
+export const CONNECTIONS: readonly Connection[] = [
   { from: 'world', to: 'gateway', port: 8443 },
   { from: 'world', to: 'gateway', port: 8080 },
   { from: 'gateway', to: 'auth', port: 8081 },
@@ -35,7 +36,10 @@ export const ARROWS: readonly Arrow[] = [
   { from: 'grafana', to: 'prometheus', port: 9090 },
 ]
 
-/** The workloads in the namespace of the Kubernetes manifests. Other ends of arrows are in other namespaces. */
+/**
+ * The workloads in the namespace of the Kubernetes manifests. The other endpoints of `CONNECTIONS` are outside it: in other
+ * namespaces, on the internet, or only in compose.yaml.
+ */
 export const WORKLOADS = [
   'gateway',
   'auth',

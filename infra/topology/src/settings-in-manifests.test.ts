@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { APP_SETTINGS, LEFT_AT_DEFAULT } from './app-settings.ts'
-import { ARROWS } from './arrows.ts'
+import { CONNECTIONS } from './arrows.ts'
 import { type Container, readPods } from './pods.ts'
 import { readCompose, readInfra, readVariables } from './read-manifests.ts'
 
@@ -142,16 +142,16 @@ test('the gateway gets only variables that the Caddyfile reads', () => {
 })
 
 test('traces are off by default: compose.yaml passes the collector URL on from the shell and starts a collector only with its profile, and the Kubernetes base sets no URL', () => {
-  const arrows = ARROWS.filter(({ to }) => to === 'collector')
-  expect(arrows.map(({ from }) => from)).toEqual(APP_NAMES)
-  for (const { from, setting = '' } of arrows) {
+  const traceConnections = CONNECTIONS.filter(({ to }) => to === 'collector')
+  expect(traceConnections.map(({ from }) => from)).toEqual(APP_NAMES)
+  for (const { from, setting = '' } of traceConnections) {
     expect([...listComposeVariables(`${from}-1`)]).toContainEqual([setting, undefined])
     expect(listPodVariables(findContainer(from, from)).has(setting), setting).toBe(false)
   }
   const optionalServices = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0)
   expect(optionalServices.map(([name]) => name)).toEqual(['collector'])
   expect(readInfra('compose.yaml')).toContain(
-    arrows.map(({ setting, to, port }) => `${setting}=http://${to}:${port}`).join(' '),
+    traceConnections.map(({ setting, to, port }) => `${setting}=http://${to}:${port}`).join(' '),
   )
 })
 
@@ -182,7 +182,8 @@ test('the example overlay names only images and Deployments of the base, and onl
       const [variable = '', ...value] = literal.split('=')
       expect(variable.toLowerCase()).toMatch(new RegExp(`^${name.replace(/-settings$/, '')}_`))
       expect(settings.get(variable)?.accepts(value.join('=')), literal).toBe(true)
-      const arrow = ARROWS.find(({ setting }) => setting === variable)
-      if (arrow) expect(value.join('=')).toMatch(new RegExp(`//${arrow.to}\\.[a-z-]+:${arrow.port}$`))
+      const connection = CONNECTIONS.find(({ setting }) => setting === variable)
+      if (connection)
+        expect(value.join('=')).toMatch(new RegExp(`//${connection.to}\\.[a-z-]+:${connection.port}$`))
     }
 })

@@ -3,12 +3,14 @@ import { AnswerRequest } from '@plainpath/domain'
 import { answerQuestion } from './answer-question.ts'
 import { preparePackagedKnowledge } from './knowledge.ts'
 
-const USAGE = `npm run answer -- "QUESTION" [--fact TRIGGER=true|false]… [--date YYYY-MM-DD] [--answers-version N] [--explain]
+const USAGE = `npm run answer -- "QUESTION" [--fact TRIGGER=true|false]… [--date YYYY-MM-DD] [--answers-version VERSION] [--explain]
 
-Prints what POST /api/answers responds with, made from the guides of this checkout. --date is today unless given.
-With --answers-version it fails if this checkout has another answers version. --explain adds the rules and scores.`
+Prints the response that POST /api/answers would give with the guides in this checkout. --date sets the day for which the
+answer is computed (default: today, UTC). With --answers-version, the command fails if the
+answersVersion of this checkout differs. --explain adds the rules and scores.`
 
-const ORIGIN = 'http://localhost:8080'
+/** The base of the links in the answer. The command needs no server. */
+const LINK_ORIGIN = 'http://localhost:8080'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -21,16 +23,19 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const facts = values.fact.map((fact): [string, unknown] => {
+/** Converts the values `true` and `false` to booleans. `AnswerRequest` rejects every other value. */
+function parseFact(fact: string): [trigger: string, value: unknown] {
   const [trigger = '', value] = fact.split('=')
-  // The schema below rejects any other value.
-  return [trigger, value === 'true' || (value === 'false' ? false : value)]
-})
+  if (value === 'true') return [trigger, true]
+  if (value === 'false') return [trigger, false]
+  return [trigger, value]
+}
+
 const request = AnswerRequest.safeParse({
   question: positionals.join(' '),
-  facts: Object.fromEntries(facts),
+  facts: Object.fromEntries(values.fact.map(parseFact)),
 })
-const knowledge = preparePackagedKnowledge(ORIGIN)
+const knowledge = preparePackagedKnowledge(LINK_ORIGIN)
 const requiredVersion = values['answers-version']
 
 if (values.help || positionals.length === 0) {
@@ -40,7 +45,7 @@ if (values.help || positionals.length === 0) {
   for (const { path, message } of request.error.issues) console.error(`${path.join('.')}: ${message}`)
   process.exitCode = 2
 } else if (requiredVersion !== undefined && requiredVersion !== knowledge.version) {
-  console.error(`This checkout has the answers version ${knowledge.version}.`)
+  console.error(`This checkout has answersVersion ${knowledge.version}, not the required ${requiredVersion}.`)
   process.exitCode = 1
 } else {
   const today = values.date === undefined ? new Date() : new Date(`${values.date}T00:00:00Z`)

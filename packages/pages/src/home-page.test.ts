@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { toMarkup } from './html.ts'
-import { type HomePage, renderHomePage } from './index.ts'
+import { type HomePageContent, renderHomePage } from './index.ts'
 
 const script = `curl -d '{"client_name":"Atlas"}' "$ORIGIN/api/agent/register" && echo <done>`
-const home: HomePage = {
+const home: HomePageContent = {
   guides: [{ slug: 'renew-green-card', title: 'Renew your green card', summary: 'What to file.' }],
   commands: [{ description: 'Sign up.', script }],
   links: [{ href: '/auth.md', text: 'How agents sign up' }],

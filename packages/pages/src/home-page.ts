@@ -5,7 +5,7 @@ import { type Html, html } from './html.ts'
 import type { PageLink } from './site-frame.ts'
 import { type GuideInList, groupGuidesBySituation } from './situations.ts'
 
-export interface HomePage {
+export interface HomePageContent {
   readonly guides: readonly GuideInList[]
   /** Shell commands to paste in this order. A script may have several lines. */
   readonly commands: readonly { readonly description: string; readonly script: string }[]
@@ -15,8 +15,11 @@ export interface HomePage {
   readonly referredBySlug?: string | undefined
 }
 
-/** Renders the body of `/`: the question box, the guides by situation, urgent help, and the commands for AI software. */
-export function renderHomePage({ guides, commands, links, referredBySlug }: HomePage): Html {
+/**
+ * Renders the body of `/`: the question box, the guides by situation, urgent help, the waitlist, and the commands for AI software. For a
+ * visitor who followed a referral link, the waitlist comes before the guides, because such links invite people to join it.
+ */
+export function renderHomePage({ guides, commands, links, referredBySlug }: HomePageContent): Html {
   return html`<div class="home">
 <section class="question-box">
 <h1>Plain-English guides to U.S. immigration</h1>
@@ -53,17 +56,19 @@ function renderUrgentHelp(): Html {
   return html`<section class="attorney" aria-labelledby="urgent">
 <h2 id="urgent">Urgent help</h2>
 <ul>
-<li><strong>You are in danger now:</strong> call <a class="phone" href="${`tel:${danger.phone}`}">${danger.phone}</a></li>
-<li><strong>Somebody is detained:</strong> <a href="/get-help#detained">find the person, and a lawyer</a>. ICE, a government agency, has this line: ${renderPhoneLink(detention.phone)}.</li>
-<li><strong>You have a hearing:</strong> do not miss it. You can call the court: ${renderPhoneLink(court.phone)}.</li>
+<li><strong>You are in danger now:</strong> call ${renderPhoneLink(danger.phone, 'phone')}</li>
+<li><strong>Somebody is detained:</strong> <a href="/get-help#detained">find the person, and a lawyer</a>. You can also call the detention line of ICE, a government agency: ${renderPhoneLink(detention.phone, 'tel')}.</li>
+<li><strong>You have a hearing:</strong> do not miss it. To check its date, call the information line of the immigration court: ${renderPhoneLink(court.phone, 'tel')}.</li>
 </ul>
 <p><a href="/get-help">All urgent lines, and how to find a free lawyer</a></p>
 </section>`
 }
 
-const renderPhoneLink = (phone: string) => html`<a class="tel" href="${`tel:${phone}`}">${phone}</a>`
+/** @param style a class of the style sheet: `phone` is large and bold, `tel` looks like the text around it */
+const renderPhoneLink = (phone: string, style: 'phone' | 'tel') =>
+  html`<a class="${style}" href="${`tel:${phone}`}">${phone}</a>`
 
-const renderLinkList = (links: HomePage['links']) => html`<div>
+const renderLinkList = (links: HomePageContent['links']) => html`<div>
 <h3>Read more</h3>
 <ul>
 ${links.map(({ href, text }) => html`<li><a href="${href}">${text}</a></li>\n`)}</ul>

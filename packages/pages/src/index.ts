@@ -34,7 +34,7 @@ export { HELP_PAGES, renderGetHelpPage, renderSpanishHelpPage } from './get-help
 export { groupDigits } from './group-digits.ts'
 export { formatStaleNotice, renderGuidePage, renderSourceMark } from './guide-page.ts'
 export { renderGuidesPage } from './guides-page.ts'
-export { type HomePage, renderHomePage } from './home-page.ts'
+export { type HomePageContent, renderHomePage } from './home-page.ts'
 export { type Html, html, rawHtml, toMarkup } from './html.ts'
 export { ICON_SVG, IMAGES } from './images.ts'
 export { keepTogether, UNBREAKABLE_WORDS } from './keep-together.ts'

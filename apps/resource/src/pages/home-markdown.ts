@@ -1,6 +1,6 @@
 import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
-import type { HomePage } from '@plainpath/pages'
+import type { HomePageContent } from '@plainpath/pages'
 
 const fillTemplate = readTemplate(new URL('./home.template.md', import.meta.url), [
   'urls',
@@ -16,7 +16,7 @@ export function formatHomeAsMarkdown({
   commands,
   links,
   urls,
-}: Pick<HomePage, 'guides' | 'commands' | 'links'> & { urls: ServiceUrls }): string {
+}: Pick<HomePageContent, 'guides' | 'commands' | 'links'> & { urls: ServiceUrls }): string {
   const guideLines = guides.map(({ slug, title, summary }) => `- [${title}](${urls.guide(slug)}): ${summary}`)
   return fillTemplate({
     urls,

@@ -8,13 +8,16 @@ const fillJoinedTemplate = readTemplate(new URL('./joined-mail.template.txt', im
   'removeSecret',
   'referralLink',
 ])
-const fillForgetTemplate = readTemplate(
+const fillRemovalTemplate = readTemplate(
   new URL('./forget-mail.template.txt', import.meta.url),
   ['urls', 'removeSecret'],
   { linkLifetime: durationIn('day', RULES.forgetLinkMs) },
 )
 
-/** Composes the mail to a person who joined. Apart from the recipient's address, it contains nothing from the request. */
+/**
+ * Composes the mail to a person who joined. Its text contains nothing that the caller sent, so that nobody can send words of
+ * their own through us.
+ */
 export const composeJoinedMail = (
   urls: ServiceUrls,
   entry: { email: string; referralSlug: string; confirmSecret: string; removeSecret: string },
@@ -30,11 +33,11 @@ export const composeJoinedMail = (
 })
 
 /** Composes the mail that asks the owner of a mailbox whether to remove it from the waitlist. */
-export const composeForgetMail = (
+export const composeRemovalMail = (
   urls: ServiceUrls,
-  request: { email: string; removeSecret: string },
+  removal: { email: string; removeSecret: string },
 ): MailContent => ({
-  to: request.email,
+  to: removal.email,
   subject: 'Take this address off the Plainpath waitlist',
-  text: fillForgetTemplate({ urls, removeSecret: request.removeSecret }),
+  text: fillRemovalTemplate({ urls, removeSecret: removal.removeSecret }),
 })

@@ -3,7 +3,7 @@ import { operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS, WAITLIST_FORGET_EMAIL } from '../limits.ts'
 import { createLink } from '../link-secret.ts'
 import { createJoinByApi, type JoinWaitlist, toCanonicalMailbox } from './join-waitlist.ts'
-import { composeForgetMail } from './waitlist-mails.ts'
+import { composeRemovalMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
 
 /** Creates the routes that add a person to the waitlist, and that request the removal of a mailbox. */
@@ -39,7 +39,7 @@ export function createWaitlistRoutes(deps: {
         canonicalEmail: mailbox,
         link: link.stored,
         mail: {
-          ...composeForgetMail(deps.urls, { email, removeSecret: link.secret }),
+          ...composeRemovalMail(deps.urls, { email, removeSecret: link.secret }),
           requesterNetwork: request.network(),
         },
         requestedAt: deps.now(),
