@@ -15,11 +15,11 @@ import { type Environment, type LocalSettings, PROJECT_FOLDER, readLocalSettings
 import { type RunStep, runSilently } from './terminal.ts'
 
 /**
- * Opens the data directory, and creates the directory and the secrets unless they exist. Unless the environment names databases for
- * both apps, also starts the embedded PostgreSQL unless it runs, and creates its roles and databases unless they exist. App settings in
- * the environment (`AUTH_*`, `RESOURCE_*`) take precedence.
+ * Opens the data directory, and creates the directory and the secrets if they are missing. If the environment lacks the database URL of an
+ * app, also starts the embedded PostgreSQL (if it is not already running) and creates any missing roles and databases. Variables of the
+ * environment that start with `AUTH_` or `RESOURCE_` override the values that this function computes. An empty variable counts as unset.
  *
- * @returns the settings of both apps. Disposing stops the embedded server unless another process uses it
+ * @returns the environment variables of both apps, and the embedded server. Disposing stops that server unless another process uses it
  */
 export async function openLocalEnvironment(
   settings: LocalSettings,
@@ -42,7 +42,7 @@ export async function openLocalEnvironment(
           'PostgreSQL',
           () => useEmbeddedPostgres({ dir: data.path('postgres') }),
           ({ wasStarted, port: serverPort, dir }) =>
-            `${wasStarted ? 'started' : 'was running'} on 127.0.0.1:${serverPort}, data in ${dir}`,
+            `${wasStarted ? 'started' : 'already running'} on 127.0.0.1:${serverPort}, data in ${dir}`,
         ),
       )
     : undefined
@@ -71,16 +71,17 @@ export async function openLocalEnvironment(
   const resources = cleanup.move()
   return {
     env,
-    /** The embedded server; undefined if the environment names databases for both apps. */
+    /** The embedded server; undefined if the environment has the database URLs of both apps. */
     server,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
 /**
- * Creates the roles and databases of both apps on the embedded server unless they exist. Closes its other databases to these roles.
+ * Creates the missing roles and databases of both apps on the embedded server, and sets the passwords of the roles. Lets only superusers
+ * connect to the server's other databases.
  *
- * @returns the settings that name the databases
+ * @returns the environment variables with the database URLs
  */
 export async function ensureEmbeddedDatabases(server: EmbeddedPostgres, passwords: DatabasePasswords) {
   const describeRole = (name: keyof DatabasePasswords) => ({
@@ -126,8 +127,8 @@ type RunCommand = (args: readonly string[], env: Environment, io: CommandIo) => 
 const HELP_ARGUMENTS = new Set(['help', '--help', '-h'])
 
 /**
- * Runs an app's command on the data of `npm start`, which need not be running, or on the servers that the app's variables name. A
- * request for help opens nothing.
+ * Runs an app's command against the local data directory, or against the servers named in the app's environment variables. `npm start`
+ * need not be running. With a help option or without arguments, opens neither the data directory nor a database.
  */
 export async function runOnLocalData(
   run: RunCommand,

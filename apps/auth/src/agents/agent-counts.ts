@@ -19,8 +19,8 @@ const AgentCounts = UnusedCounts.extend({
   withKeys: z.int(),
   /** Active and disabled agents with a verified domain: their id is a URL on a domain that they control. */
   withDomain: z.int(),
-  /** Live e-mail verifications: they have neither ended nor expired. */
-  confirmed: z.int(),
+  /** E-mail verifications that are neither revoked nor expired. */
+  liveVerifications: z.int(),
 })
 export type AgentCounts = z.infer<typeof AgentCounts>
 
@@ -51,7 +51,7 @@ export async function countAgents(db: Database, now: Date): Promise<AgentCounts>
             count(*) filter (where status = 'active' and last_used_at <= $1) as idle,
             count(*) filter (where status <> 'deleted' and jwks is not null) as "withKeys",
             count(*) filter (where status <> 'deleted' and id like 'https://%') as "withDomain",
-            (select count(*) from claims where ended_at is null and expires_at > $2) as confirmed,
+            (select count(*) from claims where ended_at is null and expires_at > $2) as "liveVerifications",
             (select count(*) from expired_agents) as expired
      from agents`,
     [new Date(now.getTime() - IDLE_AFTER_MS), now],

@@ -362,7 +362,7 @@ test('countAgents counts the agents of each kind, and countUnusedAgents those th
     expired: 1,
     withKeys: 0,
     withDomain: 0,
-    confirmed: 0,
+    liveVerifications: 0,
   })
   expect(await countUnusedAgents(stores.db, timeAfter(30 * DAY_MS))).toEqual({ neverUsed: 1, idle: 1 })
 })

@@ -13,7 +13,7 @@ import type { ExpiredAgent } from './agent-expiry.ts'
 import { computeIdleExpiry } from './describe-agent.ts'
 import { describeProvenFacts } from './proven-facts.ts'
 
-/** Formats an agent as JSON. Only an active agent has the member `idle_expiry`. */
+/** Builds the JSON representation of an agent. Only an active agent has the member `idle_expiry`. */
 export const toAgentJson = async (agent: Agent, isEmailVerified: boolean) => ({
   client_id: agent.id,
   ...describeProvenFacts(agent.id, isEmailVerified),
@@ -23,7 +23,7 @@ export const toAgentJson = async (agent: Agent, isEmailVerified: boolean) => ({
   registered_at: agent.registeredAt.toISOString(),
   last_used_at: agent.lastUsedAt?.toISOString() ?? null,
   ...(agent.status === 'active' && { idle_expiry: computeIdleExpiry(agent).toISOString() }),
-  ...(agent.status !== 'deleted' && { token_endpoint_auth_method: describeMethod(agent) }),
+  ...(agent.status !== 'deleted' && { token_endpoint_auth_method: getAuthMethodName(agent) }),
   ...(agent.keys.length > 0 && { key_thumbprints: await computeKeyThumbprints(agent.keys) }),
   ...(agent.documentExpiresAt && {
     document_fetched_at: agent.documentFetchedAt?.toISOString(),
@@ -37,18 +37,18 @@ export const formatAgent = async (agent: Agent, isEmailVerified: boolean): Promi
     agent.id,
     agent.status.padEnd(8),
     agent.registeredAt.toISOString(),
-    describeMethod(agent).padEnd('client_secret_basic'.length),
+    getAuthMethodName(agent).padEnd('client_secret_basic'.length),
     agent.lastUsedAt ? `used ${agent.lastUsedAt.toISOString().slice(0, 10)}` : 'never used'.padEnd(15),
-    ...listProvenFacts(agent.id, isEmailVerified),
+    ...formatProvenFacts(agent.id, isEmailVerified),
     agent.name === undefined ? '' : JSON.stringify(agent.name),
-    agent.documentExpiresAt ? `document until ${agent.documentExpiresAt.toISOString()}` : '',
+    agent.documentExpiresAt ? `document expires ${agent.documentExpiresAt.toISOString()}` : '',
     ...(await computeKeyThumbprints(agent.keys)).map((thumbprint) => `key ${thumbprint}`),
   ]
     .filter(Boolean)
     .join('  ')
     .trimEnd()
 
-function listProvenFacts(id: AgentId, isEmailVerified: boolean): readonly string[] {
+function formatProvenFacts(id: AgentId, isEmailVerified: boolean): readonly string[] {
   const domain = getVerifiedDomain(id)
   return [
     ...(domain === undefined ? [] : [`${domain} ${DOMAIN_CHECKED}`]),
@@ -56,13 +56,16 @@ function listProvenFacts(id: AgentId, isEmailVerified: boolean): readonly string
   ]
 }
 
-/** Returns the authentication method: `none` for a connection, and an empty string for a deleted agent. Neither has credentials. */
-function describeMethod(agent: Agent): string {
+/**
+ * Returns the client-authentication method. Connections and deleted agents have no credentials: returns `none` for a
+ * connection, and an empty string for a deleted agent.
+ */
+function getAuthMethodName(agent: Agent): string {
   if (agent.status === 'deleted') return ''
   return agent.appClientId === undefined ? getAuthenticationMethod(agent) : 'none'
 }
 
-/** Formats the tombstone of an expired agent as JSON. */
+/** Builds the JSON representation of an expired agent from its tombstone. */
 export const toExpiredAgentJson = ({ id, cause, expiredAt }: ExpiredAgent) => ({
   client_id: id,
   ...describeProvenFacts(id, false),
@@ -71,19 +74,27 @@ export const toExpiredAgentJson = ({ id, cause, expiredAt }: ExpiredAgent) => ({
   expired_at: expiredAt.toISOString(),
 })
 
-const CAUSES: Record<ExpiredAgent['cause'], string> = {
+// An agent counts as idle after `IDLE_AFTER_MS`, but expires with the cause `idle` only after `RULES.idleMs`.
+const CAUSE_TEXTS: Record<ExpiredAgent['cause'], string> = {
   'never-used': 'it never got a token',
   idle: `it got no token for ${durationIn('day', RULES.idleMs)}`,
   flood: 'it never got a token, and there were too many such agents',
 }
 
-/** Formats the tombstone of an expired agent on one line, with the cause of the expiry. */
+/** Formats an expired agent on one line, with the cause of the expiry. */
 export const formatExpiredAgent = ({ id, cause, expiredAt }: ExpiredAgent): string =>
-  `${id}  expired   ${expiredAt.toISOString()}  ${CAUSES[cause]}`
+  `${id}  expired   ${expiredAt.toISOString()}  ${CAUSE_TEXTS[cause]}`
 
-/** Formats agent counts as JSON. */
-export const toCountsJson = ({ neverUsed, withKeys, withDomain, ...counts }: AgentCounts) => ({
+/** Builds the JSON representation of agent counts. */
+export const toCountsJson = ({
+  neverUsed,
+  withKeys,
+  withDomain,
+  liveVerifications,
+  ...counts
+}: AgentCounts) => ({
   ...counts,
+  confirmed: liveVerifications,
   with_domain: withDomain,
   never_used: neverUsed,
   with_keys: withKeys,
@@ -100,5 +111,5 @@ export const formatCounts = (counts: AgentCounts): string =>
     `expired    ${counts.expired}  (in the last ${durationIn('day', RULES.tombstoneMs)})`,
     `with keys  ${counts.withKeys}`,
     `with a verified domain  ${counts.withDomain}`,
-    `live e-mail verifications  ${counts.confirmed}`,
+    `e-mail verifications  ${counts.liveVerifications}  (neither revoked nor expired)`,
   ].join('\n')

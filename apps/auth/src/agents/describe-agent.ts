@@ -13,9 +13,12 @@ import type { AgentRecord } from './agent-store.ts'
 import { describeProvenFacts } from './proven-facts.ts'
 
 /**
- * Computes when the agent expires if it gets no further token. The recorded last use may be a day too early, so an
- * agent that was used gets an extra day. In a flood of registrations, an agent that was never used may expire sooner
+ * Computes when an agent expires if it gets no further token. The recorded last use may lag behind the real one by up to a
+ * day, so a used agent is given an extra day. In a flood of registrations, an agent that was never used may expire sooner
  * (`RULES.floodMs`).
+ *
+ * For a connection, the result ignores two rules of `expireAgents`: a connection without a verification expires sooner
+ * (`RULES.unfinishedSignInMs`), and one with a verification never expires for having never been used.
  */
 export const computeIdleExpiry = ({
   registeredAt,
@@ -25,7 +28,10 @@ export const computeIdleExpiry = ({
     ? new Date(lastUsedAt.getTime() + RULES.useRecordedMs + RULES.idleMs)
     : new Date(registeredAt.getTime() + RULES.neverUsedMs)
 
-/** Describes an agent to itself. Members that RFC 7591 defines have the names from that RFC. */
+/**
+ * Describes an agent to itself, as an agent without an e-mail verification; `describeAgentWithCredentials` adds the
+ * verification. Members that RFC 7591 defines have the names from that RFC.
+ */
 export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   client_id: agent.id,
   ...(agent.name && { client_name: agent.name }),
@@ -43,13 +49,16 @@ export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   post_claim_scopes: [...Scope.options],
 })
 
-/** The members of every client with a secret. An expiry of 0 means that the secret does not expire (RFC 7591 §3.2.1). */
+/**
+ * The members that say how a client with a secret authenticates. An expiry of 0 means that the secret does not expire
+ * (RFC 7591 §3.2.1).
+ */
 export const SECRET_MEMBERS = {
   client_secret_expires_at: 0 as const,
   token_endpoint_auth_method: 'client_secret_basic' as const,
 }
 
-/** Builds the members of a client that authenticates with keys. */
+/** Builds the members that say how a client with keys authenticates. */
 export function describeKeys({ keys }: Agent) {
   // `token_endpoint_auth_signing_alg` can name only one algorithm (OpenID Connect Registration §2), so it is omitted if
   // the keys use several.
