@@ -8,12 +8,12 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const SOURCE = fileURLToPath(new URL('faulty-machine.c', import.meta.url))
 
-/** The machine as one process sees it, initially without faults. */
+/** Controls the wall clock and the name resolution that one process sees, through a preloaded library. There are no faults at first. */
 export interface Machine {
   /** The environment variables with which the process must be started. */
   readonly environment: Readonly<Record<string, string>>
   /**
-   * Replaces the faults.
+   * Sets the faults, also while the process runs. Faults that are left out are cleared.
    *
    * @param faults.clockOffsetMs the time by which the wall clock is ahead; negative if it is behind
    * @param faults.isNameResolutionDown true if no host name can be resolved
@@ -22,7 +22,9 @@ export interface Machine {
 }
 
 /**
- * Compiles the library that is preloaded into the processes. `getMachine` returns the machine of the process with this name.
+ * Compiles the preloaded library. `getMachine` returns the machine of the process with a name, and creates it on the first call.
+ *
+ * @param folder for the library and the current faults of each machine; it is created if necessary
  */
 export async function createFaultyMachines(folder: string): Promise<{ getMachine(name: string): Machine }> {
   await mkdir(folder, { recursive: true })
@@ -41,7 +43,7 @@ export async function createFaultyMachines(folder: string): Promise<{ getMachine
 function createMachine(library: string, file: string): Machine {
   let hasStateFile = false
   const setFaults: Machine['setFaults'] = ({ clockOffsetMs = 0, isNameResolutionDown = false }) => {
-    // The layout that `faulty-machine.c` reads: two 64-bit integers, the offset in microseconds and whether names cannot be resolved.
+    // `faulty-machine.c` reads two 64-bit integers: the clock offset in microseconds, and 1 if no name can be resolved or else 0.
     const state = Buffer.alloc(16)
     state.writeBigInt64LE(BigInt(Math.round(clockOffsetMs * 1_000)), 0)
     state.writeBigInt64LE(isNameResolutionDown ? 1n : 0n, 8)

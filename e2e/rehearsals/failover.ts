@@ -49,7 +49,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
   const notes: string[] = []
   const { phases, lost } = await rehearseUnderLoad(
     { origin: stack.origin, ledger, rate },
-    async ({ runPhase, runLoad }) => {
+    async ({ runPhase, waitForLoad }) => {
       /** Causes a failover, and waits until the address leads to the new primary. This invalidates all earlier tokens. */
       const switchOver = async (cause: string, replacePrimary: () => Promise<unknown>) => {
         const oldPrimary = sentinels.getPrimary()
@@ -60,17 +60,17 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
         })
         const repairedAt = performance.now()
         notes.push(`${cause}: the address moved after ${((repairedAt - brokenAt) / 1_000).toFixed(1)} s.`)
-        await runLoad(seconds)
+        await waitForLoad(seconds)
         return repairedAt
       }
-      await runPhase('a primary, a replica, three Sentinels', () => runLoad(seconds))
+      await runPhase('a primary, a replica, three Sentinels', () => waitForLoad(seconds))
       await runPhase('the replica is killed and later restarted', async () => {
         const { process } = sentinels.getReplica()
         await process.stop('SIGKILL')
-        await runLoad(seconds)
+        await waitForLoad(seconds)
         await process.start()
         await sentinels.waitForReplication()
-        await runLoad(seconds)
+        await waitForLoad(seconds)
       })
       const killedPrimary = sentinels.getPrimary()
       const kill = () => killedPrimary.process.stop('SIGKILL')
@@ -78,7 +78,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
       await runPhase('the old primary is started, and becomes the replica', async () => {
         await killedPrimary.process.start()
         await sentinels.waitForReplication()
-        await runLoad(seconds)
+        await waitForLoad(seconds)
       })
       const failOver = () => sentinels.failOver()
       await runPhase(
@@ -88,7 +88,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
       )
       await runPhase('the old primary is the replica', async () => {
         await sentinels.waitForReplication()
-        await runLoad(seconds)
+        await waitForLoad(seconds)
       })
       const frozenProcess = sentinels.getPrimary().process.child
       const freeze = async () => void frozenProcess.kill('SIGSTOP')
@@ -96,7 +96,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
       await runPhase('the old primary continues, and becomes the replica', async () => {
         frozenProcess.kill('SIGCONT')
         await sentinels.waitForReplication()
-        await runLoad(seconds)
+        await waitForLoad(seconds)
       })
     },
   )

@@ -13,14 +13,15 @@ export interface PhaseResult {
   readonly seconds: number
   readonly requests: number
   readonly refused: number
-  /** Refusals and late responses that the phase does not explain; 0 if no more than a busy machine may cause. */
+  /** 0 if `judge` found no mistake. Otherwise its excused refusals plus its kinds of mistake: a measure, not a number of responses. */
   readonly unexplained: number
   /** The number of responses that took more than 5 s. */
-  readonly slow: number
+  readonly late: number
   /** Responses that violate a guarantee, one line for each kind. */
   readonly wrong: readonly string[]
-  /** The longest time without a good response to one of `OBSERVED_OPERATIONS`. */
+  /** The longest time that any single one of `OBSERVED_OPERATIONS` went without a good response. */
   readonly silentSeconds: number
+  /** The operation with that time. */
   readonly silentOperation: OperationName
 }
 
@@ -47,14 +48,17 @@ export interface Traffic {
 /**
  * Sends requests while `run` carries out the phases of a rehearsal, and then checks whether an acknowledged change was lost.
  *
- * @param run calls `runPhase` for one phase after another. `runLoad` waits until the load has sent the requests of `seconds`
+ * @param run calls `runPhase` for one phase after another. `waitForLoad` waits until as many more requests have been sent as
+ *   `rate` gives in `seconds`
+ * @returns the phases, and in `lost` one line for each lost change, each revoked token or deleted agent that is still accepted,
+ *   and each unexpected response
  */
 export async function rehearseUnderLoad(
   { origin, ledger, rate }: Traffic,
   run: (rehearsal: {
-    /** @param action may return the time (`performance.now()`) at which everything that it broke worked again */
+    /** @param action may return when everything that it broke had recovered, as a `performance.now()` time; by default its end */
     runPhase(name: string, action: () => Promise<number | void>, allowed?: AllowedEffects): Promise<void>
-    runLoad(seconds: number): Promise<void>
+    waitForLoad(seconds: number): Promise<void>
   }) => Promise<void>,
 ): Promise<{ readonly phases: readonly PhaseResult[]; readonly lost: readonly string[] }> {
   const timings: {
@@ -73,7 +77,7 @@ export async function rehearseUnderLoad(
         const phaseEnd = performance.now()
         timings.push({ name, phaseStart, phaseEnd, repairedAt: repairedAt ?? phaseEnd, allowed })
       },
-      runLoad: (seconds) => runningLoad.waitUntilSent(seconds * rate),
+      waitForLoad: (seconds) => runningLoad.waitUntilSent(seconds * rate),
     })
     return runningLoad
   }
@@ -88,8 +92,8 @@ export async function rehearseUnderLoad(
       stalls,
     })
     const { requests, refused, excused } = judgement
-    // Slow responses are counted separately, since they violate no guarantee.
-    const isSlow = ({ endedAt, startedAt }: Load['entries'][number]) => endedAt - startedAt > SLOW_MS
+    // Late responses are counted separately, since they violate no guarantee.
+    const isLate = ({ endedAt, startedAt }: Load['entries'][number]) => endedAt - startedAt > LATE_MS
     const wrong = Map.groupBy(
       phaseEntries.filter(({ outcome }) => outcome === 'wrong'),
       ({ operation, mistake }) => `${operation}: ${mistake ?? ''}`,
@@ -100,7 +104,7 @@ export async function rehearseUnderLoad(
       requests,
       refused,
       unexplained: judgement.wrong.length === 0 ? 0 : excused + judgement.wrong.length,
-      slow: phaseEntries.filter(isSlow).length,
+      late: phaseEntries.filter(isLate).length,
       wrong: [...wrong].map(([mistake, occurrences]) => `${mistake} (${occurrences.length})`),
       ...findLongestSilence(entries, phaseStart, phaseEnd),
     }
@@ -109,13 +113,13 @@ export async function rehearseUnderLoad(
 }
 
 const NO_EFFECTS = { components: [], refusedOperations: [] } as const
-const SLOW_MS = 5_000
+const LATE_MS = 5_000
 /** For how long the check of acknowledged changes repeats refused requests. */
 const PATIENCE_MS = 180_000
 
 /**
- * Finds the longest time between two good responses to the same operation that overlaps with the phase, or from the last good
- * response to the end of the phase.
+ * Measures, for each operation, the gaps between good responses that overlap with the phase, and returns the longest of all.
+ * The start of the phase stands in for a missing earlier response, and its end for a missing later one.
  */
 function findLongestSilence(
   entries: Load['entries'],
@@ -127,7 +131,6 @@ function findLongestSilence(
       .filter((entry) => entry.operation === operation && entry.outcome === 'good')
       .map(({ endedAt }) => endedAt)
       .sort((a, b) => a - b)
-    // An operation without a later good response is silent until the end of the phase.
     if ((goodTimes.at(-1) ?? phaseStart) < phaseEnd) goodTimes.push(phaseEnd)
     const times = goodTimes.filter(
       (time, index) => time >= phaseStart && (goodTimes[index - 1] ?? phaseStart) <= phaseEnd,

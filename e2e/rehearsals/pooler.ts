@@ -57,14 +57,14 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
   let connectionsNote = ''
   const { phases, lost } = await rehearseUnderLoad(
     { origin: stack.origin, ledger, rate },
-    async ({ runPhase, runLoad }) => {
+    async ({ runPhase, waitForLoad }) => {
       await runPhase('behind the pooler', async () => {
-        await runLoad(seconds)
+        await waitForLoad(seconds)
         connectionsNote = await describeConnections(pooler, stack.postgres.url)
       })
       await runPhase('the pooler reopens its server connections (RECONNECT)', async () => {
         await pooler.runConsoleCommand('RECONNECT')
-        await runLoad(seconds)
+        await waitForLoad(seconds)
       })
       await runPhase(
         'the pooler is killed and restarted',
@@ -72,7 +72,7 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
           await pooler.process.stop('SIGKILL')
           await pooler.process.start()
           const repairedAt = performance.now()
-          await runLoad(seconds)
+          await waitForLoad(seconds)
           return repairedAt
         },
         DATABASES_UNAVAILABLE,

@@ -44,8 +44,8 @@ export const hasPassed = (
 /** Formats a result as Markdown: a table of the phases, a list of the findings, and a table of the tests. */
 export function renderRehearsalTable({ phases, lost, mistakes, tests, notes }: RehearsalResult): string {
   const rows = phases.map(
-    ({ name, seconds, requests, refused, slow, wrong, silentSeconds, silentOperation }) =>
-      `| ${name} | ${seconds.toFixed(0)} s | ${requests} | ${refused} | ${slow} | ${wrong.length} | ${silentSeconds.toFixed(1)} s (${silentOperation}) |`,
+    ({ name, seconds, requests, refused, late, wrong, silentSeconds, silentOperation }) =>
+      `| ${name} | ${seconds.toFixed(0)} s | ${requests} | ${refused} | ${late} | ${wrong.length} | ${silentSeconds.toFixed(1)} s (${silentOperation}) |`,
   )
   const lines = [
     ...phases.flatMap(({ name, wrong }) => wrong.map((mistake) => `${name}: ${mistake}`)),

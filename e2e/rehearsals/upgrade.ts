@@ -110,24 +110,24 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   const traffic = { origin, ledger, rate }
   const formatName = ({ app, number }: Instance) => `${app}-${number}`
   print(`${release.tag} (${release.commit.slice(0, 12)}) runs; the upgrade begins`)
-  const upgrade = await rehearseUnderLoad(traffic, async ({ runPhase, runLoad }) => {
-    await runPhase(`${release.tag} on its own tables`, () => runLoad(seconds))
+  const upgrade = await rehearseUnderLoad(traffic, async ({ runPhase, waitForLoad }) => {
+    await runPhase(`${release.tag} on its own tables`, () => waitForLoad(seconds))
     await runPhase('the migrations of this commit are applied', async () => {
       await migrateTo(ROOT)
-      await runLoad(seconds)
+      await waitForLoad(seconds)
     })
     for (const instance of [...resource, ...auth])
       await runPhase(`${formatName(instance)} is replaced by this commit`, async () => {
         await replace(instance, ROOT)
-        await runLoad(seconds)
+        await waitForLoad(seconds)
       })
   })
   print('this commit runs; the rollback begins')
-  const rollback = await rehearseUnderLoad(traffic, async ({ runPhase, runLoad }) => {
+  const rollback = await rehearseUnderLoad(traffic, async ({ runPhase, waitForLoad }) => {
     for (const instance of [...auth, ...resource].toReversed())
       await runPhase(`${formatName(instance)} is ${release.tag} again`, async () => {
         await replace(instance, oldRoot)
-        await runLoad(seconds)
+        await waitForLoad(seconds)
       })
   })
   return {

@@ -16,7 +16,7 @@ export const agentAuthHeader = (agent: RegisteredAgent) => basicAuth(agent.clien
 /** Creates the header with which our API authenticates as the resource server `rs_api`. */
 export const apiAuthHeader = (auth: RunningAuth) => basicAuth('rs_api', auth.testbed.secrets.rs_api)
 /** Creates the headers and the body of a JSON request. */
-export const json = (body: unknown) => ({
+export const createJsonContent = (body: unknown) => ({
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
 })
@@ -29,7 +29,7 @@ export const ACCEPT_SIGNED = { accept: 'application/token-introspection+jwt' }
  * stored or logged in plaintext.
  */
 export async function register(auth: RunningAuth, name?: string): Promise<RegisteredAgent> {
-  const content = name === undefined ? {} : json({ client_name: name })
+  const content = name === undefined ? {} : createJsonContent({ client_name: name })
   const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...content })
   expect(response.status, response.text).toBe(201)
   const agent = RegisteredAgent.parse(JSON.parse(response.text))
@@ -71,7 +71,7 @@ export const revoke = (auth: RunningAuth, agent: RegisteredAgent, token: string)
 export const deleteAgent = (auth: RunningAuth, agent: RegisteredAgent): Promise<HttpResponse> =>
   send(auth.url, { method: 'DELETE', path: '/api/agent', headers: agentAuthHeader(agent) })
 
-/** Requests an introspection, by default as our API. Does not check the response. */
+/** Sends an introspection request, by default authenticated as our API. Does not check the response. */
 export const requestIntrospection = (
   auth: RunningAuth,
   token: string,
@@ -87,7 +87,7 @@ export const requestIntrospection = (
 /**
  * Introspects a token, and verifies the signed response against the published keys, as a resource server does.
  *
- * @param clockTolerance in seconds; for an instance whose clock jumps
+ * @param clockTolerance the permitted clock skew, in seconds; needed if the instance's clock steps before the verification
  */
 export async function introspect(
   auth: RunningAuth,

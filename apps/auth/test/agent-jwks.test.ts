@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   agentAuthHeader,
   basicAuth,
+  createJsonContent,
   deleteAgent,
   getToken,
   isActive,
-  json,
   register,
   requestToken,
 } from './agent-client.ts'
@@ -66,9 +66,10 @@ afterAll(async () => {
   await auth[Symbol.asyncDispose]()
 })
 
-const post = (body: unknown) => send(auth.url, { method: 'POST', path: '/api/agent/register', ...json(body) })
+const post = (body: unknown) =>
+  send(auth.url, { method: 'POST', path: '/api/agent/register', ...createJsonContent(body) })
 const put = (headers: Record<string, string>, body: unknown) => {
-  const content = json(body)
+  const content = createJsonContent(body)
   return send(auth.url, {
     method: 'PUT',
     path: '/api/agent/jwks',

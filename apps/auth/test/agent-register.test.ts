@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { agentAuthHeader, getToken, isActive, json, register } from './agent-client.ts'
+import { agentAuthHeader, createJsonContent, getToken, isActive, register } from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { formatRawRequest, type HttpRequest, send, sendRaw } from './send.ts'
@@ -33,7 +33,7 @@ async function registerAgent(request: Partial<HttpRequest> = {}) {
 /** Checks that a valid request is accepted and stores one agent. This shows that the refusal before it had no other cause. */
 async function expectAccepted() {
   const storedBefore = await countStored(auth)
-  await registerAgent(json({ client_name: 'Atlas' }))
+  await registerAgent(createJsonContent({ client_name: 'Atlas' }))
   expect(await countStored(auth)).toEqual({
     ...storedBefore,
     agents: Number(storedBefore['agents']) + 1,
@@ -43,7 +43,7 @@ async function expectAccepted() {
 
 describe('POST /api/agent/register', () => {
   test('returns 201 with the id, the secret, the scopes and the URLs of a new agent', async () => {
-    const { response, agent } = await registerAgent(json({ client_name: 'Atlas the guide' }))
+    const { response, agent } = await registerAgent(createJsonContent({ client_name: 'Atlas the guide' }))
     await expectSafe(auth, { ...response, text: '' })
     expect(agent).toEqual({
       client_id: expect.stringMatching(/^agt_[A-Za-z0-9_-]{22}$/),
@@ -91,7 +91,7 @@ describe('POST /api/agent/register', () => {
     ['text that looks like a template', '{{7*7}} ${process.env}'],
     ['letters of several scripts', 'أطلس アトラス Ａｔｌａｓ'],
   ])('accepts a name of %s', async ([_title, name]) => {
-    const { agent } = await registerAgent(json({ client_name: name }))
+    const { agent } = await registerAgent(createJsonContent({ client_name: name }))
     expect(agent['client_name']).toBe(name)
     const { client_id, client_secret } = agent as { client_id: string; client_secret: string }
     const describeResponse = await send(auth.url, {
@@ -104,7 +104,7 @@ describe('POST /api/agent/register', () => {
   test('ignores an id, a secret, scopes, grants and other metadata that the client chooses', async () => {
     const otherAgent = await register(auth)
     const { agent } = await registerAgent(
-      json({
+      createJsonContent({
         client_id: otherAgent.client_id,
         client_secret: 'chosen',
         scope: 'contact:write *',
@@ -146,7 +146,9 @@ describe('POST /api/agent/register', () => {
   test('registers a hundred agents with different ids and secrets, twenty at a time', async () => {
     const agents: Record<string, unknown>[] = []
     for (let round = 0; round < 5; round++) {
-      const batch = Array.from({ length: 20 }, () => registerAgent(json({ client_name: 'Atlas' })))
+      const batch = Array.from({ length: 20 }, () =>
+        registerAgent(createJsonContent({ client_name: 'Atlas' })),
+      )
       agents.push(...(await Promise.all(batch)).map(({ agent }) => agent))
     }
     expect(new Set(agents.map((agent) => agent['client_id'])).size).toBe(100)
@@ -173,7 +175,7 @@ const contentTooLarge: Refusal = {
   errorFormat: 'agent',
   headers: { connection: 'close' },
 }
-const withName = (name: unknown) => json({ client_name: name })
+const withName = (name: unknown) => createJsonContent({ client_name: name })
 const JSON_CHUNKED = 'Content-Type: application/json\r\nTransfer-Encoding: chunked'
 const nestObjects = (levels: number) => `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)}`
 
@@ -245,10 +247,10 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
     ['a line break', withName('Atlas\r\nBcc: all@example.org'), invalidMetadata],
     ['a line separator', withName('Atlas\u2028x'), invalidMetadata],
     ['a C1 control', withName('Atlas\u009b31m'), invalidMetadata],
-    ['a credential type of 101 characters', json({ type: 'x'.repeat(101) }), invalidMetadata],
+    ['a credential type of 101 characters', createJsonContent({ type: 'x'.repeat(101) }), invalidMetadata],
     [
       'a credential type that is not offered',
-      json({ type: `verified_email ${CANARY}` }),
+      createJsonContent({ type: `verified_email ${CANARY}` }),
       {
         status: 400,
         code: 'unsupported-credential-type',
@@ -269,7 +271,11 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
   })
 
   test('a request with two mistakes, and names both', async () => {
-    const response = await expectRefusal(auth, () => post(json({ client_name: 1, type: 2 })), invalidMetadata)
+    const response = await expectRefusal(
+      auth,
+      () => post(createJsonContent({ client_name: 1, type: 2 })),
+      invalidMetadata,
+    )
     const { errors } = JSON.parse(response.text) as { errors: { pointer: string }[] }
     expect(errors.map(({ pointer }) => pointer)).toEqual(['#/client_name', '#/type'])
   })

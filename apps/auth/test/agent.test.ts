@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   agentAuthHeader,
   basicAuth,
+  createJsonContent,
   deleteAgent,
   getToken,
   isActive,
-  json,
   type RegisteredAgent,
   register,
   requestToken,
@@ -105,7 +105,12 @@ describe.for(TOKEN_STORES)('/api/agent, tokens in %s,', (tokenStore) => {
       if (method === 'DELETE')
         await expectRefusal(
           auth,
-          () => send(auth.url, { method, path: '/api/agent', ...json({ client_id, client_secret }) }),
+          () =>
+            send(auth.url, {
+              method,
+              path: '/api/agent',
+              ...createJsonContent({ client_id, client_secret }),
+            }),
           invalidClient,
         )
     })

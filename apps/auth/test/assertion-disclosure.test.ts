@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { json, register } from './agent-client.ts'
+import { createJsonContent, register } from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
@@ -40,7 +40,7 @@ const asHeader = (request: HttpRequest) => (assertion: string) => ({
   ...request,
   headers: { ...request.headers, 'client-assertion': assertion },
 })
-const EMAIL = json({ email: 'ana@example.org' })
+const EMAIL = createJsonContent({ email: 'ana@example.org' })
 const ENDPOINTS: [string, 'oauth' | 'agent', (assertion: string) => HttpRequest][] = [
   ['POST /oauth/token', 'oauth', asField('/oauth/token', { grant_type: 'client_credentials' })],
   ['POST /oauth/revoke', 'oauth', asField('/oauth/revoke', { token: 'x' })],
@@ -76,7 +76,7 @@ async function createDisabledAgent(): Promise<KeyAgent> {
 /** Creates an agent whose key was replaced. The returned agent still signs with the old key. */
 async function createAgentWithReplacedKey(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
-  const { headers, body } = json({ keys: [(await generateTestKeyPair()).jwk] })
+  const { headers, body } = createJsonContent({ keys: [(await generateTestKeyPair()).jwk] })
   const putRequest = { method: 'PUT', path: '/api/agent/jwks', body }
   const response = await send(auth.url, {
     ...putRequest,

@@ -1,7 +1,7 @@
 import { DAY_MS } from '@plainpath/domain'
 import { describe, expect, test, vi } from 'vitest'
 import { addVerification, requestAssertion } from './add-verification.ts'
-import { agentAuthHeader, json, type RegisteredAgent, register } from './agent-client.ts'
+import { agentAuthHeader, createJsonContent, type RegisteredAgent, register } from './agent-client.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
@@ -85,7 +85,7 @@ describe('a network address that several clients share', () => {
     return JSON.parse(response.text) as RegisteredAgent
   }
   const requestVerificationFrom = (auth: RunningAuth, address: string, agent: RegisteredAgent) => {
-    const { headers, body } = json({ email: createAddress('invented') })
+    const { headers, body } = createJsonContent({ email: createAddress('invented') })
     const allHeaders = { ...headers, ...agentAuthHeader(agent), ...forwardedFor(address) }
     return send(auth.url, { method: 'POST', path: '/api/agent/claim', headers: allHeaders, body })
   }

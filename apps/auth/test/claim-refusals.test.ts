@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { agentAuthHeader, basicAuth, json, type RegisteredAgent, register } from './agent-client.ts'
+import {
+  agentAuthHeader,
+  basicAuth,
+  createJsonContent,
+  type RegisteredAgent,
+  register,
+} from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { CANARY, countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { formatRawRequest, send, sendRaw } from './send.ts'
@@ -80,7 +86,7 @@ describe('POST /api/agent/claim refuses, storing and mailing nothing:', () => {
         basicAuth(agent.client_id, 'pps_wrong'),
         basicAuth(`agt_${'A'.repeat(22)}`, 'x'),
       ]) {
-        const { headers: type, body } = json({ email: createAddress(), otp: '123456' })
+        const { headers: type, body } = createJsonContent({ email: createAddress(), otp: '123456' })
         const request = () => send(auth.url, { method: 'POST', path, headers: { ...type, ...headers }, body })
         await expectRefusal(auth, request, invalidClient)
       }

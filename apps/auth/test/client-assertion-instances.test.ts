@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLOCK_TOLERANCE_SECONDS } from '../src/clients/parse-jwt.ts'
 import { sweepUsedJtis } from '../src/clients/used-jti-store.ts'
-import { agentAuthHeader, json, type RegisteredAgent, register, requestToken } from './agent-client.ts'
+import {
+  agentAuthHeader,
+  createJsonContent,
+  type RegisteredAgent,
+  register,
+  requestToken,
+} from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
@@ -107,7 +113,7 @@ describe.for(TOKEN_STORES)(
     })
 
     const replaceKeys = async (agent: KeyAgent | RegisteredAgent, key: KeyPair) => {
-      const { headers, body } = json({ keys: [key.jwk] })
+      const { headers, body } = createJsonContent({ keys: [key.jwk] })
       const authentication =
         'key' in agent
           ? { 'client-assertion': await signAssertion(auth, agent as KeyAgent) }

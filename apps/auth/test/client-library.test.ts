@@ -1,6 +1,6 @@
 import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isActive, json, type RegisteredAgent, register } from './agent-client.ts'
+import { createJsonContent, isActive, type RegisteredAgent, register } from './agent-client.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -67,7 +67,7 @@ describe('the client library oauth4webapi', () => {
     async (alg) => {
       const { privateKey, publicKey } = await oauth.generateKeyPair(alg, { extractable: true })
       const jwk = await crypto.subtle.exportKey('jwk', publicKey)
-      const content = json({ jwks: { keys: [jwk] } })
+      const content = createJsonContent({ jwks: { keys: [jwk] } })
       const registration = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...content })
       const client = (await JSON.parse(registration.text)) as oauth.Client & {
         jwks: { keys: { kid: string }[] }

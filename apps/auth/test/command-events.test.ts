@@ -35,7 +35,7 @@ async function run(command: string, moreSettings: Record<string, string> = {}) {
   return { code, printed, events: parseSecurityEvents(errors.split('\n')) }
 }
 
-/** The ids of what the commands change: a client, its verification, and the key that signs at first. */
+/** The ids of what the commands change: a client, its verification, and the initial signing key. */
 interface CommandTargets {
   readonly client_id: string
   readonly registration_id: string
@@ -82,7 +82,7 @@ const COMMANDS: [command: string, createEvent: (targets: CommandTargets) => obje
   ],
 ]
 
-test('each command emits one event that names the operator, and none in a dry run or if nothing changes', async () => {
+test('a command that changes something emits one event, which names the operator, and a dry run or a repetition emits none', async () => {
   const targets = await createTargets()
   const fillIn = (command: string) =>
     command
@@ -90,6 +90,7 @@ test('each command emits one event that names the operator, and none in a dry ru
       .replace('CLAIM', targets.registration_id)
       .replace('KID', targets.kid)
   for (const [command, createEvent] of COMMANDS) {
+    // `claims revoke` has no dry run, and stop.contract.ts tests that of `stop --all-tokens`.
     if (!/^(claims|stop --all)/.test(command)) {
       const dryRun = await run(`${fillIn(command)} --dry-run`)
       expect([command, dryRun.code, dryRun.events]).toEqual([command, 0, []])
@@ -104,7 +105,7 @@ test('each command emits one event that names the operator, and none in a dry ru
 })
 
 test('`keys rewrap` emits one event, and none in a dry run or when it is repeated', async () => {
-  // No instance runs in this testbed, because it would need the new key first.
+  // No instance runs on this testbed: the command is refused until every running instance has the new key-encryption key.
   await using testbed = await openAuthTestbed()
   const instanceSettings: Record<string, string> = {
     ...(await testbed.createSettings(ORIGIN)),
@@ -124,10 +125,10 @@ test('`keys rewrap` emits one event, and none in a dry run or when it is repeate
 })
 
 /**
- * The commands that emit events. All `keys` commands emit them through the same methods of the key store, so the tests
- * above run only some of them. The tests of the other commands that are not above are in
- * grants-command.integration.test.ts, resource-servers.test.ts, replay.test.ts and url-client-commands.test.ts. No test
- * checks the events of `restore`, which the same stores emit as for `stop`, `replay` and `keys` commands.
+ * The commands that emit events. The `keys` commands listed here emit them in two methods of the key store, so the tests
+ * above run only some of them. `agents refresh` and the commands of `grants`, `resource-servers` and `replay` are tested in
+ * url-client-commands.test.ts, grants-command.integration.test.ts, resource-servers.test.ts and replay.test.ts. No test checks
+ * the events of `restore`. They come from the same stores as those of `stop`, `replay` and `keys`.
  */
 const EMITTING_COMMANDS = [
   ...['init', 'generate', 'publish', 'activate', 'retire', 'rotate', 'revoke', 'rewrap'].map(
@@ -148,7 +149,10 @@ const EMITTING_COMMANDS = [
   'replay',
   'restore',
 ]
-/** Commands that change nothing in operation. `resource-servers create` writes a secret that no server knows yet. */
+/**
+ * The commands that emit no event of their own. None of them makes a client, verification, key or token valid or invalid.
+ * `resource-servers create` writes a secret that no server knows yet.
+ */
 const SILENT_COMMANDS = [
   'serve',
   'migrate',
@@ -171,7 +175,7 @@ const SILENT_COMMANDS = [
   'resource-servers create',
 ]
 
-test('every command is in one of two lists: commands that emit an event, and commands that change nothing in operation', async () => {
+test('every command is in one of two lists: commands that emit events, and commands that emit none of their own', async () => {
   const listCommands = async (group: string) => {
     const [, commands = ''] = (await run(`${group} --help`.trim())).printed.split('Commands:\n')
     return Array.from(commands.matchAll(/^ {2}([a-z-]+)/gm), ([, name = '']) => name).filter(

@@ -4,10 +4,10 @@ import { addVerification, getAssertion } from './add-verification.ts'
 import {
   agentAuthHeader,
   CLIENT_CREDENTIALS_GRANT,
+  createJsonContent,
   getToken,
   introspect,
   isActive,
-  json,
   type RegisteredAgent,
   register,
 } from './agent-client.ts'
@@ -127,7 +127,7 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
     })
 
     test('requires a proof from a client that registered with dpop_bound_access_tokens', async () => {
-      const content = json({ dpop_bound_access_tokens: true })
+      const content = createJsonContent({ dpop_bound_access_tokens: true })
       const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...content })
       const client = JSON.parse(response.text) as RegisteredAgent
       auth.confidential.add(client.client_secret)

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   agentAuthHeader,
   CLIENT_CREDENTIALS_GRANT,
+  createJsonContent,
   deleteAgent,
   getToken,
   introspect,
   isActive,
-  json,
   type RegisteredAgent,
   register,
   revoke,
@@ -166,7 +166,7 @@ describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenSt
 
   describe('registration with dpop_bound_access_tokens', () => {
     const registerWith = (body: object) =>
-      send(auth.url, { method: 'POST', path: '/api/agent/register', ...json(body) })
+      send(auth.url, { method: 'POST', path: '/api/agent/register', ...createJsonContent(body) })
 
     test('allows bound tokens only', async () => {
       const response = await registerWith({ dpop_bound_access_tokens: true })

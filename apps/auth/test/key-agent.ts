@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { expect } from 'vitest'
-import { CLIENT_CREDENTIALS_GRANT, json } from './agent-client.ts'
+import { CLIENT_CREDENTIALS_GRANT, createJsonContent } from './agent-client.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
@@ -35,7 +35,9 @@ export interface KeyAgent {
 /** Registers an agent with these keys, or with one new key. The returned agent signs with the first key. */
 export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promise<KeyAgent> {
   const [key = await generateTestKeyPair()] = keys
-  const content = json({ jwks: { keys: (keys.length > 0 ? keys : [key]).map(({ jwk }) => jwk) } })
+  const content = createJsonContent({
+    jwks: { keys: (keys.length > 0 ? keys : [key]).map(({ jwk }) => jwk) },
+  })
   const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...content })
   expect(response.status, response.text).toBe(201)
   const { client_id } = JSON.parse(response.text) as { client_id: string }
@@ -141,7 +143,7 @@ export function putKeys(
   headers: Record<string, string>,
   body: { keys: readonly KeyPair[]; proof?: unknown },
 ): Promise<HttpResponse> {
-  const content = json({ ...body, keys: body.keys.map(({ jwk }) => jwk) })
+  const content = createJsonContent({ ...body, keys: body.keys.map(({ jwk }) => jwk) })
   return send(auth.url, {
     method: 'PUT',
     path: '/api/agent/jwks',

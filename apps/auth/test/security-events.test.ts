@@ -6,7 +6,7 @@ import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { loadConfig } from '../src/config.ts'
 import { createEvents, logSecurityEvents, SECURITY_EVENT_NAMES } from '../src/events.ts'
 import { openStores } from '../src/stores.ts'
-import { agentAuthHeader, deleteAgent, getToken, json, register } from './agent-client.ts'
+import { agentAuthHeader, createJsonContent, deleteAgent, getToken, register } from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import {
   createAssertionHeader,
@@ -91,7 +91,7 @@ test('the instance logs that keys were replaced and that a client was deleted', 
   const agent = await registerKeys(system.auth)
   expect(await collectEvents(() => requestTokenWithNewAssertion(system.auth, agent))).toEqual([])
   const replaceKeys = async (keys: unknown) => {
-    const { headers, body } = json({ keys })
+    const { headers, body } = createJsonContent({ keys })
     return send(system.auth.url, {
       method: 'PUT',
       path: '/api/agent/jwks',

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   agentAuthHeader,
   basicAuth,
+  createJsonContent,
   deleteAgent,
   getToken,
   isActive,
-  json,
   type RegisteredAgent,
   register,
   requestIntrospection,
@@ -60,7 +60,7 @@ afterAll(async () => {
 const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, ErrorFormat][] = [
   [
     'a registration',
-    () => send(auth.url, { method: 'POST', path: '/api/agent/register', ...json({}) }),
+    () => send(auth.url, { method: 'POST', path: '/api/agent/register', ...createJsonContent({}) }),
     'agent',
   ],
   ['a token for a cached client', () => requestToken(auth, agent), 'oauth'],

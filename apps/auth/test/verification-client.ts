@@ -1,6 +1,6 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { expect } from 'vitest'
-import { agentAuthHeader, json, type RegisteredAgent, register } from './agent-client.ts'
+import { agentAuthHeader, createJsonContent, type RegisteredAgent, register } from './agent-client.ts'
 import { type AuthTestbed, openAuthTestbed, type TokenStoreKind } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
@@ -65,7 +65,7 @@ function postAsAgent(
   path: string,
   body: unknown,
 ): Promise<HttpResponse> {
-  const { headers, body: text } = json(body)
+  const { headers, body: text } = createJsonContent(body)
   return send(auth.url, {
     method: 'POST',
     path,

@@ -1,11 +1,11 @@
 import { formatLongDate } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addUrlAgent } from './add-url-agent.ts'
+import { addUrlClient } from './add-url-agent.ts'
 import {
   agentAuthHeader,
+  createJsonContent,
   getToken,
   introspect,
-  json,
   type RegisteredAgent,
   register,
   requestToken,
@@ -60,7 +60,7 @@ describe('the verified domain of an agent', () => {
   let forger: RegisteredAgent
   beforeAll(async () => {
     system = await startVerificationSystem()
-    agent = await addUrlAgent(system.auth, URL_ID)
+    agent = await addUrlClient(system.auth, URL_ID)
     forger = await register(system.auth, FORGED_NAME)
   })
   afterAll(async () => {
@@ -79,7 +79,7 @@ describe('the verified domain of an agent', () => {
     return { secret, mail, registrationId: String(JSON.parse(response.text).registration_id) }
   }
   async function postAsUrlAgent(path: string, body: unknown) {
-    const content = json(body)
+    const content = createJsonContent(body)
     return send(system.auth.url, {
       method: 'POST',
       path,
@@ -235,7 +235,7 @@ It first contacted us on ${today}.
     expect(page).toContain('unverified')
     expect(page).not.toMatch(/domain checked/i)
     const otp = await showCode(auth, attempt)
-    const content = json({ otp })
+    const content = createJsonContent({ otp })
     const events = await collectEvents(() =>
       send(auth.url, {
         method: 'POST',
@@ -271,7 +271,7 @@ It first contacted us on ${today}.
 
   test('is shown in its ASCII form if it has letters outside ASCII', async () => {
     // These are Cyrillic letters that look like “epic”.
-    const spoof = await addUrlAgent(system.auth, 'https://xn--e1awd7f.example/agent.json')
+    const spoof = await addUrlClient(system.auth, 'https://xn--e1awd7f.example/agent.json')
     const { auth } = system
     expect(await describeAgent(auth, await createAssertionHeader(auth, spoof))).toMatchObject({
       verified_domain: 'xn--e1awd7f.example',
@@ -284,7 +284,7 @@ describe.for(TOKEN_STORES)('with tokens in %s, the limits of agents with a verif
 
   test('are higher at the token endpoint than those of registered agents', async () => {
     await using auth = await startAuth({ tokenStore, env: { AUTH_LIMITS_FACTOR: '0.01' } })
-    const agent = await addUrlAgent(auth, URL_ID)
+    const agent = await addUrlClient(auth, URL_ID)
     const response = await requestTokenWithNewAssertion(auth, agent)
     expect(response.status, response.text).toBe(200)
     expect(readPolicies(response)).toBe(
@@ -317,13 +317,13 @@ describe.for(TOKEN_STORES)('with tokens in %s, the limits of agents with a verif
     // Three agents send two requests each: six is the limit of the domain, and two is below the limit of three for each agent.
     const useUpDomainLimit = async (host: string) => {
       for (const path of ['1', '2', '3']) {
-        const agent = await addUrlAgent(auth, `https://${host}/${path}`)
+        const agent = await addUrlClient(auth, `https://${host}/${path}`)
         for (const remaining of [2, 1])
           expect((await request(agent)).headers.get('ratelimit')).toContain(`"token-verified";r=${remaining}`)
       }
     }
     await useUpDomainLimit('one.example.org')
-    expectProblem(await request(await addUrlAgent(auth, 'https://two.example.org/1')), {
+    expectProblem(await request(await addUrlClient(auth, 'https://two.example.org/1')), {
       status: 429,
       code: 'rate-limited',
       error: 'rate_limited',
@@ -331,7 +331,7 @@ describe.for(TOKEN_STORES)('with tokens in %s, the limits of agents with a verif
       says: /"token-domain" allows 6 in 60 s/,
     })
     await useUpDomainLimit('a.github.io')
-    expect((await request(await addUrlAgent(auth, 'https://a.github.io/4'))).status).toBe(429)
-    expect((await request(await addUrlAgent(auth, 'https://b.github.io/1'))).status).toBe(200)
+    expect((await request(await addUrlClient(auth, 'https://a.github.io/4'))).status).toBe(429)
+    expect((await request(await addUrlClient(auth, 'https://b.github.io/1'))).status).toBe(200)
   })
 })

@@ -94,7 +94,7 @@ export interface paths {
         put?: never;
         /**
          * Join the product waitlist
-         * @description Get the person's consent before you send their address. Addresses are case-insensitive. If several requests with the same address arrive at the same time, exactly one of them gets 201. The person then gets one mail with the referral link and links to confirm and to leave. If that mail could not be delivered, another request queues a new one. A referral counts when the referred person confirms. The mail can be delayed by up to two days if many mails go to its domain. If too many mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.
+         * @description Get the person's consent before you send their address. Addresses are case-insensitive. If several requests with the same address arrive at the same time, exactly one of them gets 201. The person then gets one e-mail with the referral link, a link to confirm the address and a link to leave the waitlist. If that e-mail could not be delivered, repeat the request: the response is 200, and a new e-mail is queued. A referral counts when the referred person confirms. The e-mail can be delayed by up to two days if many e-mails are queued for its domain. If too many e-mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.
          */
         post: operations["joinWaitlist"];
         delete?: never;
@@ -114,7 +114,7 @@ export interface paths {
         put?: never;
         /**
          * Request removal from the waitlist
-         * @description If the address is on the waitlist, the person gets a mail with a link to the removal page. The response is the same for every address. If too many mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.
+         * @description If the address is on the waitlist, the person gets an e-mail with a link to the removal page. The response is the same for every address. If too many e-mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.
          */
         post: operations["forgetWaitlist"];
         delete?: never;
@@ -1397,7 +1397,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Accepted. If the address is on the waitlist, the person gets a mail. */
+            /** @description Accepted. If the address is on the waitlist, the person gets an e-mail. */
             202: {
                 headers: {
                     [name: string]: unknown;

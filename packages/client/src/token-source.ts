@@ -3,7 +3,10 @@ import type { Token } from './api-types.ts'
 /** Tokens are renewed this long before they expire, so that they do not expire during a request. */
 const RENEWAL_MARGIN_MS = 60_000
 
-/** Caches one access token in memory, and renews it on demand. Concurrent callers share one token request. */
+/**
+ * Caches one access token in memory, and renews it on demand. Concurrent callers share one token request. A token whose
+ * lifetime is at most `RENEWAL_MARGIN_MS` is not reused: each later call requests a new one.
+ */
 export class TokenSource {
   readonly #requestToken: () => Promise<Token>
   #cached: { readonly token: string; readonly renewAt: number } | undefined
@@ -22,7 +25,7 @@ export class TokenSource {
     return this.#pendingRenewal
   }
 
-  /** Forgets a token that the API refused, unless a new token has replaced it. */
+  /** Removes a token that the API refused from the cache, unless a new token has already replaced it. */
   drop(refusedToken: string): void {
     if (this.#cached?.token === refusedToken) this.#cached = undefined
   }

@@ -8,8 +8,8 @@ const INTRODUCTION = `# Commands
 \`resource …\` means \`npm run resource -- …\`. [In a pod](kubernetes.md#commands), the command line is longer. Every command has \`--help\`.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings. With \`--json\`, a command prints one JSON value, even if it refuses.
 
-Below each command, *Settings* names the settings that it reads, and *Opens* what must be available: the *database* is PostgreSQL, and the
-*stores* are PostgreSQL and, if \`AUTH_REDIS_URL\` is set, Redis. \`serve\` opens everything that its app needs, and \`migrate\` connects as
+Below each command, *Settings* names the settings that it reads, and *Opens* what must be available: the *database* is PostgreSQL, and
+*all stores* are PostgreSQL and, if \`AUTH_REDIS_URL\` is set, Redis. \`serve\` opens everything that its app needs, and \`migrate\` connects as
 the owner of the tables.
 `
 

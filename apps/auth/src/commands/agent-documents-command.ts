@@ -34,7 +34,7 @@ export const agentDocumentCommands = [
     summary:
       'fetch the document of an agent now; if a key was removed from the document, revoke all tokens of the agent',
     parameters: { url },
-    opens: 'stores',
+    opens: 'all stores',
     getLockedResource: ({ url: id }) => id,
     async run({ config, stores, args: { url: id }, now }) {
       const agent = (await stores.agents.find(id))?.agent
@@ -76,7 +76,7 @@ export const agentDocumentCommands = [
     name: 'agents block',
     summary: 'disable the agents of a domain and refuse new ones, at every instance',
     parameters: { domain, reason, dryRun: DRY_RUN },
-    opens: 'stores',
+    opens: 'all stores',
     getLockedResource: (args) => args.domain,
     async run({ stores, args, actor, now }) {
       if (args.dryRun) {

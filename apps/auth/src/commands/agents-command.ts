@@ -107,7 +107,7 @@ function defineDeactivateCommand(
     name: `agents ${verb}`,
     summary: `${verb} an agent and revoke all its tokens before returning`,
     parameters: { id: clientId, reason: optionalReason, dryRun: DRY_RUN },
-    opens: 'stores',
+    opens: 'all stores',
     getLockedResource: ({ id }) => id,
     async run({ stores, args: { id, reason, dryRun } }) {
       const currentStatus = dryRun ? (await stores.agents.find(id))?.agent.status : undefined

@@ -75,7 +75,7 @@ export const claimsCommands = [
     name: 'claims revoke',
     summary: 'revoke an e-mail verification with its assertions and tokens, and erase the address',
     parameters: { id: registrationId },
-    opens: 'stores',
+    opens: 'all stores',
     async run({ stores, args: { id }, now }) {
       if (!(await stores.verifications.revoke(id, 'operator', now())))
         throw new Refusal(`There is no live e-mail verification ${id}. Nothing was changed.`)

@@ -46,28 +46,31 @@ type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & 
   readonly emergencyRevocations: Pick<Stores['emergencyRevocations'], 'readAudit'>
 }
 
-/** The members that a handler receives in addition, by the value of `opens`. `stores` also opens Redis, if its URL is set. */
+/** What a handler receives besides `AuthContext`, keyed by the value of `opens`. `all stores` also opens Redis, if its URL is set. */
 interface OpenedStores {
   readonly nothing: object
   readonly database: { readonly config: Config; readonly stores: DatabaseStores }
-  readonly stores: { readonly config: Config; readonly stores: Stores }
+  readonly 'all stores': { readonly config: Config; readonly stores: Stores }
 }
 
 interface AuthCommandEntry<P extends CommandParameters, Opens extends keyof OpenedStores>
   extends CommandEntry<P, AuthContext & OpenedStores[Opens]> {
-  /** Set this if the handler reads the settings itself although it opens no stores. Only docs/commands.md uses it. */
+  /** For docs/commands.md: set this if the handler reads the settings itself although it opens no store. */
   readonly settings?: 'all'
   readonly opens?: Opens
-  /** True if the command stores encrypted data. The instances must then have the key that it encrypts under. */
+  /** True if the command stores encrypted data. It is then refused unless all running instances have the key that it encrypts under. */
   readonly encrypts?: true
-  /** Returns the name of the resource to lock, such as an agent; undefined if the arguments need no lock. */
+  /**
+   * Returns what no other command may change meanwhile, such as a client_id; undefined if the arguments need no lock. Works only
+   * with `opens`, because the lock is an advisory lock of PostgreSQL.
+   */
   readonly getLockedResource?: (args: CommandArguments<P>) => string | undefined
 }
 
 /** Longer than in the server: waiting is better than making an operator repeat the command. */
 const REDIS_TIMEOUT_MS = 2_000
-/** Multiplies the timeouts of PostgreSQL, for the same reason. */
-const DATABASE_PATIENCE = 4
+/** By this factor, the timeouts of PostgreSQL are longer too. */
+const DATABASE_TIMEOUT_FACTOR = 4
 
 /**
  * Defines a command. It connects only to the stores that it opens, and refuses to run if these are not the stores of the running
@@ -103,10 +106,16 @@ async function openStoresFor(
   encrypts: boolean,
 ): Promise<Stores> {
   await using resources = new AsyncDisposableStack()
-  const redisUrl = opens === 'stores' ? config.redisUrl : undefined
-  const options = { log, now, events, redisTimeoutMs: REDIS_TIMEOUT_MS, databasePatience: DATABASE_PATIENCE }
+  const redisUrl = opens === 'all stores' ? config.redisUrl : undefined
+  const options = {
+    log,
+    now,
+    events,
+    redisTimeoutMs: REDIS_TIMEOUT_MS,
+    databasePatience: DATABASE_TIMEOUT_FACTOR,
+  }
   const stores = resources.use(await openStores({ ...config, redisUrl }, options))
-  await requireSameStores(config, stores, { usesTokens: opens === 'stores', encrypts })
+  await requireSameStores(config, stores, { usesTokens: opens === 'all stores', encrypts })
   resources.move()
   return stores
 }

@@ -49,7 +49,7 @@ export const grantsCommands = [
     name: 'grants revoke',
     summary: "revoke a grant with its tokens, and erase the person's address",
     parameters: { id: registrationId },
-    opens: 'stores',
+    opens: 'all stores',
     async run({ stores, args: { id }, now }) {
       const grant = await stores.verifications.findGrant(id)
       if (!grant || !(await stores.verifications.revoke(id, 'operator', now())))
@@ -64,7 +64,7 @@ export const grantsCommands = [
     name: 'grants revoke-host',
     summary: 'revoke all grants to the apps at a host, with their tokens',
     parameters: { host: argument('<host>', HOST_DESCRIPTION, parseHost), dryRun: DRY_RUN },
-    opens: 'stores',
+    opens: 'all stores',
     async run({ stores, args: { host, dryRun }, now }) {
       const { verifications } = stores
       if (dryRun) {

@@ -116,7 +116,7 @@ export const keysCommands = [
     summary: 'revoke a leaked key, and wait until no instance signs with it and no API trusts it',
     parameters: { kid: argument('<kid>', 'the leaked key'), reason, dryRun: DRY_RUN },
     // Not marked `encrypts`, although it may store a new key: it must work after a key-encryption key was lost.
-    opens: 'stores',
+    opens: 'all stores',
     // Takes no lock, so that a running command cannot block it.
     async run(context) {
       const operations = createOperations(context)

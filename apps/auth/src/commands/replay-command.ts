@@ -19,7 +19,7 @@ export const replayCommand = defineCommand({
     ),
     dryRun: DRY_RUN,
   },
-  opens: 'stores',
+  opens: 'all stores',
   async run({ stores, args, now, actor }) {
     const loggedRevocations = await readLoggedRevocations(readLog(args.log)).catch(
       createFileErrorHandler((code) => `${args.log} cannot be read (${code}).`),

@@ -62,7 +62,7 @@ export const stopCommands = [
       reason,
       dryRun: flag('--dry-run', 'print what would be revoked, without revoking it'),
     },
-    opens: 'stores',
+    opens: 'all stores',
     // Only a revocation for one client takes a lock. The other revocations take none, so that no command can block them.
     getLockedResource: ({ client }) => client,
     async run({ config, stores, args, actor }) {

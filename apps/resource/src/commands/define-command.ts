@@ -69,7 +69,7 @@ export function defineCommand<
 }
 
 /** Multiplies the database timeouts. A command waits longer than the server does, so that operators need not repeat it. */
-const DATABASE_PATIENCE = 4
+const DATABASE_TIMEOUT_FACTOR = 4
 const EXPECTED_DATABASE = {
   app: 'resource',
   variable: 'RESOURCE_DATABASE_URL',
@@ -82,7 +82,7 @@ const EXPECTED_DATABASE = {
 const openCommandPool = (env: Environment) =>
   openPool(readSettings(env, ['RESOURCE_DATABASE_URL']).RESOURCE_DATABASE_URL, {
     max: 1,
-    patience: DATABASE_PATIENCE,
+    patience: DATABASE_TIMEOUT_FACTOR,
     applicationName: 'plainpath resource command',
   })
 

@@ -10,15 +10,16 @@ const CHOICES = ['Yes', 'No', 'I do not know'] as const
 /** A form with check questions of an answer, which the client shows to the person. */
 export interface CheckForm {
   readonly params: Pick<ElicitRequestFormParams, 'message' | 'requestedSchema'>
-  /** The triggers in the questions of the form. */
+  /** The triggers that the form asks about. */
   readonly askedTriggers: readonly string[]
 }
 
 /**
- * Creates a form with the answer's first check questions. Leaves out questions about crime, abuse, fear and status.
+ * Creates a form with the first check questions of an answer that a form may ask: none about crime, abuse, fear, health or
+ * status (see `mayAskInForm`).
  *
  * @param askPageUrl the URL where the person can ask without an app
- * @returns undefined if the answer has no question for a form
+ * @returns undefined if the answer has no question that a form may ask
  */
 export function createCheckForm({ check }: Pick<Answer, 'check'>, askPageUrl: string): CheckForm | undefined {
   const questions = check.filter(({ trigger }) => mayAskInForm(trigger)).slice(0, RULES.formQuestions)
@@ -28,8 +29,8 @@ export function createCheckForm({ check }: Pick<Answer, 'check'>, askPageUrl: st
   return {
     params: {
       message:
-        'Your answers can change what is right for you. Answer only what you want to. The app that you use sees your answers; ' +
-        `at ${askPageUrl} you can ask without it.`,
+        'Your answers can change which information fits your situation. Answer only what you want to. The app that you use ' +
+        `sees your answers. To ask without the app, open ${askPageUrl} in a browser.`,
       requestedSchema: { type: 'object', properties: Object.fromEntries(questions.map(createProperty)) },
     },
     askedTriggers: questions.map(({ trigger }) => trigger),
@@ -42,17 +43,17 @@ const FormResponse = z.looseObject({
 })
 
 /**
- * Reads the facts from a form that the client sent back. Returns no facts if the person declined or closed the form. Ignores
- * answers to questions that the form did not ask.
+ * Reads the facts from a form that the client sent back: for each trigger, whether it applies to the person. Returns no facts
+ * if the person declined or closed the form. Ignores answers to questions that the form did not ask.
  */
 export function readFormFacts(
   response: unknown,
   askedTriggers: readonly string[],
 ): NonNullable<AnswerRequest['facts']> {
   const { data } = FormResponse.safeParse(response)
-  const answers = TriggerId.options.flatMap((trigger) => {
+  const facts = TriggerId.options.flatMap((trigger) => {
     const choice = askedTriggers.includes(trigger) ? data?.content[trigger] : undefined
     return choice === 'Yes' || choice === 'No' ? [[trigger, choice === 'Yes'] as const] : []
   })
-  return Object.fromEntries(answers)
+  return Object.fromEntries(facts)
 }

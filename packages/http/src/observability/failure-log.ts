@@ -3,7 +3,8 @@ import type { Log } from './log.ts'
 
 /** Repetitions within this time are logged as one line. */
 const GROUPING_MS = 10_000
-const MAX_KINDS = 100
+/** When there are more groups, the least recently used one is logged early. */
+const MAX_GROUPS = 100
 
 interface Failure {
   readonly request_id: string
@@ -15,30 +16,30 @@ interface Failure {
 export type LogFailure = (title: string, failure: Failure) => void
 
 /**
- * Creates a function that logs a failure immediately. It logs repetitions within the next ten seconds as one line with
- * their number, so that an unavailable store does not fill the log. A repetition has the same title and code, and its
- * errors and causes have the same names and messages.
+ * Creates a function that logs a failure immediately. It counts repetitions within the next ten seconds, and then logs
+ * their number as one line, so that an unavailable store does not fill the log. A repetition has the same title and code,
+ * and its error and causes have the same names and messages. Thrown values that are no `Error` are compared only by type.
  */
 export function createFailureLogger(log: Pick<Log, 'error'>): LogFailure {
-  const repetitions = new LRUCache<string, { count: number; end(): void }>({
-    max: MAX_KINDS,
-    dispose: (repetition) => repetition.end(),
+  const groups = new LRUCache<string, { repeatedCount: number; logSummary(): void }>({
+    max: MAX_GROUPS,
+    dispose: (group) => group.logSummary(),
   })
   return (title, failure) => {
     const key = [title, failure.code, ...listErrorTexts(failure.error)].join('\n')
-    const repetition = repetitions.get(key)
-    if (repetition) {
-      repetition.count += 1
+    const group = groups.get(key)
+    if (group) {
+      group.repeatedCount += 1
       return
     }
     log.error(title, { ...failure })
-    const timer = setTimeout(() => repetitions.delete(key), GROUPING_MS).unref()
-    repetitions.set(key, {
-      count: 0,
-      end() {
+    const timer = setTimeout(() => groups.delete(key), GROUPING_MS).unref()
+    groups.set(key, {
+      repeatedCount: 0,
+      logSummary() {
         clearTimeout(timer)
-        if (this.count > 0)
-          log.error(title, { code: failure.code, error: failure.error, repeated: this.count })
+        if (this.repeatedCount > 0)
+          log.error(title, { code: failure.code, error: failure.error, repeated: this.repeatedCount })
       },
     })
   }

@@ -23,11 +23,11 @@ export const joinWaitlist = defineOperation({
   summary: 'Join the product waitlist',
   description:
     "Get the person's consent before you send their address. Addresses are case-insensitive. If several requests with the same " +
-    'address arrive at the same time, exactly one of them gets 201. The person then gets one mail with the referral link and ' +
-    'links to confirm and to leave. If that mail could not be delivered, another request queues a new one. A referral counts ' +
-    'when the referred person confirms. The mail can be delayed by up to ' +
-    `${durationInWords('day', RULES.mailWaitsMs)} if many mails go to its domain. If too many mails are waiting, the response is ` +
-    '429 with the `policy` `mails-waiting`. A token is optional.',
+    'address arrive at the same time, exactly one of them gets 201. The person then gets one e-mail with the referral ' +
+    'link, a link to confirm the address and a link to leave the waitlist. If that e-mail could not be delivered, repeat the ' +
+    'request: the response is 200, and a new e-mail is queued. A referral counts when the referred person confirms. The e-mail ' +
+    `can be delayed by up to ${durationInWords('day', RULES.mailWaitsMs)} if many e-mails are queued for its domain. If too many ` +
+    'e-mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.',
   access: 'public',
   request: { body: JoinWaitlistRequest },
   bodyExamples: {
@@ -52,6 +52,7 @@ export const joinWaitlist = defineOperation({
   documentedErrors: { 400: 'The request is invalid: `errors` names each mistake.' },
 })
 
+/** Requests the removal of one address. The name is the published `operationId`. */
 export const forgetWaitlist = defineOperation({
   method: 'post',
   path: '/api/waitlist/forget',
@@ -59,15 +60,15 @@ export const forgetWaitlist = defineOperation({
   tag: 'Waitlist',
   summary: 'Request removal from the waitlist',
   description:
-    'If the address is on the waitlist, the person gets a mail with a link to the removal page. The response is the same for ' +
-    'every address. If too many mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.',
+    'If the address is on the waitlist, the person gets an e-mail with a link to the removal page. The response is the same for ' +
+    'every address. If too many e-mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.',
   access: 'public',
   request: { body: ForgetWaitlistRequest },
   bodyExamples: { plain: () => ({ email: 'ana@example.org' }) },
   responses: { 202: ForgetWaitlistAccepted },
   responseDocs: {
     202: {
-      description: 'Accepted. If the address is on the waitlist, the person gets a mail.',
+      description: 'Accepted. If the address is on the waitlist, the person gets an e-mail.',
       example: () => ({ status: 'accepted' }),
     },
   },
