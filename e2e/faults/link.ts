@@ -2,29 +2,29 @@ import { connect, Socket } from 'node:net'
 import type { Fault } from './fault.ts'
 import { random } from './random.ts'
 
-/** A connection through a proxy. A direction that has lost bytes forwards no more bytes, even after the fault. */
+/** A connection through a proxy. A direction that has lost bytes forwards no more bytes, even after the fault ends. */
 export interface Link {
-  /** Applies the current fault, after it has changed. */
+  /** Applies the current fault to this connection. Call it whenever the fault changes. */
   applyFault(): void
-  /** Resets both sides. */
+  /** Resets both sides of the connection. */
   reset(): void
 }
 
 /** One direction of a link. */
-interface Lane {
+interface Direction {
   readonly from: Socket
   readonly to: Socket
   readonly carriesReplies: boolean
   readonly queue: { readonly dueAt: number; act(): void }[]
-  /** True if the lane discards all bytes. */
+  /** True if the direction discards all bytes. */
   isLost: boolean
-  /** The number of bytes that `cut-after` has let through. */
+  /** The number of bytes that passed since `cut-after` began. */
   passedBytes: number
   timer?: NodeJS.Timeout
 }
 
 /**
- * Opens the connection to the server and passes bytes between both sides.
+ * Opens the connection to the server and passes bytes between the two sides.
  *
  * @param options.client accepted with `allowHalfOpen`
  * @param options.getFault returns the current fault
@@ -39,17 +39,19 @@ export function openLink(options: {
   onClosed(): void
 }): Link {
   const { client, target, getFault } = options
-  // A client that connects while the fault forwards nothing is never connected to the server, not even after the fault.
-  const isSilent = ['half-open', 'hang-new'].includes(getFault().kind)
-  const upstream = isSilent ? new Socket() : connect({ ...target, allowHalfOpen: true, noDelay: true })
-  const lanes = [
-    createLane(client, upstream, isSilent),
-    { ...createLane(upstream, client, isSilent), carriesReplies: true },
+  // A client that connects during such a fault is never connected to the server, not even after the fault ends.
+  const isNeverConnected = ['half-open', 'hang-new'].includes(getFault().kind)
+  const upstream = isNeverConnected
+    ? new Socket()
+    : connect({ ...target, allowHalfOpen: true, noDelay: true })
+  const directions = [
+    createDirection(client, upstream, isNeverConnected),
+    { ...createDirection(upstream, client, isNeverConnected), carriesReplies: true },
   ]
   let hasHiddenEnd = false
 
   function reset(): void {
-    for (const { from, timer } of lanes) {
+    for (const { from, timer } of directions) {
       clearTimeout(timer)
       if (from.connecting || from.pending) from.destroy()
       else from.resetAndDestroy()
@@ -58,27 +60,30 @@ export function openLink(options: {
   }
   /** Forwards the end of one side to the other, unless the fault hides it. */
   function forwardEnd(act: () => void): void {
-    if (getFault().kind === 'half-open' || (isSilent && getFault().kind === 'hang-new')) hasHiddenEnd = true
+    if (getFault().kind === 'half-open' || (isNeverConnected && getFault().kind === 'hang-new'))
+      hasHiddenEnd = true
     else act()
   }
 
-  for (const lane of lanes) {
-    lane.from.on('data', (chunk: Buffer) => {
+  for (const direction of directions) {
+    direction.from.on('data', (chunk: Buffer) => {
       const { kind } = getFault()
-      if (!lane.carriesReplies) options.onRequest(chunk)
-      lane.isLost ||= kind === 'half-open' || (kind === 'drop-replies' && lane.carriesReplies)
-      if (containsRequest(getFault(), lane, chunk))
-        for (const each of lanes) each.isLost ||= each.carriesReplies
-      if (lane.isLost) options.onLost(chunk.length)
-      else schedule(lane, getFault(), () => forwardChunk(lane, chunk, getFault(), reset))
+      if (!direction.carriesReplies) options.onRequest(chunk)
+      direction.isLost ||= kind === 'half-open' || (kind === 'drop-replies' && direction.carriesReplies)
+      if (startsReplyLoss(getFault(), direction, chunk))
+        for (const each of directions) each.isLost ||= each.carriesReplies
+      if (direction.isLost) options.onLost(chunk.length)
+      else schedule(direction, getFault(), () => forwardChunk(direction, chunk, getFault(), reset))
     })
-    lane.from.on('end', () =>
-      forwardEnd(() => (isSilent ? reset() : schedule(lane, getFault(), () => lane.to.end()))),
+    direction.from.on('end', () =>
+      forwardEnd(() =>
+        isNeverConnected ? reset() : schedule(direction, getFault(), () => direction.to.end()),
+      ),
     )
-    lane.from.on('error', () => {})
-    lane.from.on('close', (hadError) =>
+    direction.from.on('error', () => {})
+    direction.from.on('close', (hadError) =>
       forwardEnd(() => {
-        if (hadError || lanes.every(({ from }) => from.destroyed)) reset()
+        if (hadError || directions.every(({ from }) => from.destroyed)) reset()
       }),
     )
   }
@@ -89,16 +94,16 @@ export function openLink(options: {
       const { kind } = getFault()
       const hidesEnds = ['half-open', 'hang-new'].includes(kind)
       if (kind === 'reset' || kind === 'refuse' || (hasHiddenEnd && !hidesEnds)) return reset()
-      for (const lane of lanes) {
-        lane.passedBytes = 0
-        if (kind === 'stop-reading') lane.from.pause()
-        else lane.from.resume()
+      for (const direction of directions) {
+        direction.passedBytes = 0
+        if (kind === 'stop-reading') direction.from.pause()
+        else direction.from.resume()
       }
     },
   }
 }
 
-const createLane = (from: Socket, to: Socket, isLost: boolean): Lane => ({
+const createDirection = (from: Socket, to: Socket, isLost: boolean): Direction => ({
   from,
   to,
   carriesReplies: false,
@@ -107,37 +112,38 @@ const createLane = (from: Socket, to: Socket, isLost: boolean): Lane => ({
   passedBytes: 0,
 })
 
-const containsRequest = (fault: Fault, { carriesReplies }: Lane, chunk: Buffer) =>
+/** Returns true if this chunk contains the request after which `lose-reply-to` discards all replies. */
+const startsReplyLoss = (fault: Fault, { carriesReplies }: Direction, chunk: Buffer) =>
   fault.kind === 'lose-reply-to' && !carriesReplies && chunk.includes(fault.request)
 
-function forwardChunk(lane: Lane, chunk: Buffer, fault: Fault, reset: () => void): void {
-  if (fault.kind !== 'cut-after' || !lane.carriesReplies) return void lane.to.write(chunk)
-  const part = chunk.subarray(0, fault.bytes - lane.passedBytes)
-  lane.passedBytes += part.length
-  lane.to.write(part, () => {
-    if (lane.passedBytes >= fault.bytes) reset()
+function forwardChunk(direction: Direction, chunk: Buffer, fault: Fault, reset: () => void): void {
+  if (fault.kind !== 'cut-after' || !direction.carriesReplies) return void direction.to.write(chunk)
+  const part = chunk.subarray(0, fault.bytes - direction.passedBytes)
+  direction.passedBytes += part.length
+  direction.to.write(part, () => {
+    if (direction.passedBytes >= fault.bytes) reset()
   })
 }
 
-/** Runs an action after the fault's latency, and after all earlier actions of the lane. */
-function schedule(lane: Lane, fault: Fault, act: () => void): void {
+/** Runs an action after the fault's latency, and after all earlier actions of the direction. Other faults add no delay. */
+function schedule(direction: Direction, fault: Fault, act: () => void): void {
   const now = performance.now()
   const delayMs = fault.kind === 'latency' ? fault.ms + (random() * 2 - 1) * fault.jitterMs : 0
-  const dueAt = Math.max(now + delayMs, lane.queue.at(-1)?.dueAt ?? 0)
-  if (dueAt <= now && lane.queue.length === 0) return act()
-  lane.queue.push({ dueAt, act })
-  if (lane.queue.length === 1) drain(lane)
+  const dueAt = Math.max(now + delayMs, direction.queue.at(-1)?.dueAt ?? 0)
+  if (dueAt <= now && direction.queue.length === 0) return act()
+  direction.queue.push({ dueAt, act })
+  if (direction.queue.length === 1) drain(direction)
 }
 
-/** Runs the queued actions of a lane in order, each when it is due. */
-function drain(lane: Lane): void {
-  const [next] = lane.queue
+/** Runs the queued actions of a direction in order, each when it is due. */
+function drain(direction: Direction): void {
+  const [next] = direction.queue
   if (!next) return
   const deliver = () => {
     next.act()
-    lane.queue.shift()
-    drain(lane)
+    direction.queue.shift()
+    drain(direction)
   }
   // oxlint-disable-next-line no-restricted-globals -- the delay is the injected latency
-  lane.timer = setTimeout(deliver, Math.max(0, next.dueAt - performance.now()))
+  direction.timer = setTimeout(deliver, Math.max(0, next.dueAt - performance.now()))
 }

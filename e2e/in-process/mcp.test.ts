@@ -117,7 +117,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
   test('learns which arguments are wrong, and how to correct them', async () => {
     await using client = await connect(mcpUrl, {})
     for (const [name, args, words] of [
-      ['get_guide', { slug: 'no-such-guide' }, /list_guides lists them/],
+      ['get_guide', { slug: 'no-such-guide' }, /Call list_guides for the slugs/],
       ['get_guide', { slug: 'work-permit', version: 99 }, /no version 99/],
       ['get_guide', {}, /slug/],
       ['list_guides', { cursor: 'forged' }, /invalid-cursor/],

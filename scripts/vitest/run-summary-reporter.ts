@@ -10,8 +10,8 @@ interface Counts {
 }
 
 /**
- * A Vitest reporter that ends the output of a run with a summary: the results and servers of each project, what the run left out
- * because a server is not configured, and as the last line the totals, `N passed, N failed`. An error outside a test, such as a
+ * A Vitest reporter that prints a summary at the end of a run: the results and servers of each project, and what the run left out
+ * because a server is not configured. The summary ends with the totals, `N passed, N failed`. An error outside a test, such as a
  * file that does not load, counts as one failure. If the exit code is not 0, the totals include at least one failure.
  */
 export default class RunSummaryReporter implements Reporter {
@@ -22,7 +22,7 @@ export default class RunSummaryReporter implements Reporter {
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest
-    // Vitest prints more lines after the last reporter has finished. The summary must come last, so it is printed when the process exits.
+    // The summary must come last, but Vitest prints more lines after the last reporter has finished.
     process.once('exit', (exitCode) => {
       const failed = exitCode === 0 ? this.#failed : Math.max(this.#failed, 1)
       const lines = ['', ...this.#detailLines, `${this.#passed} passed, ${failed} failed`, '']
@@ -61,7 +61,7 @@ async function formatProject(project: TestProject, modules: readonly TestModule[
   return `${project.name}: ${passed} passed, ${failed} failed${skippedPart}, on ${servers || 'no server'}`
 }
 
-/** Formats a line for each test server that is not configured. It says what the run therefore leaves out. */
+/** Formats a line for each test server that is not configured. Each line says what the run leaves out without that server. */
 function formatMissingServers(): string[] {
   const { TEST_POSTGRES_URL, TEST_REDIS_URL } = process.env
   return [

@@ -311,7 +311,9 @@ describe('commands for URL clients:', () => {
       const block = (...options: string[]) =>
         run('agents', 'block', 'third.clients.test', '--reason', 'why', ...options)
       await createClient('third.clients.test')
-      expect((await block('--dry-run')).printed).toBe('Would block third.clients.test, and disable 1 agent.')
+      expect((await block('--dry-run')).printed).toBe(
+        'Would block third.clients.test unless it is already blocked, and disable its agents: 1, including any that are already disabled.',
+      )
       expect((await block()).printed).toMatch(
         /^third\.clients\.test is blocked; 1 agent is disabled, and its tokens are revoked\.\nAudit head: [\w-]{43}$/,
       )

@@ -16,6 +16,9 @@ const Service = z.looseObject({
   selector: z.record(z.string(), z.string()),
   ports: z.array(z.strictObject({ name: z.string(), port: z.int(), targetPort: z.string() })),
 })
+const Lifecycle = z.strictObject({
+  preStop: z.strictObject({ sleep: z.strictObject({ seconds: z.int() }) }),
+})
 const findSpec = (kind: string, name: string): unknown =>
   readManifests().find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name)?.manifest[
     'spec'
@@ -27,7 +30,7 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
   const readPort = (listener: keyof typeof LISTENERS) =>
     Number(variables[`${app.toUpperCase()}_${LISTENERS[listener]}`])
 
-  test('expose, in the manifests and the image, the ports of the settings, which are the defaults', () => {
+  test('expose the configured ports in the manifests and the image; the configured ports are the defaults', () => {
     const [container] = findPod().containers
     const expected = Object.keys(LISTENERS)
       .map((name) => ({ name, containerPort: readPort(name as keyof typeof LISTENERS) }))
@@ -49,15 +52,17 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
       /_(OPERATIONS|INTERNAL)_HOST$/.test(name),
     )
     expect(hostSettings.map(([, value]) => value)).toEqual(hostSettings.map(() => '0.0.0.0'))
-    // The public listener is on all addresses by default.
+    // Every listener needs the setting, except the public one, which is on all addresses by default.
     expect(hostSettings.length).toBe(findPod().containers[0]!.ports.length - 1)
   })
 
-  test('F-33 are killed between 5 and 10 s after they hang', () => {
+  // F-33 is the number of a fault in e2e/faults/fault-numbers.ts.
+  test('F-33 fail their liveness probe 5 to 10 s after they hang, and are killed at most 5 s later', () => {
     const probe = findPod().containers[0]!.livenessProbe!
     const { periodSeconds, timeoutSeconds, failureThreshold, terminationGracePeriodSeconds } = probe
-    // Counted from the first probe that times out, and from the last one that succeeded.
+    // At the earliest: the pod hangs just before a probe.
     expect((failureThreshold - 1) * periodSeconds + timeoutSeconds).toBeGreaterThan(5)
+    // At the latest: it hangs just after one.
     expect(failureThreshold * periodSeconds + timeoutSeconds).toBeLessThanOrEqual(10)
     expect(terminationGracePeriodSeconds).toBeLessThanOrEqual(5)
   })
@@ -71,11 +76,12 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
   test('have enough time to drain before they are killed', () => {
     const drainSeconds = Number(variables[`${app.toUpperCase()}_DRAIN_SECONDS`])
     const delaySeconds = APP_SETTINGS[app].find(({ name }) => name.endsWith('_DRAIN_DELAY_SECONDS'))?.default
-    // `preStop` delays the signal until no Service routes to the pod. After the drain, the app closes its stores.
-    const preStopSeconds = 5
+    // Delays the signal until no Service routes to the pod.
+    const { preStop } = Lifecycle.parse(findPod().containers[0]!['lifecycle'])
+    // After the drain, the app closes its stores. No setting bounds that; closing the connection pool takes at most 5 s.
     const closingSeconds = 10
     expect(findPod().spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
-      preStopSeconds + Number(delaySeconds) + drainSeconds + closingSeconds,
+      preStop.sleep.seconds + Number(delaySeconds) + drainSeconds + closingSeconds,
     )
   })
 
@@ -91,7 +97,7 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
 })
 
 test.for(readPods())(
-  'the pod $name runs without root, on a read-only file system, with a memory limit',
+  'the pod $name is hardened: not root, read-only, no capabilities, no service-account token, a memory limit',
   ({ spec, containers }) => {
     // A Service named auth would set AUTH_PORT=tcp://…, which the server refuses.
     expect(spec.enableServiceLinks).toBe(false)
@@ -141,7 +147,7 @@ test('the image has the Node that the project pins, a base without a shell, and 
   expect(runtimeStage).not.toMatch(/^RUN /m)
 })
 
-test('the image compiles both apps with the options with which it runs them', () => {
+test('the image fills the compile cache with the same Node options with which it runs the apps', () => {
   const dockerfile = readInfra('Dockerfile')
   const [, compileOptions] = /^ +node (--.*) "\/srv\/plainpath\/\$app\/\$app\.mjs"/m.exec(dockerfile) ?? []
   const runOptions = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, entryPoint = '']) =>
@@ -161,8 +167,9 @@ test('the apps, the gateway and Redis in compose.yaml have a read-only file syst
     })
 })
 
-test('no service of compose.yaml with secrets writes core dumps', () => {
+test('no compose.yaml service that holds secrets writes core dumps', () => {
   const { services } = readCompose()
+  // The gateway has no secret files, but the tokens and messages of all requests pass through its memory.
   const servicesWithSecrets = Object.entries(services).filter(
     ([name, { secrets, env_file }]) => name === 'gateway' || secrets.length + env_file.length > 0,
   )

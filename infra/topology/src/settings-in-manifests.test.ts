@@ -8,10 +8,10 @@ import { CONNECTIONS } from './arrows.ts'
 import { type Container, readPods } from './pods.ts'
 import { readCompose, readInfra, readVariables } from './read-manifests.ts'
 
-/** A variable of Node, not of an app. */
+/** A variable that Node reads. It is not a setting of an app. */
 const NODE_VARIABLE = 'NODE_EXTRA_CA_CERTS'
-/** Names of variables whose value is the path of a file. */
-const FILE_SETTING = /_FILE$|^NODE_EXTRA_CA_CERTS$/
+/** Matches the names of variables whose value is a file path. */
+const FILE_VARIABLE_PATTERN = /_FILE$|^NODE_EXTRA_CA_CERTS$/
 
 const compose = readCompose()
 /** Lists the variables of a service of compose.yaml. Those from secret files and from the shell have no value here. */
@@ -62,15 +62,15 @@ describe.for(DEPLOYMENTS)('$title', ({ app, variables }) => {
   test('sets only values that the app accepts', () => {
     for (const { name, accepts } of APP_SETTINGS[app]) {
       const value = variables.get(name)
-      // The schema of a file setting reads the file, which exists only in the container.
-      if (value === undefined || FILE_SETTING.test(name)) continue
+      // The schema of such a setting reads the file, which exists only in the container.
+      if (value === undefined || FILE_VARIABLE_PATTERN.test(name)) continue
       expect(accepts(value), `${name}=${value}`).toBe(true)
     }
   })
 })
 
 test.for(APP_NAMES)(
-  'compose.yaml and the Kubernetes base both set each setting of %s, for the app or for its migration job, unless LEFT_AT_DEFAULT has a reason',
+  'each setting of %s is set in both deployments, on the app or on its migration job, or is listed in LEFT_AT_DEFAULT',
   (app) => {
     const deployments = DEPLOYMENTS.filter((deployment) => deployment.app === app)
     const jobs = [
@@ -92,7 +92,7 @@ test.for(APP_NAMES)(
   },
 )
 
-test('only the migration jobs get the database URL of the role that owns the tables', () => {
+test("only the migration jobs get the owner's database URL", () => {
   const hasOwnerUrl = (variables: Map<string, string | undefined>) =>
     [...variables.keys()].some((name) => name.endsWith('_MIGRATION_DATABASE_URL'))
   const services = Object.keys(compose.services).filter((name) => /^(auth|resource)/.test(name))
@@ -117,7 +117,7 @@ test.for(APP_NAMES)(
   'the mounted secrets of %s are exactly the files that its settings name',
   (app: AppName) => {
     const listFiles = (variables: Map<string, string | undefined>) =>
-      [...variables].filter(([name]) => FILE_SETTING.test(name)).map(([, value]) => value)
+      [...variables].filter(([name]) => FILE_VARIABLE_PATTERN.test(name)).map(([, value]) => value)
     const secrets = compose.services[`${app}-1`]?.secrets ?? []
     expect(listFiles(listComposeVariables(`${app}-1`)).toSorted()).toEqual(
       secrets.map((each) => `/run/secrets/${each}`).toSorted(),
@@ -141,17 +141,20 @@ test('the gateway gets only variables that the Caddyfile reads', () => {
   expect(passed.filter((name) => !caddyfileVariables.has(name))).toEqual([])
 })
 
-test('traces are off by default: compose.yaml passes the collector URL on from the shell and starts a collector only with its profile, and the Kubernetes base sets no URL', () => {
-  const traceConnections = CONNECTIONS.filter(({ to }) => to === 'collector')
-  expect(traceConnections.map(({ from }) => from)).toEqual(APP_NAMES)
-  for (const { from, setting = '' } of traceConnections) {
+test('traces are off by default', () => {
+  const connections = CONNECTIONS.filter(({ to }) => to === 'collector')
+  expect(connections.map(({ from }) => from)).toEqual(APP_NAMES)
+  for (const { from, setting = '' } of connections) {
+    // Without a value, Compose takes the variable from the shell.
     expect([...listComposeVariables(`${from}-1`)]).toContainEqual([setting, undefined])
     expect(listPodVariables(findContainer(from, from)).has(setting), setting).toBe(false)
   }
+  // The collector starts only with its Compose profile.
   const optionalServices = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0)
   expect(optionalServices.map(([name]) => name)).toEqual(['collector'])
+  // The comment in compose.yaml that shows how to turn traces on.
   expect(readInfra('compose.yaml')).toContain(
-    traceConnections.map(({ setting, to, port }) => `${setting}=http://${to}:${port}`).join(' '),
+    connections.map(({ setting, to, port }) => `${setting}=http://${to}:${port}`).join(' '),
   )
 })
 

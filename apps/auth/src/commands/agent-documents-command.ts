@@ -7,7 +7,7 @@ import { createClientDocumentFetcher } from '../client-documents/document-fetche
 import { AUDIT_PARAMETERS, buildAuditOutput } from './audit-output.ts'
 import { defineCommand, reason } from './define-command.ts'
 
-/** Stands in for the address of a caller, by which fetches are limited. A command makes only one fetch. */
+/** Fetches are limited by caller address. A command has no caller and makes only one fetch, so any address will do. */
 const COMMAND_ADDRESS = '127.0.0.1'
 
 const url = argument('<url>', 'the client_id of an agent, which is an https URL', (text) => {
@@ -32,7 +32,7 @@ export const agentDocumentCommands = [
   defineCommand({
     name: 'agents refresh',
     summary:
-      'fetch the document of an agent now; if a key was removed from the document, revoke all tokens of the agent',
+      'fetch the document of an agent now; if it lacks a stored key, newly requires bound tokens or is invalid, revoke all tokens of the agent',
     parameters: { url },
     opens: 'all stores',
     getLockedResource: ({ url: id }) => id,
@@ -46,18 +46,18 @@ export const agentDocumentCommands = [
         const { error } = fetched
         if (error.kind === 'member')
           throw new Refusal(
-            `The document is no longer usable (${error.member} ${error.detail}). All tokens of ${id} are revoked.`,
+            `The document is no longer usable (${error.member} ${error.detail}). All tokens of ${id} are revoked, unless the clock of this machine is slow: a stored document that was requested later stays in use. To revoke the tokens in any case, run: auth agents disable ${id}`,
           )
         const until = agent.documentExpiresAt?.toISOString()
         throw new Refusal(
-          `The document could not be fetched, so nothing was changed. The stored keys can be used until ${until}, and no token is valid for longer. To revoke the tokens now, run: auth agents disable ${id}`,
+          `No usable document could be fetched, so nothing was changed. The stored keys can be used until ${until}, and all tokens expire by then. To revoke the tokens now, run: auth agents disable ${id}`,
         )
       }
       if (!refreshed) throw new Refusal(`There is no active agent ${id}.`)
       const expiresAt = refreshed.expiresAt.toISOString()
       if (refreshed.isDocumentIgnored)
         throw new Refusal(
-          `Nothing was changed: the stored document was requested at ${refreshed.fetchedAt.toISOString()}, which is later than this command by the clock of this machine. Set the clock right if it is wrong, then run the same command again.`,
+          `Nothing was changed: the stored document was requested at ${refreshed.fetchedAt.toISOString()}, which is after this command started, according to the clock of this machine. Set the clock right if it is wrong, then run the same command again.`,
         )
       return {
         json: {
@@ -85,7 +85,7 @@ export const agentDocumentCommands = [
           agentCount += ids.length
         return {
           json: { ok: true, done: false, domain: args.domain, agents: agentCount },
-          text: `Would block ${args.domain}, and disable ${formatCount(agentCount, 'agent')}.`,
+          text: `Would block ${args.domain} unless it is already blocked, and disable its agents: ${agentCount}, including any that are already disabled.`,
         }
       }
       const audit = { actor, reason: args.reason }
@@ -98,7 +98,7 @@ export const agentDocumentCommands = [
           agents: disabledCount,
           ...(auditHead && { audit_head: auditHead }),
         },
-        text: `${args.domain} ${auditHead ? 'is' : 'was already'} blocked; ${describeDisabled(disabledCount)}.${formatHead(auditHead)}`,
+        text: `${args.domain} ${auditHead ? 'is' : 'was already'} blocked; ${describeDisabled(disabledCount)}.${formatAuditHead(auditHead)}`,
       }
     },
   }),
@@ -111,18 +111,25 @@ export const agentDocumentCommands = [
     async run({ stores, args, actor, now }) {
       const { urlClients } = stores
       const audit = { actor, reason: args.reason }
-      const head = args.dryRun ? undefined : await urlClients.setBlocked('unblock', args.domain, audit, now())
-      const isDone = args.dryRun ? await urlClients.isDomainBlocked(args.domain) : head !== undefined
+      const auditHead = args.dryRun
+        ? undefined
+        : await urlClients.setBlocked('unblock', args.domain, audit, now())
+      const isDone = args.dryRun ? await urlClients.isDomainBlocked(args.domain) : auditHead !== undefined
       if (!isDone) throw new Refusal(`${args.domain} is not blocked.`)
       return {
-        json: { ok: true, done: !args.dryRun, domain: args.domain, ...(head && { audit_head: head }) },
-        text: `${args.dryRun ? `Would unblock ${args.domain}.` : `${args.domain} is not blocked any more.`}${formatHead(head)}`,
+        json: {
+          ok: true,
+          done: !args.dryRun,
+          domain: args.domain,
+          ...(auditHead && { audit_head: auditHead }),
+        },
+        text: `${args.dryRun ? `Would unblock ${args.domain}.` : `${args.domain} is not blocked any more.`}${formatAuditHead(auditHead)}`,
       }
     },
   }),
   defineCommand({
     name: 'agents blocks',
-    summary: 'list when each domain was blocked and unblocked, oldest first',
+    summary: 'list the audit log of "agents block" and "agents unblock", oldest entry first',
     parameters: AUDIT_PARAMETERS,
     opens: 'database',
     async run({ stores, args }) {
@@ -146,7 +153,7 @@ const describeDisabled = (agentCount: number) =>
     ? '1 agent is disabled, and its tokens are revoked'
     : `${agentCount} agents are disabled, and their tokens are revoked`
 
-const formatHead = (head: string | undefined) => (head ? `\nAudit head: ${head}` : '')
+const formatAuditHead = (head: string | undefined) => (head ? `\nAudit head: ${head}` : '')
 
 const formatEntry = ({ at, step, domain: name, by, reason: recordedReason }: BlockEntry) =>
   [at, step.padEnd(7), name, `by ${by.user} on ${by.host}`, `(${recordedReason})`].join('  ')

@@ -8,17 +8,17 @@ import {
   writeBackup,
 } from '@plainpath/postgres'
 import { type Config, loadConfig } from '../config.ts'
-import { readLoggedRevocations } from '../replay/replay-revocations.ts'
+import { type ReplayedRevocations, readLoggedRevocations } from '../replay/replay-revocations.ts'
 import { type SecuredRestore, secureRestore } from '../replay/secure-restore.ts'
 import { MIGRATIONS, openStores } from '../stores.ts'
 import { defineCommand } from './define-command.ts'
 
 /**
- * Tables whose rows are useless in a restored database: a restore revokes all tokens, instances report again, and a sign-in must
- * be finished within half an hour.
+ * Tables that a backup leaves out, because their rows are useless in a restored database: a restore revokes all tokens, instances
+ * report again, and a sign-in must be finished within half an hour.
  */
 const EXCLUDED_TABLES = ['tokens', 'key_followers', 'resource_server_followers', 'sign_ins']
-/** Longer than in the server, as for the other commands. */
+/** As in `define-command.ts`: waiting is better than making an operator repeat the command. */
 const REDIS_TIMEOUT_MS = 2_000
 
 /** The commands `backup` and `restore`. */
@@ -26,7 +26,7 @@ export const backupCommands = [
   defineCommand({
     name: 'backup',
     summary:
-      'write a consistent snapshot of the database into a new file, without stopping the service; leaves out tokens and other short-lived rows',
+      'write a consistent snapshot of the database into a new file, without tokens and other short-lived rows; the service keeps running',
     parameters: { file: argument('<file>', 'the file to write; it must not exist yet') },
     settings: 'all',
     async run({ env, args: { file } }) {
@@ -51,7 +51,7 @@ export const backupCommands = [
       file: argument('<file>', 'the file that `backup` wrote'),
       log: option(
         '--log <path>',
-        'the log of the server and its commands, from the backup or earlier until now; - reads standard input',
+        'the log of the server and its commands, from the backup or earlier until now; "-" for standard input',
       ),
       revokeEverything: flag(
         '--revoke-everything',
@@ -80,8 +80,8 @@ export const backupCommands = [
       const { rows } = await loadBackup({ ...database, app: 'auth', file: args.file }).catch(
         refuseBackupError,
       )
-      // Connects as the owner, because the app's role has no rights in the restored database yet. Its URL must lead to
-      // the server itself, not to a pooler (docs/scaling.md).
+      // Connects as the owner, because the app's role has no rights in the restored database yet. The owner's URL
+      // must lead to the server itself, not to a pooler (docs/scaling.md).
       const ownerConfig = { ...config, databaseUrl: ownerUrl, isDatabasePooled: false }
       await using stores = await openStores(ownerConfig, {
         log,
@@ -116,21 +116,28 @@ function refuseBackupError(error: unknown): never {
 
 function describeRestore(
   { madeAt, rows }: { madeAt: string; rows: number },
-  { replayed, everything, keys, mails }: SecuredRestore,
+  { replayed, everything, keys: revokedKeyCount, mails: queuedMailCount }: SecuredRestore,
 ): string {
   return [
     `Restored ${formatCount(rows, 'row')}, as of ${madeAt}.`,
-    `Revoked all tokens, and ${formatCount(keys, 'signing key')} from the backup. A new key signs from now on. Agents must request new tokens and assertions.`,
-    ...(replayed
-      ? [
-          `Revoked again, as in the log: ${formatCount(replayed.clients, 'client')}, ${formatCount(replayed.claims, 'e-mail verification')}, ${formatCount(replayed.secrets, 'secret')}, and the tokens of ${formatCount(replayed.documents, 'client')} with a changed document. Blocked ${formatCount(replayed.domains, 'domain')} again. Clients disabled because the backup lacks their newer credentials: ${replayed.changed}.`,
-        ]
-      : []),
+    `Revoked all tokens, and ${formatCount(revokedKeyCount, 'signing key')} from the backup. A new key signs from now on. Agents must request new tokens and assertions.`,
+    ...(replayed ? [describeReplayed(replayed)] : []),
     ...(everything
       ? [
           `Disabled ${formatCount(everything.clients, 'client')}, and revoked ${formatCount(everything.claims, 'e-mail verification')}. Agents must register again, and people must confirm again. Domains that were blocked since the backup are not blocked: block them again.`,
         ]
       : []),
-    `Queued mails: ${mails}. Any that were sent after the backup will be sent again, with the same Message-ID.`,
+    `Queued mails: ${queuedMailCount}. Any that were sent after the backup will be sent again, with the same Message-ID.`,
   ].join('\n')
+}
+
+function describeReplayed({
+  clients,
+  claims: verifications,
+  secrets,
+  documents,
+  domains,
+  changed: disabledForNewCredentials,
+}: ReplayedRevocations): string {
+  return `Revoked again, as in the log: ${formatCount(clients, 'client')}, ${formatCount(verifications, 'e-mail verification')}, ${formatCount(secrets, 'secret')}, and the tokens of ${formatCount(documents, 'client')} with a changed document. Blocked ${formatCount(domains, 'domain')} again. Clients disabled because the backup lacks their newer credentials: ${disabledForNewCredentials}.`
 }

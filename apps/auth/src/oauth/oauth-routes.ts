@@ -1,7 +1,7 @@
 /*
- * The OAuth routes, public and internal. They read the form, apply limits and authenticate the client. Then
- * `issue-agent-token.ts` issues tokens to agents, `introspect-token.ts` describes tokens to resource servers, and `app-routes.ts`
- * serves apps.
+ * The OAuth routes, public and internal. The token and revocation routes read the form, authenticate the agent and apply its limits;
+ * the introspection route authenticates the resource server. Then `issue-agent-token.ts` issues tokens to agents, `introspect-token.ts`
+ * describes tokens to resource servers, and `app-routes.ts` serves apps.
  */
 import { AgentId } from '@plainpath/domain'
 import {
@@ -93,7 +93,7 @@ async function serveToken(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
     if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
     return await serveAppToken(ctx, deps, form)
   }
-  const clientId = await authenticateForm(ctx, deps, form, { isTokenRequest: true })
+  const clientId = await authenticateAgent(ctx, deps, form, { isTokenRequest: true })
   requireOwnResource(form, deps.urls)
   if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
   const token = await deps.issueAgentToken(ctx, form, clientId)
@@ -102,21 +102,22 @@ async function serveToken(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
 }
 
 /**
- * Checks `resource` (RFC 8707). The audience of a token is the same for each name of the API.
+ * Requires `resource` (RFC 8707), if it is sent, to be one resource identifier for agents. It does not matter which: a token is
+ * valid for all of them.
  *
  * @throws {Problem} `invalid-target`
  */
 function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
   const values = form.getAll('resource')
   const resources = values.filter(Boolean)
-  // An empty parameter counts as absent (RFC 6749 §3.2).
+  // One empty parameter counts as absent (RFC 6749 §3.2). Two are refused, since neither names a resource.
   if (resources.length === 0 && values.length < 2) return
   const [resource = '', secondResource] = resources
   if (secondResource !== undefined || !listResourceIdentifiers(urls).includes(resource))
     throw createInvalidTargetProblem(urls)
 }
 
-/** Creates the problem for a `resource` parameter (RFC 8707) that does not name the API. */
+/** Creates the problem for a `resource` parameter (RFC 8707) that is not one resource identifier for agents. */
 function createInvalidTargetProblem(urls: ServiceUrls): Problem {
   const resourceParameters = listResourceIdentifiers(urls).map((name) => `resource=${name}`)
   return new Problem('invalid-target', {
@@ -150,7 +151,7 @@ async function serveAgentRevocation(
   deps: OAuthRouteDeps,
   form: URLSearchParams,
 ): Promise<void> {
-  const clientId = await authenticateForm(ctx, deps, form)
+  const clientId = await authenticateAgent(ctx, deps, form)
   const presentedToken = requireToken(form)
   // An unknown token is not an error (RFC 7009 §2.2).
   if (!ACCESS_TOKEN_PATTERN.test(presentedToken)) return
@@ -162,8 +163,8 @@ async function serveAgentRevocation(
 
 /**
  * Returns whether a revocation request comes from an app. A URL may be the id of both an agent and an app. Such an agent always
- * sends an assertion. An app with keys sends one too: then the request comes from the app if the token is known and was not issued
- * to the agent.
+ * sends an assertion. An app with keys sends one too. In that case, the stored token decides: the request is the app's if the token
+ * was issued to another client_id.
  */
 async function isFromApp(
   form: URLSearchParams,
@@ -200,9 +201,9 @@ async function readOAuthForm(ctx: Context, hint: string): Promise<URLSearchParam
 /**
  * Authenticates an agent, and counts the request against its limits.
  *
- * @returns its id
+ * @returns the id of the agent
  */
-async function authenticateForm(
+async function authenticateAgent(
   ctx: Context,
   deps: OAuthRouteDeps,
   form: URLSearchParams,
@@ -222,15 +223,21 @@ async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<v
     })
   }
   deps.signing.requireLease()
-  const request = await readForm(ctx, 'Send it as: -d token=$TOKEN')
-  const withPerson = request.getAll('claims').some((claims) => claims.split(' ').includes('email'))
+  const form = await readForm(ctx, 'Send it as: -d token=$TOKEN')
+  // Not in RFC 7662: with claims=email, the response also describes the person who confirmed the agent.
+  const withPerson = form.getAll('claims').some((value) => value.split(' ').includes('email'))
   // The resource server may have been removed while the body arrived.
   const { server } = requireResourceServer(ctx, deps)
-  ctx.body = await deps.introspectToken(requireToken(request), server, { withPerson })
+  ctx.body = await deps.introspectToken(requireToken(form), server, { withPerson })
   ctx.type = `${JWT_MEDIA_TYPE}; charset=utf-8`
 }
 
-/** @throws {Problem} `invalid-client` unless the caller is a configured resource server */
+/**
+ * Authenticates the resource server by HTTP Basic.
+ *
+ * @returns the server, and the digest of the secret that it presented
+ * @throws {Problem} `invalid-client` unless the caller is a configured resource server
+ */
 function requireResourceServer(ctx: Context, { resourceServers }: Pick<OAuthRouteDeps, 'resourceServers'>) {
   const credentials = readCredentials(findHeaders(ctx.req, 'authorization'))
   const verified = credentials.ok && verifyResourceServer(resourceServers.getServers(), credentials.value)

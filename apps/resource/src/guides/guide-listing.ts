@@ -15,7 +15,7 @@ export interface GuideLister {
     catalog: GuideCatalog,
     page?: { cursor?: string | null | undefined; limit?: number | null | undefined },
   ): { guides: GuideListing[]; next: string | null }
-  /** Searches guides, best match first. Each has a snippet and, unless the snippet is from the introduction, its section. */
+  /** Searches guides, best match first. Each result has a snippet and the section that contains it, or no section if it is from the introduction. */
   search(catalog: GuideCatalog, text: string, limit: number): GuideListing[]
 }
 
@@ -28,9 +28,9 @@ export function createGuideLister(hashKey: HashKey, urls: ServiceUrls): GuideLis
   })
   return {
     list(catalog, { cursor, limit } = {}) {
-      const lastSlug = cursor == null ? undefined : cursors.read(cursor)
-      if (lastSlug?.ok === false) throw new Problem(lastSlug.error)
-      const page = { limit: limit ?? MAX_GUIDES_PER_PAGE, ...(lastSlug && { after: lastSlug.value }) }
+      const parsedCursor = cursor == null ? undefined : cursors.read(cursor)
+      if (parsedCursor?.ok === false) throw new Problem(parsedCursor.error)
+      const page = { limit: limit ?? MAX_GUIDES_PER_PAGE, ...(parsedCursor && { after: parsedCursor.value }) }
       const { guides, next } = catalog.list(page)
       return { guides: guides.map(addUrls), next: next === undefined ? null : cursors.write(next) }
     },
@@ -46,8 +46,8 @@ export function createGuideLister(hashKey: HashKey, urls: ServiceUrls): GuideLis
 const MAC_BYTES = 16
 
 /**
- * Creates the functions that write and read cursors of the guide list. A cursor contains 16 bytes of an HMAC-SHA-256 and the last
- * listed slug, in base64url. It is authenticated, because clients must not construct cursors themselves.
+ * Creates the functions that write and read cursors of the guide list. A cursor contains the first 16 bytes of an HMAC-SHA-256 and
+ * the last listed slug, in base64url. The HMAC ensures that clients do not construct cursors themselves.
  */
 export function createGuideCursors(hashKey: HashKey) {
   const computeMac = (slug: string) => hashKey.hash('cursor', `guides\n${slug}`).subarray(0, MAC_BYTES)
@@ -58,6 +58,7 @@ export function createGuideCursors(hashKey: HashKey) {
       const slug = GuideSlug.safeParse(
         Buffer.from(cursor, 'base64url').subarray(MAC_BYTES).toString('latin1'),
       )
+      // Compares the whole text, because `Buffer.from` also accepts other spellings of the same bytes.
       const isAuthentic =
         slug.success && timingSafeEqualBytes(Buffer.from(cursor), Buffer.from(write(slug.data)))
       return isAuthentic ? ok(slug.data) : err('invalid-cursor')

@@ -11,7 +11,7 @@ import type { SendMessage } from '../contact/send-message.ts'
 import { formatGuideAsMarkdown, requireGuideVersion, toGuideDocument } from '../guides/guide-responses.ts'
 import type { GuideDeps } from '../guides/guide-routes.ts'
 import { LIMITS } from '../limits.ts'
-import { createJoinByApi, type JoinWaitlist } from '../waitlist/join-waitlist.ts'
+import { createJoinAndDescribe, type JoinWaitlist } from '../waitlist/join-waitlist.ts'
 import { type CheckForm, createCheckForm, readFormFacts } from './check-form.ts'
 
 export interface ToolDeps extends Omit<GuideDeps, 'guideResponses'> {
@@ -43,7 +43,10 @@ export interface ToolRequest {
 export interface ToolCall extends ToolRequest {
   /** True if the client can show a form that the response contains. */
   readonly canShowForms: boolean
-  /** The form that came back with the call: its triggers, and the person's response. The server has verified its state. */
+  /**
+   * The form that the client sent back with the call. The server has verified that it issued `askedTriggers`. `response` comes
+   * from the client and is not validated yet.
+   */
   readonly returnedForm?:
     | { readonly askedTriggers: readonly string[]; readonly response: unknown }
     | undefined
@@ -60,11 +63,11 @@ export type Tools = {
 /** Creates the tools from the functions that the routes use. */
 export function createTools(deps: ToolDeps): Tools {
   const { guides, lister, urls } = deps
-  const joinByApi = createJoinByApi(deps)
+  const joinAndDescribe = createJoinAndDescribe(deps)
   const problemOptions = {
     urls,
     guideUrl: urls.guide,
-    unknownGuideDetail: 'No guide has this slug. list_guides lists them.',
+    unknownGuideDetail: 'No guide has this slug. Call list_guides for the slugs.',
   }
   return {
     list_guides: (input) => ({ value: lister.list(guides.current(), input) }),
@@ -76,6 +79,7 @@ export function createTools(deps: ToolDeps): Tools {
       const answer = deps.answers.answer({ ...input, facts: { ...input.facts, ...formFacts } })
       const form = canShowForms && !returnedForm ? createCheckForm(answer, urls.ask) : undefined
       if (form) return { form }
+      // No form may ask sensitive questions, so a client with forms gets the URL of the page that asks them.
       return { value: answer, text: formatAnswer(answer, canShowForms ? { askPageUrl: urls.ask } : {}) }
     },
     async get_guide(input) {
@@ -94,11 +98,11 @@ export function createTools(deps: ToolDeps): Tools {
     }),
     async join_waitlist(input, { request }) {
       for (const policy of LIMITS.waitlist.address) await request.takeForAddress(policy)
-      return { value: await joinByApi(input, request) }
+      return { value: await joinAndDescribe(input, request) }
     },
     async send_contact_message(input, { request, caller }) {
-      const call = { request, caller: requireContactScope(caller, urls) }
-      return { value: await deps.sendMessage(input, call) }
+      const sender = { request, caller: requireContactScope(caller, urls) }
+      return { value: await deps.sendMessage(input, sender) }
     },
     async get_contact_message({ id }, { caller }) {
       return { value: await deps.ownMessages.readStatus(id, requireContactScope(caller, urls)) }

@@ -67,8 +67,8 @@ export const createJoinWaitlist =
     return addition
   }
 
-/** Creates the function that the route and the MCP tool call to add a person to the waitlist. It resolves to the response body. */
-export function createJoinByApi(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }) {
+/** Creates a `JoinWaitlist` for the route and the MCP tool: its function also describes the outcome, as a response body. */
+export function createJoinAndDescribe(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }) {
   return async (
     person: z.output<typeof JoinWaitlistRequest>,
     request: Pick<RequestFacts, 'take' | 'network'>,

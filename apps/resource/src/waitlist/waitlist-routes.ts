@@ -2,7 +2,7 @@ import { defineRoute, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS, WAITLIST_FORGET_EMAIL } from '../limits.ts'
 import { createLink } from '../link-secret.ts'
-import { createJoinByApi, type JoinWaitlist, toCanonicalMailbox } from './join-waitlist.ts'
+import { createJoinAndDescribe, type JoinWaitlist, toCanonicalMailbox } from './join-waitlist.ts'
 import { composeRemovalMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
 
@@ -13,12 +13,12 @@ export function createWaitlistRoutes(deps: {
   urls: ServiceUrls
   now: () => Date
 }): Route[] {
-  const joinByApi = createJoinByApi(deps)
+  const joinAndDescribe = createJoinAndDescribe(deps)
   const joinRoute = defineRoute({
     ...operations.joinWaitlist,
     limits: LIMITS.waitlist,
     async handle({ body, request }) {
-      const responseBody = await joinByApi(body, request)
+      const responseBody = await joinAndDescribe(body, request)
       return responseBody.status === 'joined'
         ? { status: 201, body: responseBody }
         : { status: 200, body: responseBody }
