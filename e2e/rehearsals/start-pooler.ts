@@ -9,7 +9,10 @@ import type { StoreAddresses } from '@plainpath/stack/open-stack-stores'
 /** PgBouncer in transaction mode, in front of the databases of both apps. */
 export interface Pooler {
   readonly process: ManagedProcess
-  /** The store addresses. They lead to the databases through the pooler, but directly for work that needs a session. */
+  /**
+   * The store addresses. The database URLs go through the pooler. The `*_SESSION_DATABASE_URL`s bypass it, for work that needs a
+   * session of its own.
+   */
   readonly addresses: StoreAddresses & Readonly<Record<string, string>>
   /** Runs a command of the pooler's console. */
   runConsoleCommand(command: string): Promise<readonly Record<string, unknown>[]>
@@ -19,19 +22,22 @@ export interface Pooler {
 export const POOL_SIZE = 6
 /** The user id and the group id of `nobody`. */
 const NOBODY = 65_534
-/** The limits that the apps send when they connect. The pooler ignores them, so `startPooler` sets them for the roles instead. */
-const ROLE_LIMITS = {
+/**
+ * The timeouts that the apps send as startup parameters. PgBouncer would refuse such a connection, so it is configured to ignore
+ * these parameters, and `startPooler` sets the timeouts on the roles instead.
+ */
+const ROLE_TIMEOUTS = {
   statement_timeout: '2s',
   lock_timeout: '500ms',
   idle_in_transaction_session_timeout: '5s',
 } as const
 
-/** Starts PgBouncer, and sets the time limits of the apps' roles. The caller must dispose of the process. */
+/** Starts PgBouncer, and sets the timeouts on the apps' roles. The caller must dispose of the process. */
 export async function startPooler(stores: StoreAddresses, folder: string): Promise<Pooler> {
   const { pgbouncer } = await findDebianPrograms(['pgbouncer'], process.env['PATH'] ?? '')
   const [port = 0] = await reserveFreePorts(1)
   const urls = [new URL(stores.AUTH_DATABASE_URL), new URL(stores.RESOURCE_DATABASE_URL)] as const
-  for (const url of urls) await limitRole(url.href)
+  for (const url of urls) await setRoleTimeouts(url.href)
   const users = urls.map((url) => `"${url.username}" "${decodeURIComponent(url.password)}"\n`).join('')
   const usersFile = path.join(folder, 'pgbouncer-users.txt')
   const settingsFile = path.join(folder, 'pgbouncer.ini')
@@ -47,8 +53,8 @@ export async function startPooler(stores: StoreAddresses, folder: string): Promi
     ...['auth_type = scram-sha-256', `auth_file = ${usersFile}`, `stats_users = ${urls[0].username}`],
     `admin_users = ${urls[0].username}`,
     ...['pool_mode = transaction', `default_pool_size = ${POOL_SIZE}`, 'max_client_conn = 200'],
-    `ignore_startup_parameters = ${Object.keys(ROLE_LIMITS).join(',')}`,
-    // Longer than an app waits for a connection, which is one second.
+    `ignore_startup_parameters = ${Object.keys(ROLE_TIMEOUTS).join(',')}`,
+    // In seconds. An app waits only one second for a connection, so the app gives up first.
     'query_wait_timeout = 2',
     // PgBouncer refuses to run as root.
     ...(process.getuid?.() === 0 ? ['user = nobody'] : []),
@@ -90,9 +96,9 @@ export async function startPooler(stores: StoreAddresses, folder: string): Promi
   }
 }
 
-/** Sets the limits as defaults of the role in the URL. Any role may change its own defaults. */
-async function limitRole(url: string): Promise<void> {
+/** Sets the timeouts as defaults of the role in the URL. Any role may change its own defaults. */
+async function setRoleTimeouts(url: string): Promise<void> {
   await using pool = openPool(url, { max: 1, applicationName: 'plainpath rehearsal' })
-  for (const [name, value] of Object.entries(ROLE_LIMITS))
+  for (const [name, value] of Object.entries(ROLE_TIMEOUTS))
     await pool.query(`alter role current_user set ${name} = '${value}'`)
 }

@@ -10,6 +10,7 @@ import { buildClient } from '../build-client.ts'
 import { openBrowser } from '../pages/open-browser.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
+// Both apps run in this process. This file is a system test only because it needs a browser.
 const resources = new AsyncDisposableStack()
 let system: SystemWithMail
 let browser: Browser
@@ -50,8 +51,8 @@ async function serveSite(dist: string): Promise<string> {
 }
 
 /**
- * Opens a page with two globals: `plainpath`, a client, and `copyError`, which copies the members of an error, because `evaluate` does
- * not return them.
+ * Opens a page with two globals: `plainpath`, a client, and `copyError`, which copies `name`, `status` and `code` of an error into a plain
+ * object: `evaluate` does not pass on the members that an error adds.
  */
 async function openSite(origin: string): Promise<Page> {
   const page = await browser.newPage()
@@ -64,7 +65,7 @@ async function openSite(origin: string): Promise<Page> {
   return page
 }
 
-test('a page of an origin that is not allowed can ask, search and read, but its registration fails with a network error', async () => {
+test('a page of a disallowed origin can ask a question, search the guides and read them, but its registration fails with a network error', async () => {
   const page = await openSite(disallowedOrigin)
   expect(await page.evaluate("plainpath.ask('When do I renew my green card?')")).toMatchObject({
     outcome: 'information',

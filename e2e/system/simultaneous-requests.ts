@@ -5,16 +5,17 @@ import type { System } from './open-system.ts'
 
 const JOIN_COUNT = 40
 
-/** Tests simultaneous requests at two processes of each app. */
+/** Defines tests of simultaneous requests to two processes of each app. */
 export function describeSimultaneousRequests(getSystem: () => System): void {
   describe('simultaneous requests through the gateway:', () => {
-    test(`exactly one of ${JOIN_COUNT} joins with one address gets 201, and one row is stored`, async () => {
+    test(`of ${JOIN_COUNT} waitlist requests with three spellings of one e-mail address, exactly one gets 201, and one row is stored`, async () => {
       const system = getSystem()
       const email = system.createEmail()
       await using db = openPool(system.adminUrls.resource, { max: 1 })
       const countEntries = async () =>
         Number((await db.query<{ count: string }>('select count(*) from waitlist_entries')).rows[0]?.count)
       const countBefore = await countEntries()
+      // Each sender acts as a client of its own, with its own address and connections. The rate limits would also allow one sender.
       const senders = Array.from({ length: 20 }, (_, index) =>
         system.createSender({ from: `127.0.1.${index + 1}` }),
       )
@@ -46,7 +47,7 @@ export function describeSimultaneousRequests(getSystem: () => System): void {
       expect((await Promise.all(reads)).every(({ status }) => status === 200)).toBe(true)
     })
 
-    test('at least one of ten deletions of a client gets 204, and the client then gets no token', async () => {
+    test('ten simultaneous deletions of a client get 204, or 401 after one has deleted it, and the client then gets no token', async () => {
       const system = getSystem()
       const agent = await system.register()
       const headers = basic(agent.client_id, agent.client_secret)

@@ -1,4 +1,4 @@
-import { evaluateInContainer, expectEqual, INSTANCES, type Proof, type RunningTopology } from './proof.ts'
+import { evaluateInContainer, expectEqual, INSTANCES, type ResultRow, type RunningTopology } from './proof.ts'
 
 /**
  * Observes a running container: its user, capabilities, file system and programs.
@@ -38,7 +38,7 @@ export const HARDENED = {
 }
 
 /** Proves the hardening of every instance. */
-export async function proveHardening(running: RunningTopology): Promise<Proof[]> {
+export async function proveHardening(running: RunningTopology): Promise<ResultRow[]> {
   for (const name of INSTANCES) {
     expectEqual(name, await observeHardening(running, name, '/run/secrets'), { ...HARDENED, cores: '0' })
     const shell = await running.engine.tryPodman('exec', name, '/bin/sh', '-c', 'true')

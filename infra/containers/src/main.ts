@@ -9,7 +9,7 @@ import { BUILD_OPTIONS, createBaseImages, readBaseNames, TRUSTED_CERTIFICATES } 
 import { openEngine } from './engine.ts'
 import { proveHardening } from './hardening.ts'
 import { measureImages } from './measure-images.ts'
-import type { Proof } from './proof.ts'
+import type { ResultRow } from './proof.ts'
 import { proveJourney, proveNetworks, proveRevocation, proveRotation, proveStop } from './proofs.ts'
 import { provePods } from './prove-pods.ts'
 import { renderResults } from './results-document.ts'
@@ -17,7 +17,8 @@ import { runTopology } from './run-topology.ts'
 import { qualifyImage } from './translate-compose.ts'
 
 const HELP = `npm run test:containers -- [options]
-Builds infra/Dockerfile, runs the topology of infra/compose.yaml with podman and runc, and writes infra/containers/RESULTS.md.
+Builds infra/Dockerfile, runs the topology of infra/compose.yaml with podman and runc, checks it (hardening, networks, an agent's
+journey, revocation, key rotation, shutdown and Kubernetes pods), and writes infra/containers/RESULTS.md.
 Run it as root on Debian 12. It needs no image registry: base images and third-party images are stand-ins, made from Debian's
 packages and the pinned Node.
 
@@ -27,7 +28,8 @@ Debian in .data/containers for the next run: delete that folder when you no long
 
   --port <number>        port of the gateway (default 18080); the mail catcher gets the next one
   --keep-images          also keeps the images, in .data/containers, and uses those of an earlier run
-  --dockerfile <file>    builds this file instead of infra/Dockerfile, to compare sizes and times; writes no results`
+  --dockerfile <file>    builds this file instead of infra/Dockerfile, and only measures sizes and times: skips the checks and
+                         writes no results`
 
 const PACKAGES = [
   'podman',
@@ -81,7 +83,7 @@ async function main(): Promise<void> {
     await openEngine(path.join(keepImages ? CACHE : workFolder, 'engine'), { keepImages }),
   )
   /** Runs a step, prints its duration, and returns its result. */
-  const printDuration = async <T>(step: string, action: () => Promise<T>): Promise<T> => {
+  const runTimed = async <T>(step: string, action: () => Promise<T>): Promise<T> => {
     const startedAt = performance.now()
     const result = await action()
     print(`${step}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
@@ -89,25 +91,27 @@ async function main(): Promise<void> {
   }
 
   const names = readBaseNames(await readFile(options.dockerfile, 'utf8'))
-  const images = Object.values(compose.services)
+  const thirdPartyImages = Object.values(compose.services)
+    // Services with a profile are not started.
     .filter(({ profiles, image }) => profiles.length === 0 && !image.startsWith('plainpath/'))
     .map(({ image }) => image)
-  const imagesWithoutStandIn = await printDuration('stand-ins for base images', () =>
-    createBaseImages(engine, { names, images, cacheFolder: CACHE, workFolder }),
+  const imagesWithoutStandIn = await runTimed('stand-ins for base images', () =>
+    createBaseImages(engine, { names, images: thirdPartyImages, cacheFolder: CACHE, workFolder }),
   )
   const omittedServices = Object.entries(compose.services)
     .filter(([, { image }]) => imagesWithoutStandIn.includes(image))
     .map(([name]) => name)
-  const builds: Proof[] = []
+  const builds: ResultRow[] = []
   for (const app of ['auth', 'resource'] as const) {
     const startedAt = performance.now()
+    // The Dockerfile needs a CA only if a proxy is in front of the npm registry. This machine then trusts the proxy's CA too.
     const secret = `--secret=id=company-ca,src=${TRUSTED_CERTIFICATES}`
     const args = ['--layers', secret, '--file', options.dockerfile, '--target', app]
     await engine.buildah('bud', ...BUILD_OPTIONS, ...args, '--tag', qualifyImage(`plainpath/${app}`), ROOT)
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0)
     builds.push({
       subject: `build of ${app}`,
-      observed: `${seconds} s${app === 'resource' ? ', with the layers of auth' : ''}`,
+      observed: `${seconds} s${app === 'resource' ? ', reusing the layers of auth' : ''}`,
     })
     print(`build of ${app}: ${seconds} s`)
   }
@@ -120,12 +124,13 @@ async function main(): Promise<void> {
     omittedServices,
     print,
   })
-  print(`the topology: ${topology.seconds.toFixed(1)} s`)
+  print(`start of the topology: ${topology.seconds.toFixed(1)} s`)
   const runningTopology = { engine, topology, origin, mailUrl: `http://localhost:${port + 1}` }
-  const sections: [title: string, proofs: Proof[]][] = [['Build', builds]]
-  const measurements = await printDuration('measurements', () => measureImages(runningTopology))
+  const sections: [title: string, rows: ResultRow[]][] = [['Build', builds]]
+  const measurements = await runTimed('measurements', () => measureImages(runningTopology))
   for (const { subject, observed } of measurements) print(`${subject}: ${observed}`)
   sections.push(['Size, memory and time', measurements])
+  // Another Dockerfile is only measured.
   if (options.dockerfile !== path.join(INFRA, 'Dockerfile')) return
   for (const [title, prove] of [
     ['Hardening', proveHardening],
@@ -134,11 +139,11 @@ async function main(): Promise<void> {
     ['Revocation', proveRevocation],
     ['Rotation', proveRotation],
     ['Stopping', proveStop],
-    ['Pods of Kubernetes', (started) => provePods(started, { compose, secretsFolder, workFolder })],
-  ] satisfies [string, (started: typeof runningTopology) => Promise<Proof[]>][]) {
-    const proofs = await printDuration(title, () => prove(runningTopology))
-    for (const { subject, observed } of proofs) print(`  ${subject}: ${observed}`)
-    sections.push([title, proofs])
+    ['Kubernetes pods', (started) => provePods(started, { compose, secretsFolder, workFolder })],
+  ] satisfies [string, (started: typeof runningTopology) => Promise<ResultRow[]>][]) {
+    const rows = await runTimed(title, () => prove(runningTopology))
+    for (const { subject, observed } of rows) print(`  ${subject}: ${observed}`)
+    sections.push([title, rows])
   }
   await writeFile(RESULTS, await renderResults({ topology, sections, omittedServices, engine }))
   print(`Wrote ${path.relative(ROOT, RESULTS)}`)

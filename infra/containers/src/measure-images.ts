@@ -1,4 +1,4 @@
-import { evaluateInContainer, expectEqual, type Proof, type RunningTopology } from './proof.ts'
+import { evaluateInContainer, expectEqual, type ResultRow, type RunningTopology } from './proof.ts'
 import { qualifyImage } from './translate-compose.ts'
 
 const APPS = ['auth', 'resource'] as const
@@ -34,10 +34,10 @@ function timeCommand([[program = '', ...options], commandArgs]: [string[], strin
 }
 
 /** Measures the size of each app's image, the memory of one instance of each app, and the time of two commands. */
-export async function measureImages(running: RunningTopology): Promise<Proof[]> {
+export async function measureImages(running: RunningTopology): Promise<ResultRow[]> {
   const { engine, origin } = running
   const readMemoryMb = async (name: string) => Number(await evaluateInContainer(running, name, PRINT_MEMORY))
-  const proofs: Proof[] = []
+  const proofs: ResultRow[] = []
   for (const app of APPS) {
     const sizeBytes = Number(
       await engine.podman('image', 'inspect', '--format', '{{.Size}}', qualifyImage(`plainpath/${app}`)),

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from './engine.ts'
 import type { Topology } from './run-topology.ts'
 
-/** A row of the results page: a tested behaviour, and the observation that proves it. */
-export interface Proof {
+/** A row of the results page: what was tested or measured, and what was observed. */
+export interface ResultRow {
   readonly subject: string
   readonly observed: string
 }

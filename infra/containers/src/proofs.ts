@@ -4,7 +4,7 @@ import {
   expectEqual,
   INSTANCES,
   NODE,
-  type Proof,
+  type ResultRow,
   type RunningTopology,
   waitFor,
 } from './proof.ts'
@@ -16,7 +16,7 @@ const AUTH_COMMAND = [NODE, '--disable-proto=throw', 'auth.mjs']
  * Proves that auth has a way out of its networks and the API has none, that the gateway cannot resolve the name of PostgreSQL, and
  * which addresses the network `front` assigns.
  */
-export async function proveNetworks(running: RunningTopology): Promise<Proof[]> {
+export async function proveNetworks(running: RunningTopology): Promise<ResultRow[]> {
   // In /proc/net/route, a default route has the destination 0.0.0.0, in hexadecimal.
   const printHasDefaultRoute = `console.log(fs.readFileSync('/proc/net/route', 'utf8').split('\\n').some((line) => line.split('\\t')[1] === '00000000'))`
   for (const name of ['resource-1', 'resource-2'])
@@ -111,7 +111,7 @@ async function requestAtEachInstance(
 }
 
 /** Proves an agent's journey through the gateway, and the delivery of a mail over STARTTLS. */
-export async function proveJourney(running: RunningTopology): Promise<Proof[]> {
+export async function proveJourney(running: RunningTopology): Promise<ResultRow[]> {
   const { origin, mailUrl } = running
   const agent = await registerAgent(running)
   const token = await agent.requestToken()
@@ -160,7 +160,7 @@ export async function proveJourney(running: RunningTopology): Promise<Proof[]> {
 export async function proveRevocation(
   running: RunningTopology,
   containers?: { readonly auth: readonly string[]; readonly resource: readonly string[] },
-): Promise<Proof[]> {
+): Promise<ResultRow[]> {
   const authContainer = containers?.auth[0] ?? 'auth-1'
   const listStatuses = (token: string) => requestAtEachInstance(running, token, containers?.resource)
   const agent = await registerAgent(running)
@@ -187,7 +187,7 @@ export async function proveRevocation(
 }
 
 /** Proves that the signing key can be rotated, and the old one revoked, while everything runs. */
-export async function proveRotation(running: RunningTopology): Promise<Proof[]> {
+export async function proveRotation(running: RunningTopology): Promise<ResultRow[]> {
   const { origin, topology } = running
   // Retries while this address exceeds its rate limit.
   const listKids = () =>
@@ -246,9 +246,9 @@ export async function waitUntilSteady(url: string): Promise<void> {
 }
 
 /** Proves that one instance of each app stops on SIGTERM without a failed request, and starts again. */
-export async function proveStop(running: RunningTopology): Promise<Proof[]> {
+export async function proveStop(running: RunningTopology): Promise<ResultRow[]> {
   const { engine, topology, origin } = running
-  const proofs: Proof[] = []
+  const proofs: ResultRow[] = []
   for (const name of ['auth-1', 'resource-1']) {
     const url = name.startsWith('auth') ? `${origin}/oauth/jwks.json` : `${origin}/api/guides`
     // Podman's network names resolve again only some seconds after a container has started or stopped.

@@ -1,10 +1,10 @@
 import { HARDENED, observeHardening } from './hardening.ts'
 import { type PlayOptions, playDeployments, playKeysJob } from './play-manifests.ts'
-import { expectEqual, type Proof, type RunningTopology } from './proof.ts'
+import { expectEqual, type ResultRow, type RunningTopology } from './proof.ts'
 import { proveRevocation, waitUntilSteady } from './proofs.ts'
 
 /** Removes the instances of compose.yaml, and proves that the pods of infra/kubernetes/base run in their place. */
-export async function provePods(running: RunningTopology, options: PlayOptions): Promise<Proof[]> {
+export async function provePods(running: RunningTopology, options: PlayOptions): Promise<ResultRow[]> {
   const { engine, origin } = running
   await engine.podman('rm', '--force', '--time', '30', 'auth-1', 'auth-2', 'resource-1', 'resource-2')
   const startedAt = performance.now()

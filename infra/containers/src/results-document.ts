@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process'
 import os from 'node:os'
 import { promisify } from 'node:util'
 import type { Engine } from './engine.ts'
-import type { Proof } from './proof.ts'
+import type { ResultRow } from './proof.ts'
 import type { Topology } from './run-topology.ts'
 
 /** Formats the results page of a run. */
 export async function renderResults(run: {
   topology: Topology
-  sections: readonly [title: string, proofs: readonly Proof[]][]
+  sections: readonly [title: string, proofs: readonly ResultRow[]][]
   omittedServices: readonly string[]
   engine: Engine
 }): Promise<string> {

@@ -2,16 +2,16 @@ import { Guide } from '@plainpath/domain'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
-import { findFreshnessPeriod, LIMIT_DAYS } from './freshness.ts'
+import { LIMIT_DAYS } from './freshness.ts'
 import { loadGuides } from './load-guides.ts'
 import { type PackagedGuide, StoredGuide, toDatedGuide } from './packaged-guide.ts'
 
 type Source = PackagedGuide['sources'][number]
 
 const DAY_MS = 86_400_000
-const [form] = EXAMPLE_GUIDE.sources as [Source]
+const [exampleSource] = EXAMPLE_GUIDE.sources as [Source]
 const createSource = (id: string, checked: string, kind: Source['kind'] = 'contact'): Source => ({
-  ...form,
+  ...exampleSource,
   id,
   checked,
   kind,
@@ -22,11 +22,11 @@ const createGuide = (body: string, ...sources: Source[]): PackagedGuide => ({
   sources,
 })
 const NOW = new Date('2026-06-30T00:00:00Z')
-/** At `NOW`, a contact that was checked on the first day is fresh, and one that was checked on the second is stale. */
+/** Contacts stay fresh for 100 days: at `NOW`, one checked on `FRESH_DAY` is still fresh, and one checked on `STALE_DAY` is not. */
 const [FRESH_DAY, STALE_DAY] = ['2026-03-22', '2026-03-21']
 
 test.for(Object.entries(LIMIT_DAYS) as [Source['kind'], number][])(
-  'a checked %s is fresh for exactly %i days, and stale a millisecond later',
+  'a source of the kind %s is fresh for exactly %i days after its check date, and stale a millisecond later',
   ([kind, days]) => {
     const guide = createGuide('It is so. [^a]', createSource('a', '2025-01-01', kind))
     const freshUntil = Date.parse('2025-01-01') + days * DAY_MS
@@ -38,14 +38,14 @@ test.for(Object.entries(LIMIT_DAYS) as [Source['kind'], number][])(
 )
 
 test.for([
-  ['with one stale source', 'It is so. [^old]', [1, 1]],
-  ['with a stale and a fresh source', 'It is so. [^old] [^new]', [1, 0]],
-  ['of a paragraph: one for each sentence', 'It is so. It is not. [^old]\n\nYes. [^new]', [3, 2]],
-  ['of a list: one for each item', 'Look:\n\n- It is so. It is not. [^old]\n- Yes. [^new]', [2, 1]],
-  ['without any source', 'It is so.', [1, 1]],
-  ['in a section that states no facts', '## What changes often: check here\n\n- It is so.', [0, 0]],
+  ['in a text with one stale source', 'It is so. [^old]', [1, 1]],
+  ['in a text with a stale and a fresh source', 'It is so. [^old] [^new]', [1, 0]],
+  ['one for each sentence of a paragraph', 'It is so. It is not. [^old]\n\nYes. [^new]', [3, 2]],
+  ['one for each item of a list', 'Look:\n\n- It is so. It is not. [^old]\n- Yes. [^new]', [2, 1]],
+  ['in a text without any source', 'It is so.', [1, 1]],
+  ['none in a section that states no facts', '## What changes often: check here\n\n- It is so.', [0, 0]],
 ] as const)(
-  'toDatedGuide counts statements and stale statements %s',
+  'toDatedGuide counts the statements, and the stale ones among them: %s',
   ([, body, [statements, staleStatements]]) => {
     const guide = createGuide(body, createSource('old', STALE_DAY), createSource('new', FRESH_DAY))
     const expected = { statements, staleStatements, stale: staleStatements > 0 }
@@ -106,30 +106,13 @@ test('removing a citation never makes a guide fresher', () => {
   )
 })
 
-test('findFreshnessPeriod returns the period in which no source becomes stale', () => {
-  const sources = [createSource('a', '2026-01-01'), createSource('b', '2026-02-01', 'statute')]
-  const guide = createGuide('It is so. [^a] [^b]', ...sources)
-  const listStale = (now: number) => toDatedGuide(guide, new Date(now)).sources.map(({ stale }) => stale)
-  const { after, until } = findFreshnessPeriod(sources, NOW)
-  expect([after, until].map((time) => new Date(time).toISOString().slice(0, 10))).toEqual([
-    '2026-04-11',
-    '2027-03-08',
-  ])
-  expect([after, after + 1, until, until + 1].map(listStale)).toEqual([
-    [false, false],
-    [true, false],
-    [true, false],
-    [true, true],
-  ])
-})
-
-test('StoredGuide derives the kinds of sources from their hosts in a guide that release 0.1.0 published', () => {
+test('for a guide that release 0.1.0 published, StoredGuide derives the kind of each source from its host', () => {
   const urls = [
     ['https://uscode.house.gov/view.xhtml?req=x', 'statute'],
     ['https://www.ecfr.gov/current/title-8/section-103.2', 'regulation'],
     ['https://www.uscis.gov/i-90', 'agency-page'],
   ] as const
-  const { kind: _, ...sourceWithoutKind } = form
+  const { kind: _, ...sourceWithoutKind } = exampleSource
   const stored = {
     ...EXAMPLE_GUIDE,
     maxAgeDays: 365,

@@ -23,5 +23,5 @@ const SECOND_WORDS = `
 export const generateMatchPhrase = (): string =>
   `${FIRST_WORDS[randomInt(FIRST_WORDS.length)]} ${SECOND_WORDS[randomInt(SECOND_WORDS.length)]}`
 
-/** The number of possible phrases. */
+/** The number of possible phrases: 4,096. A test requires a minimum. */
 export const MATCH_PHRASE_COUNT = FIRST_WORDS.length * SECOND_WORDS.length
