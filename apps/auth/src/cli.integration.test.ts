@@ -192,7 +192,7 @@ describe('agents', () => {
     expect((await run(`agents show ${id}`)).printed).not.toContain('abuse')
     expect(await findListedAgent()).toMatchObject({ status: 'active' })
     const secondEnable = await run(`agents enable ${id}`)
-    expect(secondEnable).toEqual({ code: 1, printed: '', errors: `${id} is not disabled.` })
+    expect(secondEnable).toEqual({ code: 1, printed: '', errors: `There is no disabled agent ${id}.` })
   })
 
   test('disable, delete and enable change nothing with --dry-run, and print JSON with --json', async () => {
@@ -212,8 +212,8 @@ describe('agents', () => {
     expect(await findListedAgent()).toMatchObject({ status: 'disabled' })
     expect(JSON.parse((await run(`agents enable ${id} --json`)).printed)).toMatchObject({ done: true })
     const refusal = await run(`agents enable ${id} --json`)
-    expect(refusal).toMatchObject({ code: 1, errors: `${id} is not disabled.` })
-    expect(JSON.parse(refusal.printed)).toEqual({ ok: false, reason: `${id} is not disabled.` })
+    expect(refusal).toMatchObject({ code: 1, errors: `There is no disabled agent ${id}.` })
+    expect(JSON.parse(refusal.printed)).toEqual({ ok: false, reason: `There is no disabled agent ${id}.` })
   })
 
   test('stats counts the agents of each kind', async () => {

@@ -262,7 +262,7 @@ describe('a review', () => {
     await publish(api, packagedGuides.slice(0, 1))
     const timeBeforeText = new Date('2020-01-01T00:00:00Z')
     expect(await reviewGuide(api.db, { slug: firstGuide.slug, by: 'A' }, timeBeforeText)).toMatchObject({
-      error: 'before-the-text',
+      error: 'version-dated-in-future',
     })
     expect(await reviewGuide(api.db, { slug: 'nothing', by: 'A' }, NOW)).toMatchObject({
       error: 'not-published',

@@ -27,9 +27,9 @@ test('list and diff reflect each publication, review and retirement', async () =
 
   expect(await run('publish')).toMatchObject({
     code: 0,
-    out: expect.stringContaining(`Published ${guideCount} guides. 0 guides did not change.`),
+    out: expect.stringContaining(`Published ${guideCount} guides. Unchanged: 0.`),
   })
-  expect((await run('publish')).out).toBe(`Published 0 guides. ${guideCount} guides did not change.`)
+  expect((await run('publish')).out).toBe(`Published 0 guides. Unchanged: ${guideCount}.`)
   expect((await run('diff')).out).toBe(`Would publish 0 guides. Unchanged: ${guideCount}.`)
   expect(JSON.parse((await run('diff', '--json')).out)).toMatchObject({
     guides: expect.arrayContaining([
@@ -55,7 +55,7 @@ test('list and diff reflect each publication, review and retirement', async () =
   expect(await run(...retireArgs, '--dry-run')).toEqual({ code: 0, out: plan, errors: '' })
   expect((await run('list')).out).not.toContain('retired')
   expect((await run(...retireArgs, '--yes')).code).toBe(0)
-  expect((await run('list')).out).toContain('work-permit  retired, read find-legal-help')
+  expect((await run('list')).out).toContain('work-permit  retired; replaced by find-legal-help')
   expect((await run('diff')).out).toBe(`Would publish 0 guides. Unchanged: ${guideCount}.`)
 })
 
@@ -116,7 +116,7 @@ test('recheck without --yes only shows the changes, and with --yes it changes no
   // `recheck --yes` would edit the guide files of this clone. This reading has no verdicts, so the command writes nothing.
   const withoutVerdicts = await run('recheck', file, '--yes')
   expect(withoutVerdicts.code).toBe(0)
-  expect(withoutVerdicts.out).toContain('unchanged: not found in the copy')
+  expect(withoutVerdicts.out).toContain('skipped: not found in the copy')
   expect(readFileSync(guideFile, 'utf8')).toBe(guideTextBefore)
 })
 

@@ -41,13 +41,13 @@ export const agentsCommands = [
         text:
           (await Promise.all(agents.map((agent) => formatAgent(agent, verifiedIds.has(agent.id))))).join(
             '\n',
-          ) || 'No agent has registered yet.',
+          ) || 'There are no agents.',
       }
     },
   }),
   defineCommand({
     name: 'agents show',
-    summary: 'show an agent and when it expires, or that it has expired',
+    summary: 'show an agent, or when and why it expired',
     parameters: { id: clientId },
     opens: 'database',
     async run({ stores, args: { id }, now }) {
@@ -72,7 +72,7 @@ export const agentsCommands = [
   }),
   defineCommand({
     name: 'agents stats',
-    summary: 'count the agents of each kind',
+    summary: 'count agents by status and use, and live e-mail verifications',
     opens: 'database',
     async run({ stores, now }) {
       const counts = await countAgents(stores.db, now())
@@ -89,9 +89,14 @@ export const agentsCommands = [
     async run({ stores, args: { id, dryRun }, now }) {
       const isDisabled = async () => (await stores.agents.find(id))?.agent.status === 'disabled'
       if (!(await (dryRun ? isDisabled() : stores.agents.enable(id, now()))))
-        throw new Refusal(`${id} is not disabled${isUrlClient(id) ? ', or its domain is blocked' : ''}.`)
+        throw new Refusal(
+          `There is no disabled agent ${id}${isUrlClient(id) ? ', or its domain is blocked' : ''}.`,
+        )
       return dryRun
-        ? { json: toStatusJson(id, 'disabled', false), text: `Would enable ${id}.` }
+        ? {
+            json: toStatusJson(id, 'disabled', false),
+            text: `Would enable ${id}${isUrlClient(id) ? ', unless its domain is blocked' : ''}.`,
+          }
         : { json: toStatusJson(id, 'active', true), text: `${id} is active.` }
     },
   }),
@@ -105,7 +110,7 @@ function defineDeactivateCommand(
 ) {
   return defineCommand({
     name: `agents ${verb}`,
-    summary: `${verb} an agent and revoke all its tokens before returning`,
+    summary: `${verb} an agent and revoke all its tokens; when the command ends, no API accepts them`,
     parameters: { id: clientId, reason: optionalReason, dryRun: DRY_RUN },
     opens: 'all stores',
     getLockedResource: ({ id }) => id,

@@ -57,7 +57,8 @@ export const guidesCommands = [
   }),
   defineCommand({
     name: 'guides status',
-    summary: 'list the stale statements of each guide, and every source by the day of its last check',
+    summary:
+      'show how many statements of each guide are stale, and every source, the oldest checked copy first',
     run({ now }) {
       const status = summarizeFreshness(loadGuides(), now())
       return { json: status, text: describeStatus(status) }
@@ -66,9 +67,12 @@ export const guidesCommands = [
   defineCommand({
     name: 'guides recheck',
     summary:
-      'show which check dates a file of readings would change; with --yes, update the guide files of this clone',
+      'show which sources would get a new "checked" date from a file of recheck results; with --yes, update the guide files of this clone',
     parameters: {
-      file: argument('<file>', 'a file of JSON lines, as packages/guides/README.md describes'),
+      file: argument(
+        '<file>',
+        'the recheck results: a file of JSON lines, as packages/guides/README.md describes',
+      ),
       yes: flag('--yes', 'write the dates, and raise the version of each changed guide'),
     },
     run({ args: { file, yes }, now }) {
@@ -95,7 +99,7 @@ export const guidesCommands = [
   }),
   defineCommand({
     name: 'guides publish',
-    summary: 'publish the changed guides of this release, all in one transaction',
+    summary: 'publish the new and changed guides of this release, all in one transaction',
     opens: 'database',
     async run({ db, now }) {
       const guides = loadGuides()
@@ -127,6 +131,7 @@ export const guidesCommands = [
       if (!retirement.ok) throw new Refusal(RETIRE_REFUSALS[retirement.error](slug, successor))
       if (!yes)
         return {
+          // Without --yes or --dry-run, the command is refused.
           json: { ok: dryRun, done: false, slug, successor },
           text: `Would retire ${slug} permanently and refer readers to ${successor}.`,
           refusal: dryRun ? undefined : 'Nothing was changed. To retire the guide, add --yes.',
@@ -167,7 +172,7 @@ const RETIRE_REFUSALS = {
 const REVIEW_REFUSALS = {
   'not-published': (slug: string) => `${slug} is not published.`,
   'no-such-version': (slug: string) => `That version of ${slug} was never published.`,
-  'before-the-text': (slug: string) =>
+  'version-dated-in-future': (slug: string) =>
     `The text of ${slug} is dated after today. Nothing was changed. Check the clock of this machine.`,
 }
 
@@ -186,14 +191,14 @@ function readReadingsFile(file: string): string {
   }
 }
 
-/** Formats the changes of each changed source, a line for each unchanged source, and a summary. */
+/** Formats the changes of each changed source, a line for each skipped reading, and a summary. */
 function describeRecheck({ changes, skipped }: RecheckPlan, writtenSlugs: readonly string[]): string {
   const changedSources = formatCount(changes.length, 'source')
   const isWritten = writtenSlugs.length > 0
-  const summary = `${changedSources} ${isWritten ? 'got' : 'would get'} a new check date. Unchanged: ${skipped.length}.`
+  const summary = `${changedSources} ${isWritten ? 'got' : 'would get'} a new "checked" date. Skipped: ${formatCount(skipped.length, 'reading')}.`
   return [
     ...changes.map(describeRecheckedSource),
-    ...skipped.map(({ guide, source, why }) => `  ${guide}  ${source}  unchanged: ${why}`),
+    ...skipped.map(({ guide, source, why }) => `  ${guide}  ${source}  skipped: ${why}`),
     isWritten ? `${summary} Wrote ${formatCount(writtenSlugs.length, 'guide file')}.` : summary,
   ].join('\n')
 }
@@ -212,14 +217,15 @@ function describeRecheckedSource({ guide, source, before, after }: RecheckedSour
 
 function describeGuide(guide: ListedGuide): string {
   const { slug, version, updated, reviewed, reviewedBy, stale, successor } = guide
-  if (successor !== null) return `${slug}  retired, read ${successor}`
+  if (successor !== null) return `${slug}  retired; replaced by ${successor}`
   const review = reviewed === null ? 'not reviewed' : `reviewed ${reviewed} by ${reviewedBy}`
   return `${slug}  version ${version}, updated ${updated}, ${review}${stale ? ', stale' : ''}`
 }
 
 const STEP_TEXTS: Record<PublishingStep, (guide: PlannedGuide) => string> = {
   add: ({ to }) => `new, version ${to}`,
-  change: ({ from, to, differs }) => `version ${from} to ${to}: ${differs.filter(isContent).join(', ')}`,
+  change: ({ from, to, differs }) =>
+    `version ${from} to ${to}: ${differs.filter((member) => member !== 'version').join(', ')}`,
   same: ({ from }) => `version ${from}, unchanged`,
   older: ({ from, to }) => `this release has version ${to}; version ${from} stays published`,
   draft: ({ from }) =>
@@ -230,22 +236,19 @@ const STEP_TEXTS: Record<PublishingStep, (guide: PlannedGuide) => string> = {
     `version ${from} is already published with different content (${differs.join(', ')}): raise the version`,
 }
 
-const isContent = (member: string) => member !== 'version'
-
 const describePlannedGuide = (guide: PlannedGuide) => `${guide.slug}  ${STEP_TEXTS[guide.step](guide)}`
 
 const isChange = ({ step }: PlannedGuide) => step === 'add' || step === 'change'
 const isConflict = ({ step }: PlannedGuide) => step === 'version-not-raised'
+/** A retired guide cannot change any more, so it counts as unchanged. */
+const isUnchanged = ({ step }: PlannedGuide) => step === 'same' || step === 'retired'
 
 /** Formats one line per guide, except for unchanged and retired guides, and a summary. */
 function describeDifferences(plan: readonly PlannedGuide[]): string {
-  const unchangedGuides = plan.filter(({ step }) => step === 'same' || step === 'retired')
-  const changes = plan.filter(isChange)
   const conflicts = plan.filter(isConflict)
-  const remainingCount = plan.length - unchangedGuides.length - changes.length - conflicts.length
   return [
-    ...plan.filter((guide) => !unchangedGuides.includes(guide)).map(describePlannedGuide),
-    `Would publish ${formatGuideCount(changes.length)}. Unchanged: ${unchangedGuides.length}.${remainingCount > 0 ? ` Skipped: ${remainingCount}.` : ''}`,
+    ...plan.filter((guide) => !isUnchanged(guide)).map(describePlannedGuide),
+    `Would publish ${formatGuideCount(plan.filter(isChange).length)}. ${describeUnpublished(plan)}`,
     ...(conflicts.length > 0
       ? [
           `${formatGuideCount(conflicts.length)} cannot be published. Nothing will be published until the version of each is raised.`,
@@ -259,8 +262,16 @@ function describePublication(plan: readonly PlannedGuide[]): string {
   const changes = plan.filter(isChange)
   return [
     ...changes.map(describePlannedGuide),
-    `Published ${formatGuideCount(changes.length)}. ${formatGuideCount(plan.length - changes.length)} did not change.`,
+    `Published ${formatGuideCount(changes.length)}. ${describeUnpublished(plan)}`,
   ].join('\n')
+}
+
+/** Formats the numbers of unchanged and of skipped guides. Skipped are drafts, older versions, and guides that this release lacks. */
+function describeUnpublished(plan: readonly PlannedGuide[]): string {
+  const skippedCount = plan.filter(
+    (guide) => !isChange(guide) && !isConflict(guide) && !isUnchanged(guide),
+  ).length
+  return `Unchanged: ${plan.filter(isUnchanged).length}.${skippedCount > 0 ? ` Skipped: ${skippedCount}.` : ''}`
 }
 
 const formatGuideCount = (total: number) => formatCount(total, 'guide')

@@ -91,14 +91,14 @@ export async function retireGuide(
  * Records that a named attorney read a version of a guide today (UTC). Each version needs its own review.
  *
  * @param review.version by default the served version
- * @returns the version and the day; or the error `before-the-text` if the version is dated after today
+ * @returns the version and the day; or the error `version-dated-in-future` if the version is dated after today
  */
 export async function reviewGuide(
   pool: Pool,
   review: { slug: string; by: string; version?: number | undefined },
   now: Date,
 ): Promise<
-  Result<{ version: number; day: string }, 'not-published' | 'no-such-version' | 'before-the-text'>
+  Result<{ version: number; day: string }, 'not-published' | 'no-such-version' | 'version-dated-in-future'>
 > {
   const day = now.toISOString().slice(0, 10)
   return pool.transaction(async (tx) => {
@@ -112,7 +112,7 @@ export async function reviewGuide(
     if (!row) return err('not-published')
     if (row['content'] === null) return err('no-such-version')
     const { version, updated } = StoredGuide.parse(row['content'])
-    if (day < updated) return err('before-the-text')
+    if (day < updated) return err('version-dated-in-future')
     await tx.query(
       'insert into guide_reviews (slug, version, reviewed_on, reviewed_by) values ($1, $2, $3, $4)',
       [review.slug, version, day, review.by],
