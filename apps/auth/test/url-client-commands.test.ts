@@ -158,7 +158,7 @@ describe('commands for URL clients:', () => {
       agent.setDocument(undefined)
       expect(await refresh(agent)).toMatchObject({
         code: 1,
-        errors: expect.stringMatching(/could not be fetched, so nothing was changed/),
+        errors: expect.stringMatching(/No usable document could be fetched, so nothing was changed/),
       })
       expect(await isActiveAtEachInstance(token)).toEqual([true, true])
       agent.setDocument({
