@@ -257,6 +257,9 @@ test('after `keys revoke` returns, no instance signs with the key or publishes i
     /^After \d+ ms, no instance signs with the revoked key and no API trusts it\.$/m,
   )
   expect((await runKeys('audit')).printed).toContain('(a leaked backup)')
+  expect((await runKeys(`revoke ${leakedKid} --reason again --dry-run`)).printed).toBe(
+    `Key ${leakedKid} was already revoked. Would wait until no instance signs with it and no API trusts it.`,
+  )
   expect(await runKeys(`revoke ${leakedKid} --reason again`)).toMatchObject({
     code: 0,
     printed: expect.stringContaining('already'),

@@ -124,10 +124,15 @@ export const keysCommands = [
       const revoked = await operations.revoke(leakedKid, { reason: revocationReason, dryRun })
       if (!revoked.ok) throw toRefusal(revoked.error)
       const appliedChange = 'unchangedRing' in revoked.value ? undefined : revoked.value
-      // Without an audit head, nothing was stored: it was a dry run, which has nothing to wait for. For a key that was already revoked,
-      // the command waits again, also in a dry run, because an earlier run may have ended before the wait was over.
-      if (appliedChange && appliedChange.auditHead === undefined)
-        return await buildChangeOutput(operations, appliedChange)
+      // A dry run stores nothing, so it has nothing to wait for.
+      if (dryRun)
+        return appliedChange
+          ? await buildChangeOutput(operations, appliedChange)
+          : {
+              json: { ok: true, done: false, ended: true },
+              text: `Key ${leakedKid} was already revoked. Would wait until no instance signs with it and no API trusts it.`,
+            }
+      // The command also waits for a key that was already revoked, because an earlier run may have ended before its wait was over.
       const startedAt = performance.now()
       const { version } = 'unchangedRing' in revoked.value ? revoked.value.unchangedRing : revoked.value.ring
       const { laggingInstances } = await operations.waitForInstances(version)
