@@ -1,6 +1,6 @@
 import { formatLongDate } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addUrlClient } from './add-url-agent.ts'
+import { addUrlClient } from './add-url-client.ts'
 import {
   agentAuthHeader,
   createJsonContent,
