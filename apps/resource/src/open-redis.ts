@@ -1,8 +1,7 @@
 import type { EventEmitter } from 'node:events'
-import { type LimitRedisClient, type Log, runCachedScript } from '@plainpath/http'
+import { type LimitRedisClient, type Log, runCachedScript, startTimeout } from '@plainpath/http'
 import { traceCall } from '@plainpath/tracing'
 import { createClient } from 'redis'
-import { startTimeout } from './start-timeout.ts'
 
 const REPLY_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000

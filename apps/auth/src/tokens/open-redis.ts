@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import type { Log } from '@plainpath/http'
+import { type Log, startTimeout } from '@plainpath/http'
 import { Redis } from 'ioredis'
 
 /**
  * Opens a connection to Redis that fails fast: a command times out after `timeoutMs`, connecting times out after 1 s, and no
- * command is queued while Redis is unavailable. If commands are pending and Redis sends nothing for twice `timeoutMs`, ioredis
- * replaces the connection, so that pending commands cannot accumulate on it. An idle connection remains open.
+ * command is queued while Redis is unavailable. If commands are pending and Redis sends nothing for five times `timeoutMs`,
+ * ioredis replaces the connection, so that pending commands cannot accumulate on it. An idle connection remains open.
  *
  * @throws {Error} if the first attempt to connect fails, if Redis is not ready within 5 s, or if its `maxmemory-policy` is not
  *   `noeviction`. Under any other policy, Redis could evict a token or a rate-limit counter without an error.
@@ -15,12 +15,12 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
     enableOfflineQueue: false,
     enableAutoPipelining: true,
     connectTimeout: 1_000,
-    commandTimeout: timeoutMs,
-    socketTimeout: 2 * timeoutMs,
+    socketTimeout: 5 * timeoutMs,
     maxRetriesPerRequest: 0,
     // Waits 100 ms before the first attempt to reconnect, then twice as long each time, up to 1 s.
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1_000),
   })
+  boundReplyTime(redis, timeoutMs)
   let isOutageReported = false
   redis.on('error', (error: Error) => {
     if (!isOutageReported) log.error('Redis is unavailable', { error })
@@ -46,9 +46,23 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
   return Object.assign(redis, { [Symbol.asyncDispose]: close })
 }
 
-/** Matches the messages of ioredis errors, which have no code. */
+/**
+ * Makes each command fail after `timeoutMs`, but reads the replies that have already arrived first. The `commandTimeout` of ioredis
+ * does not: after a pause of the process, it rejects commands to which Redis has replied.
+ */
+function boundReplyTime(redis: Redis, timeoutMs: number): void {
+  const sendCommand = redis.sendCommand.bind(redis)
+  redis.sendCommand = (command, stream) => {
+    const timeout = startTimeout(timeoutMs, () => command.reject(new Error('Redis did not reply in time')))
+    const stop = () => timeout[Symbol.dispose]()
+    command.promise.then(stop, stop)
+    return sendCommand(command, stream)
+  }
+}
+
+/** Matches the messages of errors without a code: that of `boundReplyTime`, and those of ioredis. */
 const CLIENT_ERROR =
-  /^(Command timed out|Socket timeout|Connection is closed|Stream isn't writeable|Reached the max retries)/
+  /^(Redis did not reply in time|Socket timeout|Connection is closed|Stream isn't writeable|Reached the max retries)/
 /** Matches the prefixes of Redis errors (redis.io, "Redis serialization protocol") that mean that Redis is unavailable. */
 const UNAVAILABLE_REPLY = /^(READONLY|LOADING|MASTERDOWN|OOM|CLUSTERDOWN|MISCONF|NOREPLICAS|BUSY|TRYAGAIN) /
 

@@ -1,6 +1,6 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
-import { startTimeout } from '../start-timeout.ts'
+import { startTimeout } from '@plainpath/http'
 
 export interface BoundedRequest {
   readonly method?: 'GET' | 'POST'
