@@ -167,7 +167,7 @@ describe('commands for URL clients:', () => {
       })
       expect(await refresh(agent)).toMatchObject({
         code: 1,
-        errors: expect.stringMatching(/grant_types must be/),
+        errors: expect.stringMatching(/grant_types must be.*All tokens of https:\S+ are revoked\./),
       })
       expect(await isActiveAtEachInstance(token)).toEqual([false, false])
     })
@@ -188,18 +188,22 @@ describe('commands for URL clients:', () => {
     })
 
     test('changes nothing if the stored document was fetched in the future by the clock, and says so', async () => {
-      const { agent } = await createClient()
+      const { agent, token } = await createClient()
       const { rows } = await testbed.db.query<{ generation: number }>(
         `update agents set document_fetched_at = document_fetched_at + interval '1 hour' where id = $1
          returning generation`,
         [agent.client_id],
       )
-      agent.setKeys(keys[1])
-      expect(await refresh(agent)).toMatchObject({
-        code: 1,
-        errors: expect.stringMatching(/Nothing was changed: .*Set the clock right/),
-      })
-      expect(await findAgentRow(agent.client_id)).toMatchObject({ generation: rows[0]?.generation })
+      const documentWithNewKey = createDocument(agent.client_id, [keys[1]])
+      for (const document of [documentWithNewKey, { ...documentWithNewKey, grant_types: ['password'] }]) {
+        agent.setDocument(document)
+        expect(await refresh(agent)).toMatchObject({
+          code: 1,
+          errors: expect.stringMatching(/Nothing was changed: .*Set the clock right/),
+        })
+        expect(await findAgentRow(agent.client_id)).toMatchObject({ generation: rows[0]?.generation })
+      }
+      expect(await isActiveAtEachInstance(token)).toEqual([true, true])
     })
 
     test('refuses an unknown client, and one that registered', async () => {

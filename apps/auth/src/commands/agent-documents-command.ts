@@ -44,10 +44,13 @@ export const agentDocumentCommands = [
       const refreshed = await refreshDocument(stores, id, fetched, { publish: true })
       if (!fetched.ok) {
         const { error } = fetched
-        if (error.kind === 'member')
+        if (error.kind === 'member') {
+          const fetchedAt = (await stores.agents.find(id))?.agent.documentFetchedAt
+          if (fetchedAt && fetchedAt > fetched.requestedAt) throw createLaterDocumentRefusal(fetchedAt)
           throw new Refusal(
-            `The document is no longer usable (${error.member} ${error.detail}). All tokens of ${id} are revoked, unless the clock of this machine is slow: a stored document that was requested later stays in use. To revoke the tokens in any case, run: auth agents disable ${id}`,
+            `The document is no longer usable (${error.member} ${error.detail}). All tokens of ${id} are revoked. The agent can get tokens again when its document is valid.`,
           )
+        }
         const until = agent.documentExpiresAt?.toISOString()
         throw new Refusal(
           `No usable document could be fetched, so nothing was changed. The stored keys can be used until ${until}, and all tokens expire by then. To revoke the tokens now, run: auth agents disable ${id}`,
@@ -55,10 +58,7 @@ export const agentDocumentCommands = [
       }
       if (!refreshed) throw new Refusal(`There is no active agent ${id}.`)
       const expiresAt = refreshed.expiresAt.toISOString()
-      if (refreshed.isDocumentIgnored)
-        throw new Refusal(
-          `Nothing was changed: the stored document was requested at ${refreshed.fetchedAt.toISOString()}, which is after this command started, according to the clock of this machine. Set the clock right if it is wrong, then run the same command again.`,
-        )
+      if (refreshed.isDocumentIgnored) throw createLaterDocumentRefusal(refreshed.fetchedAt)
       return {
         json: {
           ok: true,
@@ -141,6 +141,11 @@ export const agentDocumentCommands = [
     },
   }),
 ]
+
+const createLaterDocumentRefusal = (fetchedAt: Date) =>
+  new Refusal(
+    `Nothing was changed: the stored document was requested at ${fetchedAt.toISOString()}, which is after this command started, according to the clock of this machine. Set the clock right if it is wrong, then run the same command again.`,
+  )
 
 const REVOCATION_TEXTS = {
   'key-gone': 'a key was removed, so all tokens of the agent are revoked',
