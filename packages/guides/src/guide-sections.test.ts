@@ -25,6 +25,7 @@ describe('sections of a guide', () => {
         id: 'a-guide',
         heading: 'A guide',
         markdown: 'First. [^a]',
+        start: 0,
         text: 'First.',
       },
       {
@@ -33,6 +34,7 @@ describe('sections of a guide', () => {
         id: 'a-guide#steps',
         heading: 'Steps',
         markdown: '1. See [the **form**](https://www.uscis.gov/i-90). [^a]',
+        start: body.indexOf('1. See'),
         text: 'See the form.',
       },
       {
@@ -41,6 +43,7 @@ describe('sections of a guide', () => {
         id: 'a-guide#steps-1',
         heading: 'Steps',
         markdown: 'Last.',
+        start: body.indexOf('Last.'),
         text: 'Last.',
       },
     ])

@@ -15,6 +15,8 @@ export interface GuideSection {
   readonly heading: string
   /** The Markdown without the heading. Paragraphs end in source markers `[^id]`. */
   readonly markdown: string
+  /** The index in the guide's body at which `markdown` begins. */
+  readonly start: number
   /** The text without heading, markers, link addresses and emphasis. It has one block per line. */
   readonly text: string
 }
@@ -31,22 +33,36 @@ export const toHeadingAnchor = (heading: string): string =>
 export function listGuideSections(
   guide: Pick<PackagedGuide, 'slug' | 'title' | 'body'>,
 ): readonly GuideSection[] {
-  const [intro = '', ...parts] = guide.body.split(/^## +/m)
+  const { slug, title, body } = guide
+  const headings = [...body.matchAll(/^## +(?<heading>.*)/gm)]
   const anchorCounts = new Map<string, number>()
-  const sections = parts.map((part) => {
-    const headingEnd = part.indexOf('\n')
-    const heading = part.slice(0, headingEnd === -1 ? undefined : headingEnd).trim()
+  const sections = headings.map(({ index, 0: line, groups }, position) => {
+    const heading = groups?.['heading']?.trim() ?? ''
     const anchor = toHeadingAnchor(heading)
     const earlierCount = anchorCounts.get(anchor) ?? 0
     anchorCounts.set(anchor, earlierCount + 1)
     const key = earlierCount === 0 ? anchor : `${anchor}-${earlierCount}`
-    return buildSection(guide.slug, key, heading, headingEnd === -1 ? '' : part.slice(headingEnd))
+    const range = { start: index + line.length, end: headings[position + 1]?.index ?? body.length }
+    return buildSection(slug, key, heading, body, range)
   })
-  const introduction = intro.trim() === '' ? [] : [buildSection(guide.slug, INTRO, guide.title, intro)]
-  return [...introduction, ...sections.filter(({ heading }) => heading !== ATTORNEY_HEADING)]
+  const introduction = buildSection(slug, INTRO, title, body, {
+    start: 0,
+    end: headings[0]?.index ?? body.length,
+  })
+  return [
+    ...(introduction.markdown === '' ? [] : [introduction]),
+    ...sections.filter(({ heading }) => heading !== ATTORNEY_HEADING),
+  ]
 }
 
-function buildSection(guide: string, key: string, heading: string, part: string): GuideSection {
+function buildSection(
+  guide: string,
+  key: string,
+  heading: string,
+  body: string,
+  range: { readonly start: number; readonly end: number },
+): GuideSection {
+  const part = body.slice(range.start, range.end)
   const markdown = part.trim()
   return {
     guide,
@@ -54,6 +70,7 @@ function buildSection(guide: string, key: string, heading: string, part: string)
     id: key === INTRO ? guide : `${guide}#${key}`,
     heading,
     markdown,
+    start: range.start + part.indexOf(markdown),
     text: parseBlocks(markdown)
       .map(({ text }) => toPlainText(text))
       .join('\n'),

@@ -63,7 +63,7 @@ test.for([
   ['a secret without an id', [], { client_secret: 'pps_1' }, err('none')],
   ['the header and the same id in the body', [HEADER], { client_id: 'agt_1' }, CREDENTIALS],
   ['the header and another id in the body', [HEADER], { client_id: 'agt_2' }, err('mismatch')],
-  ['the header and an empty id in the body', [HEADER], { client_id: '' }, err('mismatch')],
+  ['the header and an empty id in the body', [HEADER], { client_id: '' }, CREDENTIALS],
   ['the header and a secret in the body', [HEADER], { client_secret: 'pps_1' }, err('several')],
   ['two headers', [HEADER, HEADER], undefined, err('several')],
   [

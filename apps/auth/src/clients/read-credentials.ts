@@ -24,7 +24,8 @@ export function readCredentials(
   form?: URLSearchParams,
 ): Result<ClientCredentials, CredentialsFault> {
   if (headers.length > 1) return err('several')
-  const bodyId = form?.get('client_id') ?? undefined
+  // A parameter without a value counts as omitted (RFC 6749 §3.2).
+  const bodyId = form?.get('client_id') || undefined
   const bodySecret = form?.get('client_secret') || undefined
   const [header] = headers
   if (header === undefined) {

@@ -11,7 +11,7 @@ export const configCommands = [
       loadConfig(env)
       const configuredNames = listSettingRows(SETTINGS)
         .map(({ name }) => name)
-        .filter((name) => env[name] !== undefined)
+        .filter((name) => env[name])
       return {
         json: { ok: true, set: configuredNames },
         text: `The configuration is valid. Set: ${configuredNames.join(', ')}`,

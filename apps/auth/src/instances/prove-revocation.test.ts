@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createCanaryReport, readCanaryState } from './canary.ts'
-import { assessInstance, type InstanceProof, isProven } from './prove-revocation.ts'
+import { assessInstance, type InstanceProof, isProven, storeCanaryToken } from './prove-revocation.ts'
 
 const HASH = Buffer.alloc(32, 7)
 const PAYLOAD = `q1 ${HASH.toString('base64url')}`
@@ -51,3 +51,25 @@ test.for(['', 'q1', 'q1 short', `${PAYLOAD} more`, `q 1 ${PAYLOAD}`])(
     expect(await createCanaryReport(payload, async () => ({}))).toBeUndefined()
   },
 )
+
+test('storeCanaryToken stores a canary that outlives the longest lease and the waits for reports', async () => {
+  const now = new Date('2026-11-27T12:00:00Z')
+  const leaseMs = 600_000
+  const expiryTimes: number[] = []
+  const tokens = {
+    save: async (_hash: Buffer, { expiresAt }: { expiresAt: Date }) => void expiryTimes.push(+expiresAt),
+    revoke: async () => undefined,
+    readCutoff: async () => ({ issuedBefore: undefined, changedAt: undefined }),
+  }
+  const db = { query: async () => ({ rows: [{ id: 'agt_1', credentialVersion: 1 }], rowCount: 1 }) }
+  const keys = { view: async () => ({ now, followers: [] }) }
+  await using canary = await storeCanaryToken(
+    { db, tokens, keys, leaseMs } as never,
+    {
+      kind: 'client',
+      clientId: 'agt_1',
+    } as never,
+  )
+  expect(canary).toBeDefined()
+  expect(expiryTimes[0]! - now.getTime()).toBeGreaterThan(leaseMs + 60_000)
+})

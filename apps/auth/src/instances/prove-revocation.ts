@@ -67,7 +67,11 @@ const REPEAT_INTERVAL_MS = 500
 const MAX_WAIT_BEFORE_MS = 5_000
 /** Added to the lease, to allow for a busy machine. */
 const EXTRA_WAIT_MS = 5_000
-const CANARY_LIFETIME_MS = 10 * 60_000
+/**
+ * How long the canary is valid, in addition to a lease. An instance that finds it expired would report the same as one that rejects
+ * it, so it must outlive both waits and the revocation between them.
+ */
+const CANARY_EXTRA_LIFETIME_MS = 10 * 60_000
 
 interface CanaryDeps {
   readonly db: Database
@@ -107,7 +111,7 @@ export async function storeCanaryToken(
     scope: '',
     audience: CANARY_AUDIENCE,
     issuedAt,
-    expiresAt: new Date(now.getTime() + CANARY_LIFETIME_MS),
+    expiresAt: new Date(now.getTime() + leaseMs + CANARY_EXTRA_LIFETIME_MS),
   })
 
   /** Repeats a request until every live instance that supports canaries has reported, for at most `timeoutMs`. */

@@ -1,4 +1,4 @@
-import { type GuideSection, listGuideSections, type PackagedGuide } from '@plainpath/guides'
+import { listGuideSections, type PackagedGuide } from '@plainpath/guides'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { recordStaffAct, type StaffAct } from '../staff-audit.ts'
@@ -99,12 +99,11 @@ export function withdrawSections<Guide extends Pick<PackagedGuide, 'slug' | 'tit
   const sections = listGuideSections(guide).filter(
     ({ id, markdown }) => withdrawnIds.includes(id) && markdown !== '',
   )
-  if (sections.length === 0) return guide
-  return { ...guide, body: sections.reduce(replaceSection, guide.body) }
-}
-
-function replaceSection(body: string, { key, heading, markdown }: GuideSection): string {
-  const headingIndex = key === 'intro' ? 0 : body.indexOf(`## ${heading}`)
-  const start = body.indexOf(markdown, Math.max(headingIndex, 0))
-  return body.slice(0, start) + WITHDRAWN_NOTICE + body.slice(start + markdown.length)
+  // The last section is replaced first, so that the others keep their indices.
+  const body = sections.reduceRight(
+    (text, { start, markdown }) =>
+      text.slice(0, start) + WITHDRAWN_NOTICE + text.slice(start + markdown.length),
+    guide.body,
+  )
+  return sections.length === 0 ? guide : { ...guide, body }
 }
