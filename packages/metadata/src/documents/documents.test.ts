@@ -147,6 +147,13 @@ const AUTH_DOCUMENTS = [
   '/auth/lifetimes.md',
 ] as const
 
+test('dpop.md shows the hash of the token that its request sends', () => {
+  const text = getContentAt('/auth/dpop.md')
+  const [, hash] = /"ath": "([^"]+)"/.exec(text) ?? []
+  const [, token = ''] = /Authorization: DPoP (ppt_\w+)/.exec(text) ?? []
+  expect(hash).toBe(createHash('sha256').update(token).digest('base64url'))
+})
+
 describe('auth.md', () => {
   const text = getContentAt('/auth.md')
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { ASSERTION_ALGORITHMS, durationInWords, numberInWords, RULES } from '@plainpath/domain'
 import { OAuthError } from '../openapi/errors.ts'
 import { CLIENT_ASSERTION_TYPE } from '../operations/oauth.ts'
@@ -117,7 +118,7 @@ export function formatDpopMd(urls: ServiceUrls): string {
     apiProof: formatProof({
       htm: 'GET',
       htu: `${urls.base}/guides`,
-      ath: 'fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo',
+      ath: createHash('sha256').update(token.access_token).digest('base64url'),
     }),
     read: formatExchange(listGuides, urls, {
       headers: { Authorization: `DPoP ${token.access_token}`, DPoP: PROOF_PLACEHOLDER },
