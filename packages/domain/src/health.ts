@@ -5,12 +5,13 @@ const Check = z.enum(['ok', 'failed'])
 /** The response of `GET /health`. */
 export const Health = z.object({
   status: z.enum(['ok', 'degraded']).meta({
-    description: '`degraded`: guides are served, but one of `checks` failed.',
+    description:
+      '`degraded`: guides are served, but one of `checks` failed, or answers are paused or unavailable.',
   }),
   version: z.string(),
   checks: z.object({
-    database: Check.meta({ description: 'Needed by the waitlist.' }),
-    auth: Check.meta({ description: 'Needed by requests with a token.' }),
+    database: Check.meta({ description: 'The waitlist and messages need it.' }),
+    auth: Check.meta({ description: 'Requests with a token need it.' }),
   }),
   answers: z
     .object({

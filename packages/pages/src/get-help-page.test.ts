@@ -60,7 +60,7 @@ test('the Spanish page has the links, headings and list items of the English one
 })
 
 test('the Spanish page has its translation date, no form, and marks links to English pages', () => {
-  expect(spanish).toContain('<time datetime="2026-11-23">23 de noviembre de 2026</time>')
+  expect(spanish).toContain('<time datetime="2026-11-27">27 de noviembre de 2026</time>')
   expect(spanish).toContain('<a href="/get-help" hreflang="en">página en inglés</a>')
   expect(spanish).not.toContain('<form')
   for (const [link] of spanish.matchAll(/<a href="\/[^>]*>/g)) expect(link).toContain('hreflang="en"')

@@ -11,7 +11,7 @@ export const renderSpanishHelpPage = (): Html =>
   renderHelpBody(
     SPANISH,
     html`<p><a href="/contact" hreflang="en">Formulario para escribirnos (en inglés)</a></p>`,
-    html`<p class="facts">Texto fijo del <time datetime="${TRANSLATION_DATE}">23 de noviembre de 2026</time>, traducido de nuestra <a href="/get-help" hreflang="en">página en inglés</a>, que puede ser más reciente. Las demás páginas, incluso las que enlazamos, están en inglés.</p>`,
+    html`<p class="facts">Texto fijo del <time datetime="${TRANSLATION_DATE}">${formatSpanishDate(TRANSLATION_DATE)}</time>, traducido de nuestra <a href="/get-help" hreflang="en">página en inglés</a>, que puede ser más reciente. Las demás páginas, incluso las que enlazamos, están en inglés.</p>`,
   )
 
 /** The path, the title and the description of the help page in each language, with a link to the other language. */
@@ -31,6 +31,10 @@ export const HELP_PAGES = {
     otherLanguage: { lang: 'en', href: GET_HELP.en, text: 'Help in English' },
   },
 } as const
+
+/** Formats a date such as `2026-11-27` as `27 de noviembre de 2026`. */
+const formatSpanishDate = (date: string): string =>
+  new Intl.DateTimeFormat('es', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(date))
 
 function renderHelpBody(words: HelpWords, form: Html, translationNote?: Html): Html {
   const { urgent, lawyers, bring, fraud, write } = words

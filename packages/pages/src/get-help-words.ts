@@ -7,7 +7,7 @@ import { keepTogether } from './keep-together.ts'
 export const GET_HELP = { en: '/get-help', es: '/es/obtener-ayuda' } as const
 
 /** The date of the Spanish translation. Later changes to the English text need a new translation. */
-export const TRANSLATION_DATE = '2026-11-23'
+export const TRANSLATION_DATE = '2026-11-27'
 
 const LEGAL_AID_URL = 'https://www.usa.gov/legal-aid'
 const REPORT_SCAMS_URL = 'https://www.usa.gov/where-report-scams'
@@ -185,7 +185,7 @@ export const SPANISH: HelpWords = {
         id: 'crisis',
         situation: 'Piensa en el suicidio, o le preocupa que alguien lo haga',
         phone: crisis.phone,
-        text: html`Puede llamar o enviar un mensaje de texto a este número. Le atiende un consejero capacitado, las 24 horas del día, en español y en inglés. Es gratuito. <a href="${CRISIS_URL}" hreflang="en">Sobre el 988, de SAMHSA, una agencia de salud de los EE. UU. (en inglés)</a>`,
+        text: html`Puede llamar o enviar un mensaje de texto a este número. Le atiende un consejero capacitado, las 24 horas del día, en español y en inglés. En las llamadas, un intérprete puede ayudar en otros idiomas. Es gratuito. <a href="${CRISIS_URL}" hreflang="en">Sobre el 988, de SAMHSA, una agencia de salud de los EE. UU. (en inglés)</a>`,
       },
       {
         id: 'family',

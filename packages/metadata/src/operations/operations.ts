@@ -23,7 +23,8 @@ const getHealth = defineOperation({
   operationId: 'getHealth',
   tag: 'Health',
   summary: 'Health check for monitoring',
-  description: '200 while guides can be read. `degraded`: a part that other operations need does not work.',
+  description:
+    'Returns 200 while guides can be read. The status `degraded` means that something that other operations need does not work.',
   access: 'open',
   responses: { 200: Health },
   responseDocs: {
