@@ -34,13 +34,17 @@ interface ServerMetadata {
   agent_auth: { register_uri: string; claim_uri: string; identity_types_supported: string[] }
 }
 
-/** Describes the contract for a client that starts at `/` and follows only named addresses. */
-export function describeCrawl(kind: string, open: () => Promise<CrawledService>): void {
-  describe(`a client that starts at /, ${kind}`, () => {
-    const crawl = crawlBeforeAll(open)
-    describeAddresses(crawl)
-    describeOperations(crawl)
-    describeAuthorization(crawl)
+/**
+ * Defines the tests for a client that starts at `/` and follows only URLs that responses contain.
+ *
+ * @param description describes the service in the title of the tests
+ */
+export function describeCrawl(description: string, openService: () => Promise<CrawledService>): void {
+  describe(`a client that starts at /, ${description}`, () => {
+    const getCrawl = crawlBeforeAll(openService)
+    describeAddresses(getCrawl)
+    describeOperations(getCrawl)
+    describeAuthorization(getCrawl)
   })
 }
 
@@ -50,17 +54,17 @@ interface Crawl {
   readonly description: ApiDescription
   readonly operations: readonly CallableOperation[]
   readonly server: ServerMetadata
-  /** Parses the visited response at a path. */
+  /** Parses the JSON response at a path. Returns `{}` if the crawl did not reach the path. */
   readJson(path: string): unknown
   registerNewAgent(): Promise<RegisteredAgent>
 }
 
 /** Crawls the service before the first test. Returns a function through which tests read the result. */
-function crawlBeforeAll(open: () => Promise<CrawledService>): () => Crawl {
+function crawlBeforeAll(openService: () => Promise<CrawledService>): () => Crawl {
   const resources = new AsyncDisposableStack()
   let crawl: Crawl
   beforeAll(async () => {
-    const { origin } = resources.use(await open())
+    const { origin } = resources.use(await openService())
     const visits = await crawlService(`${origin}/`)
     const readJson = (path: string): unknown =>
       JSON.parse(visits.find(({ href }) => href === `${origin}${path}`)?.text ?? '{}')
@@ -81,19 +85,20 @@ function crawlBeforeAll(open: () => Promise<CrawledService>): () => Crawl {
   return () => crawl
 }
 
-function describeAddresses(crawl: () => Crawl): void {
-  test('every named address responds as expected, with its announced type', () => {
-    const { visits } = crawl()
+function describeAddresses(getCrawl: () => Crawl): void {
+  test('every URL in a response responds as expected, with its announced type', () => {
+    const { visits } = getCrawl()
     const mistakes = visits.flatMap((visit) => {
-      const mistake = findMistake(visit, crawl())
-      return mistake === undefined ? [] : [`${visit.href} (named by ${visit.from}): ${mistake}`]
+      const mistake = findMistake(visit, getCrawl())
+      return mistake === undefined ? [] : [`${visit.href} (found in ${visit.from}): ${mistake}`]
     })
     expect(mistakes).toEqual([])
+    // Fails if the crawl finds only a small part of the service.
     expect(visits.length).toBeGreaterThan(50)
   })
 
-  test('no named address has an unfilled placeholder', () => {
-    expect(crawl().visits.filter(({ href }) => /[{}<>]|undefined|%3C/.test(href))).toEqual([])
+  test('no URL in a response has an unfilled placeholder', () => {
+    expect(getCrawl().visits.filter(({ href }) => /[{}<>]|undefined|%3C/.test(href))).toEqual([])
   })
 
   test.for([
@@ -119,11 +124,11 @@ function describeAddresses(crawl: () => Crawl): void {
     '/api/health',
     '/api',
   ])('reaches %s', (path) => {
-    expect(crawl().visits.find(({ href }) => href === `${crawl().origin}${path}`)?.status).toBe(200)
+    expect(getCrawl().visits.find(({ href }) => href === `${getCrawl().origin}${path}`)?.status).toBe(200)
   })
 
-  test('every skill has the digest that the index names', async () => {
-    const index = crawl().readJson('/.well-known/agent-skills/index.json') as {
+  test('every skill has the digest that the index states', async () => {
+    const index = getCrawl().readJson('/.well-known/agent-skills/index.json') as {
       skills: { url: string; digest: string }[]
     }
     for (const { url, digest } of index.skills) {
@@ -134,70 +139,76 @@ function describeAddresses(crawl: () => Crawl): void {
   })
 }
 
-/** The scope for messages, which the client credentials grant does not give. */
+/** The scope for sending messages. The client credentials grant does not grant it. */
 const MESSAGE_SCOPE = 'contact:write'
 
 /** Describes what is wrong with a response. Returns undefined if nothing is wrong. */
 function findMistake(visit: Visit, crawl: Crawl): string | undefined {
   const { operations, server, visits } = crawl
-  if (visit.href === server.authorization_endpoint) return describeUnless(visit, visit.status === 400)
-  const operationsHere = operations.filter(({ urlTemplate }) => matchesTemplate(urlTemplate, visit.href))
-  const getOperation = operationsHere.find(({ method }) => method === 'GET')
+  // The crawler sends no parameters, so the authorization request is invalid.
+  if (visit.href === server.authorization_endpoint)
+    return describeUnexpectedStatus(visit, visit.status === 400)
+  const operationsAtUrl = operations.filter(({ urlTemplate }) => matchesTemplate(urlTemplate, visit.href))
+  const getOperation = operationsAtUrl.find(({ method }) => method === 'GET')
+  // The crawler sends no credentials.
   if (getOperation && getOperation.security.length > 0)
-    return describeUnless(visit, visit.status === 401 && visit.headers.has('www-authenticate'))
-  if (operationsHere.length > 0 && !getOperation)
+    return describeUnexpectedStatus(visit, visit.status === 401 && visit.headers.has('www-authenticate'))
+  if (operationsAtUrl.length > 0 && !getOperation)
     return findMethodMistake(
       visit,
-      operationsHere.map(({ method }) => method),
+      operationsAtUrl.map(({ method }) => method),
     )
+  // The signed-in MCP server checks the token before the method. Other targets of POST respond with 405.
   if (listPostTargets(visits).has(visit.href) && visit.status === 401)
-    return describeUnless(visit, visit.headers.has('www-authenticate'))
+    return describeUnexpectedStatus(visit, visit.headers.has('www-authenticate'))
   if (visit.status === 405 && listPostTargets(visits).has(visit.href))
     return findMethodMistake(visit, ['POST'])
-  if (visit.status !== 200) return describeUnless(visit, false)
+  if (visit.status !== 200) return describeUnexpectedStatus(visit, false)
   const announcedType = visit.announcedType?.split(';')[0]
   return announcedType === undefined || announcedType === visit.type
     ? undefined
     : `is ${visit.type}, not ${announcedType}`
 }
 
-/** Returns whether `href` is a URL of this template, in which `{id}` stands for any UUID. */
+/** Returns whether `href` is a URL of this template. `{id}` stands for any UUID. No URL matches a template with `{slug}`. */
 const matchesTemplate = (urlTemplate: string, href: string) =>
   urlTemplate === href.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '{id}') || urlTemplate === href
 
-const describeUnless = ({ status }: Visit, isExpected: boolean) =>
+const describeUnexpectedStatus = ({ status }: Visit, isExpected: boolean) =>
   isExpected ? undefined : `responds ${status}`
 
-/** Checks that an endpoint without GET responds with 405 and the methods that it has. */
+/** Checks that an endpoint without GET responds with 405 and lists its methods in `Allow`. */
 function findMethodMistake({ status, headers }: Visit, methods: readonly string[]): string | undefined {
   const allow = headers.get('allow')?.split(', ') ?? []
   const isExpected = status === 405 && methods.every((method) => allow.includes(method))
   return isExpected ? undefined : `responds ${status}, Allow: ${allow.join(', ')}`
 }
 
-function describeOperations(crawl: () => Crawl): void {
+function describeOperations(getCrawl: () => Crawl): void {
   test('every operation responds to each of its examples as described', async () => {
-    const { description, operations } = crawl()
+    const { description, operations } = getCrawl()
     const checker = createResponseChecker(description)
     const mistakes: string[] = []
     for (const operation of operations) {
-      const responses = await callWithExamples(operation, crawl())
+      const responses = await callWithExamples(operation, getCrawl())
       for (const response of responses) {
-        const isDescribed =
+        // Without a person, these operations fail. The description covers their failures as `4XX`.
+        const isExpected =
           Object.keys(operation.responses).includes(String(response.status)) ||
           (NEEDS_A_PERSON.has(operation.operationId) && response.status >= 400 && response.status < 410)
-        const differences = isDescribed ? checker.listDifferences(operation, response) : ['is not described']
+        const differences = isExpected ? checker.listDifferences(operation, response) : ['is not described']
         mistakes.push(
           ...differences.map((difference) => `${operation.operationId} ${response.status}: ${difference}`),
         )
       }
     }
     expect(mistakes).toEqual([])
+    // Fails if the description has lost operations.
     expect(operations.length).toBeGreaterThanOrEqual(9)
   })
 
-  test('a wrong method gets 405 with Allow, a malformed body gets an error, and both responses are as described', async () => {
-    const { description, operations } = crawl()
+  test('operations respond as described to an unsupported method (405 with Allow) and to a malformed body (an error)', async () => {
+    const { description, operations } = getCrawl()
     const checker = createResponseChecker(description)
     const mistakes: string[] = []
     for (const operation of operations) {
@@ -206,49 +217,52 @@ function describeOperations(crawl: () => Crawl): void {
         .map(({ method }) => method)
       const unusedMethod = ['PUT', 'PATCH', 'DELETE'].find((method) => !usedMethods.includes(method)) ?? 'PUT'
       const url = operation.urlTemplate.replace(/\{\w+\}/, 'no-such-thing')
-      const refusal = await readResponse(await fetch(url, { method: unusedMethod }))
-      const allow = refusal.headers.get('allow')?.split(', ') ?? []
-      if (refusal.status !== 405 || !usedMethods.every((method) => allow.includes(method)))
-        mistakes.push(`${unusedMethod} ${url} ${refusal.status} Allow: ${allow.join(', ')}`)
-      const failures = [refusal]
+      const methodError = await readResponse(await fetch(url, { method: unusedMethod }))
+      const allow = methodError.headers.get('allow')?.split(', ') ?? []
+      if (methodError.status !== 405 || !usedMethods.every((method) => allow.includes(method)))
+        mistakes.push(`${unusedMethod} ${url} ${methodError.status} Allow: ${allow.join(', ')}`)
+      const errorResponses = [methodError]
       if (operation.requestBody) {
-        const failure = await readResponse(
+        const bodyError = await readResponse(
           await fetch(url, { method: operation.method, body: 'a malformed body' }),
         )
-        if (failure.status < 400)
-          mistakes.push(`${operation.operationId}: ${failure.status} for a malformed body`)
-        failures.push(failure)
+        if (bodyError.status < 400)
+          mistakes.push(`${operation.operationId}: ${bodyError.status} for a malformed body`)
+        errorResponses.push(bodyError)
       }
-      for (const failure of failures)
+      for (const errorResponse of errorResponses)
         mistakes.push(
-          ...checker.listDifferences(operation, failure).map((each) => `${operation.operationId}: ${each}`),
+          ...checker
+            .listDifferences(operation, errorResponse)
+            .map((each) => `${operation.operationId}: ${each}`),
         )
     }
     expect(mistakes).toEqual([])
   })
 }
 
-interface ReadResponse {
+interface ReceivedResponse {
   readonly status: number
   readonly mediaType: string
   readonly text: string
   readonly headers: Headers
 }
 
-const readResponse = async (response: Response): Promise<ReadResponse> => ({
+const readResponse = async (response: Response): Promise<ReceivedResponse> => ({
   status: response.status,
   mediaType: response.headers.get('content-type')?.split(';')[0] ?? '',
   text: await response.text(),
   headers: response.headers,
 })
 
-/** Calls an operation with each example of its body. If the operation needs a client, a new agent sends all these calls. */
+/** Calls an operation with each example of its body. If it requires client authentication, a new agent sends all calls. */
 async function callWithExamples(
   operation: CallableOperation,
   { visits, server, registerNewAgent }: Crawl,
-): Promise<ReadResponse[]> {
+): Promise<ReceivedResponse[]> {
   const agent = operation.security.some((scheme) => 'client' in scheme) ? await registerNewAgent() : undefined
-  // An operation on one secret is called with the id of a second secret of the agent.
+  // The agent authenticates with its first secret, so the calls for one secret use a second one. Other templates with `{id}` are
+  // requested as they are. Their operations need a person (`NEEDS_A_PERSON`), so no id exists.
   const [collection, suffix] = operation.urlTemplate.split('/{id}')
   const url =
     agent && collection?.endsWith('/secrets') && suffix === ''
@@ -256,7 +270,7 @@ async function callWithExamples(
       : operation.urlTemplate.replace('{slug}', findGuideSlug(visits))
   const [type, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
   const examples = type ? Object.values(content?.examples ?? {}).map(({ value }) => value) : [undefined]
-  const responses: ReadResponse[] = []
+  const responses: ReceivedResponse[] = []
   for (const example of examples) {
     const { access_token } = agent
       ? await requestToken(
@@ -265,7 +279,7 @@ async function callWithExamples(
           { grant_type: 'client_credentials' },
         )
       : {}
-    // A real token and addresses that no other run uses replace those of the example.
+    // Replaces the token of the example by a real one, and its e-mail addresses by unique ones.
     const bodyJson = JSON.stringify(example)
       ?.replaceAll(/ppt_[\w-]{43}/g, access_token ?? '')
       .replaceAll('@example.org', `@${crypto.randomUUID()}.example.org`)
@@ -284,14 +298,15 @@ async function callWithExamples(
   return responses
 }
 
-/** Removes `none`, which only apps that people connect use. */
+/** Removes `none`, the method of apps that a person connects. */
 const selectAgentMethods = (methods: readonly string[]) => methods.filter((method) => method !== 'none')
 
-function describeAuthorization(crawl: () => Crawl): void {
-  test('client credentials, with every authentication method, get every described scope except that for messages', async () => {
-    const { server, description } = crawl()
+function describeAuthorization(getCrawl: () => Crawl): void {
+  test('the client credentials grant issues every described scope except the one for messages, with every authentication method', async () => {
+    const { server, description } = getCrawl()
     const { tokenUrl, scopes } = description.components.securitySchemes.oauth2.flows.clientCredentials
     expect(tokenUrl).toBe(server.token_endpoint)
+    // Some apps request refresh tokens only if the server lists `offline_access`. It is not a scope of the API.
     expect(server.scopes_supported).toEqual([...Object.keys(scopes), 'offline_access'])
     expect(server.grant_types_supported).toEqual([
       'authorization_code',
@@ -311,8 +326,8 @@ function describeAuthorization(crawl: () => Crawl): void {
     }
   })
 
-  test('a token for the named resource is accepted, until it is revoked with any of the authentication methods', async () => {
-    const { server, readJson } = crawl()
+  test('a token for the resource is accepted until its client revokes it, with every authentication method', async () => {
+    const { server, readJson } = getCrawl()
     const { resource, bearer_methods_supported } = readJson('/.well-known/oauth-protected-resource/api') as {
       resource: string
       bearer_methods_supported: string[]
@@ -340,8 +355,8 @@ function describeAuthorization(crawl: () => Crawl): void {
     }
   })
 
-  test('an agent can register as anonymous, and then begin a verification', async () => {
-    const { register_uri, claim_uri, identity_types_supported } = crawl().server.agent_auth
+  test('an agent can register anonymously and then begin an e-mail verification', async () => {
+    const { register_uri, claim_uri, identity_types_supported } = getCrawl().server.agent_auth
     expect(identity_types_supported).toEqual(['anonymous', 'identity_assertion'])
     const agent = await registerAgent(register_uri, 'anonymous')
     const verificationResponse = await fetch(claim_uri, {
@@ -353,7 +368,7 @@ function describeAuthorization(crawl: () => Crawl): void {
   })
 
   test('every published key is a public ES256 key', () => {
-    const { keys } = crawl().readJson('/oauth/jwks.json') as { keys: Record<string, unknown>[] }
+    const { keys } = getCrawl().readJson('/oauth/jwks.json') as { keys: Record<string, unknown>[] }
     expect(keys.length).toBeGreaterThan(0)
     for (const key of keys) {
       expect(key).toMatchObject({ kty: 'EC', alg: 'ES256', use: 'sig', kid: expect.stringMatching(/./) })
@@ -361,8 +376,8 @@ function describeAuthorization(crawl: () => Crawl): void {
     }
   })
 
-  test('the authorization endpoint responds to an empty request with the problem invalid-request', async () => {
-    const response = await readResponse(await fetch(crawl().server.authorization_endpoint))
+  test('the authorization endpoint responds to a request without parameters with invalid-request', async () => {
+    const response = await readResponse(await fetch(getCrawl().server.authorization_endpoint))
     expect(response).toMatchObject({ status: 400, mediaType: 'application/problem+json' })
     expect(JSON.parse(response.text)).toMatchObject({ code: 'invalid-request' })
   })

@@ -16,16 +16,17 @@ const REHEARSALS: Readonly<Record<string, Rehearsal>> = {
 }
 
 const HELP = `npm run rehearse -- <rehearsal> [options]
-Rehearses a change of the running system under load, with the whole topology as processes on this machine, and writes
-the results to e2e/rehearsals/<REHEARSAL>.md.
-  upgrade             from the newest release to this commit, one process after the other, and back
+Rehearses a change to the running system under load. All components run as processes on this machine. Writes the results
+to e2e/rehearsals/<REHEARSAL>.md.
+  upgrade             from the newest release to this commit, one process at a time, and back again
   pooler              PostgreSQL behind PgBouncer in transaction mode
-  failover            Redis with a replica and three Sentinels: the primary is killed, frozen, and switched
-  --seconds <number>  seconds of load in each phase (default 8)
-  --rate <number>     requests a second (default 40)
-  --seed <number>     seed that determines the requests (default: from the time of day)
-  --busy              for a machine that does other work: refusals and late responses are no mistakes
-  --dry-run           only prints the results`
+  failover            Redis with a replica and three Sentinels: the primary is killed, replaced on command, and frozen
+  --seconds <number>  seconds of load in each step of a phase (default 8)
+  --rate <number>     requests a second, without extra uses of revoked tokens (default 40)
+  --seed <number>     seed of the random choices of requests (default: from the clock)
+  --busy              tolerates unexplained refusals and late responses, for a machine that does other work
+  --dry-run           runs the rehearsal, but writes no file
+  --help              prints this text`
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -43,7 +44,7 @@ const print = (text: string) => process.stdout.write(`${text}\n`)
 /** Runs a rehearsal, and writes its results unless `--dry-run` is set. Returns whether it passed. */
 async function main(name: string, rehearsal: Rehearsal): Promise<boolean> {
   const [seconds, rate] = [Number(options.seconds), Number(options.rate)]
-  if (!(seconds > 0 && rate > 0)) throw new RangeError('--seconds and --rate are numbers above 0')
+  if (!(seconds > 0 && rate > 0)) throw new RangeError('--seconds and --rate must be numbers above 0')
   seedRandom(Number(options.seed))
   const commit = await readCurrentCommit()
   print(`Commit ${commit}, seed ${options.seed}, ${rate} requests a second`)

@@ -63,7 +63,7 @@ export async function expectRefusal(
   const response = await request()
   expectProblem(response, expected)
   await expectSafe(auth, response)
-  expect(response.ms).toBeLessThan(1_500)
+  expect(response.durationMs).toBeLessThan(1_500)
   expect(await countStored(auth)).toEqual(storedBefore)
   return response
 }

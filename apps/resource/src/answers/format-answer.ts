@@ -3,8 +3,8 @@ import { type Answer, formatHelpLine, type Help, mayAskInForm } from '@plainpath
 /**
  * Formats an answer as Markdown for a model. Adds only headings, labels and instructions to the answer's texts.
  *
- * @param options.askPageUrl the URL of the page where the person can answer sensitive check questions, which no form may ask.
- *   Pass it only for a client that can show forms. Without it, the sensitive questions are listed with the others
+ * @param options.askPageUrl the URL of the page where the person can answer the questions that no form may ask (see
+ *   `mayAskInForm`). Pass it only for a client that can show forms. Without it, the model asks these questions like the others
  */
 export function formatAnswer(answer: Answer, { askPageUrl }: { askPageUrl?: string } = {}): string {
   const { handOff, outOfScope, passages, check, limits, disclaimer } = answer
@@ -26,9 +26,10 @@ export function formatAnswer(answer: Answer, { askPageUrl }: { askPageUrl?: stri
     .join('\n\n')
 }
 
-const formatQuestions = (check: Answer['check']) =>
-  check.map(({ trigger, ask }) => `- ${ask} (\`${trigger}\`)`).join('\n')
+const formatQuestions = (questions: Answer['check']) =>
+  questions.map(({ trigger, ask }) => `- ${ask} (\`${trigger}\`)`).join('\n')
 
+/** Returns the parts of the hand-off. `formatAnswer` drops those that are not strings. */
 const formatHandOff = ({ reasons, doNow, findHelp, contact }: NonNullable<Answer['handOff']>) => [
   '# This needs an attorney',
   reasons
@@ -41,6 +42,7 @@ const formatHandOff = ({ reasons, doNow, findHelp, contact }: NonNullable<Answer
   `Write to our staff: ${contact.url} (topic \`${contact.topic}\`)`,
 ]
 
+/** Returns the parts of a question that is out of scope. `formatAnswer` drops those that are not strings. */
 const formatOutOfScope = ({
   reason,
   notices,

@@ -14,20 +14,22 @@ describeLimitStore('memory', async () => {
 })
 
 const createPolicy = (name: string) => ({ name, quota: 1, windowSeconds: 60 })
+/** The number of keys for which the memory store has room in each policy (`KEY_CACHE_OPTIONS` in `limit-store.ts`). */
 const MAX_KEYS = 50_000
 
-test('evicts the least recently used key of a policy beyond 50,000', async () => {
+test('evicts the least recently used key of a policy beyond 50,000 keys', async () => {
   const store = createMemoryLimitStore(() => new Date(0))
-  const singleUse = createPolicy('once')
-  await store.take('first', singleUse)
-  await store.take('second', singleUse)
-  for (let index = 0; index < MAX_KEYS - 2; index += 1) await store.take(`key ${index}`, singleUse)
-  expect((await store.take('first', singleUse)).allowed).toBe(false)
-  await store.take('one more', singleUse)
-  expect((await store.take('second', singleUse)).allowed).toBe(true)
+  const policy = createPolicy('once')
+  await store.take('first', policy)
+  await store.take('second', policy)
+  for (let index = 0; index < MAX_KEYS - 2; index += 1) await store.take(`key ${index}`, policy)
+  // A refused request also counts as a use of its key, so `second` is now the least recently used key.
+  expect((await store.take('first', policy)).allowed).toBe(false)
+  await store.take('one more', policy)
+  expect((await store.take('second', policy)).allowed).toBe(true)
 })
 
-test('retains the counts of one policy during a flood of keys under another', async () => {
+test('retains the counts of one policy during a flood of keys under another policy', async () => {
   const store = createMemoryLimitStore(() => new Date(0))
   const credentials = createPolicy('client-authentication')
   await store.take('a refused credential', credentials)

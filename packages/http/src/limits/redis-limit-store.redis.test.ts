@@ -31,7 +31,11 @@ const adaptIoredis = (client: Redis): LimitRedisClient => ({
 /** The apps wait 200 ms for a reply, but a machine that runs tests may be busy for longer. */
 const TIMEOUT_MS = 3_000
 
-/** Both clients, with the options that `LimitRedisClient` recommends, except for the timeout. */
+/**
+ * Functions that open each client, with the options that `LimitRedisClient` recommends and a longer timeout. In addition, both
+ * reconnect after 50 ms, and ioredis pipelines commands of one tick. For `redis`, a timer for each command is missing: its own
+ * timeout does not cover the wait for a reply.
+ */
 const CLIENTS: Record<string, (serverUrl: string, timeoutMs?: number) => Promise<OpenedClient>> = {
   async ioredis(serverUrl, timeoutMs = TIMEOUT_MS) {
     const client = new Redis(serverUrl, {
@@ -65,7 +69,10 @@ const CLIENTS: Record<string, (serverUrl: string, timeoutMs?: number) => Promise
   },
 }
 
-/** Creates a random key prefix, with an admin client that lists its keys, and deletes them when it is disposed. */
+/**
+ * Returns a random key prefix, an admin client, and a function that lists the keys with the prefix. Disposing deletes these
+ * keys.
+ */
 function createKeySpace() {
   const admin = new Redis(redisUrl)
   const prefix = `plainpath_test_${randomBytes(8).toString('hex')}:`
@@ -86,41 +93,43 @@ function createKeySpace() {
   }
 }
 
-/** Moves the times of a count's parts, and its expiry, back by `ms`. Does nothing to a key that holds no count. */
-async function makeOlder(admin: Redis, key: string, ms: number): Promise<void> {
-  const ttl = await admin.pttl(key)
-  const parsedParts = StoredParts.safeParse(await admin.get(key))
-  if (!parsedParts.success) return
-  const parts = parsedParts.data.map(([from, last, count]) => [from - ms, last - ms, count])
-  await admin.set(key, JSON.stringify(parts), 'PX', Math.max(1, ttl - ms))
-}
+/** The parts of a count, in the format of the Lua script in `redis-limit-store.ts`. */
 const StoredParts = z
   .string()
   .regex(/^\[\[/)
   .transform((text) => JSON.parse(text) as unknown)
   .pipe(z.array(z.tuple([z.number(), z.number(), z.number()])))
 
-async function createStore(
+/** Moves the times of a count's parts, and its expiry, back by `ms`. Does nothing to a key that holds no count. */
+async function shiftIntoPast(admin: Redis, key: string, ms: number): Promise<void> {
+  const ttl = await admin.pttl(key)
+  const parsedParts = StoredParts.safeParse(await admin.get(key))
+  if (!parsedParts.success) return
+  const parts = parsedParts.data.map(([firstAt, lastAt, count]) => [firstAt - ms, lastAt - ms, count])
+  await admin.set(key, JSON.stringify(parts), 'PX', Math.max(1, ttl - ms))
+}
+
+async function setUpStores(
   openClient: (serverUrl: string) => Promise<OpenedClient>,
 ): Promise<LimitStoreUnderTest & { readonly store: SharedLimitStore }> {
   await using opening = new AsyncDisposableStack()
   const keySpace = opening.use(createKeySpace())
-  const oneClient = opening.use(await openClient(redisUrl))
+  const firstClient = opening.use(await openClient(redisUrl))
   const otherClient = opening.use(await openClient(redisUrl))
   const resources = opening.move()
   return {
-    store: createRedisLimitStore(oneClient.redis, keySpace.prefix),
+    store: createRedisLimitStore(firstClient.redis, keySpace.prefix),
     sameStore: createRedisLimitStore(otherClient.redis, keySpace.prefix),
     async advance(seconds) {
-      for (const key of await keySpace.listKeys()) await makeOlder(keySpace.admin, key, seconds * 1000)
+      for (const key of await keySpace.listKeys()) await shiftIntoPast(keySpace.admin, key, seconds * 1000)
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
 for (const [name, openClient] of Object.entries(CLIENTS)) {
-  describeLimitStore(name, () => createStore(openClient))
-  describeSharedLimitStore(name, () => createStore(openClient))
+  describeLimitStore(name, () => setUpStores(openClient))
+  describeSharedLimitStore(name, () => setUpStores(openClient))
 }
 
 test('counts with ioredis auto-pipelining, in the same tick as another command', async () => {
@@ -131,8 +140,8 @@ test('counts with ioredis auto-pipelining, in the same tick as another command',
   await once(client, 'ready')
   const store = createRedisLimitStore(adaptIoredis(client), keySpace.prefix)
   const otherReply = client.get(`${keySpace.prefix}nothing`)
-  const count = store.take('key', { name: 'first', quota: 2, windowSeconds: 60 })
-  await expect(Promise.all([otherReply, count])).resolves.toMatchObject([
+  const pendingCount = store.take('key', { name: 'first', quota: 2, windowSeconds: 60 })
+  await expect(Promise.all([otherReply, pendingCount])).resolves.toMatchObject([
     null,
     { allowed: true, remaining: 1 },
   ])
@@ -166,13 +175,13 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     for (const ttl of ttls) expect(ttl).toBeGreaterThan(0)
   })
 
-  test('counts 20 policies that are first used at the same moment', async () => {
+  test('counts each of 20 policies exactly when all are first used at the same moment', async () => {
     await using keySpace = createKeySpace()
     await using openedClient = await openClient(redisUrl)
     const limiter = createLimiterFor(createRedisLimitStore(openedClient.redis, keySpace.prefix))
     const states = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
-        limiter.take({ ...policy, name: `policy-${index % 20}` }, 's'),
+        limiter.take({ ...policy, name: `policy-${index % 20}` }, 'subject'),
       ),
     )
     expect(states.filter(({ allowed }) => allowed)).toHaveLength(40)
@@ -215,21 +224,21 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     await using keySpace = createKeySpace()
     await using proxy = await startTcpProxy(redisUrl)
     await using openedClient = await openClient(proxy.url)
-    let at = Date.now()
+    let nowMs = Date.now()
     const store = createRedisLimitStore(openedClient.redis, keySpace.prefix)
-    const limiter = createLimiterFor(store, () => new Date(at))
-    expect(await limiter.take(policy, 's')).toMatchObject({ allowed: true, remaining: 1 })
+    const limiter = createLimiterFor(store, () => new Date(nowMs))
+    expect(await limiter.take(policy, 'subject')).toMatchObject({ allowed: true, remaining: 1 })
     await proxy.cut()
-    expect(await limiter.take(policy, 's')).toMatchObject({ allowed: true, remaining: 1 })
-    await expect(limiter.take({ ...policy, failsClosed: true }, 's')).rejects.toMatchObject({
+    expect(await limiter.take(policy, 'subject')).toMatchObject({ allowed: true, remaining: 1 })
+    await expect(limiter.take({ ...policy, failsClosed: true }, 'subject')).rejects.toMatchObject({
       code: 'unavailable',
     })
     await proxy.restore()
     // The count in Redis includes the request from before the outage.
     await expect
       .poll(async () => {
-        at += 1_001
-        return (await limiter.take({ ...policy, quota: 1_000 }, 's')).remaining
+        nowMs += 1_001
+        return (await limiter.take({ ...policy, quota: 1_000 }, 'subject')).remaining
       })
       .toBe(998)
   })

@@ -43,7 +43,10 @@ import type { ZodOpenApiOverride } from 'zod-openapi'
 import { RevokeRequest, TokenRequest, TokenResponse } from '../operations/oauth.ts'
 import { AgentProblem, OAuthError, Problem } from './errors.ts'
 
-/** The named schemas of the API description and of generated clients. A schema that is used more than once belongs here. */
+/**
+ * The named schemas of the API description and of generated clients. A schema belongs here if it is used more than once, or if
+ * generated clients should have a named type for it.
+ */
 export const NAMED_SCHEMAS = {
   Guide,
   GuideSlug,
@@ -90,7 +93,12 @@ export const NAMED_SCHEMAS = {
   RenewedAssertion,
 }
 
-/** The base of each schema that extends another. The API description has the schema's own members, and a reference to the base. */
+type SchemaName = keyof typeof NAMED_SCHEMAS
+
+/**
+ * The base of each schema that has all members of another. The API description gives such a schema its own members and `allOf`
+ * with a reference to the base, whichever of the two is derived from the other in code.
+ */
 const BASE_NAMES: Partial<Record<SchemaName, SchemaName>> = {
   RegisteredAgent: 'AgentRegistration',
   RegisteredKeyAgent: 'AgentRegistration',
@@ -100,9 +108,8 @@ const BASE_NAMES: Partial<Record<SchemaName, SchemaName>> = {
   GuideSource: 'PassageSource',
   AgentProblem: 'Problem',
 }
-type SchemaName = keyof typeof NAMED_SCHEMAS
 
-const BASE_BY_SCHEMA: ReadonlyMap<unknown, SchemaName> = new Map(
+const BASE_NAME_BY_SCHEMA: ReadonlyMap<unknown, SchemaName> = new Map(
   Object.entries(BASE_NAMES).map(([name, base]) => [NAMED_SCHEMAS[name as SchemaName], base]),
 )
 
@@ -110,31 +117,35 @@ const BASE_BY_SCHEMA: ReadonlyMap<unknown, SchemaName> = new Map(
 const FORMATS_WITH_PATTERN: ReadonlySet<unknown> = new Set(['date', 'date-time', 'uuid'])
 
 /**
- * Shortens a schema: removes keywords that clients do not need, and replaces inherited members with a reference to the base.
+ * Simplifies a schema: removes keywords that clients do not need, and replaces inherited members with a reference to the base.
+ * Two schemas are rewritten: `AnswerExplanation` accepts any members, and `AgentKeySet` refers to `PublicJwk`.
  */
-export const shortenSchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
-  // Clients must accept unknown members, because a later version may add members to a response.
-  if (io === 'output' || isEmpty(jsonSchema.additionalProperties)) delete jsonSchema.additionalProperties
+export const simplifySchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
+  // Clients must accept unknown members, because a later version may add members to a response. `{}` allows any, as the default
+  // does.
+  if (io === 'output' || isEmptyObject(jsonSchema.additionalProperties))
+    delete jsonSchema.additionalProperties
   if (FORMATS_WITH_PATTERN.has(jsonSchema.format)) delete jsonSchema.pattern
+  // zod adds these bounds to each `z.int()`.
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-  // Only strings in responses have a minimum length of 1 and no maximum. Clients need not know that these are never empty.
+  // Only strings in responses have a minimum length of 1 and no maximum. Clients do not need to know that these are never empty.
   if (jsonSchema.minLength === 1 && jsonSchema.maxLength === undefined) delete jsonSchema.minLength
   if (zodSchema === AnswerExplanation) acceptAnyMembers(jsonSchema)
   if (zodSchema === AgentKeySet) jsonSchema.properties = { keys: PUBLIC_KEYS }
-  const baseName = BASE_BY_SCHEMA.get(zodSchema)
-  if (baseName) extendBase(zodSchema, jsonSchema, baseName)
+  const baseName = BASE_NAME_BY_SCHEMA.get(zodSchema)
+  if (baseName) referToBase(zodSchema, jsonSchema, baseName)
 }
 
-/** The schema of a registration's keys, which have the same form as in the request. */
+/** The schema of a registration's keys. Clients see the same schema for stored keys as for the keys that they send. */
 const PUBLIC_KEYS = {
   type: 'array' as const,
   items: { $ref: '#/components/schemas/PublicJwk' },
   description: 'Each with its `kid` and `alg`.',
 }
 
-const isEmpty = (schema: unknown) =>
-  typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
+const isEmptyObject = (value: unknown) =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
 /** Makes an object schema accept any members, and removes the members that it describes, because clients cannot rely on them. */
 function acceptAnyMembers(jsonSchema: z.core.JSONSchema.BaseSchema): void {
@@ -143,8 +154,11 @@ function acceptAnyMembers(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   jsonSchema.additionalProperties = true
 }
 
-/** Replaces the members that a schema inherits with a reference to its base. */
-function extendBase(
+/**
+ * Replaces the members that a schema inherits with a reference to its base. A member is inherited if both schemas have the
+ * identical zod schema for it. Does nothing if one of the two is not an object schema.
+ */
+function referToBase(
   zodSchema: unknown,
   jsonSchema: z.core.JSONSchema.BaseSchema,
   baseName: SchemaName,

@@ -5,7 +5,7 @@ import { OPERATION_LIST } from '../operations/operations.ts'
 import { API_TITLE, API_VERSION, type ServiceUrls } from '../service-urls.ts'
 import { describeOperation } from './describe-operation.ts'
 import { createErrorResponses, HEADERS } from './errors.ts'
-import { NAMED_SCHEMAS, shortenSchema } from './named-schemas.ts'
+import { NAMED_SCHEMAS, simplifySchema } from './named-schemas.ts'
 
 /** Creates the OpenAPI 3.1.0 description of all public operations of both apps. */
 export function createOpenApiDescription(urls: ServiceUrls) {
@@ -24,7 +24,7 @@ export function createOpenApiDescription(urls: ServiceUrls) {
         securitySchemes: describeSecuritySchemes(urls),
       },
     },
-    { override: shortenSchema },
+    { override: simplifySchema },
   )
 }
 
