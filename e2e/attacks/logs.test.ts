@@ -7,12 +7,13 @@ const resources = new AsyncDisposableStack()
 let system: System
 let sender: Sender
 beforeAll(async () => {
+  // The tests must not reach the rate limits, which would refuse the requests early.
   system = resources.use(await startSystem({ limitsFactor: 1_000_000 }))
   sender = resources.use(createSender(system.origin))
 })
 afterAll(() => resources.disposeAsync())
 
-/** A text as long as the random part of a token. */
+/** A text that must not appear in any log line. It is as long as the random part of a token. */
 const CANARY = 'Canary58b1Canary58b1Canary58b1Canary58b1Can'
 const TOKEN = `ppt_${CANARY}`
 const EMAIL = 'canary.person@example.org'
@@ -21,8 +22,8 @@ const listPostPaths = () => [
 ]
 
 /**
- * Sends requests, and returns their log lines. Checks that each request has a line, except those that got 401, 429 or 503:
- * in a flood, such refusals are only counted.
+ * Sends requests, and returns their log lines. Checks that there are at least as many lines as responses with a status other than
+ * 401, 429 and 503. Of responses with these three, at most 20 a second are logged (`request-context.ts`).
  */
 async function sendAndReadLog(
   requests: readonly HttpRequest[],
@@ -38,25 +39,37 @@ async function sendAndReadLog(
 
 describe('tokens, secrets and e-mail addresses are not logged, wherever a client sends them:', () => {
   test.for<[string, (path: string) => HttpRequest]>([
-    ['the query', (path) => ({ path: `${path}?access_token=${TOKEN}&email=${EMAIL}` })],
-    ['the path', (path) => ({ path: `${path}/${TOKEN}/${EMAIL}` })],
-    ['a matrix parameter', (path) => ({ path: `${path};token=${TOKEN}` })],
-    ['a POST’s query', (path) => ({ method: 'POST', path: `${path}?client_secret=${TOKEN}`, ...json({}) })],
-    ['the Referer', (path) => ({ path, headers: { referer: `https://a.example/?t=${TOKEN}&e=${EMAIL}` } })],
-    ['a cookie', (path) => ({ path, headers: { cookie: `token=${TOKEN}` } })],
-    ['an unknown scheme', (path) => ({ path, headers: { authorization: `Digest ${TOKEN}` } })],
-    ['a wrong bearer token', (path) => ({ path, headers: { authorization: `Bearer ${TOKEN}` } })],
-    ['a wrong secret', (path) => ({ path, headers: basic(`agt_${'A'.repeat(22)}`, TOKEN) })],
-    ['the request id', (path) => ({ path, headers: { 'x-request-id': `${TOKEN} ${EMAIL}` } })],
-    ['the user agent', (path) => ({ path, headers: { 'user-agent': `${TOKEN} ${EMAIL}` } })],
-    ['the Host', (path) => ({ path, headers: { host: `${CANARY.toLowerCase()}.example` } })],
-    ['a method', (path) => ({ method: 'PROPFIND', path: `${path}?${TOKEN}` })],
+    ['in the query', (path) => ({ path: `${path}?access_token=${TOKEN}&email=${EMAIL}` })],
+    ['in the path', (path) => ({ path: `${path}/${TOKEN}/${EMAIL}` })],
+    ['in a matrix parameter', (path) => ({ path: `${path};token=${TOKEN}` })],
     [
-      'a form',
+      'in the query of a POST request',
+      (path) => ({ method: 'POST', path: `${path}?client_secret=${TOKEN}`, ...json({}) }),
+    ],
+    [
+      'in the Referer header',
+      (path) => ({ path, headers: { referer: `https://a.example/?t=${TOKEN}&e=${EMAIL}` } }),
+    ],
+    ['in a cookie', (path) => ({ path, headers: { cookie: `token=${TOKEN}` } })],
+    [
+      'with an unknown authentication scheme',
+      (path) => ({ path, headers: { authorization: `Digest ${TOKEN}` } }),
+    ],
+    ['as a bearer token', (path) => ({ path, headers: { authorization: `Bearer ${TOKEN}` } })],
+    ['as a client secret', (path) => ({ path, headers: basic(`agt_${'A'.repeat(22)}`, TOKEN) })],
+    ['as the request id', (path) => ({ path, headers: { 'x-request-id': `${TOKEN} ${EMAIL}` } })],
+    ['as the user agent', (path) => ({ path, headers: { 'user-agent': `${TOKEN} ${EMAIL}` } })],
+    ['in the Host header', (path) => ({ path, headers: { host: `${CANARY.toLowerCase()}.example` } })],
+    [
+      'in the query of a request with an unsupported method',
+      (path) => ({ method: 'PROPFIND', path: `${path}?${TOKEN}` }),
+    ],
+    [
+      'in a form',
       (path) => ({ method: 'POST', path, ...form({ token: TOKEN, client_secret: TOKEN, email: EMAIL }) }),
     ],
     [
-      'JSON of another shape',
+      'in JSON with unexpected members',
       (path) => ({ method: 'POST', path, ...json({ [TOKEN]: EMAIL, email: [EMAIL] }) }),
     ],
   ])('%s', async ([_place, createRequest]) => {
@@ -84,16 +97,17 @@ test('malformed JSON is not logged', async () => {
   )
   expect(statuses.every((status) => status >= 400 && status < 500)).toBe(true)
   expect(lines.join('')).not.toMatch(/canary/i)
+  // A valid body still succeeds.
   const validResponse = await sender.send({
     method: 'POST',
     path: '/api/waitlist',
-    ...json({ email: 'sound@example.org' }),
+    ...json({ email: 'valid@example.org' }),
   })
   expect(validResponse.status).toBe(201)
 })
 
 describe('a client cannot forge a log line:', () => {
-  /** A log line that the client would like to appear. */
+  /** The log line that the client tries to forge. */
   const FORGED = '{"level":"info","msg":"forged"}'
   test.for([
     ['a line end', `x\n${FORGED}`],
@@ -106,8 +120,8 @@ describe('a client cannot forge a log line:', () => {
     ['a change of text direction', `\u202eforged\u202c`],
     ['a very long text', `forged${'x'.repeat(2_000)}`],
   ] as const)('%s', async ([_what, text]) => {
-    const inHeader = text.replaceAll(/[^\x20-\x7e]/g, (character) => encodeURIComponent(character))
-    const inPath = encodeURIComponent(text)
+    const headerText = text.replaceAll(/[^\x20-\x7e]/g, (character) => encodeURIComponent(character))
+    const encodedText = encodeURIComponent(text)
     const { lines } = await sendAndReadLog([
       { method: 'POST', path: '/api/agent/register', ...json({ client_name: text }) },
       { method: 'POST', path: '/api/waitlist', ...json({ email: text, referredBySlug: text }) },
@@ -116,21 +130,22 @@ describe('a client cannot forge a log line:', () => {
         path: '/oauth/token',
         ...form({ grant_type: text, client_id: text, client_secret: text }),
       },
-      { path: `/api/guides?q=${inPath}&cursor=${inPath}` },
-      { path: `/${inPath}` },
-      { path: `/api/guides/${inPath}` },
-      { path: '/', headers: { 'user-agent': inHeader, referer: inHeader, 'x-request-id': inHeader } },
+      { path: `/api/guides?q=${encodedText}&cursor=${encodedText}` },
+      { path: `/${encodedText}` },
+      { path: `/api/guides/${encodedText}` },
+      { path: '/', headers: { 'user-agent': headerText, referer: headerText, 'x-request-id': headerText } },
       { path: '/api/agent', headers: basic(text, text) },
     ])
     for (const line of lines) {
       expect(line.endsWith('\n') ? line.slice(0, -1) : line).toMatch(/^\{[\x20-\x7e]*\}$/)
+      // `x` is the member that 'a quote and a brace' tries to add.
       expect(Object.keys(JSON.parse(line))).not.toContain('x')
       expect(line).not.toContain('forged')
     }
   })
 })
 
-describe('the values that a database error quotes appear neither in the response nor in the log:', () => {
+describe('neither the response nor the log contains the values that a database error quotes:', () => {
   test.for([
     [
       'auth',
@@ -144,10 +159,10 @@ describe('the values that a database error quotes appear neither in the response
     ],
   ] as const)('%s, table %s', async ([app, table, createRequest]) => {
     await using db = openPool(system.adminUrls[app], { max: 1 })
-    await db.query(`create function quote_it() returns trigger language plpgsql as
+    await db.query(`create function raise_quoting_error() returns trigger language plpgsql as
       $$ begin raise exception 'Key (email)=(%) of "%" exists', '${EMAIL}', '${CANARY}'; end $$`)
     await db.query(
-      `create trigger quote_it before insert on ${table} for each row execute function quote_it()`,
+      `create trigger raise_quoting_error before insert on ${table} for each row execute function raise_quoting_error()`,
     )
     const linesBefore = system.logged.length
     try {
@@ -160,7 +175,7 @@ describe('the values that a database error quotes appear neither in the response
       expect(lines).toContain('P0001')
       expect(lines).not.toMatch(/canary/i)
     } finally {
-      await db.query('drop function quote_it cascade')
+      await db.query('drop function raise_quoting_error cascade')
     }
     expect((await sender.send(createRequest())).status).toBe(201)
   })

@@ -114,7 +114,7 @@ const { smtpUrl } = resources.use(await startMailbox(mailPort))
 const settings = { AUTH_SMTP_URL: smtpUrl, RESOURCE_SMTP_URL: smtpUrl }
 const stack = resources.use(await startStack({ folder, settings }))
 const { url } = resources.use(
-  await startPrometheus({ program: prometheus, port, folder, apps: stack, scrapeSeconds: 1 }),
+  await startPrometheus({ program: prometheus, port, folder, instances: stack, scrapeSeconds: 1 }),
 )
 const stopController = new AbortController()
 const startedAtSeconds = Date.now() / 1000

@@ -6,8 +6,14 @@ export interface LeakedKey extends JsonWebKey {
 }
 
 /**
- * Forges an introspection response (RFC 9701 §5) that declares `token` active, as the holder of a leaked signing key could. An API
- * may cache it, because it contains the mark of the API's subscription to revocations.
+ * Forges an introspection response (RFC 9701 §5), as the holder of a leaked signing key could. It says that `token` belongs to an
+ * anonymous client, has the scope `guides:read` and expires in 10 minutes. No client has the `client_id`.
+ *
+ * `token_hash` and `revocation_mark` are extensions of this project. An API may cache the response if `revocationMark` is the
+ * mark of its own subscription to revocations.
+ *
+ * @param options.issuer the origin of auth
+ * @param options.audience the API's client id at auth
  */
 export function forgeIntrospection(
   key: LeakedKey,
@@ -43,6 +49,7 @@ export function forgeIntrospection(
   const privateKey = createPrivateKey({ key, format: 'jwk' })
   const signature = sign(key.alg === 'ES256' ? 'sha256' : null, Buffer.from(signingInput), {
     key: privateKey,
+    // A JWS has the values R and S side by side, not in DER (RFC 7518 §3.4).
     dsaEncoding: 'ieee-p1363',
   })
   return `${signingInput}.${signature.toString('base64url')}`

@@ -93,8 +93,8 @@ beforeAll(async () => {
       readyLine: '"msg":"the app waits for its startup dependencies"',
     }),
   )
-  const apps = { auth: [...stack.auth, waitingApp], resource: stack.resource }
-  const options = { program: programs.prometheus, port, folder, apps, scrapeSeconds: 1 }
+  const instances = { auth: [...stack.auth, waitingApp], resource: stack.resource }
+  const options = { program: programs.prometheus, port, folder, instances, scrapeSeconds: 1 }
   prometheusUrl = resources.use(await startPrometheus(options)).url
 }, 120_000)
 afterAll(() => resources.disposeAsync())

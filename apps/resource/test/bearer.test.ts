@@ -155,7 +155,7 @@ describe('a token is refused', () => {
         ...createPost({ email: 'ana@example.org' }, { authorization }),
       })
     expectProblem(await join(`Bearer ${UNKNOWN_TOKEN}`), { status: 401, code: 'invalid-token' })
-    expect(await api.countEntries()).toBe(0)
+    expect(await api.countWaitlistEntries()).toBe(0)
     expect((await join(`Bearer ${issue()}`)).status).toBe(201)
   })
 

@@ -53,7 +53,7 @@ describe.for(ERAS)('a client of %s', (era) => {
       const response = parseMessage(await send(createToolCall(name, { email: 'ana@example.org' }, era)))
       expect(response.result?.isError ?? response.error.code === -32602, name).toBe(true)
     }
-    expect(await api.countEntries()).toBe(0)
+    expect(await api.countWaitlistEntries()).toBe(0)
   })
 
   test('searches and reads guides, gets an answer, and gets help', async () => {

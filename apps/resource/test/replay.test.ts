@@ -93,11 +93,11 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
   expect(lines.join('\n')).not.toMatch(/@example|abroad/)
 
   await restore()
-  expect(await contact.api.countEntries()).toBe(3)
+  expect(await contact.api.countWaitlistEntries()).toBe(3)
   await writeFile(logFile, lines.join('\n'))
   const counts = { entries: 2, messages: 2 }
   expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told: counts })
-  expect(await contact.api.countEntries()).toBe(3)
+  expect(await contact.api.countWaitlistEntries()).toBe(3)
   expect(await replay()).toEqual({ ok: true, done: true, told: counts, erased: counts })
   const erasedMessage = { state: 'erased', message_sealed: null, reply_sealed: null }
   expect(await queryRows('select state, message_sealed, reply_sealed from contact_messages')).toEqual([

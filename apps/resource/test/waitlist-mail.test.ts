@@ -74,12 +74,12 @@ describe('a new entry', () => {
     const { referralSlug } = (await join({ email: 'leaves@example.org' })).json()
     await join({ email: 'referred@example.org', referredBySlug: referralSlug })
     const [mail] = await mailServer.waitForMails(1, 'leaves@example.org')
-    const entriesBefore = await api.countEntries()
+    const entriesBefore = await api.countWaitlistEntries()
     const link = findLink(mail?.text ?? '', 'remove')
     expect((await sendRequest(api.origin, { path: link })).status).toBe(200)
-    expect(await api.countEntries()).toBe(entriesBefore)
+    expect(await api.countWaitlistEntries()).toBe(entriesBefore)
     expect((await press(link)).body).toContain('<h1>Your address is off the waitlist</h1>')
-    expect(await api.countEntries()).toBe(entriesBefore - 1)
+    expect(await api.countWaitlistEntries()).toBe(entriesBefore - 1)
     expect((await press(link)).status).toBe(404)
     expect((await press(findLink(mail?.text ?? '', 'confirm'))).status).toBe(404)
     expect(await queryRows(`select count(referred_by) as referred from waitlist_entries`)).toEqual([
@@ -118,7 +118,7 @@ describe('a new entry', () => {
     const [path = '', query = ''] = link.split('?')
     const headers = { ...FORM_HEADERS, 'sec-fetch-site': 'same-origin' }
     expect((await sendRequest(clockedApi.origin, { path, ...createPost(query, headers) })).status).toBe(200)
-    expect(await clockedApi.countEntries()).toBe(1)
+    expect(await clockedApi.countWaitlistEntries()).toBe(1)
   })
 
   test.for([
@@ -128,11 +128,11 @@ describe('a new entry', () => {
     { description: 'two links', link: `/waitlist/remove?link=${'A'.repeat(43)}&link=${'B'.repeat(43)}` },
     { description: 'a wildcard', link: '/waitlist/remove?link=%25' },
   ])('is not changed by $description, which is 404', async ({ link }) => {
-    const countsBefore = [await api.countEntries(), await countConfirmed()]
+    const countsBefore = [await api.countWaitlistEntries(), await countConfirmed()]
     const refusal = await press(link)
     expect(refusal.status).toBe(404)
     expect(refusal.body).toContain('This link does not work')
-    expect([await api.countEntries(), await countConfirmed()]).toEqual(countsBefore)
+    expect([await api.countWaitlistEntries(), await countConfirmed()]).toEqual(countsBefore)
   })
 
   test('cannot be erased by a form of another site', async () => {

@@ -237,7 +237,7 @@ describe('POST /api/waitlist refuses', () => {
       expect([...new Set(errors.map(({ pointer }) => pointer))]).toEqual(pointers)
     }
     expect(response.body).not.toContain(CANARY)
-    expect(await api.countEntries()).toBe(0)
+    expect(await api.countWaitlistEntries()).toBe(0)
   })
 
   test('these requests without logging their content, a warning or an error', () => {

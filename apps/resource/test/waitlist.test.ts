@@ -46,11 +46,11 @@ describe('POST /api/waitlist', () => {
   test('responds 200 for a known address, with nothing about the entry', async () => {
     const email = newEmail()
     await join({ email })
-    const entriesBefore = await api.countEntries()
+    const entriesBefore = await api.countWaitlistEntries()
     const response = await join({ email })
     expect(response.status).toBe(200)
     expect(response.json()).toEqual({ status: 'already_joined' })
-    expect(await api.countEntries()).toBe(entriesBefore)
+    expect(await api.countWaitlistEntries()).toBe(entriesBefore)
   })
 
   test('attributes an entry to the referrer whose exact slug is sent', async () => {
@@ -147,7 +147,7 @@ describe('POST /api/waitlist', () => {
 describe('simultaneous requests with one address', () => {
   test('add it once: of 200 requests to two instances, exactly one gets status 201', async () => {
     await using otherInstance = await startResource({ otherInstance: api })
-    const entriesBefore = await api.countEntries()
+    const entriesBefore = await api.countWaitlistEntries()
     const responses = await Promise.all(
       Array.from({ length: 200 }, (_, index) =>
         join({ email: 'Race@Example.org' }, index % 2 === 0 ? api : otherInstance),
@@ -155,7 +155,7 @@ describe('simultaneous requests with one address', () => {
     )
     const statuses = responses.map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(199).fill(200), 201])
-    expect(await api.countEntries()).toBe(entriesBefore + 1)
+    expect(await api.countWaitlistEntries()).toBe(entriesBefore + 1)
   })
 })
 

@@ -61,7 +61,7 @@ async function runStack(startCommand: Extract<StackCommand, { kind: 'start' }>):
     program: programs.prometheus,
     port: ports.prometheus,
     folder,
-    apps: stack,
+    instances: stack,
     scrapeSeconds: 5,
   })
   print(`Prometheus     ${prometheus.url}`)

@@ -9,7 +9,7 @@ import { readLabelledQuestions } from './labelled-question.ts'
 
 const TODAY = new Date('2026-11-23T00:00:00Z')
 const knowledge = preparePackagedKnowledge('https://plainpath.example')
-const examples = readLabelledQuestions(new URL('../examples/given.jsonl', import.meta.url))
+const labelledQuestions = readLabelledQuestions(new URL('../examples/given.jsonl', import.meta.url))
 
 const ask = (question: string, facts?: Record<string, boolean>) =>
   answerQuestion({ question, facts }, knowledge, TODAY)
@@ -18,7 +18,7 @@ const ask = (question: string, facts?: Record<string, boolean>) =>
 const serialiseWithoutVersion = (answer: Answer) => JSON.stringify({ ...answer, answersVersion: '' })
 
 describe('information', () => {
-  test('begins with the section that answers, with its sources, and has checks that can change the answer', () => {
+  test('starts with the answering section and its sources, and lists the questions to check', () => {
     const answer = ask('When can I renew my 10-year green card?')
     expect(answer.outcome).toBe('information')
     expect(answer.passages[0]).toMatchObject({
@@ -43,7 +43,7 @@ describe('information', () => {
     expect(markdown).toContain('](https://plainpath.example/guides/')
   })
 
-  test('about a cost, has the section with official pages first, and says that the cost is missing', () => {
+  test('for a question about a cost, starts with the section of official pages and says that the cost is missing', () => {
     const answer = ask('How much does it cost to renew a green card?')
     expect(answer.passages[0]?.id).toBe('renew-green-card#what-changes-often-check-here')
     expect(answer.passages.some(({ answers }) => answers)).toBe(false)
@@ -59,16 +59,16 @@ describe('information', () => {
     expect(laterAnswer.passages.flatMap(({ sources }) => sources).every(({ stale }) => stale)).toBe(true)
   })
 
-  test('leaves out a withdrawn section, and then has another version', () => {
+  test('leaves out a withdrawn section, and has another version than with the section', () => {
     const id = 'renew-green-card#when-to-ask-for-a-new-card'
-    const knowledgeWithout = prepareKnowledge({
+    const knowledgeWithoutSection = prepareKnowledge({
       guides: loadGuides(),
       switches: { withdrawnSections: [id], disabledTriggers: [] },
       origin: knowledge.origin,
     })
     const answer = answerQuestion(
       { question: 'When can I renew my green card?', facts: undefined },
-      knowledgeWithout,
+      knowledgeWithoutSection,
       TODAY,
     )
     expect(answer.passages.map((passage) => passage.id)).not.toContain(id)
@@ -79,7 +79,7 @@ describe('information', () => {
 describe('facts and hand-offs', () => {
   const question = 'When can I renew my green card?'
 
-  test('a true fact hands the person off, with its trigger as the reason', () => {
+  test('a true fact leads to a hand-off, with its trigger as the reason', () => {
     const answer = ask(question, { 'long-absence': true })
     expect(answer.outcome).toBe('hand_off')
     expect(answer.handOff?.reasons).toMatchObject([
@@ -110,7 +110,7 @@ describe('facts and hand-offs', () => {
     ['somebody was taken, and the writer is afraid', 'Where is my son? ICE took him and I am scared.', true],
     ['somebody fears an arrest', 'I am afraid that ICE arrests me at my interview. Should I go?', false],
     ['somebody fears detention', 'I am afraid that I will be detained at my check-in.', false],
-    ['somebody fears to be taken', 'I am scared that ICE will take me at my interview.', false],
+    ['somebody fears being taken', 'I am scared that ICE will take me at my interview.', false],
     ['somebody fears for a relative', 'I am afraid that officers will be waiting to arrest my wife.', false],
     [
       'somebody heard of arrests',
@@ -121,12 +121,12 @@ describe('facts and hand-offs', () => {
     ['somebody has to check in', 'My ICE check-in is on Friday. What should I bring?', false],
     ['somebody wears a monitor', 'They put an ankle monitor on my mom. What now?', false],
   ] as const)(
-    'a hand-off has the ICE phone number only if ICE holds a person: %s',
-    ([, iceQuestion, isShown]) => {
+    'a hand-off has the ICE phone number only if ICE has detained a person: %s',
+    ([, iceQuestion, hasPhoneNumber]) => {
       const { handOff } = ask(iceQuestion)
       expect(handOff?.reasons.map(({ trigger }) => trigger)).toContain('detention-ice')
-      expect(handOff?.findHelp.some(({ phone }) => phone === '1-888-351-4024')).toBe(isShown)
-      expect(handOff?.doNow.some((line) => line.includes('1-888-351-4024'))).toBe(isShown)
+      expect(handOff?.findHelp.some(({ phone }) => phone === '1-888-351-4024')).toBe(hasPhoneNumber)
+      expect(handOff?.doNow.some((line) => line.includes('1-888-351-4024'))).toBe(hasPhoneNumber)
       expect(handOff?.doNow[0]).toBe('Talk to a lawyer or an accredited representative today.')
     },
   )
@@ -144,10 +144,10 @@ describe('facts and hand-offs', () => {
   })
 })
 
-describe('the general part of a question that is handed off', () => {
+describe('a question that is handed off because of a fact', () => {
   const question = 'How do I know that a notario is not a real attorney?'
 
-  test('gets passages if its trigger allows their guide, but none that counts as the answer', () => {
+  test('gets passages from the guides that the trigger allows, but marks none as the answer', () => {
     const { outcome, passages, limits } = ask(question, { 'scam-victim': true })
     expect(outcome).toBe('hand_off')
     expect(passages.map(({ guide }) => guide)).toContain('avoid-scams')
@@ -155,7 +155,7 @@ describe('the general part of a question that is handed off', () => {
     expect(limits).toContain('what is right in your own case')
   })
 
-  test('gets no passage if its trigger does not allow the guide', () => {
+  test('gets no passage from a guide that the trigger does not allow', () => {
     const answer = ask(question, { 'criminal-history': true })
     expect(answer).toMatchObject({ outcome: 'hand_off', passages: [] })
     expect(answer.limits).toBeUndefined()
@@ -164,16 +164,16 @@ describe('the general part of a question that is handed off', () => {
 
 describe('the request schema', () => {
   test.each([
-    ['nothing', ''],
+    ['no characters', ''],
     ['blanks', ' \n\t '],
     ['1,001 characters', 'a'.repeat(1001)],
     ['text with a control character', 'green\u0000card'],
-    ['half a surrogate pair', '\ud83d'],
+    ['a lone surrogate', '\ud83d'],
   ])('rejects a question of %s', (_, question) => {
     expect(AnswerRequest.safeParse({ question }).success).toBe(false)
   })
 
-  test('accepts 1,000 characters, even if most have two UTF-16 units, and they are read to the end', () => {
+  test('accepts 1,000 characters, even if most have two UTF-16 units, and the whole question is read', () => {
     const ending = ' I missed my court hearing.'
     const question = '😭'.repeat(1000 - ending.length) + ending
     expect(AnswerRequest.safeParse({ question }).success).toBe(true)
@@ -212,7 +212,7 @@ describe('out of scope', () => {
       'apply-for-citizenship',
     ],
   ])(
-    'a question about a form or a lost card is answered despite words of another subject: %s',
+    'a question about a form or a lost card is answered even if it mentions another subject: %s',
     (question, guide) => {
       const answer = ask(question)
       expect(answer.outcome).toBe('information')
@@ -224,17 +224,17 @@ describe('out of scope', () => {
     'How much SSI do I get when I retire?',
     'My suitcase was stolen at the hotel in Rome. Does the airline pay for the luggage?',
     'I start a job as a nurse in Ohio. How do I get my nursing license there?',
-  ])('the same words without a form or a lost card are out of scope: %s', (question) => {
+  ])('a similar question without a form or a lost card is out of scope: %s', (question) => {
     expect(ask(question).outOfScope?.reason).toBe('other-subject')
   })
 
-  test('a question about a US programme without a guide gets its official page', () => {
+  test('a question about a US programme without a guide gets the official page of the programme', () => {
     expect(ask('How do I apply for an E-2 visa?').outOfScope?.links[0]?.url).toMatch(
       /^https:\/\/www\.uscis\.gov\//,
     )
   })
 
-  test('a request to lie gets the attorney lists, or a hand-off if it states a danger', () => {
+  test('a request to deceive gets the attorney lists, or a hand-off if it states a danger', () => {
     expect(ask('What can I say so they think we live together?').outOfScope?.findHelp).toHaveLength(2)
     const questionWithDanger =
       'My husband hits me. What can I say so they think we live together? I am scared he will kill me.'
@@ -262,11 +262,11 @@ describe('out of scope', () => {
     'Can my twin go and give the fingerprints for me?',
     'Who can sign as my boss on a letter?',
     'How do I pretend that we live together?',
-  ])('a request to deceive is refused: %s', (dishonestQuestion) => {
+  ])('a request to deceive is out of scope: %s', (dishonestQuestion) => {
     expect(ask(dishonestQuestion).outOfScope?.reason).toBe('asks-to-deceive')
   })
 
-  test('somebody at whose door ICE stands is handed off, even if they ask how to pretend', () => {
+  test('a person with ICE at the door is handed off, even if they ask how to pretend that nobody is home', () => {
     const { handOff } = ask('ICE is knocking on my door. How do I pretend that nobody is home?')
     expect(handOff?.reasons[0]?.trigger).toBe('detention-ice')
   })
@@ -303,14 +303,18 @@ describe('every answer', () => {
   const questions = fc.oneof(
     fc.string({ minLength: 1, maxLength: 300, unit: 'grapheme' }),
     fc
-      .array(fc.constantFrom(...examples.slice(0, 60).flatMap(({ question }) => question.split(' '))), {
-        minLength: 1,
-        maxLength: 80,
-      })
+      .array(
+        fc.constantFrom(...labelledQuestions.slice(0, 60).flatMap(({ question }) => question.split(' '))),
+        {
+          minLength: 1,
+          maxLength: 80,
+        },
+      )
       .map((words) => words.join(' ').slice(0, 1000)),
   )
 
-  test('matches the schema, and is the same the second time', () => {
+  test('matches the schema, and is the same when it is computed again', () => {
+    // Prepared a second time, so preparing the knowledge must always have the same result.
     const sameKnowledge = preparePackagedKnowledge('https://plainpath.example')
     fc.assert(
       fc.property(questions, (question) => {
@@ -324,9 +328,9 @@ describe('every answer', () => {
     )
   })
 
-  test('does not contain a nine-digit number of the question', () => {
+  test('does not contain a nine-digit number from the question', () => {
     const digits = fc.integer({ min: 100_000_000, max: 999_999_999 }).map(String)
-    const numbersWithForms = digits.chain((number) =>
+    const formattedNumbers = digits.chain((number) =>
       fc.tuple(
         fc.constant(number),
         fc.constantFrom(
@@ -345,12 +349,12 @@ describe('every answer', () => {
       'where is my case NUMBER',
     )
     fc.assert(
-      fc.property(numbersWithForms, sentences, ([number, writtenForm], sentence) => {
-        const question = sentence.replace('NUMBER', writtenForm)
+      fc.property(formattedNumbers, sentences, ([number, formattedNumber], sentence) => {
+        const question = sentence.replace('NUMBER', formattedNumber)
         const answer = answerQuestion({ question, facts: undefined }, knowledge, TODAY, { explain: true })
         const text = serialiseWithoutVersion(answer)
         expect(text).not.toContain(number)
-        expect(text).not.toContain(writtenForm)
+        expect(text).not.toContain(formattedNumber)
       }),
       { numRuns: 60 },
     )
@@ -358,12 +362,13 @@ describe('every answer', () => {
 
   test.each([
     ['one repeated word', 'husband '],
-    ['beginnings of rules', 'what can i say so '],
-    ['beginnings of triggers', 'missed my court hearing visa for '],
+    ['beginnings of rule patterns', 'what can i say so '],
+    ['beginnings of trigger patterns', 'missed my court hearing visa for '],
     ['misspelled words', 'conditionel residance permenent aplication '],
     ['only punctuation', '?!.,'],
-  ])('takes less than 250 ms of processor time for 1,000 characters of %s', (_, part) => {
+  ])('takes less than 250 ms of CPU time for 1,000 characters of %s', (_, part) => {
     const question = part.repeat(1000).slice(0, 1000).trim()
+    // The first call warms up the code. The minimum of five runs leaves out slow outliers.
     ask(question)
     const timesMs = Array.from({ length: 5 }, () => {
       const usageBefore = process.threadCpuUsage()

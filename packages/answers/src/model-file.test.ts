@@ -19,7 +19,8 @@ function writeAndRead(text: string) {
 const listLines = ({ file, offsets }: FeatureLines) =>
   file.toString('utf8', offsets[0]).split('\n').slice(0, -1)
 
-test('a model that was written can be read, with its features in order and rarities of two decimals', () => {
+test('a written model can be read: its features are sorted, and rarities are rounded to two decimals', () => {
+  // The first letter of a name is the kind of the feature: `w` for a word, `b` for two adjacent words, `h` for letters of a word.
   const model = writeAndRead(
     formatModelFile({ sections: ['a#intro'] }, [
       { name: 'w visa', rarity: 2.34567, weights: '0 12 1 7' },
@@ -32,7 +33,7 @@ test('a model that was written can be read, with its features in order and rarit
   expect(findFeature(model.features, 'w toString')).toBeUndefined()
 })
 
-test('each feature is found in a model, even if its name begins another name or has non-ASCII letters', () => {
+test('each feature is found in a model, even if its name is a prefix of another or has non-ASCII characters', () => {
   const names = ['w a', 'w ab', 'w abc', 'w łodz', 'w 😀', 'w \uffff', 'b a b', 'h <a']
   const features = names.map((name, index) => ({ name, rarity: index, weights: `${index} 1` }))
   const model = writeAndRead(formatModelFile({ sections: [] }, features))
@@ -50,12 +51,16 @@ test('a model with an invalid head is rejected', () => {
 })
 
 test.each([
-  ['triggers', loadTriggerModel, /^[^\t]+\t\d+(?:\.\d+)?\t(?:[0-z][#-}])+$/],
-  ['sections', loadSectionModel, /^[^\t]+\t\d+(?:\.\d+)?\t\d+ \d+(?: \d+ \d+)*$/],
-] as const)('each line of the packaged model of %s is well-formed and in order', (_model, load, form) => {
-  const lines = listLines(load().features)
-  expect(lines.length).toBeGreaterThan(10_000)
-  expect(lines.filter((line) => !form.test(line))).toEqual([])
-  const names = lines.map((line) => Buffer.from(line.split('\t')[0] ?? ''))
-  expect(names).toEqual(names.toSorted(Buffer.compare))
-})
+  // The weights of triggers are pairs of a class and a weight, one character each, as `formatWeights` writes them.
+  ['trigger', loadTriggerModel, /^[^\t]+\t\d+(?:\.\d+)?\t(?:[0-z][#-}])+$/],
+  ['section', loadSectionModel, /^[^\t]+\t\d+(?:\.\d+)?\t\d+ \d+(?: \d+ \d+)*$/],
+] as const)(
+  'each line of the packaged %s model is well-formed, and the names are sorted by their bytes',
+  (_model, load, linePattern) => {
+    const lines = listLines(load().features)
+    expect(lines.length).toBeGreaterThan(10_000)
+    expect(lines.filter((line) => !linePattern.test(line))).toEqual([])
+    const names = lines.map((line) => Buffer.from(line.split('\t')[0] ?? ''))
+    expect(names).toEqual(names.toSorted(Buffer.compare))
+  },
+)

@@ -1,5 +1,5 @@
 /*
- * Finds the keys of a client that is known by the URL of its document, and decides when the document must be fetched or
+ * Finds the keys of a URL client, whose id is the URL of its metadata document. Decides when the document must be fetched or
  * fetched again. `client-authenticator.ts` verifies the assertion with these keys.
  */
 import { type AgentId, ANONYMOUS_SCOPES, RULES, type Scope } from '@plainpath/domain'
@@ -18,10 +18,15 @@ import type { UsedJtiStore } from './used-jti-store.ts'
 /** A URL client with its current credentials. */
 interface UrlClient extends ClientWithCredentials {
   readonly scopes: readonly Scope[]
-  /** For a client that is not stored yet, a placeholder: `markAssertionUsed` stores the client and resolves to its version. */
+  /** The version of the stored client. For a new client, 0: only `markAssertionUsed` stores it and resolves to its version. */
   readonly credentialVersion: number
   /** When the document with these keys expires. */
   readonly documentExpiresAt: Date
+  /**
+   * For a new client, also stores the client, which counts as a registration.
+   *
+   * @throws {Problem} `rate-limited` for a new client if too many clients were registered from the caller's address
+   */
   readonly markAssertionUsed: MarkAssertionUsed
 }
 
@@ -38,10 +43,11 @@ export interface UrlClientsDeps extends RefreshDocumentDeps {
 /**
  * How fresh a stored document is.
  *
- * - `ageing`: the document is still usable, but more than half of its lifetime is over, and a new token would not get its full
- *   lifetime, since a token expires no later than the document.
- * - `expired`: the document has expired, or expires within a second. No token can be issued, because token lifetimes are
- *   whole seconds.
+ * - `fresh`: the document is used without another fetch.
+ * - `ageing`: the document is still usable, but more than half of its lifetime is over. A new token would not get its full
+ *   lifetime, because a token expires no later than the document.
+ * - `expired`: the document has expired, or expires within a second. A token would then have a lifetime of 0, because lifetimes
+ *   are whole seconds.
  */
 type Freshness = 'fresh' | 'ageing' | 'expired'
 
@@ -57,13 +63,14 @@ function assessFreshness(
 }
 
 /**
- * Finds a URL client whose assertion is about to be verified.
+ * Finds a URL client whose assertion is about to be verified. A client is new if it is not stored, or if it was deleted.
  *
- * @param options.isTokenRequest true at the token endpoint, where a client sends its first request. The document of a new
- *   client, that is, an unknown or deleted one, is fetched only then
- * @returns undefined for a disabled client, for a new client unless `isTokenRequest`, and for a new client of a blocked domain
- * @throws {Problem} `invalid-client` if the document cannot be used; `rate-limited` if the address caused too many fetches, or
- *   if too many documents are being fetched
+ * @param options.isTokenRequest true at the token endpoint, where a client sends its first request. Only there is the document of
+ *   a new client fetched
+ * @returns undefined for a disabled client, for a new client unless `isTokenRequest`, and for a new client of a blocked domain.
+ *   Also undefined if the client stops being active while its document is fetched, or if the stored document is then expired
+ * @throws {Problem} `invalid-client` if the document cannot be used; `rate-limited` if the caller's address caused too many
+ *   fetches, or if too many documents are being fetched
  */
 export type FindUrlClient = (
   ctx: Context,
@@ -76,7 +83,7 @@ export type FindUrlClient = (
  * has expired or is ageing. The row of a new client is added when its assertion is marked as used, which happens only
  * after the assertion was verified.
  *
- * @param findStored finds the stored agent, possibly in a cache
+ * @param findStored finds the stored agent. It may read a cache, unlike `deps.agents.find`
  */
 export function createUrlClientFinder(
   deps: UrlClientsDeps,
@@ -88,9 +95,9 @@ export function createUrlClientFinder(
    * Fetches the document of an active client again, and stores it.
    *
    * @returns the stored client; undefined if it is no longer active
-   * @throws {Problem} as `FindUrlClient`
+   * @throws {Problem} for the same reasons as `FindUrlClient`
    */
-  async function refresh(ctx: Context, id: AgentId): Promise<StoredClient | undefined> {
+  async function fetchAndStore(ctx: Context, id: AgentId): Promise<StoredClient | undefined> {
     await countFetch(ctx)
     const fetched = await deps.fetchDocument(id, readCallerAddress(ctx), { isNew: false })
     const refreshed = await refreshDocument(deps, id, fetched)
@@ -126,19 +133,19 @@ export function createUrlClientFinder(
     const freshness = assessFreshness(stored, now())
     if (freshness === 'fresh') return toClient(id, stored)
     try {
-      const refreshed = await refresh(ctx, id)
+      const refreshed = await fetchAndStore(ctx, id)
       const isUsable = refreshed && assessFreshness(refreshed, now()) !== 'expired'
       return isUsable ? toClient(id, refreshed) : undefined
     } catch (error) {
       if (freshness === 'expired' || !(error instanceof Problem)) throw error
-      // The stored document is still usable, unless the fetched one was invalid: then `refreshDocument` has expired it.
+      // After a failed fetch, the stored document is still usable. After an invalid document, `refreshDocument` has expired it.
       const currentClient = toStoredClient(await agents.find(id))
       if (!currentClient || assessFreshness(currentClient, now()) === 'expired') throw error
       return toClient(id, currentClient)
     }
   }
 
-  /** Fetches the document of a new client, that is, an unknown or deleted one. Returns undefined if its domain is blocked. */
+  /** Fetches the document of a new client. Returns undefined if its domain is blocked. */
   async function fetchNewClient(ctx: Context, id: AgentId): Promise<UrlClient | undefined> {
     if (await urlClients.isBlocked(id)) return undefined
     await countFetch(ctx)
@@ -150,17 +157,17 @@ export function createUrlClientFinder(
       keys: document.keys,
       secrets: [],
       scopes: ANONYMOUS_SCOPES,
-      // A placeholder: `markAssertionUsed` resolves to the version.
       credentialVersion: 0,
       documentExpiresAt: document.expiresAt,
       async markAssertionUsed(assertion) {
-        // A new client counts against the limits of registrations.
+        // A new client counts against the registration limits.
         for (const policy of LIMITS.register)
           enforceLimits(ctx, await limiter.takeForAddress(policy, readCallerAddress(ctx)))
         const activation = await urlClients.activate(id, document, assertion, (credentialVersion) =>
           deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion }),
         )
         deps.agentCache.invalidate(id)
+        // `refused` also covers a disabled client and a blocked domain. They get the same response as a key that is not current.
         if (!activation.ok) return { outcome: activation.error === 'used' ? 'used' : 'not-current' }
         return { outcome: 'accepted', credentialVersion: activation.value }
       },
@@ -174,7 +181,8 @@ export function createUrlClientFinder(
     const record = await agents.find(id)
     const storedClient = toStoredClient(record)
     if (storedClient) {
-      // The token endpoint reads the cache, which may have been filled before another instance added the client.
+      // The token endpoint reads the cache. If another instance added the client since the cache was filled, the token endpoint
+      // would otherwise refuse the client.
       deps.agentCache.invalidate(id)
       return await refreshIfNeeded(ctx, id, storedClient)
     }
@@ -183,7 +191,7 @@ export function createUrlClientFinder(
   }
 }
 
-/** An active client, as it is stored. */
+/** A stored client that is active. */
 interface StoredClient extends StoredDocument {
   readonly credentialVersion: number
   readonly scopes: readonly Scope[]
@@ -207,8 +215,9 @@ function toStoredClient(record: AgentRecord | undefined): StoredClient | undefin
 const readCallerAddress = (ctx: Context) => String(ctx.state['address'])
 
 /**
- * Creates the problem for a document that cannot be used. It reveals only the name of an invalid member, and only if
- * the document has its own URL as `client_id`. Otherwise, callers could probe arbitrary URLs through this server.
+ * Creates the problem for a document that cannot be used. It reveals only which member is invalid and which rule the member
+ * breaks, and only if the document has its own URL as `client_id`. Otherwise, callers could probe arbitrary URLs through this
+ * server.
  */
 function createDocumentProblem(fault: DocumentFault): Problem {
   if (fault.kind === 'busy') return createBusyProblem()

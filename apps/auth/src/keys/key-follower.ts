@@ -128,7 +128,7 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
     start() {
       polling.start(deps.pollMs)
     },
-    pollSoon: polling.runSoon,
+    pollSoon: polling.requestRun,
     isReady: () => state.problem === undefined && hasLease(state, performance.now()),
     hasLease: () => hasLease(state, performance.now()),
     requireLease() {

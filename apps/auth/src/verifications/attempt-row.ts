@@ -9,11 +9,13 @@ const optionalBytes = z.instanceof(Buffer).optional()
 const AttemptRow = createRowReader(
   z.object({
     id: z.string(),
+    // The id of the verification that the attempt may become.
     registrationId: z.string(),
     agentId: z.string(),
     purpose: z.enum(CODE_PURPOSES),
     state: z.enum([...OPEN_STATES, ...CLOSED_STATES]),
     linkExpiresAt: z.date(),
+    // Encrypted, like `matchPhraseSealed`.
     emailSealed: optionalBytes,
     emailHash: optionalBytes,
     mailboxHash: optionalBytes,
@@ -26,10 +28,11 @@ const AttemptRow = createRowReader(
     createdAt: z.date(),
   }),
 )
+
 /** An attempt with its encrypted and hashed columns. */
 export type StoredAttempt = VerificationAttempt & Omit<ReturnType<typeof AttemptRow.parse>, 'state'>
 
-/** SQL list of the open states. */
+/** SQL list of the states in `OPEN_STATES`. */
 export const OPEN_STATES_SQL = `('initiated', 'sent', 'code_shown')`
 /** SQL list of the states that an agent sees as open. A failed attempt counts as open until it expires or is superseded. */
 export const OPEN_TO_AGENTS_SQL = `('initiated', 'sent', 'code_shown', 'failed')`
@@ -38,12 +41,13 @@ const ERASE_ADDRESS_AND_CODE_SQL =
 /** SQL that erases the hashes of the address and the mailbox. */
 export const ERASE_HASHES_SQL = 'email_hash = null, mailbox_hash = null'
 /** SQL that erases the personal data and the code of an attempt when it closes. */
-export const ERASE_COLUMNS_SQL = `${ERASE_ADDRESS_AND_CODE_SQL}, ${ERASE_HASHES_SQL}`
+export const ERASE_PERSONAL_DATA_SQL = `${ERASE_ADDRESS_AND_CODE_SQL}, ${ERASE_HASHES_SQL}`
 /**
- * SQL that erases the address, the match phrase and the code of an attempt that its agent closes. If the mail has a link, the hashes
- * are stored until the link expires, so that the person can still decline. See `canDecline`.
+ * SQL that erases the address, the match phrase and the code of an attempt that becomes `superseded` or `locked`. If its mail has
+ * a link, the hashes of the address and the mailbox are kept, so that the person can still decline (`canDecline` in
+ * `verification-attempt.ts`). `sweepVerifications` erases them once the link has expired.
  */
-export const ERASE_ALL_BUT_HASHES_SQL = `${ERASE_ADDRESS_AND_CODE_SQL},
+export const ERASE_BUT_ALLOW_DECLINING_SQL = `${ERASE_ADDRESS_AND_CODE_SQL},
   email_hash = case when link_hash is not null then email_hash end,
   mailbox_hash = case when link_hash is not null then mailbox_hash end`
 
@@ -53,13 +57,16 @@ export const ERASE_ALL_BUT_HASHES_SQL = `${ERASE_ADDRESS_AND_CODE_SQL},
  */
 export const toEmailEncryptionContext = (verificationId: string) => `verifications/${verificationId}/email`
 /** Returns the encryption context that binds a match phrase to its attempt. */
-export const toMatchPhraseEncryptionContext = (id: string) => `claim_attempts/${id}/match-phrase`
+export const toMatchPhraseEncryptionContext = (attemptId: string) =>
+  `claim_attempts/${attemptId}/match-phrase`
 
 /**
  * Finds an attempt.
  *
- * @param where the SQL condition, with `values` as its parameters
+ * @param where the SQL condition, with `values` as its parameters. It becomes part of the statement unchanged, so it must be
+ *   fixed text
  * @param lock SQL that locks the row until the transaction ends
+ * @returns undefined if no attempt meets the condition
  */
 export async function findAttempt(
   db: Database,
@@ -81,16 +88,19 @@ export async function findAttempt(
   }
 }
 
-/** Withdraws the open attempts of agents. Their state becomes `superseded`. */
+/** Withdraws the attempts of agents that are open or failed. Their state becomes `superseded`. */
 export async function supersedeAttempts(tx: Database, agentIds: readonly string[]): Promise<void> {
   await tx.query(
-    `update claim_attempts set state = 'superseded', ${ERASE_ALL_BUT_HASHES_SQL}
+    `update claim_attempts set state = 'superseded', ${ERASE_BUT_ALLOW_DECLINING_SQL}
      where agent_id = any($1) and state in ${OPEN_TO_AGENTS_SQL}`,
     [agentIds],
   )
 }
 
-/** Deletes the attempts of agents that are deleted or expire, except those that a person can still decline. */
+/**
+ * Deletes the attempts of agents that are being deleted or expire. First supersedes the open and failed ones. Attempts that still
+ * have the hash of the mailbox stay, because a person may still decline them.
+ */
 export async function deleteAttempts(tx: Database, agentIds: readonly string[]): Promise<void> {
   await supersedeAttempts(tx, agentIds)
   await tx.query('delete from claim_attempts where agent_id = any($1) and mailbox_hash is null', [agentIds])
@@ -100,10 +110,11 @@ const BlockedRow = z.object({ blocked: z.boolean() })
 const TriesRow = z.object({ tries: z.int() })
 
 /**
- * Returns whether the owner of the mailbox recently declined an attempt and has no live verification for this agent and address.
- * A block applies only to requests of agents: the person can still sign in with an app.
+ * Returns whether the attempt's mailbox is blocked: its owner declined an attempt within 30 days (`RULES.verificationBlockMs`),
+ * and there is no valid verification for the attempt's agent and address. A block applies only to requests of agents: the person
+ * can still sign in with an app. Also returns false once the hash of the mailbox is erased.
  */
-export async function isBlocked(db: Database, attempt: StoredAttempt, now: Date): Promise<boolean> {
+export async function isMailboxBlocked(db: Database, attempt: StoredAttempt, now: Date): Promise<boolean> {
   if (!attempt.mailboxHash || attempt.purpose === 'sign-in') return false
   const { rows } = await db.query(
     `select exists (select from claim_blocks where mailbox_hash = $1 and until > $2)
@@ -115,8 +126,9 @@ export async function isBlocked(db: Database, attempt: StoredAttempt, now: Date)
 }
 
 /**
- * Counts the codes that were entered for the mailbox within 24 hours and were wrong or are still being compared. Holds a lock on
- * the mailbox until `tx` ends, so simultaneous tries are counted one after the other.
+ * Counts the codes that were entered for the mailbox within 24 hours and were wrong or are still being compared. The row of a
+ * correct code is deleted when the verification is stored. Holds a lock on the mailbox until `tx` ends, so simultaneous tries are
+ * counted one after the other. If the hash of the mailbox is erased, locks nothing and returns 0.
  */
 export async function lockAndCountTries(tx: Database, attempt: StoredAttempt, now: Date): Promise<number> {
   if (!attempt.mailboxHash) return 0

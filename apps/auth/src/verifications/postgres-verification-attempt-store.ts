@@ -1,10 +1,10 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import {
-  ERASE_ALL_BUT_HASHES_SQL,
-  ERASE_COLUMNS_SQL,
+  ERASE_BUT_ALLOW_DECLINING_SQL,
+  ERASE_PERSONAL_DATA_SQL,
   findAttempt,
-  isBlocked,
+  isMailboxBlocked,
   lockAndCountTries,
   OPEN_STATES_SQL,
   OPEN_TO_AGENTS_SQL,
@@ -57,7 +57,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
         matchPhrase: sealedPhrase
           ? sealer.unseal(sealedPhrase, toMatchPhraseEncryptionContext(attempt.id)).toString('utf8')
           : undefined,
-        isBlocked: await isBlocked(db, attempt, now),
+        isBlocked: await isMailboxBlocked(db, attempt, now),
       }
     },
 
@@ -65,7 +65,11 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
 
     showCode: (id, codeHash, now) =>
       withLockedAttempt(id, async (tx, attempt) => {
-        const decision = decideShowingCode(attempt, { isBlocked: await isBlocked(tx, attempt, now) }, now)
+        const decision = decideShowingCode(
+          attempt,
+          { isBlocked: await isMailboxBlocked(tx, attempt, now) },
+          now,
+        )
         if (!decision.ok) return decision
         const { presses, codeExpiresAt } = decision.value
         await tx.query(
@@ -84,9 +88,10 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
            on conflict (mailbox_hash) do update set until = greatest(claim_blocks.until, excluded.until)`,
           [attempt.mailboxHash, attempt.hashKeyId, decision.value.blockedUntil],
         )
-        await tx.query(`update claim_attempts set state = 'declined', ${ERASE_COLUMNS_SQL} where id = $1`, [
-          id,
-        ])
+        await tx.query(
+          `update claim_attempts set state = 'declined', ${ERASE_PERSONAL_DATA_SQL} where id = $1`,
+          [id],
+        )
         return ok(undefined)
       })
       if (declined.ok) events.emit('claim-declined', { claim_attempt_id: id })
@@ -102,7 +107,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
 
     async lockIfSpent(id) {
       const { rowCount } = await db.query(
-        `update claim_attempts set state = 'locked', ${ERASE_ALL_BUT_HASHES_SQL} where id = $1 and state in ${OPEN_STATES_SQL} and tries >= $2`,
+        `update claim_attempts set state = 'locked', ${ERASE_BUT_ALLOW_DECLINING_SQL} where id = $1 and state in ${OPEN_STATES_SQL} and tries >= $2`,
         [id, RULES.verificationTries],
       )
       if (rowCount === 1) events.emit('attempt-locked', { claim_attempt_id: id })
@@ -114,7 +119,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
       const attempt = await findAttempt(db, 'id = $1', [id])
       if (!attempt) return false
       if (attempt.purpose === 'sign-in') return computeState(attempt, now) === 'code_shown'
-      return computeState(attempt, now) === 'initiated' && !(await isBlocked(db, attempt, now))
+      return computeState(attempt, now) === 'initiated' && !(await isMailboxBlocked(db, attempt, now))
     },
 
     async renewLink(id, now) {
@@ -130,7 +135,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
       const nextState = attempt && computeStateAfterMail(attempt.state, outcome)
       if (!nextState) return
       await tx.query(
-        `update claim_attempts set state = $2${nextState === 'failed' ? `, ${ERASE_COLUMNS_SQL}` : ''} where id = $1`,
+        `update claim_attempts set state = $2${nextState === 'failed' ? `, ${ERASE_PERSONAL_DATA_SQL}` : ''} where id = $1`,
         [id, nextState],
       )
     },
@@ -197,7 +202,10 @@ async function lockAndCountTry(
   // Reads facts about the mailbox only after a code was shown. Until then, the response time must not depend on the mailbox.
   const mailboxFacts =
     attempt.state === 'code_shown'
-      ? { isBlocked: await isBlocked(tx, attempt, now), tries: await lockAndCountTries(tx, attempt, now) }
+      ? {
+          isBlocked: await isMailboxBlocked(tx, attempt, now),
+          tries: await lockAndCountTries(tx, attempt, now),
+        }
       : { isBlocked: false, tries: 0 }
   const decision = decideTry(attempt, mailboxFacts, now)
   if (!decision.ok) return decision

@@ -3,7 +3,7 @@ import { createRowReader, type Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
-import { deleteAttempts, ERASE_COLUMNS_SQL, findAttempt, isBlocked } from './attempt-row.ts'
+import { deleteAttempts, ERASE_PERSONAL_DATA_SQL, findAttempt, isMailboxBlocked } from './attempt-row.ts'
 import { decryptEmail, findPerson } from './confirmed-person.ts'
 import { deriveStoredRevocationSecret } from './revocation-link.ts'
 import { addRevocationMails, revokeVerifications } from './revoke-verifications.ts'
@@ -184,7 +184,7 @@ async function redeemLocked(
   const attempt =
     agent.rowCount === 0 ? undefined : await findAttempt(tx, 'id = $1', [attemptId], 'for update')
   if (!attempt) return refuse(err('unknown'))
-  const enteredCode = { hash: verification.codeHash, isBlocked: await isBlocked(tx, attempt, now) }
+  const enteredCode = { hash: verification.codeHash, isBlocked: await isMailboxBlocked(tx, attempt, now) }
   const redemption = decideRedemption(attempt, enteredCode, now)
   if (!redemption.ok) return refuse(redemption)
   const { registrationId: id, agentId, emailSealed, emailHash } = attempt
@@ -210,7 +210,7 @@ async function redeemLocked(
       verification.expiresAt,
     ],
   )
-  await tx.query(`update claim_attempts set state = 'completed', ${ERASE_COLUMNS_SQL} where id = $1`, [
+  await tx.query(`update claim_attempts set state = 'completed', ${ERASE_PERSONAL_DATA_SQL} where id = $1`, [
     attemptId,
   ])
   // The row of the successful try is deleted, because only wrong codes count against the mailbox. Earlier tries still count.

@@ -1,6 +1,6 @@
 import { RULES } from '@plainpath/domain'
 import { type Database, deleteBatch } from '@plainpath/postgres'
-import { ERASE_COLUMNS_SQL, ERASE_HASHES_SQL, OPEN_TO_AGENTS_SQL } from './attempt-row.ts'
+import { ERASE_HASHES_SQL, ERASE_PERSONAL_DATA_SQL, OPEN_TO_AGENTS_SQL } from './attempt-row.ts'
 
 const BATCH_SIZE = 1_000
 
@@ -22,7 +22,7 @@ export async function sweepVerifications(db: Database, now: Date): Promise<numbe
   const rowCounts = [
     await closeRows(
       'claim_attempts',
-      `state = 'expired', ${ERASE_COLUMNS_SQL}`,
+      `state = 'expired', ${ERASE_PERSONAL_DATA_SQL}`,
       `link_expires_at <= $1 and state in ${OPEN_TO_AGENTS_SQL}`,
     ),
     await closeRows(

@@ -18,20 +18,20 @@ function createControlledWork() {
 
 test('turns calls during a run into one more run after it', async () => {
   const { runs, repeated, finish } = createControlledWork()
-  for (let count = 0; count < 3; count += 1) repeated.runSoon()
+  for (let count = 0; count < 3; count += 1) repeated.requestRun()
   expect(runs).toHaveLength(1)
   await finish(0)
   expect(runs).toHaveLength(2)
   await finish(1)
   expect(runs).toHaveLength(2)
-  repeated.runSoon()
+  repeated.requestRun()
   expect(runs).toHaveLength(3)
 })
 
 test('waits for the current run when disposed, and starts no other', async () => {
   const { runs, repeated, finish } = createControlledWork()
-  repeated.runSoon()
-  repeated.runSoon()
+  repeated.requestRun()
+  repeated.requestRun()
   let isDisposed = false
   const disposal = repeated[Symbol.asyncDispose]().then(() => {
     isDisposed = true

@@ -1,15 +1,18 @@
-/** Work that runs repeatedly. Disposing waits for the current run, and no other run starts. */
+/** Work that runs repeatedly. Disposing it waits for the current run, and no further run starts. */
 interface RepeatedWork extends AsyncDisposable {
-  /** Requests a run every `everyMs` from now on, as `runSoon` does. */
-  start(everyMs: number): void
-  /** Starts a run now, or after the current run. A complete run follows each call, unless the work is disposed of. */
-  runSoon(): void
+  /** Calls `requestRun` every `intervalMs`, for the first time after `intervalMs`. Must be called only once. */
+  start(intervalMs: number): void
+  /**
+   * Starts a run now, or after the current run. Each call is thus followed by a complete run, which sees what changed before the
+   * call. Does nothing once the work is disposed of.
+   */
+  requestRun(): void
 }
 
 /**
- * Creates work that runs repeatedly, one run at a time. `start` or `runSoon` requests the first run.
+ * Creates work that runs repeatedly, one run at a time.
  *
- * @param work handles its own failures, and ends early when `isStopped` returns true
+ * @param work must not reject, because the rejection would be unhandled. Should end early once `isStopped` returns true
  */
 export function createRepeatedWork(work: (isStopped: () => boolean) => Promise<void>): RepeatedWork {
   let timer: NodeJS.Timeout | undefined
@@ -28,16 +31,16 @@ export function createRepeatedWork(work: (isStopped: () => boolean) => Promise<v
     }
   }
 
-  function runSoon(): void {
+  function requestRun(): void {
     isRequested = true
     currentRun ??= run()
   }
 
   return {
-    start(everyMs) {
-      timer = setInterval(runSoon, everyMs)
+    start(intervalMs) {
+      timer = setInterval(requestRun, intervalMs)
     },
-    runSoon,
+    requestRun,
     async [Symbol.asyncDispose]() {
       isStopped = true
       clearInterval(timer)

@@ -14,11 +14,11 @@ export const EXAMPLE_BASIC_HEADER = { Authorization: 'Basic base64(client_id:cli
 
 interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** The name of a body example; by default the first one. */
+  /** The name of a body example; by default the first example. */
   readonly bodyExample?: string
   /** Members that extend or override the example body. */
   readonly overrides?: Readonly<Record<string, unknown>>
-  /** The values of the path parameters. */
+  /** The values of the path parameters, already percent-encoded. A parameter without a value becomes an empty string. */
   readonly params?: Readonly<Record<string, string>>
 }
 
@@ -28,15 +28,16 @@ interface ExchangeOptions extends RequestOptions {
 }
 
 interface ErrorExchangeOptions extends RequestOptions {
-  /** An example that the operation's error schema accepts. */
+  /** The response body, which the operation's error schema must accept. Its `code` selects the status, from `AGENT_ERRORS`. */
   readonly error: { readonly code: string }
   /** Response headers in addition to `Content-Type`. */
   readonly responseHeaders?: Readonly<Record<string, string>>
 }
 
 /**
- * Returns the example response, typed by its schema.
+ * Creates an example response body and parses it with its schema.
  *
+ * @param urls the URLs that appear in the example
  * @throws {z.ZodError} if there is no example, or if the schema rejects it
  */
 export const parseExample = <T>(
@@ -46,8 +47,9 @@ export const parseExample = <T>(
 ): T => schema.parse(responseDoc.example?.(urls))
 
 /**
- * Formats an example request, and a response with the operation's lowest documented status, as two `http` blocks. Tests compare
- * the examples with the operation's schemas and with the service's real responses.
+ * Formats an example request, and a response with the operation's lowest documented status, as two `http` blocks.
+ * `operations.test.ts` parses the examples with the operation's schemas, and `documented-exchanges.test.ts` compares them with
+ * the service's real responses.
  *
  * @throws {Error} if the operation documents no response, or has no body example of the given name
  */
@@ -56,7 +58,7 @@ export function formatExchange(
   urls: ServiceUrls,
   options: ExchangeOptions = {},
 ): string {
-  // `Object.entries` sorts numeric keys.
+  // `Object.entries` sorts integer keys in ascending order, so the first status is the lowest.
   const [firstResponse] = Object.entries(operation.responseDocs)
   if (!firstResponse) throw new Error(`${operation.operationId} documents no response`)
   const [status, responseDoc] = firstResponse
@@ -75,7 +77,7 @@ export function formatErrorExchange(
   { error, responseHeaders, ...options }: ErrorExchangeOptions,
 ): string {
   const status = AGENT_ERRORS.find(({ code }) => code === error.code)?.status
-  if (status === undefined) throw new Error(`no error of agents has the code ${error.code}`)
+  if (status === undefined) throw new Error(`AGENT_ERRORS has no error with the code ${error.code}`)
   const type = getErrorComponentName(operation) === 'OAuthError' ? JSON_TYPE : PROBLEM_TYPE
   return `${formatRequestBlock(operation, urls, options)}\n\n${formatResponseBlock(status, error, type, responseHeaders)}`
 }
@@ -95,7 +97,7 @@ function createExampleBody(
   operation: Operation,
   urls: ServiceUrls,
   { bodyExample, overrides }: RequestOptions,
-) {
+): object | undefined {
   const examples = operation.bodyExamples
   if (!examples) return undefined
   const name = bodyExample ?? Object.keys(examples)[0] ?? ''
@@ -122,12 +124,16 @@ const encodeForm = (fields: object) =>
     .replaceAll('%3C', '<')
     .replaceAll('%3E', '>')
 
+/**
+ * Formats a value as JSON on one line, with a space after each comma and colon. Also removes spaces next to brackets and braces
+ * within strings.
+ */
 const formatOnOneLine = (value: object) =>
   JSON.stringify(value, null, 1)
     .replaceAll(/\n\s*/g, ' ')
     .replaceAll(/([{[]) | ([}\]])/g, '$1$2')
 
-/** Formats a value as JSON, with one member per line, and arrays of primitives on one line. */
+/** Formats a value as JSON, with one member per line. An array is on one line if no item contains a bracket or a brace. */
 export const formatJson = (value: unknown): string =>
   JSON.stringify(value, null, 2).replaceAll(
     /\[\n\s+([^[\]{}]*?)\n\s+\]/g,
