@@ -4,18 +4,23 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { AppName } from '@plainpath/metadata'
 
+/** A process of an app. Disposing sends SIGTERM, and waits without a time limit until the process has ended. */
 export interface AppProcess extends AsyncDisposable {
+  /** The origin at which the app listens. */
   readonly url: string
   readonly child: ChildProcess
   /** The lines that the process has written to stdout and stderr. */
-  readonly printed: readonly string[]
+  readonly outputLines: readonly string[]
 }
 
 const START_TIMEOUT_MS = 60_000
 
 /**
- * Runs `apps/<app>/src/main.ts serve` as a process, and waits until it listens. Disposing sends SIGTERM, and waits until the
- * process has ended.
+ * Runs `apps/<app>/src/main.ts serve` as a process, and waits until it listens.
+ *
+ * @param port the port for `url` of the result. The process does not receive it, so `env` must set the same port
+ * @param env the settings. `<APP>_HOST` must be 127.0.0.1, as in `url`
+ * @throws {Error} if the process exits, with its output, or is not listening within 60 s
  */
 export async function startProcess(
   app: AppName,
@@ -31,18 +36,20 @@ export async function startProcess(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const printed: string[] = []
+  const outputLines: string[] = []
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>()
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
-      printed.push(line)
+      outputLines.push(line)
       if (line.includes('"msg":"listening"')) resolve()
     })
   }
-  child.once('exit', (code) => reject(new Error(`${app} exited with code ${code}:\n${printed.join('\n')}`)))
+  child.once('exit', (code) =>
+    reject(new Error(`${app} exited with code ${code}:\n${outputLines.join('\n')}`)),
+  )
   // oxlint-disable-next-line no-restricted-globals -- bounds the time until the process listens
   const timer = setTimeout(
-    () => reject(new Error(`${app} was not ready in ${START_TIMEOUT_MS} ms`)),
+    () => reject(new Error(`${app} was not listening within ${START_TIMEOUT_MS / 1_000} s`)),
     START_TIMEOUT_MS,
   )
   try {
@@ -57,7 +64,7 @@ export async function startProcess(
   return {
     url: `http://127.0.0.1:${port}`,
     child,
-    printed,
+    outputLines,
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGTERM')

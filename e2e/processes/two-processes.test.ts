@@ -141,9 +141,9 @@ test('no key or secret is in the arguments or the environment of a process', () 
 
 test('no process opens a debugger on SIGUSR1, and all keep running', async () => {
   for (const { child } of [...auth, ...api]) child.kill('SIGUSR1')
-  for (const { url, printed } of [...auth, ...api]) {
+  for (const { url, outputLines } of [...auth, ...api]) {
     for (let requestCount = 0; requestCount < 10; requestCount += 1)
       expect((await fetch(`${url}/api/nothing`)).status).toBe(404)
-    expect(printed.join('\n')).not.toMatch(/debugger/i)
+    expect(outputLines.join('\n')).not.toMatch(/debugger/i)
   }
 })

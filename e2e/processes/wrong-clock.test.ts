@@ -73,7 +73,7 @@ describe('an instance with a wrong clock is not ready and refuses work with toke
     ])
     expect(await refusal.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect((await requestToken(0)).status).toBe(200)
-    expect(auth[index]?.printed.join('\n')).toContain('the clock of this machine differs')
+    expect(auth[index]?.outputLines.join('\n')).toContain('the clock of this machine differs')
   })
 
   test('an hour ahead at the API', { timeout: 60_000 }, async () => {

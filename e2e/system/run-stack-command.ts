@@ -9,10 +9,13 @@ import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/manag
 const MAIN = fileURLToPath(new URL('../../infra/stack/src/main.ts', import.meta.url))
 /** Below the 300 s that the tests allow for a start, so that a start that takes too long fails with its output. */
 const START_TIMEOUT_MS = 290_000
-/** The command stops its processes, each within a time limit. If the command is killed earlier, its processes keep running. */
+/**
+ * The time that the command has to end after a signal, before it receives SIGKILL. It needs this time to stop its processes, each
+ * of which has a time limit of its own. After a SIGKILL they would keep running.
+ */
 const STOP_TIMEOUT_MS = 60_000
 
-/** The process of `npm run stack`. */
+/** A process that runs the program of `npm run stack`. Disposing stops it and deletes its folder. */
 export interface StackProcess extends AsyncDisposable {
   /** The origin of the stack's gateway. */
   readonly origin: string
@@ -20,15 +23,27 @@ export interface StackProcess extends AsyncDisposable {
   readonly dataDirectory: string
   /** Reads the lines that the process has printed so far. */
   readOutput(): Promise<readonly string[]>
-  /** Sends SIGINT, as Ctrl-C does, and waits until the process has ended. Returns the exit code. */
+  /**
+   * Sends SIGINT, as Ctrl-C does, and SIGKILL after 60 s. Waits until the process has ended.
+   *
+   * @returns the exit code; null if a signal ended the process
+   */
   interrupt(): Promise<number | null>
-  /** Runs `npm run stack -- --add APP`, and waits until the instance is ready. @throws {Error} with the end of its output */
+  /**
+   * Runs the program of `npm run stack -- --add APP`, and waits until the instance is ready. The caller disposes of the result.
+   * The output of all added instances is appended to one file.
+   *
+   * @throws {Error} with the end of the output, if the command ends or the instance is not ready in time
+   */
   addInstance(app: AppName): Promise<ManagedProcess>
 }
 
 /**
- * Runs `npm run stack` with its own port and folder, and waits until it is ready.
+ * Runs the program of `npm run stack`, without npm and the bootstrap script, and waits until it is ready. It uses a free port
+ * and a temporary folder.
  *
+ * @param env further environment variables. PORT and DATA_DIR are for tests in which the start fails: `origin` and
+ *   `dataDirectory` of the result do not reflect them
  * @param args the options of the command
  * @throws {Error} with the end of the output, if the command ends or is not ready in time
  */
@@ -48,7 +63,7 @@ export async function runStackCommand(
       name: 'npm run stack',
       command: [process.execPath, MAIN, ...args],
       env: { PORT: String(port), DATA_DIR: dataDirectory, ...env },
-      logFile: path.join(folder, 'printed.log'),
+      logFile: path.join(folder, 'stack.log'),
       readyLine: 'Ready: ',
       startMs: START_TIMEOUT_MS,
       stopMs: STOP_TIMEOUT_MS,
@@ -68,7 +83,8 @@ export async function runStackCommand(
         name: `npm run stack -- --add ${app}`,
         command: [process.execPath, MAIN, '--add', app],
         env: { DATA_DIR: dataDirectory },
-        logFile: path.join(folder, 'added.log'),
+        logFile: path.join(folder, 'added-instance.log'),
+        // A part of the announcement that `addInstance` in main.ts returns.
         readyLine: 'Ctrl-C stops it',
         startMs: START_TIMEOUT_MS,
         stopMs: STOP_TIMEOUT_MS,

@@ -15,7 +15,7 @@ import type { TokenAuthority } from '../src/tokens/token-store.ts'
 import { isStoredVerificationLive } from '../src/verifications/postgres-verification-store.ts'
 import { createExampleSealer } from './example-agent.ts'
 
-/** A migrated database with the stores from which a token store learns which tokens are valid. */
+/** A migrated database, and the stores that decide which tokens are valid. */
 export interface TestStores extends AsyncDisposable {
   readonly database: TestDatabase
   readonly db: Pool
@@ -26,17 +26,18 @@ export interface TestStores extends AsyncDisposable {
   /**
    * Creates the `TokenAuthority` that reads these stores.
    *
-   * @param now returns the time at which a verification must be live for its tokens to be valid
+   * @param now the clock against which the expiry of verifications is checked
    */
   createTokenAuthority(now: () => Date): TokenAuthority
 }
 
-/** Dependencies of the verification store, for a test in which tokens do not matter. */
-export const NO_TOKENS = {
+/** Dependencies of the verification store that do nothing, for a test that issues no tokens. */
+export const NO_OP_TOKEN_DEPS = {
   tokens: { revokeTokensOf: async () => undefined },
   revocationPublisher: noOpRevocationPublisher,
 }
 
+/** Opens the stores in a new database. The agent store discards its mails and uses the real time. */
 export async function openTestStores(): Promise<TestStores> {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
@@ -66,7 +67,7 @@ export async function openTestStores(): Promise<TestStores> {
   }
 }
 
-/** Returns every row of every table as text, as somebody with a copy of the database could read them. */
+/** Dumps every row of every table as text, and also its decoded `bytea` values. For tests that search for plaintext. */
 export async function dumpTables(db: Pool): Promise<string> {
   const { rows: tables } = await db.query<{ name: string }>(
     `select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
@@ -80,13 +81,13 @@ export async function dumpTables(db: Pool): Promise<string> {
   return dumps.join('\n')
 }
 
-/** Finds the `bytea` values in a row, and decodes them as text. */
+/** Finds the `bytea` values in a row, and decodes them as Latin-1. That maps each byte to a character, so ASCII text stays. */
 const decodeBytea = (row: string) =>
   [...row.matchAll(/\\x([0-9a-f]+)/g)]
     .map(([, hex]) => Buffer.from(hex ?? '', 'hex').toString('latin1'))
     .join(' ')
 
-/** The tables that requests write to. */
+/** The tables with agents, apps, keys, tokens and the data of people. `claims` and `claim_…` contain e-mail verifications. */
 const COUNTED_TABLES = [
   'agents',
   'agent_secrets',
@@ -105,7 +106,7 @@ const COUNTED_TABLES = [
   'identity_assertions',
 ]
 
-/** Counts the rows of each table that requests write to. */
+/** Counts the rows of each table in `COUNTED_TABLES`. */
 export async function countRows(db: Pool): Promise<Record<string, number>> {
   const { rows } = await db.query<Record<string, number>>(
     `select ${COUNTED_TABLES.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ')}`,

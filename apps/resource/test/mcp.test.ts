@@ -3,10 +3,13 @@ import { findUnusedUrl } from './fake-authorization-server.ts'
 import { sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
-const UNREACHABLE_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+const UNREACHABLE_DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none'
 const EMAIL = 'ana.secret@example.org'
 
-/** Calls a tool as a client of revision 2025-11-25 does. Calls of revision 2026-07-28 are tested in e2e/in-process/mcp.test.ts. */
+/**
+ * Calls a tool with a message of the MCP revisions of 2025, without the header `MCP-Protocol-Version`. Other tests send calls of
+ * revision 2026-07-28: mcp-forms.test.ts, signed-in-mcp.test.ts and e2e/in-process/mcp.test.ts.
+ */
 const callTool = (origin: string, name: string, args: object, headers: Record<string, string> = {}) =>
   sendRequest(origin, {
     method: 'POST',
@@ -19,10 +22,11 @@ const callTool = (origin: string, name: string, args: object, headers: Record<st
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
   })
 
+/** Parses the result from the single event of a response. Returns undefined for a problem document, which is no event. */
 const parseResult = (body: string) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}').result
 
-test('without a database, guides can be read, and joining the waitlist or reading another version of a guide gets 503', async () => {
-  await using api = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE } })
+test('without a database, get_guide returns the current version, and calls that need the database get 503', async () => {
+  await using api = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE_URL } })
   const guide = await callTool(api.origin, 'get_guide', { slug: 'work-permit' })
   expect(parseResult(guide.body).structuredContent).toMatchObject({ slug: 'work-permit' })
   for (const [name, args] of [
@@ -37,23 +41,24 @@ test('without a database, guides can be read, and joining the waitlist or readin
   expect(api.logLines.join('\n')).not.toContain(EMAIL)
 })
 
-test('get_guide describes a version beyond the range of the database to the model, as any other invalid argument', async () => {
+test('get_guide returns a tool error for a version number that exceeds the range of an integer column', async () => {
   await using api = await startResource()
   const response = await callTool(api.origin, 'get_guide', { slug: 'work-permit', version: 2 ** 31 })
   expect(response.status, response.body).toBe(200)
   expect(parseResult(response.body)).toMatchObject({ isError: true })
 })
 
-test('without an authorization server, a call with a token gets 503, and a call without one succeeds', async () => {
+test('while the authorization server is unreachable, a call with a token gets 503, and a call without one succeeds', async () => {
   await using api = await startResource({ env: { RESOURCE_AUTH_URL: await findUnusedUrl() } })
   const authorization = `Bearer ppt_${'A'.repeat(43)}`
   expect((await callTool(api.origin, 'list_guides', {}, { authorization })).status).toBe(503)
   expect((await callTool(api.origin, 'list_guides', {})).status).toBe(200)
 })
 
-test('an internal error causes a 500 without its cause, and is logged with its cause and without input', async () => {
+test('an internal error gets a 500 that hides the cause, and the log has the cause but not the input', async () => {
   await using api = await startResource()
-  await api.db.query('alter table waitlist_entries rename to elsewhere')
+  // The insert then fails with 42P01 (undefined_table).
+  await api.db.query('alter table waitlist_entries rename to renamed_entries')
   const response = await callTool(api.origin, 'join_waitlist', { email: EMAIL })
   expect(response.status).toBe(500)
   expect(response.json()).toMatchObject({ code: 'internal-error' })
@@ -63,7 +68,7 @@ test('an internal error causes a 500 without its cause, and is logged with its c
   expect(log).not.toContain(EMAIL)
 })
 
-test('a call with an invalid token gets 401, and a call with a valid one counts against the limits of its client', async () => {
+test('a call with an invalid token gets 401, and the response to one with a valid token names the limit of its client', async () => {
   await using api = await startResource()
   const refusal = await callTool(api.origin, 'list_guides', {}, { authorization: 'Bearer nonsense' })
   expect(refusal.status).toBe(401)
@@ -74,12 +79,12 @@ test('a call with an invalid token gets 401, and a call with a valid one counts 
   expect(acceptedResponse.headers['ratelimit-policy']).toMatch(/"reads-client"/)
 })
 
-test('another site may call tools only if its origin is configured, and a call with another Host gets 421', async () => {
+test('a cross-origin call is accepted only from a configured origin, and a call with another Host gets 421', async () => {
   const configuredOrigin = 'https://app.example.org'
   await using api = await startResource({ env: { RESOURCE_CORS_ORIGINS: configuredOrigin } })
-  const allowedResponse = await callTool(api.origin, 'list_guides', {}, { origin: configuredOrigin })
-  expect(allowedResponse.status).toBe(200)
-  expect(allowedResponse.headers['access-control-allow-origin']).toBe(configuredOrigin)
+  const acceptedResponse = await callTool(api.origin, 'list_guides', {}, { origin: configuredOrigin })
+  expect(acceptedResponse.status).toBe(200)
+  expect(acceptedResponse.headers['access-control-allow-origin']).toBe(configuredOrigin)
   const preflight = await sendRequest(api.origin, {
     method: 'OPTIONS',
     path: '/api/mcp',

@@ -1,6 +1,7 @@
 /*
- * What the service publishes about itself: addresses, OAuth metadata, API operations and their OpenAPI description, MCP tools,
- * documents for agents, and the retention table.
+ * The descriptions that the service publishes of itself: URLs, OAuth metadata, API operations and their OpenAPI description, MCP
+ * tools, documents for agents, and the retention table. Also the table of the paths that each app serves, and the reader of
+ * templates for documents and mails.
  */
 export { AGENT_ERRORS } from './documents/agent-errors.ts'
 export { listAgentShellCommands } from './documents/auth-md.ts'
@@ -12,7 +13,12 @@ export {
   MCP_VERSIONS,
   type McpEndpoint,
 } from './documents/mcp-server.ts'
-export { MAX_TOOL_RESULTS, MCP_TOOLS, type McpTool, type McpToolName } from './documents/mcp-tools.ts'
+export {
+  MAX_GUIDES_PER_TOOL_SEARCH,
+  MCP_TOOLS,
+  type McpTool,
+  type McpToolName,
+} from './documents/mcp-tools.ts'
 export type { ListedGuide } from './documents/served-document.ts'
 export {
   AGENT_GRANT_TYPES,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
 import { createAttempt, createLinkMail } from '../../test/example-claim.ts'
 import { createExampleKey } from '../../test/example-key.ts'
-import { dumpTables, NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
+import { dumpTables, NO_OP_TOKEN_DEPS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createVerificationAttemptStore } from '../verifications/postgres-verification-attempt-store.ts'
 import { countAgents, countUnusedAgents } from './agent-counts.ts'
 import { deleteTombstones, expireAgents, findExpiredAgent } from './agent-expiry.ts'
@@ -36,7 +36,7 @@ async function addAgent(members: Parameters<typeof createExampleAgent>[0] = {}) 
   return record
 }
 const createDeps = (invalidate: (id: string) => void = () => undefined) => ({
-  ...NO_TOKENS,
+  ...NO_OP_TOKEN_DEPS,
   db: stores.db,
   events: stores.events,
   agentCache: { invalidate },

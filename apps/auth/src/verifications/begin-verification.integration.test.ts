@@ -2,7 +2,7 @@ import { createMailQueue } from '@plainpath/mail'
 import type { Database, Pool } from '@plainpath/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
-import { NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
+import { NO_OP_TOKEN_DEPS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { beginVerification } from './begin-verification.ts'
 import { completeVerification } from './complete-verification.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
@@ -52,7 +52,7 @@ test('begins a verification with the same statements and response members for ev
   }
   const verificationStores = {
     verificationAttempts: createVerificationAttemptStore(deps),
-    verifications: createVerificationStore({ ...deps, ...NO_TOKENS }),
+    verifications: createVerificationStore({ ...deps, ...NO_OP_TOKEN_DEPS }),
   }
   let secret = ''
   const linkUrl = (generatedSecret: string) => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
 import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
 import { createMailRecorder } from '../../test/mail-recorder.ts'
-import { dumpTables, NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
+import { dumpTables, NO_OP_TOKEN_DEPS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
 import { createVerificationStore } from './postgres-verification-store.ts'
 import { reencryptVerifications } from './reencrypt-verifications.ts'
@@ -351,7 +351,7 @@ test('re-encrypts verifications and attempts, so that they can be read without t
     }
     return {
       attempts: createVerificationAttemptStore(deps),
-      verifications: createVerificationStore({ ...deps, ...NO_TOKENS }),
+      verifications: createVerificationStore({ ...deps, ...NO_OP_TOKEN_DEPS }),
     }
   }
   const oldStores = createStores(oldKey)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
 import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
 import { createMailRecorder } from '../../test/mail-recorder.ts'
-import { NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
+import { NO_OP_TOKEN_DEPS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
 import { createVerificationStore } from './postgres-verification-store.ts'
 import { sweepVerifications } from './sweep-verifications.ts'
@@ -24,7 +24,7 @@ const createDeps = () => {
   return { db, sealer, hashKey, addMail: addedMails.add, events }
 }
 const createVerifications = (change = {}) =>
-  createVerificationStore({ ...createDeps(), ...NO_TOKENS, ...change })
+  createVerificationStore({ ...createDeps(), ...NO_OP_TOKEN_DEPS, ...change })
 async function registerAgent(): Promise<string> {
   const record = createExampleAgent()
   await stores.agents.add(record)

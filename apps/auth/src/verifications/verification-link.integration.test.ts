@@ -2,7 +2,7 @@ import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
 import { createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
-import { NO_TOKENS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
+import { NO_OP_TOKEN_DEPS, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createVerificationAttemptStore } from './postgres-verification-attempt-store.ts'
 import { createVerificationStore } from './postgres-verification-store.ts'
 import { revokeLinkedVerifications } from './verification-link.ts'
@@ -18,7 +18,7 @@ test('revoking all access leaves none, even if more verifications have the addre
   const hashKey = createExampleHashKey()
   const deps = { db, sealer, hashKey, addMail: async () => undefined, events }
   const attempts = createVerificationAttemptStore(deps)
-  const verifications = createVerificationStore({ ...deps, ...NO_TOKENS })
+  const verifications = createVerificationStore({ ...deps, ...NO_OP_TOKEN_DEPS })
   const codeHash = sha256('code')
   for (let count = 0; count < 103; count++) {
     const agent = createExampleAgent()

@@ -4,14 +4,18 @@ import { sha256Base64url } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
 import { AuthorizationServerFailure, type Introspect, type IntrospectFor } from './introspection.ts'
 
-/** Limits unknown, expired and revoked tokens from one network. */
+/** Limits the introspections of inactive tokens (unknown, expired or revoked) from one network. */
 const FAILED_TOKENS: LimitPolicy = { name: 'failed-tokens', quota: 30, windowSeconds: 60 }
 
 /**
- * The maximum number of in-flight introspections of tokens that were not verified recently. It is half of the client's
- * `MAX_IN_FLIGHT`, which leaves the other half to recently verified tokens.
+ * The maximum number of in-flight introspections of tokens that were not verified recently. It is half of `MAX_IN_FLIGHT` in
+ * introspection-client.ts, which leaves the other half to recently verified tokens.
  */
 const MAX_UNVERIFIED_IN_FLIGHT = 128
+/**
+ * The maximum number of such introspections that are in flight from one network. It is a limit on concurrency: nothing counts
+ * requests in a window. `windowSeconds` is only used in the problem that describes the limit.
+ */
 const UNVERIFIED_IN_FLIGHT_FROM_NETWORK: LimitPolicy = {
   name: 'introspections-at-once',
   quota: 16,
@@ -23,7 +27,7 @@ const VERIFIED_LIFETIME_MS = 10 * 60_000
 /** Enough for the hashes of about 50,000 tokens (estimated by `createByteBoundOptions`). */
 const MAX_VERIFIED_BYTES = 10_000_000
 
-/** Thrown when a limit does not allow an introspection. */
+/** Thrown when a limit of one of the caller's networks does not allow an introspection. */
 export class IntrospectionLimited extends Error {
   override readonly name = 'IntrospectionLimited'
   readonly state: LimitState
@@ -34,19 +38,24 @@ export class IntrospectionLimited extends Error {
   }
 }
 
-/** A network of an address, and the factor by which its quotas are multiplied. */
+/**
+ * A network of an address, and the factor by which its quotas are multiplied: the configured one times the network's
+ * allowance.
+ */
 interface LimitedNetwork {
   readonly network: string
   readonly factor: number
 }
 
 /**
- * Wraps `introspect` with limits for each network, so that a caller with invalid tokens cannot use up the service for others. The
- * limits do not apply to a token that this process verified within the last ten minutes. Any other token is refused after 30 failed
- * tokens from its network within a minute, and while 16 introspections of such tokens from its network, or 128 in all, are in
- * flight. As for every limit, an address counts in each of its networks.
+ * Wraps `introspect` with limits for each network, so that a caller with invalid tokens cannot block introspection for
+ * everybody. The limits do not apply to a token that this process verified within the last ten minutes. With a factor of 1, any
+ * other token is refused with `IntrospectionLimited` after 30 inactive tokens from its network within a minute, and while 16
+ * introspections of such tokens from its network are in flight. While 128 are in flight in all, it is refused with
+ * `AuthorizationServerFailure`. An address counts in each network that `listNetworks` returns: for IPv6, the /64 and, with four
+ * times the quotas, the /48.
  *
- * @param options.factor multiplies the two limits of a network
+ * @param options.factor multiplies the two quotas of each network, but not the 128
  */
 export function guardIntrospection(options: {
   introspect: Introspect
@@ -54,6 +63,7 @@ export function guardIntrospection(options: {
   now: () => Date
 }): IntrospectFor {
   const { introspect, factor, now } = options
+  // The keys are the networks themselves, not keyed hashes, because these counts do not leave the process.
   const failedTokens = createMemoryLimitStore(now)
   const recentlyVerified = new LRUCache<string, true>({
     ...createByteBoundOptions(MAX_VERIFIED_BYTES),
@@ -67,15 +77,16 @@ export function guardIntrospection(options: {
     listNetworks(address).map(({ network, allowance }) => ({ network, factor: factor * allowance }))
 
   /**
-   * Finds the limit that refuses another introspection: one of the networks, or that of all introspections in flight. Does not wait,
-   * so that the caller can count the introspection before another request is checked.
+   * Finds the limit that refuses another introspection: a limit of one of the networks, or that of all introspections in flight.
+   * Does not wait, so that the caller can count the introspection before another request is checked.
    *
-   * @returns a function that creates the error; undefined if the introspection is allowed
+   * @returns a function that creates the error, because the seconds until the next attempt must be awaited; undefined if the
+   *   introspection is allowed
    */
   function findRefusal(networks: readonly LimitedNetwork[]): (() => Promise<Error>) | undefined {
     for (const { network, factor: networkFactor } of networks) {
       const policy = scaleQuota(FAILED_TOKENS, networkFactor)
-      // Refused requests are not counted, so `take` changes nothing here. It returns when the next request is allowed.
+      // `take` counts nothing here, because the limit refuses the request. Its result has the seconds until some quota is free.
       if (!failedTokens.local.offer(network, policy))
         return async () => new IntrospectionLimited({ policy, ...(await failedTokens.take(network, policy)) })
       const inFlightPolicy = scaleQuota(UNVERIFIED_IN_FLIGHT_FROM_NETWORK, networkFactor)
@@ -90,7 +101,7 @@ export function guardIntrospection(options: {
     }
     if (totalInFlight >= MAX_UNVERIFIED_IN_FLIGHT)
       return async () =>
-        new AuthorizationServerFailure('too many introspections of tokens that were not verified before')
+        new AuthorizationServerFailure('too many introspections of tokens that were not verified recently')
     return undefined
   }
 

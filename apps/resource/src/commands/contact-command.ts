@@ -8,9 +8,9 @@ import {
   eraseMessage,
   type ListedMessage,
   listMessages,
+  readMessage,
   recordStaffStep,
   type StaffStep,
-  showMessage,
 } from '../contact/manage-messages.ts'
 import { createErasureLogger } from '../erasure-log.ts'
 import { defineCommand, limitOption, type ResourceContext } from './define-command.ts'
@@ -50,7 +50,7 @@ export const contactCommands = [
     settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',
     async run({ db, settings, args, operator, now }) {
-      const message = await showMessage(db, {
+      const message = await readMessage(db, {
         sealer: settings.RESOURCE_KEK_FILE,
         id: args.id,
         actor: operator.user,

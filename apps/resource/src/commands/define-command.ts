@@ -17,10 +17,11 @@ export interface ResourceContext {
   readonly env: Environment
   readonly now: () => Date
   readonly log: Log
-  /** The user who runs the command, for the audit log and log lines. */
+  /** The user and the machine that run the command, for the audit log and log lines. */
   readonly operator: { readonly user: string; readonly host: string }
 }
 
+/** The members that a handler receives in addition, by the value of `opens`. */
 interface OpenedResources {
   readonly nothing: object
   readonly database: { readonly db: Pool }
@@ -34,13 +35,20 @@ interface ResourceEntry<
   Name extends SettingName,
   Opens extends keyof OpenedResources,
 > extends CommandEntry<P, HandlerContext<Name, Opens>> {
-  /** The settings that the handler receives. With `all`, help lists every setting, and the handler reads the settings itself. */
+  /**
+   * The settings that the handler receives. With `all`, docs/commands.md says that the command reads all settings. The handler
+   * then reads them itself from `env`.
+   */
   readonly settings?: 'all' | readonly Name[]
   /** `database` opens the database of RESOURCE_DATABASE_URL. */
   readonly opens?: Opens
 }
 
-/** Defines a command. Its handler receives the settings that the entry names and, with `opens: 'database'`, a pool. */
+/**
+ * Defines a command. Its handler receives the settings that the entry names and, with `opens: 'database'`, a pool. `run` of the
+ * result throws `ConfigError` for an invalid setting. It refuses a database that `findDatabaseMistake` rejects, such as a
+ * standby.
+ */
 export function defineCommand<
   P extends CommandParameters,
   Name extends SettingName = never,
@@ -57,7 +65,7 @@ export function defineCommand<
     async run(args, context) {
       const settings = settingNames.length > 0 ? readSettings(context.env, settingNames) : undefined
       await using db = opensDatabase ? openCommandPool(context.env) : undefined
-      const mistake = db && (await findDatabaseMistake(db, EXPECTED_DATABASE))
+      const mistake = db && (await findDatabaseMistake(db, DATABASE_CHECK))
       if (mistake !== undefined) throw new Refusal(`${mistake} Nothing was changed.`)
       // The entry's type determines which of these the handler can use.
       const handlerInput: unknown = { ...context, args, settings, db }
@@ -68,14 +76,18 @@ export function defineCommand<
   }
 }
 
-/** Multiplies the database timeouts. A command waits longer than the server does, so that operators need not repeat it. */
+/**
+ * Multiplies the time limits of `openPool`. They are longer than in the API: an operator would rather wait than repeat a
+ * command.
+ */
 const DATABASE_TIMEOUT_FACTOR = 4
-const EXPECTED_DATABASE = {
+const DATABASE_CHECK = {
   app: 'resource',
   variable: 'RESOURCE_DATABASE_URL',
   folder: MIGRATIONS,
-  // Commands must also run on the tables of a newer release: after a rollback, the API's Job publishes guides in them. The
-  // result is always true, because API instances do not register themselves, so no query could find them.
+  // Commands must also run on the tables of a newer release: after a rollback, the Job `resource-migrate` of the older release
+  // publishes its guides in them. API instances are not registered anywhere, so this cannot check for one, and assumes that one
+  // runs.
   isReleaseRunning: async () => true,
 }
 

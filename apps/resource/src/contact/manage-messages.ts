@@ -22,18 +22,24 @@ const ListedMessageRow = z.object({
   owner: z.string().nullable(),
   answeredAt: z.date().nullable(),
   closedAt: z.date().nullable(),
-  handOff: z.instanceof(Buffer).nullable(),
+  sealedTriggers: z.instanceof(Buffer).nullable(),
 })
-export interface ListedMessage extends Omit<z.infer<typeof ListedMessageRow>, 'handOff'> {
+export interface ListedMessage extends Omit<z.infer<typeof ListedMessageRow>, 'sealedTriggers'> {
   /** The state that staff see, which is more detailed than the state in the public API. */
   readonly staffState: string
+  /** The whole minutes since the message was created. */
   readonly ageMinutes: number
   /** The hand-off triggers, the most urgent first. */
   readonly triggers: readonly string[]
   readonly urgency: Urgency | null
 }
 
-/** Lists the newest messages, urgent ones first, without texts and addresses. Records the decryption of triggers in the audit log. */
+/**
+ * Lists the newest `limit` messages, sorted by urgency and then newest first, without their texts and reply addresses. An older
+ * urgent message can be missing. If triggers were decrypted, the audit log records this.
+ *
+ * @throws {UnsealError} for triggers that cannot be decrypted
+ */
 export const listMessages = (
   db: Pool,
   { sealer, limit, actor, now }: { sealer: Sealer; limit: number; actor: string; now: Date },
@@ -41,15 +47,15 @@ export const listMessages = (
   db.transaction(async (tx) => {
     const { rows } = await tx.query(
       `select id, topic, state, created_at as "createdAt", delivered_at as "deliveredAt", owner,
-         answered_at as "answeredAt", closed_at as "closedAt", hand_off_sealed as "handOff"
+         answered_at as "answeredAt", closed_at as "closedAt", hand_off_sealed as "sealedTriggers"
        from contact_messages order by created_at desc, id limit $1`,
       [limit],
     )
     const messages = z
       .array(ListedMessageRow)
       .parse(rows)
-      .map(({ handOff, ...message }) => {
-        const triggers = decryptTriggers(sealer, message.id, handOff)
+      .map(({ sealedTriggers, ...message }) => {
+        const triggers = decryptTriggers(sealer, message.id, sealedTriggers)
         const ageMinutes = Math.floor((now.getTime() - message.createdAt.getTime()) / MINUTE_MS)
         return {
           ...message,
@@ -88,11 +94,12 @@ const ErasedMessageRow = z.object({
 })
 
 /**
- * Decrypts a message and records this in the audit log. Nothing is recorded for an erased message, which has nothing to decrypt.
+ * Reads and decrypts a message, and records this in the audit log. For an erased message, nothing is decrypted or recorded.
  *
  * @returns undefined for an unknown message
+ * @throws {UnsealError} for a message that cannot be decrypted
  */
-export const showMessage = (
+export const readMessage = (
   db: Pool,
   { sealer, id, actor, now }: { sealer: Sealer; id: string; actor: string; now: Date },
 ): Promise<DecryptedMessage | ErasedMessage | undefined> =>
@@ -107,7 +114,11 @@ export const showMessage = (
     return decryptMessage(sealer, rows[0])
   })
 
-/** Erases the content of a message and its mails, even if it was delivered. Returns false if the message is erased or unknown. */
+/**
+ * Erases the content of a message and of its unsent mails. A delivered message can be erased too.
+ *
+ * @returns false if the message is unknown or was already erased
+ */
 export const eraseMessage = (
   db: Pool,
   { id, actor, now }: { id: string; actor: string; now: Date },
@@ -130,7 +141,8 @@ export type StaffStep =
   | { readonly kind: 'close'; readonly note: string; readonly sealer: Sealer }
 
 /**
- * Records a step that staff took. If the message has no owner, the actor becomes its owner. The public API shows none of this.
+ * Records a step that staff took. `assign` replaces the owner; with another step, the actor becomes the owner of a message that
+ * has none. A second `answered` replaces the time of the first. The public API does not show steps or owners.
  *
  * @returns the state that staff see; undefined for a message that is unknown, not delivered yet, erased or closed
  */

@@ -1,6 +1,6 @@
 import { ALL_HELP, formatHelpLine } from '@plainpath/domain'
 import type { Caller, RequestFacts } from '@plainpath/http'
-import { MAX_TOOL_RESULTS, type MCP_TOOLS, type McpToolName } from '@plainpath/metadata'
+import { MAX_GUIDES_PER_TOOL_SEARCH, type MCP_TOOLS, type McpToolName } from '@plainpath/metadata'
 import { PREPARE_FOR_ATTORNEY } from '@plainpath/pages'
 import type { z } from 'zod'
 import type { AnswerService } from '../answers/answer-service.ts'
@@ -72,7 +72,7 @@ export function createTools(deps: ToolDeps): Tools {
   return {
     list_guides: (input) => ({ value: lister.list(guides.current(), input) }),
     search_guides: ({ query, limit }) => ({
-      value: { guides: lister.search(guides.current(), query, limit ?? MAX_TOOL_RESULTS) },
+      value: { guides: lister.search(guides.current(), query, limit ?? MAX_GUIDES_PER_TOOL_SEARCH) },
     }),
     answer_question(input, { canShowForms, returnedForm }) {
       const formFacts = returnedForm && readFormFacts(returnedForm.response, returnedForm.askedTriggers)

@@ -40,7 +40,7 @@ const OwnMessage = z.strictObject({
 })
 
 /** The maximum and default number of guides that a search tool call returns. */
-export const MAX_TOOL_RESULTS = 20
+export const MAX_GUIDES_PER_TOOL_SEARCH = 20
 
 const createLimit = (max: number) =>
   z
@@ -78,7 +78,7 @@ export const MCP_TOOLS = {
           description:
             'What the person wants to know. Leave out names, addresses, A-Numbers and case numbers.',
         }),
-      limit: createLimit(MAX_TOOL_RESULTS),
+      limit: createLimit(MAX_GUIDES_PER_TOOL_SEARCH),
     }),
     outputSchema: GuideList.pick({ guides: true }),
     annotations: READ_HINTS,
