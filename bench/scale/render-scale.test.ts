@@ -27,11 +27,11 @@ const createSeries = (
 })
 
 const createRevocations = (
-  apis: number,
+  apiCount: number,
   p99: number,
   overrides: Partial<RevocationSeries['rounds'][number]> = {},
 ) => ({
-  apis,
+  apiCount,
   rounds: [
     {
       arrivals: {

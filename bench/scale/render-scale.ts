@@ -167,7 +167,7 @@ function renderLimitTable(simulations: readonly LimitSimulation[]): string {
   )
 }
 
-function renderRevocationRow({ apis, rounds }: RevocationSeries): string[] {
+function renderRevocationRow({ apiCount, rounds }: RevocationSeries): string[] {
   const fault = rounds.find((round) => round.fault)?.fault
   const p50 = summarizeRounds(rounds, ({ arrivals }) => arrivals.latency.p50)
   const p99 = summarizeRounds(rounds, ({ arrivals }) => arrivals.latency.p99)
@@ -182,7 +182,7 @@ function renderRevocationRow({ apis, rounds }: RevocationSeries): string[] {
       ({ usage, arrivals }) => count(usage.commands) / arrivals.answered,
     ).median.toFixed(1)
   return [
-    String(apis),
+    String(apiCount),
     fault ? 'no figure' : formatSpread(p50, 1),
     fault ? `no figure: ${fault.description}` : formatSpread(p99, 1),
     formatOutcome(!fault && p99.median < MAX_REVOCATION_MS),
@@ -190,6 +190,6 @@ function renderRevocationRow({ apis, rounds }: RevocationSeries): string[] {
     formatCount(countCommands),
     formatMicros('auth', 1),
     formatMicros('redis', 1),
-    formatMicros('api', apis),
+    formatMicros('api', apiCount),
   ]
 }

@@ -6,14 +6,14 @@ import type { Stores } from '../testbed/open-stores.ts'
 import { type MeasuredStack, measureUsage, type Usage } from './measure-load.ts'
 import type { InstanceStack, Part } from './start-instances.ts'
 
-/** Revocations of tokens in one round, with a number of subscribed APIs. */
+/** The latencies of the revocations in one round, and what the stack used meanwhile. */
 interface RevocationRound extends Revocations {
   readonly usage: Usage
 }
 
-/** All rounds with a number of APIs. */
+/** All rounds with the same number of simulated APIs. */
 export interface RevocationSeries {
-  readonly apis: number
+  readonly apiCount: number
   readonly rounds: readonly RevocationRound[]
 }
 
@@ -22,9 +22,14 @@ const API_COUNTS = [2, 4, 8, 16, 32]
 const WARM_UP_SECONDS = 1
 
 /**
- * Revokes tokens at an auth instance while simulated APIs subscribe to revocations.
+ * Measures revocations at an auth instance while 2 to 32 simulated APIs subscribe to them: the latency of `POST /oauth/revoke`,
+ * processor time and Redis commands.
  *
- * @param stack a stack whose APIs have stopped
+ * @param stack a stack whose APIs have stopped, so that only the simulated APIs subscribe and are counted as the part `api`
+ * @param options.folder where the simulated APIs write their logs
+ * @param options.rounds how many rounds are measured with each number of APIs
+ * @param options.seconds the length of a round
+ * @throws the reason of `signal` if it is aborted before a round
  */
 export async function measureRevocationsByApis(
   stack: InstanceStack & MeasuredStack,
@@ -41,12 +46,14 @@ export async function measureRevocationsByApis(
   const [auth] = auths
   if (!auth) throw new Error('there is no instance of auth')
   const series: RevocationSeries[] = []
-  for (const apis of API_COUNTS) {
-    await using simulation = await startSimulatedApis(apis, stack.stores, options.folder)
+  for (const apiCount of API_COUNTS) {
+    await using simulation = await startSimulatedApis(apiCount, stack.stores, options.folder)
+    // The process has printed its ready line, so it has a pid.
     const pid = simulation.child.pid ?? 0
     const listProcesses = (part: Part) => (part === 'api' ? [pid] : stack.listProcesses(part))
-    const revoke = async (durationSeconds: number): Promise<RevocationRound> => {
+    const measureRound = async (durationSeconds: number): Promise<RevocationRound> => {
       signal.throwIfAborted()
+      // No API uses the tokens beforehand: simulated APIs serve no requests.
       const target = await prepareRevocations({ auth, apis: [], agents }, durationSeconds)
       let revocations: Revocations | undefined
       const usage = await measureUsage({ listProcesses, redis }, async () => {
@@ -55,12 +62,12 @@ export async function measureRevocationsByApis(
       if (!revocations) throw new Error('nothing was measured')
       return { ...revocations, usage }
     }
-    await revoke(WARM_UP_SECONDS)
-    const measured: RevocationRound[] = []
-    for (let round = 1; round <= rounds; round += 1) measured.push(await revoke(seconds))
-    series.push({ apis, rounds: measured })
-    const p99s = measured.map(({ arrivals }) => arrivals.latency.p99.toFixed(1))
-    print(`revoke  ${String(apis).padStart(2)} APIs  p99 ${p99s.join(' ')} ms`)
+    await measureRound(WARM_UP_SECONDS)
+    const measuredRounds: RevocationRound[] = []
+    for (let round = 1; round <= rounds; round += 1) measuredRounds.push(await measureRound(seconds))
+    series.push({ apiCount, rounds: measuredRounds })
+    const p99s = measuredRounds.map(({ arrivals }) => arrivals.latency.p99.toFixed(1))
+    print(`revoke  ${String(apiCount).padStart(2)} APIs  p99 ${p99s.join(' ')} ms`)
   }
   return series
 }

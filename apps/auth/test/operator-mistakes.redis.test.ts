@@ -7,8 +7,8 @@ import { runAuth } from './run-auth.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
 /*
- * Tests commands whose settings name a Redis other than that of the running instances. Tests of other mistakes are in
- * `e2e/in-process/operator-mistakes.test.ts`.
+ * Tests commands whose Redis settings differ from those of the instances, and commands with correct settings. Tests of other
+ * mistakes are in `e2e/in-process/operator-mistakes.test.ts`.
  */
 
 const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
@@ -39,11 +39,18 @@ afterAll(() => resources.disposeAsync())
 const run = (command: string, moreSettings: Record<string, string | undefined> = {}) =>
   runAuth(command.split(' '), { ...env, ...moreSettings })
 
-const TABLES = ['agents', 'token_stop', 'token_stop_audit', 'signing_keys', 'key_audit', 'token_store_in_use']
-/** Reads the rows of the tables that the commands may change, and the keys of both Redis servers. */
+const OBSERVED_TABLES = [
+  'agents',
+  'token_stop',
+  'token_stop_audit',
+  'signing_keys',
+  'key_audit',
+  'token_store_in_use',
+]
+/** Reads the rows of the tables that the commands may change, and the keys in database 0 of `redis` and `otherRedis`. */
 async function readStored(): Promise<unknown> {
   const rows = await Promise.all(
-    TABLES.map(async (table) => (await testbed.db.query(`select * from ${table}`)).rows),
+    OBSERVED_TABLES.map(async (table) => (await testbed.db.query(`select * from ${table}`)).rows),
   )
   const keys = await Promise.all(
     [redis, otherRedis].map(async ({ url }) => {
@@ -54,51 +61,62 @@ async function readStored(): Promise<unknown> {
   return { rows, keys }
 }
 
-interface Mistake {
+interface WrongRedisUrl {
   /** Returns the value of AUTH_REDIS_URL. */
   readonly getRedisUrl: () => string | undefined
-  /** The pattern of the error message. */
-  readonly says: RegExp
+  readonly errorPattern: RegExp
 }
 
-const MISTAKES: Record<string, Mistake> = {
+/** Wrong values of AUTH_REDIS_URL, by what they name. */
+const WRONG_REDIS_URLS: Record<string, WrongRedisUrl> = {
   'no Redis': {
     getRedisUrl: () => undefined,
-    says: /^\S+ stores tokens in Redis at 127\.0\.0\.1:\d+, database 0, but AUTH_REDIS_URL is not set\. Set it to that Redis\. Nothing was changed\.$/,
+    errorPattern:
+      /^\S+ stores tokens in Redis at 127\.0\.0\.1:\d+, database 0, but AUTH_REDIS_URL is not set\. Set it to that Redis\. Nothing was changed\.$/,
   },
   'another Redis': {
     getRedisUrl: () => otherRedis.url,
-    says: /but AUTH_REDIS_URL names another Redis\. Set it to the Redis that the instance uses\. Nothing was changed\.$/,
+    errorPattern:
+      /but AUTH_REDIS_URL names another Redis\. Set it to the Redis that the instance uses\. Nothing was changed\.$/,
   },
-  'another database of the Redis': {
+  'another database of the same Redis': {
     getRedisUrl: () => `${redis.url}/3`,
-    says: /database 0, but AUTH_REDIS_URL names database 3\. Set it to that database\. Nothing was changed\.$/,
+    errorPattern:
+      /database 0, but AUTH_REDIS_URL names database 3\. Set it to that database\. Nothing was changed\.$/,
   },
-  'a replica of the Redis': {
+  'a replica of the same Redis': {
     getRedisUrl: () => replica.url,
-    says: /^AUTH_REDIS_URL names a replica of Redis, which takes no changes\. Set it to the primary\.$/,
+    errorPattern:
+      /^AUTH_REDIS_URL names a replica of Redis, which takes no changes\. Set it to the primary\.$/,
   },
 }
+/** Functions that build a command line, by the name of the command. The agent's id is known only after `beforeAll`. */
 const COMMANDS: Record<string, () => string> = {
   stop: () => 'stop --all-tokens --reason drill',
   'stop --client': () => `stop --client ${agent.client_id} --reason drill`,
   'agents disable': () => `agents disable ${agent.client_id}`,
 }
 
-describe('refuses, changing nothing,', () => {
-  const cases = Object.entries(MISTAKES).flatMap(([title, mistake]) =>
-    Object.entries(COMMANDS).map(([name, command]) => [title, name, { ...mistake, command }] as const),
+describe('commands with wrong settings', () => {
+  const cases = Object.entries(WRONG_REDIS_URLS).flatMap(([namedStore, wrongUrl]) =>
+    Object.entries(COMMANDS).map(
+      ([name, buildCommand]) => [name, namedStore, { ...wrongUrl, buildCommand }] as const,
+    ),
   )
-  test.for(cases)('%s as the setting for %s', async ([, , { getRedisUrl, says, command }]) => {
-    const storedBefore = await readStored()
-    const refusal = await run(command(), { AUTH_REDIS_URL: getRedisUrl() })
-    expect(refusal).toEqual({ code: 1, printed: '', errors: expect.stringMatching(says) })
-    expect(await readStored()).toEqual(storedBefore)
-    expect(await isActive(auth, token)).toBe(true)
-  })
+  test.for(cases)(
+    '%s is refused and changes nothing if AUTH_REDIS_URL names %s',
+    async ([, , { getRedisUrl, errorPattern, buildCommand }]) => {
+      const storedBefore = await readStored()
+      const result = await run(buildCommand(), { AUTH_REDIS_URL: getRedisUrl() })
+      expect(result).toEqual({ code: 1, printed: '', errors: expect.stringMatching(errorPattern) })
+      expect(await readStored()).toEqual(storedBefore)
+      expect(await isActive(auth, token)).toBe(true)
+    },
+  )
 
-  test('stop while an instance runs with another key prefix', async () => {
-    // Adds a row like that of an instance whose release has another prefix.
+  test('stop is refused and changes nothing while an instance runs with another key prefix', async () => {
+    // The prefix is a constant of a release. So this adds a row like that of an instance of another release. The row's `seen_at`
+    // is an hour ahead, so that the instance counts as running during the whole test.
     await testbed.runAsOwner(
       `insert into key_followers (instance_id, host, ring_version, followed_at, seen_at, release, origin, token_store)
        select 'moved', 'moved:1', 1, now(), now() + interval '1 hour', release, origin,
@@ -116,7 +134,7 @@ describe('refuses, changing nothing,', () => {
     await testbed.runAsOwner(`delete from key_followers where instance_id = 'moved'`)
   })
 
-  test('stop without Redis even after every instance has stopped', async () => {
+  test('stop without Redis is refused even after every instance has stopped', async () => {
     await using idleTestbed = await openAuthTestbed()
     const settings = { ...(await idleTestbed.createSettings(ORIGIN)), ...SHORT_INTERVALS }
     {
@@ -135,22 +153,23 @@ describe('refuses, changing nothing,', () => {
   })
 })
 
-describe('runs', () => {
-  test('stop with the Redis of the instance, and proves that the instance no longer accepts tokens', async () => {
-    const revocation = await run('stop --all-tokens --reason drill --json')
-    expect(revocation).toMatchObject({ code: 0, errors: expect.not.stringContaining('not proven') })
-    expect(JSON.parse(revocation.printed)).toMatchObject({ ok: true, instances: [{ state: 'proven' }] })
+describe('commands with correct settings', () => {
+  test('stop with the Redis of the instance proves that the instance no longer accepts tokens', async () => {
+    const result = await run('stop --all-tokens --reason drill --json')
+    expect(result).toMatchObject({ code: 0, errors: expect.not.stringContaining('not proven') })
+    expect(JSON.parse(result.printed)).toMatchObject({ ok: true, instances: [{ state: 'proven' }] })
     expect(await isActive(auth, token)).toBe(false)
     expect(JSON.stringify(await readStored())).not.toContain('canary')
   })
 
-  test('a command that uses no tokens, without AUTH_REDIS_URL', async () => {
+  test('a command that uses no tokens runs without AUTH_REDIS_URL', async () => {
     expect(await run('keys rotate --now', { AUTH_REDIS_URL: undefined })).toMatchObject({ code: 0 })
   })
 
-  test('stop after Redis lost its data', async () => {
+  test('stop succeeds after Redis lost its data', async () => {
     token = await getToken(auth, agent)
     await redis.restart()
+    // The command is refused until an instance has given the emptied Redis an id, and has reported that id.
     await expect
       .poll(async () => (await run('stop --all-tokens --reason drill')).code, { timeout: 30_000 })
       .toBe(0)

@@ -12,11 +12,11 @@ import { createServiceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createBearerCheck } from '../src/auth/bearer.ts'
-import type { Introspection } from '../src/auth/introspection.ts'
+import type { ActiveIntrospection, Introspection } from '../src/auth/introspection.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 
 const urls = createServiceUrls('https://plainpath.example')
-/** How far the clock is ahead, in milliseconds. Each introspection sets it to `afterIntrospection`. */
+/** How far the clock is ahead, in milliseconds: now (`current`), and from the next introspection on (`afterIntrospection`). */
 const clockSkewMs = { current: 0, afterIntrospection: 0 }
 const TRUE_TIME_MS = Date.parse('2026-11-20T12:00:00Z')
 const now = () => new Date(TRUE_TIME_MS + clockSkewMs.current)
@@ -27,9 +27,9 @@ const clock = {
 }
 const TOKEN = `ppt_${'t'.repeat(43)}`
 
-/** The result of the next introspections. */
+/** What `introspect` returns until a test changes it. */
 let introspection: Introspection
-const createActiveIntrospection = (overrides: object = {}): Introspection => ({
+const createActiveIntrospection = (overrides: Partial<ActiveIntrospection> = {}): Introspection => ({
   active: true,
   clientId: 'agt_AAAAAAAAAAAAAAAAAAAAAA',
   scopes: new Set(['contact:write']),
@@ -72,47 +72,51 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-const read = (authorization?: string) =>
+const requestScopedRoute = (authorization?: string) =>
   sendRequest(origin, { path: '/scoped', headers: authorization === undefined ? {} : { authorization } })
-const METADATA = 'resource_metadata="https://plainpath.example/.well-known/oauth-protected-resource/api"'
+/** A parameter of every challenge. */
+const METADATA_PARAMETER =
+  'resource_metadata="https://plainpath.example/.well-known/oauth-protected-resource/api"'
 
 test('a token with the scope is accepted', async () => {
   introspection = createActiveIntrospection()
-  const response = await read(`Bearer ${TOKEN}`)
+  const response = await requestScopedRoute(`Bearer ${TOKEN}`)
   expect(response.json()).toEqual({ caller: 'agt_AAAAAAAAAAAAAAAAAAAAAA' })
 })
 
 test('the challenge for a request without a token names the scope and no error', async () => {
-  const response = await read()
+  const response = await requestScopedRoute()
   expectProblem(response, { status: 401, code: 'token-required' })
   expect(response.headers['www-authenticate']).toBe(
-    `Bearer realm="plainpath", scope="contact:write", ${METADATA}`,
+    `Bearer realm="plainpath", scope="contact:write", ${METADATA_PARAMETER}`,
   )
+  // Only a route on which a token is optional says that it works without Authorization.
   expect(response.json()['detail']).not.toMatch(/without Authorization/)
 })
 
 test('a token without the scope is refused with 403, and the challenge names the missing scope', async () => {
+  // `contact:writer` only begins like the scope.
   introspection = createActiveIntrospection({ scopes: new Set(['guides:read', 'contact:writer']) })
-  const response = await read(`Bearer ${TOKEN}`)
+  const response = await requestScopedRoute(`Bearer ${TOKEN}`)
   expectProblem(response, { status: 403, code: 'insufficient-scope' })
   expect(response.headers['www-authenticate']).toBe(
-    `Bearer realm="plainpath", error="insufficient_scope", scope="contact:write", ${METADATA}`,
+    `Bearer realm="plainpath", error="insufficient_scope", scope="contact:write", ${METADATA_PARAMETER}`,
   )
 })
 
 test('a token is invalid from its exp on, even if the introspection says that it is active', async () => {
   introspection = createActiveIntrospection({ expiresAt: now() })
-  expectProblem(await read(`Bearer ${TOKEN}`), { status: 401, code: 'invalid-token' })
+  expectProblem(await requestScopedRoute(`Bearer ${TOKEN}`), { status: 401, code: 'invalid-token' })
 })
 
-// F-17 is the number of a fault in e2e/faults/fault-numbers.ts.
+// F-17 is a fault in e2e/faults/fault-numbers.ts: the clock of an instance is wrong.
 test.for([
-  ['before it', 3_600_000],
-  ['while its token is introspected', 0],
-])('F-17 a request with a token gets 503 and not 401 if the clock was put forward %s', async ([, skewMs]) => {
+  ['before the request', 3_600_000],
+  ['during the introspection', 0],
+])('F-17 a request with a token gets 503, not 401, if the clock jumps ahead %s', async ([, skewMs]) => {
   introspection = createActiveIntrospection()
   Object.assign(clockSkewMs, { current: skewMs, afterIntrospection: 3_600_000 })
-  expectProblem(await read(`Bearer ${TOKEN}`), { status: 503, code: 'unavailable' })
+  expectProblem(await requestScopedRoute(`Bearer ${TOKEN}`), { status: 503, code: 'unavailable' })
   Object.assign(clockSkewMs, { current: 0, afterIntrospection: 0 })
-  expect((await read(`Bearer ${TOKEN}`)).status).toBe(200)
+  expect((await requestScopedRoute(`Bearer ${TOKEN}`)).status).toBe(200)
 })

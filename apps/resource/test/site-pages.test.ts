@@ -23,13 +23,13 @@ const unescapeHtml = (markup: string) =>
 
 describe('the home page as Markdown', () => {
   test('is served at / for Accept: text/markdown and at /index.md, with the same bytes', async () => {
-    const [negotiated, plain] = [await get('/', 'text/markdown'), await get('/index.md')]
-    for (const response of [negotiated, plain]) {
+    const [negotiated, direct] = [await get('/', 'text/markdown'), await get('/index.md')]
+    for (const response of [negotiated, direct]) {
       expect(response.status).toBe(200)
       expect(response.headers['content-type']).toBe('text/markdown; charset=utf-8')
       expect(response.headers['vary']).toMatch(/\bAccept\b/)
     }
-    expect(negotiated.body).toBe(plain.body)
+    expect(negotiated.body).toBe(direct.body)
   })
 
   test('has a different ETag from the HTML page, which is served for any other Accept', async () => {
@@ -49,11 +49,12 @@ describe('the home page as Markdown', () => {
     expect(body).toContain(`curl -fsS -X POST ${api.origin}/api/agent/register`)
     expect(body).toMatch(/not a law firm and not the government/)
     expect(body).toMatch(/send a message to our staff for a person .*\/auth\/verified-email\.md\)/)
+    // The page has no relative link, and no value is missing.
     expect(body).not.toMatch(/\]\(\/|undefined/)
   })
 })
 
-test('the Link header of / names documents for agents, and each is served with the named type', async () => {
+test('the Link header of / names these documents, and each is served with the named type', async () => {
   const { headers } = await get('/')
   const links = [...(headers['link'] ?? '').matchAll(/<([^>]+)>; rel="([^"]+)"; type="([^"]+)"/g)]
   expect(new Set(links.map(([, , relation]) => relation))).toEqual(
@@ -70,7 +71,7 @@ test('the Link header of / names documents for agents, and each is served with t
   )
   for (const [, href = '', , type = ''] of links) {
     const path = href.replace(api.origin, '')
-    // The authorization server serves the addresses under /auth.
+    // The authorization server, which does not run here, serves `/auth.md` and everything below `/auth/`.
     if (/^\/auth[./]/.test(path)) continue
     const response = await get(path, type)
     expect([href, response.status, response.headers['content-type']?.split(';')[0]]).toEqual([
@@ -91,6 +92,7 @@ test.for(['/connect', '/privacy', '/terms', '/changelog', '/docs'])(
       'cache-control': 'public, max-age=300',
       'content-security-policy': expect.not.stringContaining('unsafe'),
     })
+    // `undefined` and `[object` are values that were not rendered.
     expect(body).not.toMatch(/<script(?! src="\/assets\/)|<style|\sstyle=|undefined|\[object/)
   },
 )
@@ -121,15 +123,15 @@ test('/changelog lists the changes of each day, newest day first', async () => {
     for (const { text } of changes) expect(pageText).toContain(text.replaceAll('`', ''))
 })
 
-test('/changelog names every operation once, with its address and a link to its description', async () => {
+test('/changelog names every operation once, with its method and path and a link to its description', async () => {
   const { body } = await get('/changelog')
   const linkedOperations = Array.from(
     body.matchAll(/<a href="\/docs#(\w+)"><code>([A-Z]+ \/[^<]+)<\/code><\/a>/g),
-    ([, operationId, address]) => ({ operationId, address }),
+    ([, operationId, methodAndPath]) => ({ operationId, methodAndPath }),
   )
   const operations = OPERATION_LIST.map(({ operationId, method, path }) => ({
     operationId,
-    address: `${method.toUpperCase()} ${path}`,
+    methodAndPath: `${method.toUpperCase()} ${path}`,
   }))
   const compareIds = (
     one: { operationId?: string | undefined },
@@ -147,16 +149,17 @@ describe('/docs', () => {
       path,
     })),
   )(
-    'shows $operationId with its address and a curl command',
+    'shows $operationId with its method, URL and a curl command',
     async ({ operationId, summary, method, path }) => {
+      // `form-name` marks words that must not be broken, such as the name of a form. It may divide the summary.
       const body = unescapeHtml(
         (await get('/docs')).body.replaceAll(/<span class="form-name">([^<]*)<\/span>/g, '$1'),
       )
-      const [, part = ''] = body.split(`<h3 id="${operationId}">`)
-      const [operationPart = ''] = part.split('<h3')
-      expect(operationPart).toContain(summary)
-      expect(operationPart).toContain(`${method.toUpperCase()} ${api.origin}${path}`)
-      expect(operationPart).toMatch(/<code class="command"><span>curl -sS<\/span> .*<span>'?https?:/)
+      const [, afterHeading = ''] = body.split(`<h3 id="${operationId}">`)
+      const [operationMarkup = ''] = afterHeading.split('<h3')
+      expect(operationMarkup).toContain(summary)
+      expect(operationMarkup).toContain(`${method.toUpperCase()} ${api.origin}${path}`)
+      expect(operationMarkup).toMatch(/<code class="command"><span>curl -sS<\/span> .*<span>'?https?:/)
       expect(body).toContain(
         `<a href="#${operationId}"><code>${method.toUpperCase()} ${path}</code> ${summary}</a>`,
       )
@@ -228,7 +231,7 @@ test.for([
   '/changelog',
   '/waitlist',
 ])(
-  '%s is smaller than 50 kB compressed, with the assets that it loads, and than 50 kB (/docs: 80 kB) uncompressed',
+  '%s and its assets take less than 50 kB compressed, and the page alone less than 50 kB (/docs: 80 kB) uncompressed',
   async (path) => {
     const { body } = await get(path)
     const assetPaths = Array.from(
@@ -236,9 +239,9 @@ test.for([
       ([, address = '']) => address,
     )
     const sizes = await Promise.all(
-      [path, ...assetPaths].map(async (each) => {
+      [path, ...assetPaths].map(async (pageOrAsset) => {
         const headers = { accept: '*/*', 'accept-encoding': 'gzip' }
-        const response = await sendRequest(api.origin, { path: each, headers })
+        const response = await sendRequest(api.origin, { path: pageOrAsset, headers })
         return Number(response.headers['content-length'])
       }),
     )

@@ -54,8 +54,8 @@ const payload = {
 }
 const verify = (jwt: string, at = now) => verifyAssertion(jwt, keys, { issuer: ISSUER, now: at })
 
-/** Signs an assertion whose claims, header and key the test can change. */
-async function sign(
+/** Signs an assertion. The test can change its claims, header and key. */
+async function signModified(
   changedClaims: Record<string, unknown>,
   { header = {}, pair = pairs.signing }: { header?: Record<string, unknown>; pair?: KeyPair } = {},
 ) {
@@ -69,16 +69,17 @@ describe('an identity assertion', () => {
     const jwt = await signAssertion(assertion, keys, ISSUER)
     expect(await verify(jwt)).toEqual({ ok: true, value: assertion })
     expect((await verify(jwt, secondsLater(86_399))).ok).toBe(true)
-    // The verification tolerates a clock that is up to 5 s slow.
+    // The verification tolerates a clock skew of 5 s. 86,406 is a second more than the expiry with the tolerance.
     expect((await verify(jwt, secondsLater(86_406))).ok).toBe(false)
   })
 
-  test('that the test signs itself, with unchanged claims, is accepted', async () => {
-    expect((await verify(await sign({}))).ok).toBe(true)
+  // The control for the refusals below.
+  test('is accepted if the test signs it with unchanged claims', async () => {
+    expect((await verify(await signModified({}))).ok).toBe(true)
   })
 
   test('is accepted if its key no longer signs, but is still published', async () => {
-    expect((await verify(await sign({}, { pair: pairs.retiring }))).ok).toBe(true)
+    expect((await verify(await signModified({}, { pair: pairs.retiring }))).ok).toBe(true)
   })
 
   test.for([
@@ -90,9 +91,10 @@ describe('an identity assertion', () => {
     ['no jti', { jti: undefined }, {}],
     ['a jti that is not a UUID', { jti: '../../x' }, {}],
     ['no subject', { sub: undefined }, {}],
-    ['a subject that is not a verification', { sub: assertion.clientId }, {}],
+    ['a subject that is not a verification ID', { sub: assertion.clientId }, {}],
     ['no client', { client_id: undefined }, {}],
     ['no exp', { exp: undefined }, {}],
+    // A second more than the tolerance.
     ['an exp in the past', { exp: nowSeconds - 6 }, {}],
     ['no iat', { iat: undefined }, {}],
     ['an iat in the future', { iat: nowSeconds + 60 }, {}],
@@ -103,7 +105,7 @@ describe('an identity assertion', () => {
     ['the type of an access token', {}, { header: { typ: 'at+jwt' } }],
     ['no kid', {}, { header: { kid: undefined } }],
     ['an unknown kid', {}, { header: { kid: '../../x' } }],
-    ['the kid of another key', {}, { header: { kid: pairs.retiring.kid } }],
+    ['the kid of a key for another algorithm', {}, { header: { kid: pairs.retiring.kid } }],
     ['a revoked key', {}, { pair: pairs.revoked }],
     ['an unknown key', {}, { pair: generateKeyPair('ES256') }],
     [
@@ -112,7 +114,7 @@ describe('an identity assertion', () => {
       { pair: { ...generateKeyPair('ES256'), kid: pairs.signing.kid } },
     ],
   ] as const)('with %s is refused', async ([_case, changedClaims, options]) => {
-    expect(await verify(await sign(changedClaims, options))).toEqual({ ok: false, error: 'invalid' })
+    expect(await verify(await signModified(changedClaims, options))).toEqual({ ok: false, error: 'invalid' })
   })
 
   test.for([
@@ -122,10 +124,10 @@ describe('an identity assertion', () => {
     ['a negative integer', -nowSeconds - 60],
     ['null', null],
   ] as const)(
-    'is refused if exp is %s, and accepted if it is a whole number in the future',
+    'is refused if exp is %s, but not if it is a whole number in the future',
     async ([_case, exp]) => {
-      expect(await verify(await sign({ exp }))).toEqual({ ok: false, error: 'invalid' })
-      expect((await verify(await sign({ exp: nowSeconds + 60 }))).ok).toBe(true)
+      expect(await verify(await signModified({ exp }))).toEqual({ ok: false, error: 'invalid' })
+      expect((await verify(await signModified({ exp: nowSeconds + 60 }))).ok).toBe(true)
     },
   )
 
@@ -133,10 +135,10 @@ describe('an identity assertion', () => {
     ['several audiences', { aud: [ISSUER, 'https://other.example'] }],
     ['an audience as a list', { aud: [ISSUER] }],
   ] as const)('with %s is refused', async ([_case, changedClaims]) => {
-    expect((await verify(await sign(changedClaims))).ok).toBe(false)
+    expect((await verify(await signModified(changedClaims))).ok).toBe(false)
   })
 
-  test('is refused without a signature, or if the public key was used as an HMAC secret', async () => {
+  test('is refused without a signature, and with an HMAC whose secret is the public key', async () => {
     const [header, body] = [
       { typ: 'identity-assertion+jwt', alg: 'none', kid: pairs.signing.kid },
       payload,
@@ -152,7 +154,7 @@ describe('an identity assertion', () => {
   })
 
   test.for(['', 'x', 'a.b.c', '..', `${'a'.repeat(10_000)}.b.c`])(
-    'that is not a JWT is refused: %j',
+    'is refused if it is not a JWT: %j',
     async (text) => {
       expect((await verify(text)).ok).toBe(false)
     },

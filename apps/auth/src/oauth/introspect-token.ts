@@ -16,7 +16,10 @@ export interface IntrospectionDeps {
     readonly revocationPublisher: Pick<Stores['revocationPublisher'], 'storeMark'>
   }
   readonly signing: Pick<KeyFollower, 'keys' | 'requireLease'>
-  /** Describes the person of a live e-mail verification: the person's address, and what mails say about the agent. */
+  /**
+   * Describes the person of a valid e-mail verification, as members of the introspection: the person's e-mail address, and the
+   * details of the agent that mails to the person contain.
+   */
   findPerson(verificationId: string): Promise<object | undefined>
   readonly now: () => Date
 }
@@ -24,10 +27,10 @@ export interface IntrospectionDeps {
 /**
  * Describes a token to a resource server. Does not say why a token is inactive.
  *
- * @param options.withPerson whether to describe the person on whose verification the token depends
+ * @param options.withPerson whether to describe the person who confirmed the agent, if the token depends on such a verification
  * @returns a JWT whose audience is the resource server
  * @throws {Problem} `unavailable` if this instance may no longer use its signing key
- * @throws if a store is unavailable
+ * @throws the error of a store that is unavailable
  */
 export type IntrospectToken = (
   presentedToken: string,
@@ -39,8 +42,9 @@ export type IntrospectToken = (
  * Creates the function that introspects tokens.
  *
  * An RFC 9701 response does not name its token, so two responses could be swapped in transit. The claim `token_hash` prevents
- * that. The claim `revocation_mark` permits an API whose subscription to revocations has the same mark to cache the response.
- * The person of a verification is read last and only on request; a response with a person is not cacheable.
+ * that. The claim `revocation_mark` names the mark, the random id of the Redis data through which revocations are published. An
+ * API may cache the response if its subscription to revocations has the same mark. A response with a person has no mark, so no API
+ * caches it.
  */
 export function createTokenIntrospector(deps: IntrospectionDeps): IntrospectToken {
   const { urls, stores, findPerson, now } = deps
@@ -64,7 +68,10 @@ export function createTokenIntrospector(deps: IntrospectionDeps): IntrospectToke
   }
 }
 
-/** A server may introspect the tokens for its own audience. The API may also introspect the tokens of apps. */
+/**
+ * A resource server may introspect the tokens for its own audience. The API may also introspect the tokens that apps get for the
+ * signed-in MCP address.
+ */
 const mayIntrospect = (
   server: Pick<ResourceServer, 'audience'>,
   { audience }: TokenRecord,
@@ -85,13 +92,14 @@ const describeToken = (
   token_type: jkt === undefined ? 'Bearer' : 'DPoP',
   ...(jkt !== undefined && { cnf: { jkt } }),
   identity_type: verificationId ? 'verified_email' : 'anonymous',
+  // `registration_id` is the public name of the verification's id.
   ...(verificationId && { registration_id: verificationId }),
   ...describeProvenFacts(clientId, verificationId !== undefined),
 })
 
 /**
- * Creates a function that signs with the current key, and throws `unavailable` if this instance may no longer use it. Parses each
- * key once, because parsing takes longer than a signature.
+ * Creates a function that signs with the current key. It parses the key again only when the key changes, because parsing takes
+ * longer than a signature. The function throws the problem `unavailable` if this instance may no longer use the key.
  */
 function createResponseSigner(signing: IntrospectionDeps['signing']) {
   let currentSigner: { key: object; sign: (claims: object) => string } | undefined

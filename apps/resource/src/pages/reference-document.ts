@@ -1,4 +1,10 @@
-/** The parts of our own OpenAPI document that the reference shows. */
+const METHODS = ['get', 'post', 'put', 'delete'] as const
+type Method = (typeof METHODS)[number]
+
+/**
+ * The parts of our OpenAPI document that the API reference at `/docs` renders. Each operation of the document has one tag, and
+ * each list of servers has one entry. Every `description` is Markdown.
+ */
 export interface ApiDocument {
   info: { title: string; version: string; description: string }
   servers: [{ url: string }]
@@ -6,8 +12,6 @@ export interface ApiDocument {
   paths: Record<string, { servers?: [{ url: string }] } & { [method in Method]?: ApiOperation }>
   components: { schemas: Record<string, ApiSchema>; responses: Record<string, ApiResponse> }
 }
-const METHODS = ['get', 'post', 'put', 'delete'] as const
-type Method = (typeof METHODS)[number]
 
 export interface ApiOperation {
   operationId: string
@@ -40,24 +44,28 @@ export interface ApiSchema {
   required?: string[]
 }
 
-/** An operation with its method and address. */
+/** An operation with its method and URL, which an operation object of OpenAPI does not contain. */
 export interface LocatedOperation {
   readonly operation: ApiOperation
+  /** In upper case, such as `GET`. */
   readonly method: string
-  /** An absolute URL, with parameters as `{slug}`. */
-  readonly address: string
+  /** An absolute URL, with path parameters as `{slug}`. */
+  readonly urlTemplate: string
 }
 
-/** Lists the operations of a document, each with its method and address. */
-export const locateOperations = ({ paths, servers }: ApiDocument): LocatedOperation[] =>
+/** Lists the operations of a document. The servers of a path take precedence over those of the document. */
+export const listOperations = ({ paths, servers }: ApiDocument): LocatedOperation[] =>
   Object.entries(paths).flatMap(([path, pathItem]) =>
     METHODS.flatMap((method) => {
       const operation = pathItem[method]
-      const address = `${(pathItem.servers ?? servers)[0].url}${path}`
-      return operation ? { operation, method: method.toUpperCase(), address } : []
+      const urlTemplate = `${(pathItem.servers ?? servers)[0].url}${path}`
+      return operation ? { operation, method: method.toUpperCase(), urlTemplate } : []
     }),
   )
 
-/** Lists the scopes that a token needs for an operation. */
-export const listRequiredScopes = ({ security }: ApiOperation) =>
-  security.flatMap((scheme) => scheme['oauth2'] ?? [])
+/**
+ * Lists the scopes that a token needs for an operation. The entries of `security` are alternatives. In our document, at most one
+ * of them names `oauth2`.
+ */
+export const listRequiredScopes = ({ security }: ApiOperation): string[] =>
+  security.flatMap((requirement) => requirement['oauth2'] ?? [])

@@ -12,11 +12,11 @@ const EXAMPLE_QUERIES: Readonly<Record<string, Readonly<Record<string, string>>>
 
 /** Returns the path and an example query of a GET operation that needs no credentials; undefined for any other operation. */
 export function findAnonymousRead(
-  { operation, method, address }: LocatedOperation,
+  { operation, method, urlTemplate }: LocatedOperation,
   exampleSlug: string,
 ): { path: string; query: Readonly<Record<string, string>> } | undefined {
   if (method !== 'GET' || operation.security.length > 0) return undefined
-  const { pathname } = new URL(address.replace('{slug}', exampleSlug))
+  const { pathname } = new URL(urlTemplate.replace('{slug}', exampleSlug))
   return { path: pathname, query: EXAMPLE_QUERIES[operation.operationId] ?? {} }
 }
 
@@ -25,10 +25,10 @@ export function findAnonymousRead(
  * is a list of options, because a line may break between two options. The reader sets `$id`, `$secret` and `$token`.
  */
 export function formatCurlCommands(
-  { operation, method, address }: LocatedOperation,
+  { operation, method, urlTemplate }: LocatedOperation,
   exampleSlug: string,
 ): string[][] {
-  const url = quoteIfNeeded(address.replace('{slug}', exampleSlug).replace('{id}', EXAMPLE_ID))
+  const url = quoteIfNeeded(urlTemplate.replace('{slug}', exampleSlug).replace('{id}', EXAMPLE_ID))
   const needsClient = operation.security.some((scheme) => 'client' in scheme)
   const needsToken = listRequiredScopes(operation).length > 0
   const firstOptions = [

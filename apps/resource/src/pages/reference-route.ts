@@ -18,8 +18,8 @@ import {
   type ApiOperation,
   type ApiSchema,
   type LocatedOperation,
+  listOperations,
   listRequiredScopes,
-  locateOperations,
 } from './reference-document.ts'
 import { findAnonymousRead, formatCurlCommands } from './reference-examples.ts'
 import { renderInline, renderMarkdown } from './render-markdown.ts'
@@ -64,7 +64,7 @@ function renderReferencePage(
   const { title, version, description } = document.info
   const query = new URLSearchParams({ q: FIRST_SEARCH, limit: '1' }).toString()
   const firstUrl = `${urls.base}/guides?${query}`
-  const operations = locateOperations(document)
+  const operations = listOperations(document)
   const groups = document.tags.map((tag) => ({
     ...tag,
     operations: operations.filter(({ operation }) => operation.tags.includes(tag.name)),
@@ -108,7 +108,7 @@ const linkOwnDocuments = (text: string, { origin }: ServiceUrls): string =>
       linkedOrigin === origin ? `[${path}](${path})` : address,
   )
 
-const getPath = ({ address }: LocatedOperation) => address.replace(/^https?:\/\/[^/]+/, '')
+const getPath = ({ urlTemplate }: LocatedOperation) => urlTemplate.replace(/^https?:\/\/[^/]+/, '')
 
 function renderOperation(
   locatedOperation: LocatedOperation,
@@ -116,10 +116,10 @@ function renderOperation(
   urls: ServiceUrls,
   exampleSlug: string,
 ): Html {
-  const { operation, method, address } = locatedOperation
+  const { operation, method, urlTemplate } = locatedOperation
   const fields = renderFields(operation, document)
   return html`<h3 id="${operation.operationId}">${keepTogether(operation.summary)}</h3>
-<pre><code>${method} ${address}</code></pre>
+<pre><code>${method} ${urlTemplate}</code></pre>
 <p class="facts"><a href="/openapi.json?operation=${operation.operationId}" type="application/json">OpenAPI of <code>${operation.operationId}</code></a></p>
 ${renderMarkdown(linkOwnDocuments(operation.description, urls))}
 <p><strong>Who may call:</strong> ${describeAccess(operation)}</p>

@@ -40,7 +40,7 @@ const getHealth = defineOperation({
   },
 })
 
-/** All public operations of both apps, in the order of the API description. */
+/** All operations in the API description, of both apps, in its order. The names are the published operation ids. */
 export const operations = {
   listGuides,
   getGuide,
@@ -67,5 +67,5 @@ export const operations = {
   getHealth,
 }
 
-/** The operations as a list, without the types of their schemas. */
+/** The same operations for code that treats them all alike. The list does not keep the types of their schemas. */
 export const OPERATION_LIST: readonly Operation[] = Object.values(operations)
