@@ -43,8 +43,8 @@ export type IntrospectToken = (
  *
  * An RFC 9701 response does not name its token, so two responses could be swapped in transit. The claim `token_hash` prevents
  * that. The claim `revocation_mark` names the mark, the random id of the Redis data through which revocations are published. An
- * API may cache the response if its subscription to revocations has the same mark. A response with a person has no mark, so no API
- * caches it.
+ * API may cache the response if its subscription to revocations has the same mark. A response with a person has no mark, so no
+ * API caches it.
  */
 export function createTokenIntrospector(deps: IntrospectionDeps): IntrospectToken {
   const { urls, stores, findPerson, now } = deps

@@ -21,8 +21,8 @@ export function findAnonymousRead(
 }
 
 /**
- * Formats commands for a POSIX shell: a command for each example body, or one command for an operation without a body. Each command
- * is a list of options, because a line may break between two options. The reader sets `$id`, `$secret` and `$token`.
+ * Formats commands for a POSIX shell: a command for each example body, or one command for an operation without a body. Each
+ * command is a list of options, because a line may break between two options. The reader sets `$id`, `$secret` and `$token`.
  */
 export function formatCurlCommands(
   { operation, method, urlTemplate }: LocatedOperation,
