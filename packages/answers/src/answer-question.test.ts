@@ -305,10 +305,7 @@ describe('every answer', () => {
     fc
       .array(
         fc.constantFrom(...labelledQuestions.slice(0, 60).flatMap(({ question }) => question.split(' '))),
-        {
-          minLength: 1,
-          maxLength: 80,
-        },
+        { minLength: 1, maxLength: 80 },
       )
       .map((words) => words.join(' ').slice(0, 1000)),
   )
