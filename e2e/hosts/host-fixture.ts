@@ -1,16 +1,17 @@
 /*
  * The type of the fixtures of chat hosts and IDEs, and the values that several fixtures share. A fixture describes only
- * behaviour of a host that is documented or was recorded. It contains nothing that our server decides.
+ * behaviour of a host that is documented or was reported. Where a host repeats values that our server publishes, the fixture
+ * names them by a keyword such as `as published`, and the test fills them in.
  */
 
 /** A URI in which `PORT` stands for the random port on which a program listens. */
 type RedirectUri = string
 
-/** The way in which a host identifies itself: by the URL of its document, or by registering (RFC 7591). */
+/** How a host identifies itself: by the URL of its Client ID Metadata Document, or by registering (RFC 7591). */
 type Identification =
   | {
       readonly by: 'document'
-      /** Absent if each connection has its own document. */
+      /** The URL of the document. Absent if each connection has its own document, which the test publishes. */
       readonly clientId?: string
       /** The document without `client_id`, and without the keys of `private_key_jwt`. */
       readonly document: Readonly<Record<string, unknown>>
@@ -19,53 +20,66 @@ type Identification =
 
 export interface HostFixture {
   readonly name: string
+  /** Where the behaviour is documented or reported. Names with numbers are GitHub issues, unless stated otherwise. */
   readonly source: string
   readonly identification: Identification
+  /** The redirect URI of the authorization request. It matches one in the document or the registration. */
   readonly redirectUri: RedirectUri
-  /** The host's values of `resource` at the authorization endpoint and at the token endpoint. */
-  readonly resource: 'as published' | 'with a slash' | 'nothing'
-  /** The host's value of `scope`. */
+  /**
+   * The host's value of `resource` in the authorization request and in the exchange of the code: the one in our resource
+   * metadata, the same with `/` appended, or none.
+   */
+  readonly resource: 'as published' | 'with trailing slash' | 'omitted'
+  /**
+   * The host's value of `scope` in the authorization request. The resource scopes are `scopes_supported` of our resource
+   * metadata. The server scopes are `scopes_supported` of the authorization server's metadata. The leading space precedes the
+   * resource scopes.
+   */
   readonly scope:
-    | 'challenged'
-    | 'challenged, with a space before'
-    | 'with offline_access'
-    | 'all of the metadata'
-    | 'nothing'
+    | 'resource scopes'
+    | 'resource scopes and offline_access'
+    | 'with leading space and offline_access'
+    | 'server scopes'
+    | 'omitted'
   /** Further parameters of the authorization request. */
   readonly parameters?: Readonly<Record<string, string>>
-  /** Signs client assertions (RFC 7523) with a key of its document. */
-  readonly assertion?: 'RS256'
+  /** The algorithm with which the host signs client assertions (RFC 7523). Absent if it sends none. */
+  readonly assertionAlgorithm?: 'RS256'
+  /** The `User-Agent` of its OAuth requests, and of its requests to the MCP server. */
   readonly userAgents: { readonly oauth: string; readonly mcp: string }
-  /** The name and the capabilities that the host sends in `initialize`. */
+  /** The name and version in the host's `initialize`. */
   readonly clientInfo: { readonly name: string; readonly version: string }
+  /** The capabilities in the host's `initialize`. */
   readonly capabilities: Readonly<Record<string, unknown>>
-  /** The MCP revision in the host's `initialize`; by default 2025-11-25. */
+  /** The MCP protocol version in the host's `initialize`; by default 2025-11-25. */
   readonly revision?: '2025-06-18'
   /** True if the host sends `server/discover` before `initialize`. */
   readonly discoversFirst?: boolean
   /**
-   * The resource metadata that the host requests, in order. It uses the first response. `path` is the well-known path
-   * followed by the path of the MCP address, and `root` is the well-known path alone. By default the host requests the URL in
-   * the challenge.
+   * The locations of the resource metadata that the host requests, in order; one may occur twice. The host uses the first
+   * response. `path` is the well-known path followed by the path of the MCP address, and `root` is the well-known path alone. By
+   * default the host requests the URL in the `WWW-Authenticate` challenge.
    */
-  readonly metadataAt?: readonly ('path' | 'root')[]
+  readonly metadataLocations?: readonly ('path' | 'root')[]
 }
 
-const BOTH_GRANTS = ['authorization_code', 'refresh_token']
+const GRANT_TYPES = ['authorization_code', 'refresh_token']
 export const PUBLIC_CLIENT = {
-  grant_types: BOTH_GRANTS,
+  grant_types: GRANT_TYPES,
   response_types: ['code'],
   token_endpoint_auth_method: 'none',
 } as const
 
-const MCP_APPS = {
+const MCP_APPS_CAPABILITY = {
   extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
 }
+
+/* Each constant from here to `GEMINI` has the members that several fixtures share. */
 
 export const CLAUDE = {
   userAgents: { oauth: 'python-httpx/0.28.1', mcp: 'Claude-User' },
   clientInfo: { name: 'Anthropic/ClaudeAI', version: '1.0.0' },
-  capabilities: MCP_APPS,
+  capabilities: MCP_APPS_CAPABILITY,
   discoversFirst: true,
 } as const
 
@@ -78,8 +92,8 @@ export const CLAUDE_CODE = {
 export const CHATGPT = {
   userAgents: { oauth: 'Python/3.12 aiohttp/3.12.15', mcp: 'openai-mcp/1.0.0 (ChatGPT)' },
   clientInfo: { name: 'openai-mcp (ChatGPT)', version: '1.0.0' },
-  capabilities: { experimental: { 'openai/visibility': { enabled: true } }, ...MCP_APPS },
-  metadataAt: ['path', 'root'],
+  capabilities: { experimental: { 'openai/visibility': { enabled: true } }, ...MCP_APPS_CAPABILITY },
+  metadataLocations: ['path', 'root'],
 } as const
 
 export const CURSOR = {
@@ -92,7 +106,7 @@ export const CURSOR = {
     roots: { listChanged: false },
     elicitation: {},
   },
-  metadataAt: ['path', 'root'],
+  metadataLocations: ['path', 'root'],
 } as const
 
 export const VS_CODE = {
@@ -113,10 +127,10 @@ export const GEMINI = {
   capabilities: {},
 } as const
 
-/** The document that the GitHub issues django-oauth-toolkit 1845 and Altinity/altinity-mcp 118 quote. */
+/** The document as quoted in the GitHub issues django-oauth-toolkit 1845 and Altinity/altinity-mcp 118. */
 export const CHATGPT_DOCUMENT = {
   client_uri: 'https://chatgpt.com/',
-  grant_types: BOTH_GRANTS,
+  grant_types: GRANT_TYPES,
   response_types: ['code'],
   client_name: 'ChatGPT',
   logo_uri: 'https://persistent.oaistatic.com/sonic/misc/openai-logo.png',
@@ -152,7 +166,7 @@ export const VS_CODE_REGISTRATION = {
 export const VS_CODE_DOCUMENT = {
   client_name: 'Visual Studio Code',
   client_uri: 'https://vscode.dev/product',
-  grant_types: [...BOTH_GRANTS, 'urn:ietf:params:oauth:grant-type:device_code'],
+  grant_types: [...GRANT_TYPES, 'urn:ietf:params:oauth:grant-type:device_code'],
   response_types: ['code'],
   redirect_uris: ['http://127.0.0.1:33418/', 'http://127.0.0.1/', 'https://vscode.dev/redirect'],
   token_endpoint_auth_method: 'none',

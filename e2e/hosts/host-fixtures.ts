@@ -34,7 +34,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://claude.ai/api/mcp/auth_callback',
     resource: 'as published',
-    scope: 'challenged, with a space before',
+    scope: 'with leading space and offline_access',
     parameters: { prompt: 'consent' },
   },
   {
@@ -54,7 +54,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://claude.ai/api/mcp/auth_callback',
     resource: 'as published',
-    scope: 'with offline_access',
+    scope: 'resource scopes and offline_access',
     parameters: { prompt: 'consent' },
   },
   {
@@ -73,7 +73,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://claude.com/api/mcp/auth_callback',
     resource: 'as published',
-    scope: 'all of the metadata',
+    scope: 'server scopes',
     parameters: { prompt: 'consent' },
   },
   {
@@ -83,7 +83,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     clientInfo: { name: 'claude-ai', version: '0.1.0' },
     revision: '2025-06-18',
     discoversFirst: false,
-    metadataAt: ['path', 'path'],
+    metadataLocations: ['path', 'path'],
     identification: {
       by: 'registration',
       body: {
@@ -94,7 +94,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://claude.ai/api/mcp/auth_callback',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
     parameters: { prompt: 'consent' },
   },
   {
@@ -112,7 +112,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://chatgpt.com/connector_platform_oauth_redirect',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...CHATGPT,
@@ -124,8 +124,8 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://chatgpt.com/connector/oauth/kDmjx77UnKOM',
     resource: 'as published',
-    scope: 'challenged',
-    assertion: 'RS256',
+    scope: 'resource scopes',
+    assertionAlgorithm: 'RS256',
   },
   {
     ...CHATGPT,
@@ -142,7 +142,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://chatgpt.com/connector_platform_oauth_redirect',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...CHATGPT,
@@ -158,7 +158,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://chatgpt.com/connector/oauth/abcDEF123456',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...GROK,
@@ -176,7 +176,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://grok.com/connectors-oauth-exchange-code/',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...GROK,
@@ -187,8 +187,8 @@ const CHAT_APPS: readonly HostFixture[] = [
       body: { client_name: 'Grok', redirect_uris: GROK_REDIRECT_URIS, ...PUBLIC_CLIENT },
     },
     redirectUri: 'https://console.x.ai/connectors-oauth-exchange-code/',
-    resource: 'nothing',
-    scope: 'all of the metadata',
+    resource: 'omitted',
+    scope: 'server scopes',
   },
   {
     ...GEMINI,
@@ -204,7 +204,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://oauth-redirect.googleusercontent.com/r/user-bound-4Tq1x_9-',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...GEMINI,
@@ -219,8 +219,8 @@ const CHAT_APPS: readonly HostFixture[] = [
       },
     },
     redirectUri: 'https://vertexaisearch.cloud.google.com/oauth-redirect',
-    resource: 'nothing',
-    scope: 'challenged',
+    resource: 'omitted',
+    scope: 'resource scopes',
   },
   {
     name: 'Le Chat',
@@ -235,7 +235,7 @@ const CHAT_APPS: readonly HostFixture[] = [
     },
     redirectUri: 'https://callback.mistral.ai/v1/integrations_auth/oauth2_callback',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
     userAgents: { oauth: 'python-httpx/0.28.1', mcp: 'python-httpx/0.28.1' },
     clientInfo: { name: 'mistral', version: '1.0.0' },
     capabilities: {},

@@ -35,8 +35,8 @@ export const PROGRAMS: readonly HostFixture[] = [
       },
     },
     redirectUri: 'http://localhost:PORT/callback',
-    resource: 'nothing',
-    scope: 'challenged',
+    resource: 'omitted',
+    scope: 'resource scopes',
     parameters: { prompt: 'consent' },
   },
   {
@@ -53,8 +53,8 @@ export const PROGRAMS: readonly HostFixture[] = [
       },
     },
     redirectUri: 'http://localhost:3118/callback',
-    resource: 'with a slash',
-    scope: 'challenged',
+    resource: 'with trailing slash',
+    scope: 'resource scopes',
   },
   {
     ...CHATGPT,
@@ -72,7 +72,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     },
     redirectUri: 'http://127.0.0.1:PORT/callback',
     resource: 'as published',
-    scope: 'nothing',
+    scope: 'omitted',
   },
   {
     ...CHATGPT,
@@ -90,7 +90,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     },
     redirectUri: 'http://127.0.0.1:PORT/callback/XQmvk2F8',
     resource: 'as published',
-    scope: 'nothing',
+    scope: 'omitted',
   },
   {
     ...CURSOR,
@@ -99,7 +99,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     identification: { by: 'registration', body: CURSOR_REGISTRATION },
     redirectUri: 'cursor://anysphere.cursor-mcp/oauth/callback',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...CURSOR,
@@ -108,7 +108,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     identification: { by: 'registration', body: CURSOR_REGISTRATION },
     redirectUri: 'https://www.cursor.com/agents/mcp/oauth/callback',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...CURSOR,
@@ -116,8 +116,8 @@ export const PROGRAMS: readonly HostFixture[] = [
     source: 'erp-mafia/accounted 2225',
     identification: { by: 'registration', body: CURSOR_REGISTRATION },
     redirectUri: 'http://localhost:8787/callback',
-    resource: 'nothing',
-    scope: 'nothing',
+    resource: 'omitted',
+    scope: 'omitted',
   },
   {
     ...VS_CODE,
@@ -130,7 +130,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     },
     redirectUri: 'http://127.0.0.1:PORT/',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...VS_CODE,
@@ -139,7 +139,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     identification: { by: 'registration', body: VS_CODE_REGISTRATION },
     redirectUri: 'http://127.0.0.1:PORT/',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...VS_CODE,
@@ -148,7 +148,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     identification: { by: 'registration', body: VS_CODE_REGISTRATION },
     redirectUri: 'https://vscode.dev/redirect',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...VS_CODE,
@@ -157,7 +157,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     identification: { by: 'registration', body: VS_CODE_REGISTRATION },
     redirectUri: 'https://insiders.vscode.dev/redirect',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     ...GEMINI,
@@ -174,7 +174,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     },
     redirectUri: 'http://localhost:PORT/oauth/callback',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
   },
   {
     name: 'OpenCode',
@@ -190,7 +190,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     },
     redirectUri: 'http://127.0.0.1:19876/mcp/oauth/callback',
     resource: 'as published',
-    scope: 'nothing',
+    scope: 'omitted',
     userAgents: { oauth: 'opencode/1.0.0', mcp: 'opencode/1.0.0' },
     clientInfo: { name: 'opencode', version: '1.0.0' },
     capabilities: {},
@@ -209,7 +209,7 @@ export const PROGRAMS: readonly HostFixture[] = [
     },
     redirectUri: 'http://localhost:PORT/oauth/callback/debug',
     resource: 'as published',
-    scope: 'challenged',
+    scope: 'resource scopes',
     userAgents: { oauth: 'node', mcp: 'node' },
     clientInfo: { name: 'inspector-client', version: '2.0.0' },
     capabilities: { roots: { listChanged: true }, sampling: {}, elicitation: {} },

@@ -83,14 +83,16 @@ const METADATA_PATHS = {
 async function openHost(fixture: HostFixture, documentSource: DocumentSource): Promise<Host> {
   const port = String(randomInt(49_152, 65_536))
   const withPort = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('PORT', port)) as T
-  const { identification, userAgents, clientInfo, capabilities, revision, metadataAt } = fixture
+  const { identification, userAgents, clientInfo, capabilities, revision, metadataLocations } = fixture
   const commonOptions = {
     origin: system.origin,
     userAgents,
     clientInfo,
     capabilities,
     ...(revision && { revision }),
-    ...(metadataAt && { metadataPaths: metadataAt.map((at) => METADATA_PATHS[at]) }),
+    ...(metadataLocations && {
+      metadataPaths: metadataLocations.map((location) => METADATA_PATHS[location]),
+    }),
   }
   const redirectUri = withPort(fixture.redirectUri)
   if (identification.by === 'registration')
@@ -105,7 +107,7 @@ async function openHost(fixture: HostFixture, documentSource: DocumentSource): P
       redirectUri,
       app: await openApp({ ...commonOptions, clientId: identification.clientId }),
     }
-  const key = fixture.assertion && (await publishKey(fixture.assertion))
+  const key = fixture.assertionAlgorithm && (await publishKey(fixture.assertionAlgorithm))
   const { url } = publishDocument(documents, (id) => ({
     client_id: id,
     ...identification.document,
@@ -145,19 +147,20 @@ async function publishKey(alg: string) {
 
 /** Functions that return the `scope` of the authorization request, by the value of `scope` in a fixture. */
 const SCOPES: Readonly<Record<HostFixture['scope'], (app: App) => string | undefined>> = {
-  challenged: ({ resource }) => resource.scopes_supported.join(' '),
-  'challenged, with a space before': ({ resource }) =>
+  'resource scopes': ({ resource }) => resource.scopes_supported.join(' '),
+  'with leading space and offline_access': ({ resource }) =>
     ` ${resource.scopes_supported.join(' ')} offline_access`,
-  'with offline_access': ({ resource }) => `${resource.scopes_supported.join(' ')} offline_access`,
-  'all of the metadata': ({ server }) => server.scopes_supported.join(' '),
-  nothing: () => undefined,
+  'resource scopes and offline_access': ({ resource }) =>
+    `${resource.scopes_supported.join(' ')} offline_access`,
+  'server scopes': ({ server }) => server.scopes_supported.join(' '),
+  omitted: () => undefined,
 }
 
 async function connectHost({ fixture, app, redirectUri }: Host, person: Person): Promise<AppConnection> {
   const resource = {
     'as published': app.resource.resource,
-    'with a slash': `${app.resource.resource}/`,
-    nothing: undefined,
+    'with trailing slash': `${app.resource.resource}/`,
+    omitted: undefined,
   }[fixture.resource]
   const changes = { resource, scope: SCOPES[fixture.scope](app), ...fixture.parameters }
   const authorization = app.authorize({ redirectUri, changes })

@@ -14,7 +14,8 @@ import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /**
- * Gives an agent a verification without mails and pages: calls the stores as if a person had confirmed the agent.
+ * Adds an e-mail verification to an agent directly in the stores, without sending mails or loading pages. Adds the address to
+ * `auth.confidential`.
  *
  * @param options.lifetimeMs the lifetime of the verification; by default 30 days
  */
@@ -36,10 +37,11 @@ export async function addVerification(
   const attempts = createVerificationAttemptStore(deps)
   const now = new Date()
   const attempt = createAttempt(agent.client_id, { email, createdAt: now })
-  const code = sha256(email)
+  // Any hash will do, because no person enters the code.
+  const codeHash = sha256(email)
   expect(await attempts.begin(attempt, createLinkMail(attempt))).toBe(true)
-  expect((await attempts.showCode(attempt.id, code, now)).ok).toBe(true)
-  const redemption = createRedemption(attempt.id, code, now)
+  expect((await attempts.showCode(attempt.id, codeHash, now)).ok).toBe(true)
+  const redemption = createRedemption(attempt.id, codeHash, now)
   const expiresAt =
     options.lifetimeMs === undefined ? redemption.expiresAt : new Date(now.getTime() + options.lifetimeMs)
   const { redis } = auth.testbed
@@ -48,6 +50,7 @@ export async function addVerification(
     createRedisTokenStore(redis.redis, { prefix: redis.prefix, authority: UNUSED_AUTHORITY, now: () => now })
   const verifications = createVerificationStore({
     ...deps,
+    // Without Redis, tokens are in PostgreSQL, where the commit itself revokes them.
     tokens: tokens ?? { revokeTokensOf: async () => undefined },
     revocationPublisher: noOpRevocationPublisher,
   })
@@ -55,8 +58,8 @@ export async function addVerification(
   return { registrationId: attempt.registrationId, email }
 }
 
-const rejectLookup = () => Promise.reject(new Error('nothing is looked up here'))
-/** A token authority that a redemption must not call: each of its methods fails. */
+const rejectLookup = () => Promise.reject(new Error('unexpected call of the token authority'))
+/** A token authority whose methods all fail: a redemption only revokes tokens, and must not look anything up. */
 const UNUSED_AUTHORITY = {
   findCredentialVersion: rejectLookup,
   isVerificationLive: rejectLookup,
@@ -69,7 +72,7 @@ const AssertionResponse = z.looseObject({ identity_assertion: z.string(), expire
 export const requestAssertion = (auth: RunningAuth, agent: RegisteredAgent) =>
   send(auth.url, { method: 'POST', path: '/api/agent/assertion', headers: agentAuthHeader(agent) })
 
-/** Gets an identity assertion for an agent that has a verification. */
+/** Gets an identity assertion for an agent that has a verification. Adds it to `auth.confidential`. */
 export async function getAssertion(auth: RunningAuth, agent: RegisteredAgent): Promise<string> {
   const response = await requestAssertion(auth, agent)
   expect(response.status, response.text).toBe(200)

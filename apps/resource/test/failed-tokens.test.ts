@@ -3,8 +3,13 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
+/*
+ * The limits on introspections. A failed token is one that introspection reports as inactive: it is unknown, has expired or was
+ * revoked. A verified token is one that the API found active within the last ten minutes.
+ */
+
 const MINUTE_MS = 60_000
-/** Longer than the time for which a failed token counts against the limit: up to 1.1 windows of a minute. */
+/** After this time, no failed token counts against the limit any more: each counts for at most 1.1 windows of a minute. */
 const LIMIT_RESET_MS = 1.2 * MINUTE_MS
 const clock = { nowMs: Date.now() }
 let api: RunningResource
@@ -26,7 +31,7 @@ beforeEach(() => {
 let addressCount = 0
 const newAddress = () => `198.51.100.${(addressCount += 1)}`
 const newUnknownToken = () => `ppt_${randomBytes(32).toString('base64url')}`
-const readGuides = (token: string, from = address) =>
+const listGuides = (token: string, from = address) =>
   sendRequest(api.origin, {
     path: '/api/guides',
     headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': from },
@@ -35,90 +40,95 @@ const countIntrospections = () => api.auth.requests.introspection
 /** Sends `count` unknown tokens from an address, and expects each to get 401. */
 async function sendUnknownTokens(count: number, from = address): Promise<void> {
   for (let index = 0; index < count; index += 1)
-    expectProblem(await readGuides(newUnknownToken(), from), { status: 401, code: 'invalid-token' })
+    expectProblem(await listGuides(newUnknownToken(), from), { status: 401, code: 'invalid-token' })
 }
 
 test('after 30 failed tokens from an address within a minute, another is refused without introspection', async () => {
   await sendUnknownTokens(30)
   const introspectionsBefore = countIntrospections()
-  const refusal = await readGuides(newUnknownToken())
+  const refusal = await listGuides(newUnknownToken())
   expectProblem(refusal, { status: 429, code: 'rate-limited' })
   expect(refusal.json()).toMatchObject({ policy: 'failed-tokens' })
   expect(Number(refusal.headers['retry-after'])).toBeLessThanOrEqual(60)
   expect(countIntrospections()).toBe(introspectionsBefore)
   clock.nowMs += LIMIT_RESET_MS
-  expectProblem(await readGuides(newUnknownToken()), { status: 401, code: 'invalid-token' })
+  expectProblem(await listGuides(newUnknownToken()), { status: 401, code: 'invalid-token' })
 })
 
-test('a verified token is accepted from an address with too many failed tokens', async () => {
+test('a recently verified token is accepted from an address with too many failed tokens', async () => {
   const token = api.auth.issue()
-  expect((await readGuides(token)).status).toBe(200)
+  expect((await listGuides(token)).status).toBe(200)
   await sendUnknownTokens(30)
-  expectProblem(await readGuides(newUnknownToken()), { status: 429, code: 'rate-limited' })
-  for (let index = 0; index < 40; index += 1) expect((await readGuides(token)).status).toBe(200)
+  expectProblem(await listGuides(newUnknownToken()), { status: 429, code: 'rate-limited' })
+  // More requests than the limit of failed tokens.
+  for (let index = 0; index < 40; index += 1) expect((await listGuides(token)).status).toBe(200)
 })
 
 test('too many failed tokens from one address do not affect other addresses', async () => {
   await sendUnknownTokens(30)
-  expect((await readGuides(api.auth.issue(), newAddress())).status).toBe(200)
-  expectProblem(await readGuides(newUnknownToken(), newAddress()), { status: 401, code: 'invalid-token' })
+  expect((await listGuides(api.auth.issue(), newAddress())).status).toBe(200)
+  expectProblem(await listGuides(newUnknownToken(), newAddress()), { status: 401, code: 'invalid-token' })
 })
 
-test('a valid token that was never verified is refused while the limit of its address is used up', async () => {
+test('a valid token that was not verified recently is refused while the limit of its address is used up', async () => {
   const token = api.auth.issue()
   await sendUnknownTokens(30)
-  expectProblem(await readGuides(token), { status: 429, code: 'rate-limited' })
+  expectProblem(await listGuides(token), { status: 429, code: 'rate-limited' })
   clock.nowMs += LIMIT_RESET_MS
-  expect((await readGuides(token)).status).toBe(200)
+  expect((await listGuides(token)).status).toBe(200)
 })
 
-test('once a verified token is revoked, the limit applies to it again', async () => {
+test('after a recently verified token is found revoked, the limit applies to it again', async () => {
   const token = api.auth.issue()
-  expect((await readGuides(token)).status).toBe(200)
+  expect((await listGuides(token)).status).toBe(200)
   await sendUnknownTokens(30)
   api.auth.revoke(token)
-  expectProblem(await readGuides(token), { status: 401, code: 'invalid-token' })
+  expectProblem(await listGuides(token), { status: 401, code: 'invalid-token' })
   const introspectionsBefore = countIntrospections()
-  expectProblem(await readGuides(token), { status: 429, code: 'rate-limited' })
+  expectProblem(await listGuides(token), { status: 429, code: 'rate-limited' })
   expect(countIntrospections()).toBe(introspectionsBefore)
 })
 
-test('at most 30 failed tokens from an IPv6 /64 are introspected, and at most 120 from its /48', async () => {
+test('after 30 failed tokens from an IPv6 /64, or 120 from its /48, another is refused', async () => {
   const newAddressIn = (network: number) => `2001:db8:7:${network}::${randomBytes(2).toString('hex')}`
   await sendUnknownTokens(30, newAddressIn(1))
-  expectProblem(await readGuides(newUnknownToken(), newAddressIn(1)), { status: 429, code: 'rate-limited' })
+  expectProblem(await listGuides(newUnknownToken(), newAddressIn(1)), { status: 429, code: 'rate-limited' })
   for (const network of [2, 3, 4]) await sendUnknownTokens(30, newAddressIn(network))
-  expectProblem(await readGuides(newUnknownToken(), newAddressIn(5)), { status: 429, code: 'rate-limited' })
+  expectProblem(await listGuides(newUnknownToken(), newAddressIn(5)), { status: 429, code: 'rate-limited' })
 })
 
-test('at most 16 unverified tokens of an address are introspected at once; one more gets 429, and a verified token is still accepted', async () => {
+test('while 16 unverified tokens of an address are introspected, another gets 429, but a verified token gets 200', async () => {
   const verified = api.auth.issue()
-  expect((await readGuides(verified)).status).toBe(200)
+  expect((await listGuides(verified)).status).toBe(200)
   api.auth.tamper((reply) => {
+    // Keeps the introspections in flight while the test counts them.
     reply.delayMs = 700
   })
   const introspectionsBefore = countIntrospections()
-  const unverified = Array.from({ length: 17 }, () => readGuides(newUnknownToken()))
+  const unverified = Array.from({ length: 17 }, () => listGuides(newUnknownToken()))
   await expect.poll(() => countIntrospections() - introspectionsBefore).toBe(16)
-  const verifiedReads = await Promise.all([readGuides(verified), readGuides(verified, newAddress())])
+  // The second read comes from an address that has no introspection in flight.
+  const verifiedReads = await Promise.all([listGuides(verified), listGuides(verified, newAddress())])
   expect(verifiedReads.map(({ status }) => status)).toEqual([200, 200])
   const statuses = (await Promise.all(unverified)).map(({ status }) => status)
   expect(statuses.toSorted()).toEqual([...Array<number>(16).fill(401), 429])
 })
 
-test('at most 128 unverified tokens in all are introspected at once; more get 503, and a verified token is still accepted', async () => {
+test('while 128 unverified tokens in all are introspected, others get 503, but a verified token gets 200', async () => {
   const verified = api.auth.issue()
-  expect((await readGuides(verified)).status).toBe(200)
+  expect((await listGuides(verified)).status).toBe(200)
   api.auth.tamper((reply) => {
+    // Keeps the introspections in flight while the test counts them.
     reply.delayMs = 1_500
   })
   const introspectionsBefore = countIntrospections()
+  // 9 addresses with 16 tokens each: 16 more than the limit of 128.
   const unverified = Array.from({ length: 9 }, () => {
     const from = newAddress()
-    return Array.from({ length: 16 }, () => readGuides(newUnknownToken(), from))
+    return Array.from({ length: 16 }, () => listGuides(newUnknownToken(), from))
   }).flat()
   await expect.poll(() => countIntrospections() - introspectionsBefore).toBe(128)
-  expect((await readGuides(verified)).status).toBe(200)
+  expect((await listGuides(verified)).status).toBe(200)
   const statuses = (await Promise.all(unverified)).map(({ status }) => status)
   expect(statuses.filter((status) => status === 503)).toHaveLength(16)
 })

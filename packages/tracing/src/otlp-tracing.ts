@@ -26,18 +26,19 @@ import {
 import type { RequestSpan, RunningSpan, Tracing, TracingOptions } from './tracing.ts'
 
 /** While this many spans wait to be exported, new spans are dropped. */
-const MAX_WAITING_SPANS = 2_048
+const MAX_QUEUED_SPANS = 2_048
 const MAX_BATCH_SPANS = 512
 const BATCH_INTERVAL_MS = 1_000
 /** The maximum number of spans for the calls of one request. */
 const MAX_CALL_SPANS = 200
 
 /**
- * Creates tracing that exports spans in batches, in the background. It sets no global provider or context of OpenTelemetry, because
- * two apps may run in one process.
+ * Creates a `Tracing` that exports spans in batches, in the background. It registers no global OpenTelemetry provider or context
+ * manager, because two apps may run in one process.
  */
 export function createOtlpTracing(options: TracingOptions): Tracing {
   const provider = new TracerProvider({
+    // Records every request, unless its `traceparent` says that the trace is not sampled.
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     resource: resourceFromAttributes({
       'service.name': options.service,
@@ -47,7 +48,7 @@ export function createOtlpTracing(options: TracingOptions): Tracing {
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: createBoundedExporter(options),
-        maxQueueSize: MAX_WAITING_SPANS,
+        maxQueueSize: MAX_QUEUED_SPANS,
         maxExportBatchSize: MAX_BATCH_SPANS,
         scheduledDelayMillis: BATCH_INTERVAL_MS,
         exportTimeoutMillis: EXPORT_TIMEOUT_MS,
@@ -59,21 +60,22 @@ export function createOtlpTracing(options: TracingOptions): Tracing {
     startRequest: (traceparent) => startRequestSpan(tracer, traceparent),
     async [Symbol.asyncDispose]() {
       const timeLimit = sleep(EXPORT_TIMEOUT_MS, undefined, { ref: false })
+      // The exporter logs failed exports. They must not fail the disposal.
       await Promise.race([provider.shutdown().catch(() => undefined), timeLimit])
     },
   }
 }
 
 function startRequestSpan(tracer: Tracer, traceparent: string | undefined): RequestSpan {
-  const remoteSpan = parseTraceparent(traceparent)
-  const context = remoteSpan ? trace.setSpanContext(ROOT_CONTEXT, remoteSpan) : ROOT_CONTEXT
-  // A provisional name, which the sampler sees. The route is known only at the end.
+  const remoteParent = parseTraceparent(traceparent)
+  const context = remoteParent ? trace.setSpanContext(ROOT_CONTEXT, remoteParent) : ROOT_CONTEXT
+  // A provisional name: the route is known only when the response is sent.
   const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, context)
-  const request = { isOpen: true, callCount: 0 }
+  const requestState = { isOpen: true, callCount: 0 }
   return {
-    span: createRunningSpan(tracer, { span, context: trace.setSpan(ROOT_CONTEXT, span), request }),
+    span: wrapSpan(tracer, { span, context: trace.setSpan(ROOT_CONTEXT, span), requestState }),
     endWithResponse({ method, route, status }) {
-      request.isOpen = false
+      requestState.isOpen = false
       span.updateName(`${method} ${route}`)
       span.setAttributes({
         'http.request.method': method,
@@ -90,20 +92,20 @@ interface SpanParts {
   readonly span: Span
   readonly context: Context
   /** Shared by all spans of the request. */
-  readonly request: { isOpen: boolean; callCount: number }
+  readonly requestState: { isOpen: boolean; callCount: number }
 }
 
-function createRunningSpan(tracer: Tracer, { span, context, request }: SpanParts): RunningSpan {
+function wrapSpan(tracer: Tracer, { span, context, requestState }: SpanParts): RunningSpan {
   const { traceId, spanId, traceFlags } = span.spanContext()
   return {
     traceId,
     traceparent: `00-${traceId}-${spanId}-${traceFlags & TraceFlags.SAMPLED ? '01' : '00'}`,
-    isOpen: () => request.isOpen,
+    isOpen: () => requestState.isOpen,
     startCall({ name, attributes }) {
-      if (request.callCount >= MAX_CALL_SPANS) return undefined
-      request.callCount += 1
+      if (requestState.callCount >= MAX_CALL_SPANS) return undefined
+      requestState.callCount += 1
       const child = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes: { ...attributes } }, context)
-      return createRunningSpan(tracer, { span: child, context: trace.setSpan(ROOT_CONTEXT, child), request })
+      return wrapSpan(tracer, { span: child, context: trace.setSpan(ROOT_CONTEXT, child), requestState })
     },
     recordFailure(error) {
       span.setStatus({ code: SpanStatusCode.ERROR })
@@ -120,12 +122,12 @@ function createErrorAttributes(error: unknown): Attributes {
   if (!(error instanceof Error)) return { 'error.type': typeof error }
   const { code } = error as { code?: unknown }
   const kind = [code, error.name]
-    .filter((name) => typeof name === 'string')
-    .find((name) => ERROR_KIND.test(name))
+    .filter((candidate) => typeof candidate === 'string')
+    .find((candidate) => ERROR_KIND.test(candidate))
   return { 'error.type': kind ?? 'Error' }
 }
 
-/** Matches W3C Trace Context §3.2, version 00. Later versions are ignored, because neither app sends them. */
+/** Matches W3C Trace Context §3.2, version 00. A header of a later version begins a new trace: neither app sends one. */
 const TRACEPARENT = /^00-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})$/
 
 function parseTraceparent(traceparent: string | undefined): SpanContext | undefined {
@@ -135,12 +137,18 @@ function parseTraceparent(traceparent: string | undefined): SpanContext | undefi
   return isSpanContextValid(context) ? context : undefined
 }
 
-/** The time limit for exporting a batch, including retries, and for the final export when the process ends. */
+/** The time limit for exporting a batch, including retries, and for the final export on disposal. */
 const EXPORT_TIMEOUT_MS = 2_000
-/** Enough to export all batches at once when the process ends: the four of a full queue, and one that may be in flight already. */
+/**
+ * More than the five batches that can be in flight on disposal, which exports all batches at once: the four of a full queue,
+ * and one that was sent before.
+ */
 const MAX_CONCURRENT_EXPORTS = 8
 
-/** Creates an exporter to the collector. It logs the first failure of a series, and the first success after the series. */
+/**
+ * Creates an exporter to the collector, with limits on the time and the number of concurrent exports. It logs the first failure
+ * of a series, and the first success after the series.
+ */
 function createBoundedExporter({ url, log }: TracingOptions): SpanExporter {
   const exporter = new OTLPTraceExporter({
     url: `${url}/v1/traces`,

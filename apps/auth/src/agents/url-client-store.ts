@@ -33,7 +33,7 @@ export interface RefreshedClient extends StoredDocument {
   readonly credentialVersion: number
   readonly scopes: readonly Scope[]
   /** Why the credential version was raised: the document lacks a stored key, or newly requires bound tokens. */
-  readonly revocationReason?: 'key-gone' | 'must-be-bound'
+  readonly revocationReason?: 'key-removed' | 'binding-required'
   /** True if the fetched document was ignored, because it was requested before the stored one. */
   readonly isDocumentIgnored: boolean
 }
@@ -249,8 +249,8 @@ function findRevocationReason(
   lockedClient: StoredDocument,
   document: StoredDocument,
 ): RefreshedClient['revocationReason'] {
-  if (compareKeys(lockedClient.keys, document.keys, []).isCredentialRemoved) return 'key-gone'
-  return document.dpopBound && !lockedClient.dpopBound ? 'must-be-bound' : undefined
+  if (compareKeys(lockedClient.keys, document.keys, []).isCredentialRemoved) return 'key-removed'
+  return document.dpopBound && !lockedClient.dpopBound ? 'binding-required' : undefined
 }
 
 async function isBlocked(db: Database, id: AgentId): Promise<boolean> {

@@ -10,14 +10,15 @@ const CLOCK_TOLERANCE_SECONDS = 5
 /** A statement that the person behind a client controls a mailbox. It does not contain the address. */
 export interface IdentityAssertion {
   readonly jti: string
+  /** The id of the e-mail verification. The public API calls it `registration_id`. */
   readonly verificationId: RegistrationId
-  /** The only client that can exchange the assertion. */
+  /** The only client that can exchange the assertion for an access token. */
   readonly clientId: AgentId
   readonly issuedAt: Date
   readonly expiresAt: Date
 }
 
-const Payload = z.object({
+const AssertionClaims = z.object({
   jti: z.uuid(),
   sub: RegistrationId,
   client_id: AgentId,
@@ -31,7 +32,7 @@ const toSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
 /**
  * Signs an identity assertion.
  *
- * @param issuer also the audience, since only this server exchanges the assertion
+ * @param issuer also the audience, since only this server accepts the assertion
  */
 export async function signAssertion(
   { jti, verificationId, clientId, issuedAt, expiresAt }: IdentityAssertion,
@@ -53,19 +54,22 @@ export async function signAssertion(
  * Verifies the signature and the claims of an identity assertion (RFC 7523 §3). Does not check whether the assertion
  * was revoked.
  *
- * @returns `invalid` unless a published key of this server signed the assertion, and it is valid at `expected.now`,
- *   with a tolerance of 5 s
+ * @returns `invalid` unless a published key of this server signed the assertion, and the assertion has this issuer and audience
+ *   and is valid at `expected.now`, with a tolerance of 5 s
  */
 export async function verifyAssertion(
   jwt: string,
   { publishedKeys }: InstanceKeys,
   expected: { issuer: string; now: Date },
 ): Promise<Result<IdentityAssertion, 'invalid'>> {
+  // jose declares a mutable array, but copies it.
   const findKey = createLocalJWKSet({ keys: publishedKeys as readonly JWK[] as JWK[] })
   const findNamedKey: JWTVerifyGetKey = async (header, input) => {
-    if (!header.kid) throw new Error('it names no key')
+    // Without a kid, jose would choose a key by its algorithm.
+    if (!header.kid) throw new Error('the header has no kid')
     return findKey(header, input)
   }
+  // Every failure means that the assertion is invalid; the caller needs no reason.
   const verified = await jwtVerify(jwt, findNamedKey, {
     typ: JWT_TYPE,
     algorithms: ['ES256', 'EdDSA'],
@@ -75,9 +79,10 @@ export async function verifyAssertion(
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
     currentDate: expected.now,
   }).catch(() => undefined)
-  const payload = Payload.safeParse(verified?.payload)
-  if (!payload.success) return err('invalid')
-  const { jti, sub, client_id: clientId, iat, exp } = payload.data
+  const claims = AssertionClaims.safeParse(verified?.payload)
+  if (!claims.success) return err('invalid')
+  const { jti, sub, client_id: clientId, iat, exp } = claims.data
+  // jose rejects an iat in the future only if `maxTokenAge` is set.
   if (iat > toSeconds(expected.now) + CLOCK_TOLERANCE_SECONDS) return err('invalid')
   return ok({
     jti,

@@ -10,14 +10,14 @@ import { defineCommand, reason } from './define-command.ts'
 /** Fetches are limited by caller address. A command has no caller and makes only one fetch, so any address will do. */
 const COMMAND_ADDRESS = '127.0.0.1'
 
-const url = argument('<url>', 'the client_id of an agent, which is an https URL', (text) => {
+const urlArgument = argument('<url>', 'the client_id of an agent, which is an https URL', (text) => {
   const id = AgentId.safeParse(text)
   if (!id.success || !isUrlClient(id.data))
-    throw new InvalidArgumentError('It must be an https URL, as agents list shows it.')
+    throw new InvalidArgumentError('It must be an https URL, as "agents list" shows it.')
   return id.data
 })
 
-const domain = argument(
+const domainArgument = argument(
   '<domain>',
   'a domain such as agent.example.org; its subdomains are included',
   (text) => {
@@ -27,13 +27,13 @@ const domain = argument(
   },
 )
 
-/** The commands for agents that are known by the URL of a document, and for their domains. */
+/** The commands for URL clients, which are agents whose client_id is the URL of their document, and for their domains. */
 export const agentDocumentCommands = [
   defineCommand({
     name: 'agents refresh',
     summary:
-      'fetch the document of an agent now; if it lacks a stored key, newly requires bound tokens or is invalid, revoke all tokens of the agent',
-    parameters: { url },
+      'fetch the document of an agent now; revoke all tokens of the agent if the document lacks a stored key, begins to require bound tokens, or is invalid',
+    parameters: { url: urlArgument },
     opens: 'all stores',
     getLockedResource: ({ url: id }) => id,
     async run({ config, stores, args: { url: id }, now }) {
@@ -41,9 +41,12 @@ export const agentDocumentCommands = [
       if (agent?.status !== 'active') throw new Refusal(`There is no active agent ${id}.`)
       const fetcher = createClientDocumentFetcher({ testHosts: config.clientDocumentTestHosts, now })
       const fetched = await createFetchDocument(fetcher.fetch, now)(id, COMMAND_ADDRESS, { isNew: false })
+      // Publishes even without a revocation, because an earlier run may have revoked the tokens and then failed to publish.
       const refreshed = await refreshDocument(stores, id, fetched, { publish: true })
       if (!fetched.ok) {
         const { error } = fetched
+        // A member of the agent's own document is invalid. Unless the stored document was requested later, the tokens are
+        // revoked now, or had expired with the stored document.
         if (error.kind === 'member') {
           const fetchedAt = (await stores.agents.find(id))?.agent.documentFetchedAt
           if (fetchedAt && fetchedAt > fetched.requestedAt) throw createLaterDocumentRefusal(fetchedAt)
@@ -51,11 +54,13 @@ export const agentDocumentCommands = [
             `The document is no longer usable (${error.member} ${error.detail}). All tokens of ${id} are revoked. The agent can get tokens again when its document is valid.`,
           )
         }
+        // Every stored URL client has an expiry date of its document.
         const until = agent.documentExpiresAt?.toISOString()
         throw new Refusal(
           `No usable document could be fetched, so nothing was changed. The stored keys can be used until ${until}, and all tokens expire by then. To revoke the tokens now, run: auth agents disable ${id}`,
         )
       }
+      // The agent was disabled or deleted after the check above.
       if (!refreshed) throw new Refusal(`There is no active agent ${id}.`)
       const expiresAt = refreshed.expiresAt.toISOString()
       if (refreshed.isDocumentIgnored) throw createLaterDocumentRefusal(refreshed.fetchedAt)
@@ -75,7 +80,7 @@ export const agentDocumentCommands = [
   defineCommand({
     name: 'agents block',
     summary: 'disable the agents of a domain and refuse new ones, at every instance',
-    parameters: { domain, reason, dryRun: DRY_RUN },
+    parameters: { domain: domainArgument, reason, dryRun: DRY_RUN },
     opens: 'all stores',
     getLockedResource: (args) => args.domain,
     async run({ stores, args, actor, now }) {
@@ -104,8 +109,9 @@ export const agentDocumentCommands = [
   }),
   defineCommand({
     name: 'agents unblock',
-    summary: 'accept new agents of a domain again; "agents enable" enables those that were disabled',
-    parameters: { domain, reason, dryRun: DRY_RUN },
+    summary:
+      'accept new agents of a domain again, unless a parent domain is blocked; "agents enable" enables those that were disabled',
+    parameters: { domain: domainArgument, reason, dryRun: DRY_RUN },
     opens: 'database',
     getLockedResource: (args) => args.domain,
     async run({ stores, args, actor, now }) {
@@ -114,8 +120,8 @@ export const agentDocumentCommands = [
       const auditHead = args.dryRun
         ? undefined
         : await urlClients.setBlocked('unblock', args.domain, audit, now())
-      const isDone = args.dryRun ? await urlClients.isDomainBlocked(args.domain) : auditHead !== undefined
-      if (!isDone) throw new Refusal(`${args.domain} is not blocked.`)
+      const wasBlocked = args.dryRun ? await urlClients.isDomainBlocked(args.domain) : auditHead !== undefined
+      if (!wasBlocked) throw new Refusal(`There is no block of ${args.domain}.`)
       return {
         json: {
           ok: true,
@@ -123,7 +129,7 @@ export const agentDocumentCommands = [
           domain: args.domain,
           ...(auditHead && { audit_head: auditHead }),
         },
-        text: `${args.dryRun ? `Would unblock ${args.domain}.` : `${args.domain} is not blocked any more.`}${formatAuditHead(auditHead)}`,
+        text: `${args.dryRun ? `Would unblock ${args.domain}.` : `The block of ${args.domain} is removed.`}${formatAuditHead(auditHead)}`,
       }
     },
   }),
@@ -136,7 +142,7 @@ export const agentDocumentCommands = [
       return buildAuditOutput(await stores.urlClients.readBlockAudit(), args, {
         entrySchema: BlockEntry,
         formatEntries: (entries) => entries.map(formatEntry).join('\n'),
-        emptyText: 'No domain was ever blocked.',
+        emptyText: 'No domain has ever been blocked.',
       })
     },
   }),
@@ -144,12 +150,12 @@ export const agentDocumentCommands = [
 
 const createLaterDocumentRefusal = (fetchedAt: Date) =>
   new Refusal(
-    `Nothing was changed: the stored document was requested at ${fetchedAt.toISOString()}, which is after this command started, according to the clock of this machine. Set the clock right if it is wrong, then run the same command again.`,
+    `Nothing was changed: the stored document was requested at ${fetchedAt.toISOString()}. By the clock of this machine, that is after this command started. Set the clock right if it is wrong, then run the same command again.`,
   )
 
 const REVOCATION_TEXTS = {
-  'key-gone': 'a key was removed, so all tokens of the agent are revoked',
-  'must-be-bound': 'tokens must be bound to a key now, so all earlier tokens of the agent are revoked',
+  'key-removed': 'a key was removed, so all tokens of the agent are revoked',
+  'binding-required': 'tokens must be bound to a key now, so all earlier tokens of the agent are revoked',
   none: 'no key was removed, so no token was revoked',
 }
 
@@ -160,5 +166,5 @@ const describeDisabled = (agentCount: number) =>
 
 const formatAuditHead = (head: string | undefined) => (head ? `\nAudit head: ${head}` : '')
 
-const formatEntry = ({ at, step, domain: name, by, reason: recordedReason }: BlockEntry) =>
-  [at, step.padEnd(7), name, `by ${by.user} on ${by.host}`, `(${recordedReason})`].join('  ')
+const formatEntry = ({ at, step, domain, by, reason: recordedReason }: BlockEntry) =>
+  [at, step.padEnd(7), domain, `by ${by.user} on ${by.host}`, `(${recordedReason})`].join('  ')
