@@ -64,7 +64,7 @@ export function judgeForm(
   const names = fields.map(([name]) => name).filter((name) => name !== 'resource')
   if (new Set(names).size < names.length) return 400
   if (
-    getValues('client_id').some((id) => id !== validValues.clientId) ||
+    getValues('client_id').some((id) => id && id !== validValues.clientId) ||
     ['client_secret', 'client_assertion', 'client_assertion_type'].some((name) =>
       getValues(name).some(Boolean),
     )

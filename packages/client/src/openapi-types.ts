@@ -408,7 +408,7 @@ export interface paths {
         };
         /**
          * Health check for monitoring
-         * @description 200 while guides can be read. `degraded`: a part that other operations need does not work.
+         * @description Returns 200 while guides can be read. The status `degraded` means that something that other operations need does not work.
          */
         get: operations["getHealth"];
         put?: never;
@@ -957,19 +957,19 @@ export interface components {
         };
         Health: {
             /**
-             * @description `degraded`: guides are served, but one of `checks` failed.
+             * @description `degraded`: guides are served, but one of `checks` failed, or answers are paused or unavailable.
              * @enum {string}
              */
             status: "ok" | "degraded";
             version: string;
             checks: {
                 /**
-                 * @description Needed by the waitlist.
+                 * @description The waitlist and messages need it.
                  * @enum {string}
                  */
                 database: "ok" | "failed";
                 /**
-                 * @description Needed by requests with a token.
+                 * @description Requests with a token need it.
                  * @enum {string}
                  */
                 auth: "ok" | "failed";
