@@ -34,7 +34,9 @@ import { isRedisUnavailable } from './tokens/open-redis.ts'
 
 export interface AppDeps {
   origin: string
+  /** Values of the `Host` header that are accepted besides the host of `origin`. */
   additionalHosts: readonly string[]
+  /** Origins whose scripts may send requests other than GET and HEAD. */
   corsOrigins: readonly string[]
   trustedProxies: TrustedProxies
   log: Log
@@ -145,6 +147,7 @@ const isRevocation = ({ method, path }: Context) =>
 function renderErrorPage(origin: string, problem: ProblemDocument): string {
   const { code, title, status, detail, instance: path } = problem
   const { meaning, remedy } = getProblemKind(code)
+  // The default detail repeats the remedy, which the page shows separately.
   const explanation = detail === `${meaning} ${remedy}` ? meaning : detail
   const body = html`${renderProblemPage({ origin, code, title, status, meaning: explanation, remedy })}
 <p class="facts">Request <code>${problem.request_id}</code></p>`

@@ -262,10 +262,12 @@ export function loadConfig(env: Environment): Config {
   })
 }
 
-/** Finds settings that are valid alone, but not together. */
+/** Finds settings that are valid alone, but not together. `values` lacks the settings that are invalid alone. */
 function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
+  // The parsed values of these settings are in milliseconds.
   const { AUTH_KEYS_LEASE_SECONDS: leaseMs, AUTH_KEYS_POLL_SECONDS: pollMs, AUTH_ORIGIN: origin } = values
   const mistakes: string[] = []
+  // A shorter lease would expire after a single failed poll.
   if (leaseMs !== undefined && pollMs !== undefined && leaseMs < 2 * pollMs)
     mistakes.push('AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS')
   if (origin && !isLoopbackOrigin(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length)

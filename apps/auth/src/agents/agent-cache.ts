@@ -12,8 +12,10 @@ type Entry = { readonly record: AgentRecord | undefined }
 
 /** Caches agents in this process. NOTIFY invalidates entries; the TTL is the fallback. */
 export interface AgentCache {
+  /** Returns an agent in any status, or undefined if there is none. The record may be stale until the entry is invalidated. */
   find(id: AgentId): Promise<AgentRecord | undefined>
   invalidate(id: string): void
+  /** For a new connection to PostgreSQL: notifications may have been missed before it was open. */
   invalidateAll(): void
 }
 
@@ -32,6 +34,7 @@ export function createAgentCache(
   const entries = new LRUCache<string, Entry>({
     ...createByteBoundOptions(MAX_CACHED_BYTES),
     perf: clock,
+    // By default, lru-cache reads the clock at most once a millisecond.
     ttlResolution: 0,
   })
   const loadsInFlight = new Map<string, Promise<AgentRecord | undefined>>()

@@ -51,6 +51,7 @@ export async function expireAgents(deps: ExpireAgentsDeps, now: Date, maxNeverUs
     )
   }
   const expiredAgents = await db.transaction(async (tx) => {
+    // A commit that revokes something is synchronous, whatever the server's default (`AgentStore`).
     await tx.query('set local synchronous_commit = on')
     const removedAgents: ExpiringAgent[] = []
     for (const { cause, where, values } of buildExpiryRules(now, maxNeverUsed)) {
@@ -83,6 +84,7 @@ export async function findExpiredAgent(
   const { secretHashes, hashKeyIds, jwks: keys, ...expired } = ExpiredRow.parse(rows[0])
   return {
     ...expired,
+    // A constraint of the table makes both arrays equally long.
     secrets: secretHashes.map((digest, index) => ({ digest, keyId: hashKeyIds[index] ?? '' })),
     keys,
   }
@@ -145,6 +147,10 @@ const NEVER_USED = `status = 'active' and last_used_at is null and app_client_id
  */
 const UNVERIFIED_CONNECTION = `app_client_id is not null and not exists (select from claims where agent_id = agents.id)`
 
+/**
+ * Builds the rules in the order in which they fill a batch. `where` is SQL and includes the order, oldest first. `values` are
+ * the values of its parameters.
+ */
 function buildExpiryRules(
   now: Date,
   maxNeverUsed: number,

@@ -38,6 +38,7 @@ export const formatAgent = async (agent: Agent, isEmailVerified: boolean): Promi
     agent.status.padEnd(8),
     agent.registeredAt.toISOString(),
     getAuthMethodName(agent).padEnd('client_secret_basic'.length),
+    // `never used` is padded to the width of `used` and a date.
     agent.lastUsedAt ? `used ${agent.lastUsedAt.toISOString().slice(0, 10)}` : 'never used'.padEnd(15),
     ...formatProvenFacts(agent.id, isEmailVerified),
     agent.name === undefined ? '' : JSON.stringify(agent.name),

@@ -101,6 +101,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
       const replaced = await replaceKeys(deps.stores, request, deps.now())
       if (!replaced.ok) throw createKeysProblem(replaced.error, Array.isArray(body.proof))
       const { agent, unproven } = replaced.value
+      // The change of the keys has removed all secrets.
       const description = await describeRecord({ agent, secrets: [] }, deps)
       return {
         status: 200,
@@ -170,7 +171,7 @@ function requireRegistered({ clientId }: Caller): AgentId {
 }
 
 type ProofFault = Exclude<ReplaceKeysRefusal['fault'], 'inactive' | `claim-${string}`>
-/** What the problem says of each fault of a proof, after the JSON pointer to it. */
+/** Describes each fault of a proof. Each text continues a sentence that begins with the JSON pointer to the proof. */
 const PROOF_FAULT_DETAILS: Readonly<Record<ProofFault, string>> = {
   'not-a-jwt': 'is not a signed JWT: three parts in base64url, the first two of them JSON objects',
   type: 'must have the header parameter typ jwks-proof+jwt',

@@ -1,6 +1,9 @@
 /*
  * The interface of the agent store: agents with their secrets and keys. `postgres-agent-store.ts` implements it. The use
  * cases (`deactivate-agent.ts`, `rotate-secret.ts`, `replace-keys.ts`) revoke tokens and publish revocations to the APIs.
+ *
+ * Each token records the credential version of its agent (column `generation`). If the version of the agent rises, its earlier
+ * tokens are revoked.
  */
 import type { Agent, AgentId, AgentKey, Result } from '@plainpath/domain'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
@@ -16,7 +19,10 @@ export interface AgentRecord {
 export const getActiveCredentialVersion = (record: AgentRecord | undefined): number | undefined =>
   record?.agent.status === 'active' ? record.agent.credentialVersion : undefined
 
-/** Why a secret was not added. `inactive`: there is no such agent, or it is disabled or deleted. */
+/**
+ * Why a secret was not added. `inactive`: there is no such agent, or it is disabled or deleted. `too-many`: the agent has two
+ * accepted secrets.
+ */
 export type AddSecretRefusal = 'inactive' | 'has-keys' | 'too-many'
 
 /**
@@ -36,7 +42,7 @@ export interface ReplacedKeys {
   readonly unproven: readonly string[]
 }
 
-/** A callback that receives the new credential version before the commit. If it throws, nothing changes. */
+/** A callback that revokes tokens. It receives the new credential version before the commit. If it throws, nothing changes. */
 type BeforeCommit = (credentialVersion: number) => Promise<void>
 
 /**
@@ -47,6 +53,7 @@ type BeforeCommit = (credentialVersion: number) => Promise<void>
 export interface AgentStore {
   /** Stores an agent with its first secret or its keys. */
   add(record: AgentRecord): Promise<void>
+  /** Returns an agent in any status, or undefined if there is none. */
   find(id: AgentId): Promise<AgentRecord | undefined>
   /**
    * Lists agents, newest first.
@@ -59,6 +66,7 @@ export interface AgentStore {
    * also erases its name, secrets and keys, revokes its e-mail verifications, and queues a mail to each person who
    * confirmed the agent.
    *
+   * @param reason an operator's reason, which `agents show` prints. Without one, a disabled agent keeps an earlier reason
    * @returns the new credential version; undefined if there is no such agent, or it was deleted before
    */
   deactivate(

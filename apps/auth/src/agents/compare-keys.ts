@@ -1,7 +1,10 @@
 import type { AgentKey } from '@plainpath/domain'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 
-/** Identifies a key by its material, because the same key can have another `kid` or algorithm name. */
+/**
+ * Identifies a key by its material, because the same key can have another `kid` or algorithm name. An Ed25519 key has no
+ * `y`.
+ */
 const toKeyMaterial = ({ crv, x, y = '' }: AgentKey) => `${crv} ${x} ${y}`
 
 /**

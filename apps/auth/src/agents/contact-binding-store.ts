@@ -46,6 +46,7 @@ export function createContactBindingStore(db: Pool, events: AuthEvents): Contact
     change: (tx: Database, columns: z.infer<typeof BindingColumns>) => Promise<T>,
   ): Promise<T | undefined> =>
     db.transaction(async (tx) => {
+      // A commit that revokes something is synchronous, whatever the server's default (`AgentStore`).
       await tx.query('set local synchronous_commit = on')
       const { rows } = await tx.query(
         `select ${BindingRow.columns} from agents where id = $1 and status = 'active' for no key update`,

@@ -22,6 +22,7 @@ export interface RevocationDeps {
  *    again. If this fails, the agent is disabled or deleted although the caller gets an error.
  * 4. Publish to the APIs, even if the agent was deleted before: an earlier call may have failed at this step.
  *
+ * @param reason an operator's reason, which is stored with the agent
  * @returns false if there is no such agent, or it was already deleted
  */
 export async function deactivateAgent(
@@ -45,6 +46,7 @@ export async function deactivateAgent(
     await revocationPublisher.publish({ kind: 'client', id })
     return credentialVersion !== undefined
   } finally {
+    // After an error too, because the change may have been committed.
     agentCache.invalidate(id)
   }
 }

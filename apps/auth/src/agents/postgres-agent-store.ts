@@ -21,6 +21,7 @@ import type {
 import { listDomainAndParents } from './blocked-domain.ts'
 import { compareKeys } from './compare-keys.ts'
 
+/** The secret in use and its successor. */
 const MAX_SECRETS = 2
 
 const AgentRow = createRowReader(
@@ -158,6 +159,7 @@ export function createAgentStore(
           )
           await tx.query('delete from agent_secrets where agent_id = $1', [id])
           await beforeCommit(credentialVersion)
+          // The row is locked, so the update has returned it.
           return ok({ agent: toAgent(rows[0] ?? {}), unproven })
         },
       )

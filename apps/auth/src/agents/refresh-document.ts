@@ -73,6 +73,7 @@ export async function refreshDocument(
   { publish = false }: { publish?: boolean } = {},
 ): Promise<RefreshedClient | undefined> {
   if (!fetched.ok) {
+    // With the fault `member`, a document that names the agent was fetched, but one of its members is invalid.
     if (fetched.error.kind !== 'member') return undefined
     const isRevoked = await expireDocument(deps, id, fetched.requestedAt, { skipExpired: true })
     if (publish && !isRevoked) await deps.revocationPublisher.publish({ kind: 'client', id })

@@ -16,6 +16,7 @@ export interface ReplaceKeysRefusal {
  * `deactivateAgent` explains the order of the steps. A revocation is published even if the set changes nothing, since
  * an earlier call may have failed to publish it.
  *
+ * @param request.proofs JWTs that prove that the client can sign with its new keys (`key-proof.ts`); may be empty
  * @param request.endpoint the URL that each proof must name as its audience (`aud`)
  */
 export async function replaceKeys(

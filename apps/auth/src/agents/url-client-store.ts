@@ -133,6 +133,7 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
         await tx.query('set local synchronous_commit = on')
         await tx.query(`select pg_advisory_xact_lock_shared(${BLOCK_LOCK})`)
         if (await isBlocked(tx, id)) return err('refused')
+        // A refusal is returned, not thrown, so the transaction commits. Only the statements after this savepoint are undone.
         await tx.query('savepoint before_activation')
         const { fetchedAt, expiresAt, dpopBound } = document
         const firstVersion = computeFirstVersion(fetchedAt)

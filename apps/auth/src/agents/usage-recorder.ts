@@ -54,6 +54,7 @@ export function createUsageRecorder(deps: {
     },
     findExpiry(id) {
       const lastUsedAt = lastUses.get(id)
+      // `registeredAt` is required, but has no effect here.
       return lastUsedAt && computeIdleExpiry({ registeredAt: lastUsedAt, lastUsedAt })
     },
   }

@@ -24,6 +24,7 @@ export interface AppClientFinderDeps {
   readonly now: () => Date
 }
 
+/** Matches the ids that `AppClientStore.add` assigns. */
 const REGISTERED_ID = /^app_[A-Za-z0-9_-]{22}$/
 
 /**
@@ -93,6 +94,7 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
       if (fetched.ok) return toAppClient(id, fetched.value.metadata, 'document')
       return fetched.error.kind === 'member' ? undefined : findFallback()
     } catch (error) {
+      // An app with a copy can be used although a fetch of its document would exceed a limit.
       if (!copy || !(error instanceof Problem)) throw error
       return findFallback()
     }

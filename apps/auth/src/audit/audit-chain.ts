@@ -10,9 +10,11 @@ export type Actor = z.infer<typeof Actor>
 
 /** A row of an append-only table whose rows are chained by their hashes. */
 const AuditRow = z.object({
+  /** 1 for the first row, without gaps. */
   number: z.int(),
   /** The JSON text that was hashed. */
   entry: z.string(),
+  /** SHA-256 of the previous row's hash, the number and the entry. */
   hash: z.instanceof(Buffer),
 })
 export type AuditRow = Readonly<z.infer<typeof AuditRow>>

@@ -34,7 +34,10 @@ const FAILURE_TTL_MS = RULES.documentFailureMs
 /** Enough for 1,000 failures with the longest URLs (estimated by `createByteBoundOptions`). */
 const MAX_FAILURES_BYTES = 1_000_000
 
-/** The outcomes of a call, which are the values of a metric's label. `FETCH_FAULTS` names the steps of a fetch that can fail. */
+/**
+ * The outcomes of a call, which are the values of a metric's label. `client-id`: the response is not a document that names this
+ * client. `member`: a member of the document is invalid. `FETCH_FAULTS` names the steps of a fetch that can fail.
+ */
 export const DOCUMENT_OUTCOMES = [
   'fetched',
   'busy',
@@ -83,6 +86,7 @@ export function createDocumentFetcher<Document>(
     ...createByteBoundOptions(MAX_FAILURES_BYTES),
     ttl: FAILURE_TTL_MS,
     perf: clock,
+    // By default, lru-cache reads the clock at most once a millisecond.
     ttlResolution: 0,
   })
 

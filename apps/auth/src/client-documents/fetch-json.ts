@@ -10,10 +10,15 @@ import { createDnsResolver, type ResolveHost } from './resolve-host.ts'
 
 /** The timeout of a fetch, from the name lookup to the last byte. */
 const TIMEOUT_MS = 2_000
+/** The maximum that the draft of Client ID Metadata Documents recommends (section “Maximum Response Size”). */
 const MAX_BODY_BYTES = 5 * 1024
 const MAX_HEADER_BYTES = 8 * 1024
 
-/** The steps of a fetch that can fail. These names label a metric; callers of the service never see them. */
+/**
+ * The steps of a fetch that can fail. `url`: this URL may not be fetched. `name`: the host has no address. `address`: one of its
+ * addresses is not public. `type`: the body is not declared as JSON, or is compressed. These names label a metric; callers of the
+ * service never see them.
+ */
 export const FETCH_FAULTS = [
   'url',
   'name',

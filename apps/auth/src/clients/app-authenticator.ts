@@ -52,6 +52,7 @@ export function createAppAuthenticator(deps: {
     const client = await findAppClient(ctx, id)
     if (!client) throw createInvalidClientProblem(UNKNOWN_APP_DETAIL)
     if (client.authMethod === 'private_key_jwt' && !(await consumeAssertion(client, form))) {
+      // Failures are counted per address (IPv6 by /64) and client id, as for agents.
       const [callerNetwork] = listNetworks(String(ctx.state['address']))
       enforceLimits(ctx, await limiter.take(FAILED_AUTHENTICATION_LIMIT, `${callerNetwork?.network}\n${id}`))
       throw createInvalidClientProblem(INVALID_ASSERTION_DETAIL)

@@ -31,6 +31,7 @@ type CredentialFault = AssertionFault | 'secret'
 type VerifiedCredentials = { readonly credentialVersion?: number | undefined }
 
 export interface AuthenticateClientDeps {
+  /** Finds a registered agent in any status. The record may come from a cache. */
   find(id: AgentId): Promise<AgentRecord | undefined>
   findExpired(id: AgentId): Promise<ClientWithCredentials | undefined>
   findUrlClient: FindUrlClient
@@ -45,6 +46,7 @@ export interface AuthenticateClientDeps {
 /**
  * Authenticates the client of a request.
  *
+ * @param form the body; absent if the endpoint takes no form
  * @param options.isTokenRequest true at the token endpoint, to which a URL client must send its first request
  */
 export type AuthenticateClient = (
@@ -103,6 +105,8 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
     if (!verified.ok) return verified
     const { outcome, credentialVersion } = await markUsed(verified.value)
     if (outcome === 'accepted') return ok({ credentialVersion })
+    // `not-current`: the client is no longer active, or the key is no longer one of its keys. The response is the same as for a
+    // wrong signature.
     return err(outcome === 'used' ? 'assertion-used' : 'signature-unverified')
   }
 

@@ -22,6 +22,7 @@ export function describeUsedProofStore(kind: string, open: () => Promise<OpenedS
     const createProof = (overrides: { clientId?: string; jti?: string } = {}) => ({
       clientId: 'agt_1',
       jti: randomUUID(),
+      // Late enough that no proof expires during the tests.
       expiresAt: new Date(Date.now() + 300_000),
       ...overrides,
     })
@@ -49,6 +50,7 @@ export function describeUsedProofStore(kind: string, open: () => Promise<OpenedS
     test('accepts the same jti from two clients, and similar but different ones from one client', async () => {
       const baseProof = createProof({ clientId: 'agt_one' })
       const jti = randomUUID()
+      // A store that trimmed a jti, or ignored its case or its client, would confuse some of these.
       const distinctProofs = [
         { ...baseProof, jti },
         { ...baseProof, clientId: 'agt_two', jti },

@@ -127,6 +127,7 @@ function defineDeactivateCommand(
   })
 }
 
+/** Builds the JSON output for a change of status. `done` is false in a dry run. */
 const toStatusJson = (id: AgentId, status: string | undefined, done: boolean) => ({
   ok: true,
   done,

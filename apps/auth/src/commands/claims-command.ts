@@ -20,7 +20,10 @@ export const registrationId = argument(
   },
 )
 
-/** The `claims` commands. They never show an e-mail address: an operator who needs one asks the person. */
+/**
+ * The `claims` commands. Commands call an e-mail verification a claim. These commands never show an e-mail address: an operator who
+ * needs one asks the person.
+ */
 export const claimsCommands = [
   defineCommand({
     name: 'claims list',

@@ -28,6 +28,7 @@ export const replayCommand = defineCommand({
       clients: loggedRevocations.clients.size,
       claims: loggedRevocations.claims.size,
       secrets: loggedRevocations.secrets.size,
+      // Counts a client once, even if both its keys and its secrets changed.
       changed: new Set([...loggedRevocations.newKeys.keys(), ...loggedRevocations.addedSecrets.values()])
         .size,
       documents: loggedRevocations.documents.size,

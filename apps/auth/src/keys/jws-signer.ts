@@ -35,7 +35,8 @@ const P256_BYTES = 32
  */
 function toRawSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(2 * P256_BYTES)
-  // The DER is a SEQUENCE of two INTEGERs with their lengths. Each may have fewer than 32 bytes, or a leading zero.
+  // The DER is a SEQUENCE of two INTEGERs. Tag and length take a byte each. An INTEGER may have fewer than 32 bytes, or a
+  // leading zero.
   let offset = 2
   for (const end of [P256_BYTES, 2 * P256_BYTES]) {
     const length = der[offset + 1] ?? 0
@@ -69,6 +70,7 @@ export async function verifyProof(
     })
     return protectedHeader.kid === key.kid && payload['ring_version'] === ringVersion
   } catch {
+    // Any failure means that the proof is invalid.
     return false
   }
 }

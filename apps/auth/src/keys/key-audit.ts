@@ -7,10 +7,13 @@ import { KeyState } from './signing-key.ts'
 export const KeyAuditEntry = z.strictObject({
   at: z.iso.datetime(),
   by: Actor,
+  /** A step of a rotation, such as `activate`; or `init`, `adopt`, `revoke` or `rewrap`. */
   step: z.string(),
+  /** For `revoke`, the operator's reason. For `rewrap`, the number of keys and the new key-encryption key. */
   reason: z.string().optional(),
   /** The version of the ring after the change. */
   ring_version: z.int(),
+  /** `from` is absent for a key that the audit log did not contain before. */
   transitions: z.array(z.strictObject({ kid: z.string(), from: KeyState.optional(), to: KeyState })),
 })
 export type KeyAuditEntry = z.infer<typeof KeyAuditEntry>

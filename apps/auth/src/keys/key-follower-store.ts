@@ -14,10 +14,14 @@ export type InstanceDescription = Readonly<z.infer<typeof Description>>
 /** The last report of an instance of the authorization server. Times come from the database clock. */
 const Follower = z.object({
   instanceId: z.string(),
+  /** The host name and the process id, separated by a colon. */
   host: z.string(),
+  /** 0 if the instance does not sign. `signingKid` and `proof` are then absent. */
   ringVersion: z.int(),
   signingKid: z.string().optional(),
+  /** A signature that proves that the instance uses the signing key (`signProof`). */
   proof: z.string().optional(),
+  /** Why the instance cannot use the key ring in the database. */
   problem: z.string().optional(),
   /** When the instance first reported its current ring version. */
   followedAt: z.date(),

@@ -156,6 +156,7 @@ export function createKeyOperations({ keys, settings, actor }: KeyOperationsDeps
       const { ring } = await keys.view()
       const key = ring.keys.find((candidate) => candidate.kid === kid)
       if (key?.state === 'revoked') return ok({ unchangedRing: ring })
+      // If the kid is unknown, `revoke` refuses below. The algorithm then has no effect.
       const successor = generateKeyPair(key?.algorithm ?? 'ES256')
       return keys.update(
         actor,
