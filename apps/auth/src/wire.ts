@@ -93,6 +93,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
 
   const stores = stack.use(await openStores(config, { ...runtime, events }))
   const { db, redis, agents, agentCache, connections, oauthRecords: records, tokens, verifications } = stores
+  // Opens the reserved connections now, because the database server may have none left later.
   await db.openReserved()
   registerPoolMetrics(metrics, db)
   const clock = stack.use(watchClock({ readTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }))
@@ -130,6 +131,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   signing.start()
   const listeners = { agents_changed: agentCache.invalidate, key_ring_changed: signing.pollSoon }
   const canaryListeners = createCanaryListeners(stores, signing.instanceId, log)
+  // Notifications that were sent before the connection, or during an outage, are lost.
   const onConnected = () => {
     agentCache.invalidateAll()
     signing.pollSoon()

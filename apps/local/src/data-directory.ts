@@ -3,15 +3,15 @@ import { access, constants, link, mkdir, readFile, rm, writeFile } from 'node:fs
 import path from 'node:path'
 import { LocalError } from './local-settings.ts'
 
-/** The name of the advisory lock that `npm start` or a stack holds while it serves a data directory. */
+/** The name of the advisory lock that `npm start` or a stack (`infra/stack`) holds while it serves a data directory. */
 export const DATA_DIRECTORY_LOCK = 'plainpath npm start'
 
 /** The directory in which `npm start` stores its data. */
 export interface DataDirectory {
   path(...names: string[]): string
   /**
-   * Creates a file with the result of `createContent` unless it exists, and reads it. Only the user may read the file (mode 0600).
-   * If several processes call this simultaneously, one creates the file and all read the same content.
+   * Creates a file with the result of `createContent` unless it exists, and reads it. Only the user may read the file (mode
+   * 0600). If several processes call this simultaneously, one creates the file and all read the same content.
    */
   createFileOnce(
     name: string,
@@ -43,6 +43,7 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
         const isNew = await writeOnce(file, createContent)
         return { path: file, content: await readFile(file, 'utf8'), isNew }
       } catch (error) {
+        // Only errors of the file system have both members. An error of `createContent` is rethrown as it is.
         const { code, syscall } = error as NodeJS.ErrnoException
         if (code === undefined || syscall === undefined) throw error
         throw new LocalError(

@@ -15,11 +15,13 @@ import { type Environment, type LocalSettings, PROJECT_FOLDER, readLocalSettings
 import { type RunStep, runSilently } from './terminal.ts'
 
 /**
- * Opens the data directory, and creates the directory and the secrets if they are missing. If the environment lacks the database URL of an
- * app, also starts the embedded PostgreSQL (if it is not already running) and creates any missing roles and databases. Variables of the
- * environment that start with `AUTH_` or `RESOURCE_` override the values that this function computes. An empty variable counts as unset.
+ * Opens the data directory, and creates the directory and the secrets if they are missing. If the environment lacks the database
+ * URL of an app, also starts the embedded PostgreSQL (if it is not already running) and creates any missing roles and databases.
+ * Variables of the environment that start with `AUTH_` or `RESOURCE_` override the values that this function computes. An empty
+ * variable counts as unset.
  *
- * @returns the environment variables of both apps, and the embedded server. Disposing stops that server unless another process uses it
+ * @returns the environment variables of both apps, and the embedded server. Disposing stops that server unless another
+ *   process uses it
  */
 export async function openLocalEnvironment(
   settings: LocalSettings,
@@ -78,8 +80,8 @@ export async function openLocalEnvironment(
 }
 
 /**
- * Creates the missing roles and databases of both apps on the embedded server, and sets the passwords of the roles. Lets only superusers
- * connect to the server's other databases.
+ * Creates the missing roles and databases of both apps on the embedded server, and sets the passwords of the roles. Lets only
+ * superusers connect to the server's other databases.
  *
  * @returns the environment variables with the database URLs
  */
@@ -127,8 +129,8 @@ type RunCommand = (args: readonly string[], env: Environment, io: CommandIo) => 
 const HELP_ARGUMENTS = new Set(['help', '--help', '-h'])
 
 /**
- * Runs an app's command against the local data directory, or against the servers named in the app's environment variables. `npm start`
- * need not be running. With a help option or without arguments, opens neither the data directory nor a database.
+ * Runs an app's command against the local data directory, or against the servers named in the app's environment variables.
+ * `npm start` need not be running. With a help option or without arguments, opens neither the data directory nor a database.
  */
 export async function runOnLocalData(
   run: RunCommand,

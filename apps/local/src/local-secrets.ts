@@ -35,11 +35,13 @@ export async function ensureLocalSecrets(data: DataDirectory, audience: string) 
   )
   const credential = parseFile(credentialFile, Credential)
   const secretFile = await data.createFileOnce('resource-client-secret', () => credential.secret)
-  // The secret may have been rotated since `resource-server.json` was created, so the entry of the API is built from the current secret.
+  // The secret may have been rotated since `resource-server.json` was created, so the API's entry has the current secret's hash.
   const serverEntry = { ...credential.server, audience, secrets: [hashSecret(secretFile.content.trim())] }
+  // The audience is part of the file name, so each origin has its own entry.
   const serversFile = await data.createFileOnce(`resource-servers-${replacePunctuation(audience)}.json`, () =>
     JSON.stringify([serverEntry]),
   )
+  // The file exists already, but has the hash of an earlier secret.
   if (!serversFile.content.includes(serverEntry.secrets[0] ?? ''))
     await replaceFile(serversFile.path, JSON.stringify([serverEntry]))
   const files = [

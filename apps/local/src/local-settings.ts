@@ -54,8 +54,8 @@ export function readLocalSettings(env: Environment, projectFolder: string) {
 }
 
 /**
- * Returns the port and origin of the MCP server that works without sign-in. Returns undefined for an `https` origin, because such an
- * origin is assumed to serve other machines, which cannot reach the second port.
+ * Returns the port and origin of the MCP server that works without sign-in. Returns undefined for an `https` origin, because such
+ * an origin is assumed to serve other machines, which cannot reach the second port.
  */
 const choosePublicMcp = (origin: string, port: number) =>
   origin.startsWith('http:') ? { port, origin: `http://localhost:${port}` } : undefined

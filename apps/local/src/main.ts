@@ -6,6 +6,7 @@ import { createStepPrinter, formatWelcome, runProgram } from './terminal.ts'
 const print = (line: string) => console.log(line)
 
 process.exitCode = await runProgram(async () => {
+  // Listens for signals before the start, because Node's default would kill the process in the middle of it.
   const shutdownSignal = waitForShutdownSignal()
   const settings = readLocalSettings(process.env, PROJECT_FOLDER)
   print(`Starting Plainpath at ${settings.origin}`)

@@ -68,6 +68,7 @@ export async function startLocal(
   const internalServer = cleanup.use(await serve(auth.internalApp.callback(), internalServerOptions))
   const resourceConfig = loadResourceConfig({
     ...localEnvironment.env,
+    // The internal listener has a random port, so `openLocalEnvironment` cannot know its URL.
     RESOURCE_AUTH_URL: environment['RESOURCE_AUTH_URL'] || internalServer.url,
   })
   requireValidApiCredential(authConfig, resourceConfig)
@@ -104,6 +105,7 @@ function requireValidApiCredential(
     )
 }
 
+/** Responds to requests that arrive before both apps are ready. */
 const respondNotReady: RequestHandler = (_request, response) => {
   response.writeHead(503, {
     'retry-after': '1',
@@ -163,6 +165,11 @@ async function lockDataDirectory(
   cleanup.use(lock)
 }
 
+/**
+ * Checks that the service responds to a request on its public port.
+ *
+ * @throws {LocalError} if the response is not 200; the error of `fetch` if there is none within ten seconds
+ */
 async function checkHealth(port: number): Promise<void> {
   const url = `http://127.0.0.1:${port}/api/health`
   const response = await fetch(url, { signal: AbortSignal.timeout(10_000) })

@@ -75,6 +75,7 @@ export function createPublicHandler(deps: {
     browsers: {
       additionalHosts: config.additionalHosts,
       allowedOrigins: config.corsOrigins,
+      // Scripts of any origin may read, for the same reason as they may POST to `PUBLIC_POST_PATHS`.
       isPublicGet: () => true,
       isPublicPost: (path) => PUBLIC_POST_PATHS.has(path),
     },
@@ -96,7 +97,9 @@ export function createPublicHandler(deps: {
   return createFastPath(handler, { ...baseOptions, ...deps.fastPathOptions, limiter })
 }
 
-/** Creates a handler that passes each request to one of two handlers, by its `Host` header. Both handlers check the header again. */
+/**
+ * Creates a handler that passes each request to one of two handlers, by its `Host` header. Both handlers check the header again.
+ */
 const createHostSwitch =
   (options: {
     hosts: ReadonlySet<string>

@@ -20,6 +20,7 @@ import { type Environment, loadConfig, loadMigrationConfig } from './config.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { serveResource } from './serve.ts'
 
+/** All commands of the API. `docs/commands.md` is generated from them. */
 export const RESOURCE_COMMANDS: CommandLine<ResourceContext> = {
   name: 'resource',
   description: 'The resource API of Plainpath',

@@ -38,7 +38,9 @@ export interface Config {
   readonly clientSecret: string
   readonly clientSecretFile: string
   readonly mail: MailSettings
+  /** The address of the mailbox of staff. */
   readonly staffInbox: string
+  /** The time for which a message can be withdrawn before it is sent to staff. */
   readonly contactHoldMs: number
   readonly trustedProxies: TrustedProxies
   readonly corsOrigins: readonly string[]
@@ -116,6 +118,7 @@ export function loadMigrationConfig(env: Environment) {
 export type SettingName = keyof typeof SETTINGS
 export type SelectedSettings<Name extends SettingName> = Pick<SettingValues<typeof SETTINGS>, Name>
 
+/** Finds mistakes in combinations of settings. Checks only combinations whose settings were all requested and are valid. */
 function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values
   const { RESOURCE_MCP_PUBLIC_ORIGIN: mcpPublicOrigin, RESOURCE_ALSO_ACCEPT_HOSTS: hosts = [] } = values

@@ -6,14 +6,14 @@ import { ERASE_CONTENT } from './contact/contact-message.ts'
 import { recordStaffAct } from './staff-audit.ts'
 import { eraseEntries } from './waitlist/erase-entries.ts'
 
-/** What was erased: a waitlist entry, or a message to staff. */
+/** The kind of an erased row: a waitlist entry, or a message to staff. */
 type ErasedKind = 'entry' | 'message'
 export type LogErasure = (kind: ErasedKind, id: string) => void
 
 /**
  * Creates a function that logs an erasure, with the random id of the row. The id identifies nobody after the erasure. A database
- * that is restored from a backup contains the row again. The log is not part of the backup, so `resource restore` and `resource replay`
- * read it and erase such rows.
+ * that is restored from a backup contains the row again. The log is not part of the backup, so `resource restore` and
+ * `resource replay` read it and erase such rows.
  *
  * @param operator the user who runs the command; absent in the server
  */

@@ -40,8 +40,8 @@ const CLIENT_LIMITS = { client: [READS_CLIENT], verified: [READS_VERIFIED], doma
 /**
  * The route limits. RESOURCE_LIMITS_FACTOR multiplies them.
  *
- * One person could use up a limit that everybody at an address shares. Therefore, such limits have windows of at most five minutes,
- * so that the others are soon served again. The exception is `waitlist`, with a window of an hour.
+ * One person could use up a limit that everybody at an address shares. Therefore, such limits have windows of at most five
+ * minutes, so that the others are soon served again. The exception is `waitlist`, with a window of an hour.
  */
 export const LIMITS = {
   reads: {
@@ -49,7 +49,9 @@ export const LIMITS = {
     anonymous: [{ name: 'reads-anonymous', quota: 120, windowSeconds: MINUTE_SECONDS, batch: 10 }],
     ...CLIENT_LIMITS,
   },
-  /** For pages, documents and health. The quota is high, because many people can share an address, and these requests are cheap. */
+  /**
+   * For pages, documents and health. The quota is high, because many people can share an address, and these requests are cheap.
+   */
   pages: { address: [READS_ADDRESS] },
   /** For mailed links. Nobody can guess their 256 random bits, so this limit only bounds the load. */
   links: { address: [{ name: 'links-address', quota: 100, windowSeconds: FIVE_MINUTES_SECONDS }] },

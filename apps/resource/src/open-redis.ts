@@ -86,8 +86,8 @@ const describeGet = createCallDescriber('get')
 const describeSet = createCallDescriber('set')
 
 /**
- * Rejects if a call takes longer than 0.2 s. Otherwise, a call to a silent server would not settle before the connection is closed.
- * A timeout of the client would not help, because it covers only the sending of a command.
+ * Rejects if a call takes longer than 0.2 s. Otherwise, a call to a silent server would not settle before the connection is
+ * closed. A timeout of the client would not help, because it covers only the sending of a command.
  */
 export async function withReplyTimeout<T>(call: Promise<T>): Promise<T> {
   const { promise: timeout, reject } = Promise.withResolvers<never>()

@@ -4,7 +4,7 @@ import type { Verification } from './verification.ts'
 import type { TryRefusal } from './verification-attempt.ts'
 import type { VerificationMail } from './verification-attempt-store.ts'
 
-/** The e-mail verification of a connection, with its app. */
+/** The e-mail verification of a connection, with its app. A connection is one person's sign-in with an app. */
 export interface AppGrant {
   readonly verification: Verification
   /** The destination of the app's sign-in, as `formatAppHost` formats it. */
@@ -29,6 +29,7 @@ export interface NewVerification {
   readonly revocationLinkHash: Buffer
   readonly now: Date
   readonly expiresAt: Date
+  /** Composes the confirmation mail. The store calls it within the transaction of `redeem`, with the person's address as `to`. */
   composeMail(verification: Verification, to: string): VerificationMail
 }
 
@@ -37,8 +38,8 @@ export interface NewVerification {
  * verification has expired.
  *
  * A revocation also revokes the tokens of the verification, before the commit and again after it, and is then published to the
- * APIs. `deactivateAgent` gives the reasons. If the first step fails, the verification stays live. The same transaction queues the
- * mail to the person, so simultaneous requests send only one.
+ * APIs. `deactivateAgent` gives the reasons. If the first step fails, the verification stays live. The same transaction queues
+ * the mail to the person, so simultaneous requests send only one.
  */
 export interface VerificationStore {
   /**
@@ -49,6 +50,7 @@ export interface VerificationStore {
   redeem(verification: NewVerification): Promise<Result<Verification, TryRefusal | 'unknown'>>
   /** Finds a verification, live or ended. */
   find(id: string): Promise<Verification | undefined>
+  /** Finds a verification by the `revocationLinkHash` with which it was created, live or ended. */
   findByRevocationLink(linkHash: Buffer): Promise<Verification | undefined>
   /** Finds the live verification that the agent of an open attempt has for the same address. */
   findByAttempt(attemptId: string, now: Date): Promise<Verification | undefined>
@@ -60,7 +62,9 @@ export interface VerificationStore {
   findConfirmed(agentIds: readonly string[], now: Date): Promise<ReadonlySet<string>>
   /** Finds the person of a live verification. */
   findPerson(id: string, now: Date): Promise<ConfirmedPerson | undefined>
-  /** Lists at most 100 live verifications for the address of a live verification: the given one first, the others newest first. */
+  /**
+   * Lists at most 100 live verifications for the address of a live verification: the given one first, the others newest first.
+   */
   listByAddress(id: string, now: Date): Promise<readonly LinkedVerification[]>
   /**
    * Lists verifications, newest first.

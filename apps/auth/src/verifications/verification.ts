@@ -9,7 +9,10 @@ export const Verification = z.object({
   expiresAt: z.date(),
   /** When the verification was revoked or expired. Absent for an expired verification until a sweep closes it. */
   endedAt: z.date().optional(),
-  /** `reused`: an authorization code or refresh token of the connection was used twice. */
+  /**
+   * Why the verification ended. `superseded`: the agent got a newer one. `reused`: an authorization code or refresh
+   * token of the connection was used twice.
+   */
   endedBy: z
     .enum(['person', 'agent', 'operator', 'superseded', 'agent-deleted', 'expired', 'reused'])
     .optional(),
@@ -22,7 +25,9 @@ export interface ConfirmedAgent {
   readonly name?: string | undefined
   /** The host that the agent has proven that it controls. */
   readonly verifiedDomain: string | undefined
-  /** The destination of the sign-in of a connected app, as `formatAppHost` formats it. Absent if the agent is not a connected app. */
+  /**
+   * The destination of the sign-in of a connected app, as `formatAppHost` formats it. Absent if the agent is not a connected app.
+   */
   readonly appHost?: string | undefined
   readonly registeredAt: Date
   readonly verifiedAt: Date

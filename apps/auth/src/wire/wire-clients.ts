@@ -38,6 +38,7 @@ interface Clients {
   readonly authenticateUncached: AuthenticateClient
 }
 
+/** Creates the functions that find and authenticate clients. Two fetchers of client documents are behind them. */
 export function wireClients(config: Config, deps: WireClientsDeps): Clients {
   const { stores, clock, limiter, events, now } = deps
   const { chatHosts, hashKey } = config

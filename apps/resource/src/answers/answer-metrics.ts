@@ -3,7 +3,9 @@ import { Answer, type AnswersState } from '@plainpath/domain'
 import { loadGuides } from '@plainpath/guides'
 import type { Metrics } from '@plainpath/http'
 
-/** The metrics of answers. Labels are outcomes, reasons, trigger ids and guide slugs, so no metric contains a part of a question. */
+/**
+ * The metrics of answers. Labels are outcomes, reasons, trigger ids and guide slugs, so no metric contains a part of a question.
+ */
 export interface AnswerMetrics {
   countAnswer(answer: Answer): void
   recordState(state: AnswersState): void

@@ -17,8 +17,8 @@ export interface AnswerService {
   /** Replaces the catalog from which questions are answered. Takes about 0.3 s of processor time. */
   prepare(catalog: GuideCatalog): void
   /**
-   * Returns the status, and what operators turned off. The status is `unavailable` until the operators' switches have been read from
-   * the database, and while no guide is published or the guides cannot be prepared.
+   * Returns the status, and what operators turned off. The status is `unavailable` until the operators' switches have been read
+   * from the database, and while no guide is published or the guides cannot be prepared.
    */
   getState(): AnswersState
   /**

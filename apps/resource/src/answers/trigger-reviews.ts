@@ -2,13 +2,17 @@ import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 
 const TriggerReviewRow = z.object({
+  /** The id of the trigger. */
   trigger: z.string(),
+  /** The reviewed version, as `computeTriggerVersion` computes it. */
   version: z.string(),
+  /** The day of the review in UTC, `YYYY-MM-DD`. */
   day: z.string(),
+  /** The name of the attorney. */
   by: z.string(),
 })
 
-/** The review of a version of a trigger by a named attorney, on a day in UTC. */
+/** The review of one version of a trigger by a named attorney. */
 export type TriggerReview = Readonly<z.infer<typeof TriggerReviewRow>>
 
 export async function recordTriggerReview(db: Database, review: TriggerReview): Promise<void> {

@@ -19,7 +19,7 @@ interface Instance {
   pauseMs: number
 }
 
-/** The path of the key set. Probes request it, because it needs no authentication, and an instance serves it only once it can sign. */
+/** The path of the key set. Probes request it, because it needs no authentication, and only an instance that can sign serves it. */
 export const KEY_SET_PATH = '/oauth/jwks.json'
 const PROBE_INTERVAL_MS = 250
 const PROBE_TIMEOUT_MS = 1_000
@@ -76,6 +76,7 @@ export function createAuthorizationServerClient(
   }
 }
 
+/** Marks an instance as unavailable, and lengthens the pause for the next time. Does nothing if it is already unavailable. */
 function markUnavailable(instance: Instance, now: number): void {
   if (instance.isUnavailable) return
   instance.isUnavailable = true
@@ -83,7 +84,9 @@ function markUnavailable(instance: Instance, now: number): void {
   instance.pauseMs = Math.min(MAX_PAUSE_MS, Math.max(PROBE_INTERVAL_MS, instance.pauseMs * 2))
 }
 
-/** Marks an instance as available. Resets its pause, unless the request was for the key set, which proves no more than a probe. */
+/**
+ * Marks an instance as available. Resets its pause, unless the request was for the key set, which proves no more than a probe.
+ */
 function markAvailable(instance: Instance, path: string): void {
   instance.isUnavailable = false
   if (path !== KEY_SET_PATH) instance.pauseMs = 0
@@ -97,12 +100,16 @@ function findLeastBusy(instances: readonly Instance[]): Instance {
   )
 }
 
-/** Probes each unavailable instance whose `nextProbeAt` has passed. Only requests call this, so an idle process sends no probes. */
+/**
+ * Probes each unavailable instance whose `nextProbeAt` has passed. Only requests call this, so an idle process sends no probes.
+ */
 function probeUnavailable(instances: readonly Instance[], clock: { now(): number }): void {
+  // A single instance gets every request even while it is unavailable, so it needs no probes.
   if (instances.length === 1) return
   const now = clock.now()
   for (const instance of instances) {
     if (!instance.isUnavailable || now < instance.nextProbeAt) continue
+    // No second probe starts while this one is in flight.
     instance.nextProbeAt = now + PROBE_TIMEOUT_MS
     void probe(instance, clock)
   }
@@ -117,5 +124,8 @@ async function probe(instance: Instance, clock: { now(): number }): Promise<void
   else instance.nextProbeAt = clock.now() + PROBE_INTERVAL_MS
 }
 
-/** Returns true for a connection error of Node, which has a `code`. The reason of an aborted signal has one too, so check `aborted` first. */
+/**
+ * Returns true for a connection error of Node, which has a `code`. The reason of an aborted signal has one too, so check
+ * `aborted` first.
+ */
 const isConnectionError = (error: unknown) => error instanceof Error && 'code' in error

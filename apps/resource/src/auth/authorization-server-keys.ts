@@ -19,9 +19,11 @@ const KeySet = z.object({
   trust_seconds: z.number().min(0).max(MAX_TRUST_SECONDS).default(DEFAULT_TRUST_SECONDS),
 })
 
+/** A fetched key set. The times are in milliseconds of the monotonic clock. */
 interface CachedKeySet {
   readonly kids: ReadonlySet<string>
   readonly find: JWTVerifyGetKey
+  /** The start of the request for the set. */
   readonly requestedAt: number
   /** From this time on, halfway through the trust period, the set is fetched again in the background. */
   readonly staleAt: number
@@ -33,10 +35,12 @@ interface CachedKeySet {
  * request at a time.
  *
  * A key set is trusted for its `trust_seconds`, measured from the start of the request, even if the authorization server stops
- * responding. The authorization server confirms the revocation of a key only after that time, when no API trusts the key any more.
+ * responding. The authorization server confirms the revocation of a key only after that time, when no API trusts the
+ * key any more.
  *
  * @param options.clock a monotonic clock, in milliseconds
  * @param options.timeoutMs the time limit of one fetch; by default a second
+ * @returns the function for `jwtVerify`. It throws if no trusted key set can be fetched, and jose's error for an unknown key
  */
 export function createAuthorizationServerKeys(
   requestServer: RequestAuthorizationServer,
@@ -76,7 +80,9 @@ export function createAuthorizationServerKeys(
     const trustedSet = cachedSet && clock.now() < cachedSet.trustedUntil ? cachedSet : undefined
     let keySet = trustedSet ?? (await fetchTrustedKeySet())
     const now = clock.now()
+    // If this fetch fails, the cached set stays in use, and `failedAt` delays the next attempt.
     if (now >= keySet.staleAt && now >= failedAt + RETRY_MS) void fetchKeys().catch(() => undefined)
+    // An unknown key may be new, so a fetch that is in flight or allowed by the cooldown is awaited.
     const hasKey = keySet.kids.has(header.kid ?? '')
     if (!hasKey && (pendingFetch || now >= keySet.requestedAt + COOLDOWN_MS))
       keySet = await fetchTrustedKeySet()

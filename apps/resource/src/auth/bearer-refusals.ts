@@ -32,8 +32,11 @@ export interface BearerRefusals {
   invalidToken(detail: string): Problem
   /** For a valid token that was sent with the wrong scheme. */
   wrongScheme(detail: string): Problem
+  /** For a DPoP proof that is missing, invalid or reused. */
   invalidProof(detail: string): Problem
+  /** For a request with several Authorization headers, or with a token in its URL. */
   ambiguousToken(detail: string): Problem
+  /** For a valid token without the route's scopes. By default, `detail` names these scopes. */
   missingScope(detail?: string): Problem
 }
 

@@ -27,8 +27,8 @@ const NEEDS_BEARER =
   'The token is not bound to a key: send it as Authorization: Bearer, without the header DPoP.'
 
 /**
- * Creates the function that checks a request's access token and, for a bound token, its DPoP proof. The check alone does not stop a
- * replay: its caller must then apply the client's limits, and mark the proof as used (`createUseProof`).
+ * Creates the function that checks a request's access token and, for a bound token, its DPoP proof. The check alone does not stop
+ * a replay: its caller must then apply the client's limits, and mark the proof as used (`createUseProof`).
  *
  * @param deps.clock while this clock is not synchronised, every check throws 503, because no expiry can be judged
  * @param deps.now a token is refused from its `exp` on, even if the introspection says that it is active
@@ -105,8 +105,8 @@ export function createBearerCheck(deps: {
 }
 
 /**
- * Creates the function that marks a caller's proof as used. Call it only after the client's limits have been applied, because they
- * bound how fast the store grows.
+ * Creates the function that marks a caller's proof as used. Call it only after the client's limits have been applied, because
+ * they bound how fast the store grows.
  *
  * @throws {Problem} 401 with a challenge when the proof was used before; 503 while the clock is not synchronised. Also rethrows
  *   store errors

@@ -5,7 +5,9 @@ import type { TokenScheme } from './read-presented-token.ts'
 export interface Challenge {
   /** Absent when no token was sent (RFC 6750 §3.1). */
   readonly error?: 'invalid_request' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_scope'
+  /** The scopes that the route requires, or that a client can get without a person. */
   readonly scope: readonly string[]
+  /** The URL of the resource metadata, which names the authorization server (RFC 9728). */
   readonly resourceMetadata: string
 }
 

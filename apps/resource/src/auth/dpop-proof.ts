@@ -55,6 +55,7 @@ const ProofKey = z
 type ProofKey = z.infer<typeof ProofKey>
 
 const ProofHeader = z.object({ typ: z.literal('dpop+jwt'), alg: z.enum(DPOP_ALGORITHMS), jwk: ProofKey })
+/** The claims of a proof (RFC 9449 §4.2): `htm` and `htu` name the request, and `ath` is the hash of the access token. */
 const ProofClaims = z.object({
   jti: z.string().min(1).max(RULES.jtiCharacters),
   htm: z.string(),
@@ -157,7 +158,7 @@ function normalizeTarget(target: string): string | undefined {
   return url.origin + path
 }
 
-/** The maximum number of imported keys in the cache. They are cached because importing a key takes longer than verifying a signature. */
+/** The maximum number of imported keys in the cache. Importing a key takes longer than verifying a signature. */
 const MAX_CACHED_KEYS = 1_000
 
 /**

@@ -38,9 +38,9 @@ const UNSUBSCRIBE_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
- * Receives revocations until the result is disposed of. Notifications and renewals share one connection, so a process that receives
- * no notifications cannot renew its lease either. When the connection fails, opens another and subscribes again. While the process
- * has no lease, it introspects each token.
+ * Receives revocations until the result is disposed of. Notifications and renewals share one connection, so a process that
+ * receives no notifications cannot renew its lease either. When the connection fails, opens another and subscribes again. While
+ * the process has no lease, it introspects each token.
  */
 export function followRevocations(url: string, deps: FollowDeps): AsyncDisposable {
   const shutdown = new AbortController()
@@ -63,6 +63,7 @@ export function followRevocations(url: string, deps: FollowDeps): AsyncDisposabl
         handleFailure,
       )
       const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** failureCount, MAX_PAUSE_MS)
+      // The sleep rejects only when the shutdown aborts it.
       await sleep(pauseMs, undefined, { signal: shutdown.signal }).catch(() => undefined)
     }
   }
@@ -150,6 +151,7 @@ async function receive(
 function createRevocationConnection(url: string, name: string) {
   const client = createClient({
     url,
+    // With RESP3, a connection can send other commands while it is subscribed to a channel.
     RESP: 3,
     name: 'plainpath-revocations',
     disableOfflineQueue: true,
@@ -179,7 +181,9 @@ function createRevocationConnection(url: string, name: string) {
     /** Acknowledges notifications. Returns the store's last notification number; undefined for an unknown subscription. */
     acknowledge: async ({ mark, id, lastSeen }: Acknowledge) =>
       (await run(ACKNOWLEDGE_SCRIPT, mark, id, String(lastSeen))) ?? undefined,
-    /** Removes the subscription from the store's list, if the store can be reached. */
+    /**
+     * Removes the subscription from the store's list. A failure is ignored: revocations then wait until the lease has expired.
+     */
     async unsubscribe(id: string): Promise<void> {
       if (client.isReady) await run(UNSUBSCRIBE_SCRIPT, id).catch(() => undefined)
     },

@@ -116,6 +116,7 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
 }
 
 export interface IntrospectionMetrics {
+  /** Counts from where a request gets the introspection of its token. */
   countSource(source: IntrospectionSource['from']): void
   /** Counts an introspection that was sent to the authorization server. */
   countSent(): void

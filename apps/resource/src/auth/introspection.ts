@@ -11,6 +11,7 @@ export type Introspection =
       readonly active: true
       readonly clientId: string
       readonly scopes: ReadonlySet<string>
+      /** The resource identifiers for which the token is valid. */
       readonly audience: readonly string[]
       readonly expiresAt: Date
       readonly identityType: IdentityType
@@ -18,6 +19,7 @@ export type Introspection =
       readonly verifiedDomain?: string
       /** The thumbprint of the key to which the token is bound (RFC 9449 §6.2); absent for a bearer token. */
       readonly jkt?: string
+      /** The id of the person's e-mail verification; absent if the token depends on none. */
       readonly registrationId?: string
       /** The person's e-mail address. Present only if it was requested and the person verified it. */
       readonly email?: string
@@ -33,7 +35,7 @@ export interface ConfirmedAgent {
   readonly name?: string
   /** The host that the agent has proven to control. */
   readonly verifiedDomain?: string
-  /** The host of the app that the person connected; absent for an agent. */
+  /** The destination of the sign-in of the connected app, as `formatAppHost` formats it; absent for an agent. */
   readonly appHost?: string
   readonly registeredAt: Date
   readonly verifiedAt: Date
@@ -73,6 +75,7 @@ const Time = z.iso.datetime().transform((text) => new Date(text))
 const ConfirmedAgentClaim = z
   .object({
     agent_name: z.string().max(1_000).optional(),
+    // The pattern allows the three forms of `formatAppHost`: a host, `loopback`, and a scheme with its colon.
     app_host: z
       .string()
       .max(260)
@@ -153,6 +156,7 @@ interface ExpectedResponse {
   readonly now: () => Date
 }
 
+/** A response is refused when more time than this has passed since its `iat`. */
 const MAX_AGE_SECONDS = 60
 const CLOCK_TOLERANCE_SECONDS = 5
 

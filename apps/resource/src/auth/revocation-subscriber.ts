@@ -9,6 +9,7 @@ export interface Subscribe {
   readonly id: string
   /** The id of the earlier subscription that the new one replaces. The store ignores an id that it does not know. */
   readonly previous: string
+  /** When the command was created. The lease counts from then, so it has expired here before a revoker stops waiting for it. */
   readonly sentAt: number
 }
 /** Acknowledges all notifications up to the number `lastSeen`, and renews the lease. */
@@ -17,6 +18,7 @@ export interface Acknowledge {
   readonly id: string
   readonly mark: string
   readonly lastSeen: number
+  /** As in `Subscribe`. */
   readonly sentAt: number
 }
 
@@ -54,7 +56,11 @@ export interface RevocationSubscriber {
   readonly size: number
   /** Subscribes. Call it once notifications can arrive. */
   onConnected(now: number): Command[]
-  /** Drops the lease, because notifications can no longer arrive. Returns the id of the subscription that ended; undefined without one. */
+  /**
+   * Drops the lease, because notifications can no longer arrive.
+   *
+   * @returns the id of the subscription that ended; undefined without one
+   */
   onDisconnected(): string | undefined
   /** Starts the lease. `grant` is undefined if the store refused the subscription. */
   onSubscribed(
@@ -63,15 +69,16 @@ export interface RevocationSubscriber {
     now: number,
   ): Command[]
   /**
-   * Extends the lease if the store has published nothing after the acknowledged notification. Subscribes again if a notification was
-   * lost or the store does not know the subscription.
+   * Extends the lease if the store has published nothing after the acknowledged notification. Subscribes again if a notification
+   * was lost or the store does not know the subscription.
    *
    * @param number the number of the store's last notification; undefined if the store does not know this subscription
    */
   onAcknowledged(command: Acknowledge, number: number | undefined, now: number): Command[]
   /**
    * Removes the introspections that a notification revokes, and acknowledges the notification. Removes all introspections if the
-   * number shows that an earlier notification was lost. Subscribes again if the notification has another mark or cannot be parsed.
+   * number shows that an earlier notification was lost. Subscribes again if the notification has another mark or cannot
+   * be parsed.
    *
    * @param notification undefined for a notification that cannot be parsed
    */
@@ -92,7 +99,7 @@ export interface RevocationSubscriber {
 }
 
 export interface RevocationSubscriberOptions {
-  /** A name that is unique to this process. */
+  /** A name that is unique to this process. The ids of its subscriptions begin with it. */
   readonly name: string
   readonly leaseMs: number
   /** The maximum time that an introspection is cached. */

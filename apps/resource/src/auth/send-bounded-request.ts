@@ -18,10 +18,14 @@ export interface BoundedResponse {
 
 const MAX_RESPONSE_BYTES = 64 * 1024
 
-/** Node's error codes for a lost connection, such as an idle connection that the server closes while a request is written to it. */
+/**
+ * Node's error codes for a lost connection, such as an idle connection that the server closes while a request is written to it.
+ */
 const LOST_CONNECTION_CODES = new Set(['ECONNRESET', 'EPIPE'])
 
-/** Auth closes idle connections after 5 s. We close them earlier, so that no request is sent on a connection that auth is closing. */
+/**
+ * Auth closes idle connections after 5 s. We close them earlier, so that no request is sent on a connection that auth is closing.
+ */
 const AGENT_OPTIONS = { keepAlive: true, timeout: 4_000 }
 
 /** Node's client, not `fetch`, whose streams, headers and abort handling took a tenth of the API's processor time under load. */

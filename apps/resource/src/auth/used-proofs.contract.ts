@@ -5,6 +5,7 @@ import type { UsedProofs } from './used-proofs.ts'
 
 /** Creates a proof that was issued now, with a unique `jti`. `overrides` replaces members. */
 export const createProof = (overrides: Partial<VerifiedProof> = {}): VerifiedProof => ({
+  // The length of a thumbprint.
   jkt: 'k'.repeat(43),
   jti: randomUUID(),
   iat: Math.floor(Date.now() / 1_000),
@@ -33,6 +34,7 @@ export function describeUsedProofs(kind: string, openStores: () => Promise<UsedP
       await using underTest = await openStores()
       const proof = createProof()
       const results = await Promise.all(
+        // Alternates between the two clients.
         Array.from({ length: 20 }, (_, index) => underTest.stores[index % 2 === 0 ? 0 : 1].use(proof)),
       )
       expect(results.filter(Boolean)).toHaveLength(1)

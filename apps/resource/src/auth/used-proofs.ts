@@ -5,8 +5,8 @@ import { type Redis, withReplyTimeout } from '../open-redis.ts'
 import type { VerifiedProof } from './dpop-proof.ts'
 
 /**
- * Remembers used proofs, so that all instances together accept each proof only once. A proof is accepted for 70 s. It is remembered
- * for three minutes, which is longer than these 70 s plus twice the tolerated clock skew of 30 s.
+ * Remembers used proofs, so that all instances together accept each proof only once. A proof is accepted for 70 s. It is
+ * remembered for three minutes, which is longer than these 70 s plus twice the tolerated clock skew of 30 s.
  */
 export interface UsedProofs {
   /**
@@ -65,8 +65,8 @@ if tonumber(ARGV[1]) < tonumber(since) then return 'forgotten' end
 return redis.call('SET', KEYS[2], '', 'NX', 'EX', ARGV[2]) and 'accepted' or 'used'`
 
 /**
- * Creates the store of used proofs in Redis, where they expire by themselves. When Redis restarts or a replica is promoted, proofs
- * may be lost, and the replication ID changes. A proof from before the change may have been used, so the store refuses it.
+ * Creates the store of used proofs in Redis, where they expire by themselves. When Redis restarts or a replica is promoted,
+ * proofs may be lost, and the replication ID changes. A proof from before the change may have been used, so the store refuses it.
  */
 export function createRedisUsedProofs(redis: Redis): UsedProofs {
   const runUseScript = (keys: string[], args: string[]) =>

@@ -6,8 +6,8 @@ const READ_INTERVAL_MS = 1_000
 export interface WatchedClientSecret extends AsyncDisposable {
   current(): string
   /**
-   * Returns a secret other than the rejected secret. If the rejected secret is the current one, reads the file immediately, and returns
-   * the new secret if the file has changed, or else the previous secret.
+   * Returns a secret other than the rejected secret. If the rejected secret is the current one, reads the file immediately, and
+   * returns the new secret if the file has changed, or else the previous secret.
    *
    * @returns undefined if there is no other secret
    */

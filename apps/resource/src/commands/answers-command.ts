@@ -167,6 +167,14 @@ export const answersCommands = [
 /** Removes `#intro`. The id of an introduction is the slug alone, but in a command a slug would look like the whole guide. */
 const removeIntroSuffix = (section: string) => section.replace(/#intro$/, '')
 
+/**
+ * Finds a section of a published guide, or of a guide of this release if nothing was ever published. Reads the stored texts as
+ * they are, without a comparison with the texts of the release.
+ *
+ * @param section the section as the operator types it: with `#intro` for an introduction
+ * @returns the id of the section
+ * @throws {Refusal} if there is no such guide or section
+ */
 async function requireSection(db: Database, section: string): Promise<string> {
   const published = await readPublishedGuides(db, () => undefined)
   const [slug = ''] = section.split('#')
@@ -186,6 +194,7 @@ function requireTrigger(id: string): TriggerFile {
 
 interface ListedTrigger extends Pick<TriggerFile, 'id' | 'urgency'> {
   readonly disabled: boolean
+  /** The day of the newest review of this release's version, `YYYY-MM-DD`; null without a review. */
   readonly reviewed: string | null
   readonly reviewedBy: string | null
 }

@@ -62,6 +62,7 @@ export const backupCommands = [
           { exitCode: 2 },
         )
       const database = { url: requireOwnerUrl(settings), folder: MIGRATIONS }
+      // The backup's header and the log are read first, so that an unreadable file changes nothing.
       const refuseFile = createFileErrorHandler(
         (code) => `${args.file} cannot be read (${code}). Nothing was changed.`,
       )
@@ -84,6 +85,7 @@ export const backupCommands = [
       )
       const queuedMails = queuedRows[0]?.count ?? 0
       const appRole = decodeURIComponent(new URL(settings.RESOURCE_DATABASE_URL).username)
+      // The app's role gets its privileges only after the erasures, so the API never serves an erased row.
       await openRestoredDatabase({ ...database, appRole })
       return {
         json: {

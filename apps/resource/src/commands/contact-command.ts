@@ -196,8 +196,8 @@ function describeWriter({ writtenBy, agentDomain, state }: DecryptedMessage): st
 }
 
 /**
- * Formats a message for a terminal. Marks each line of the text and of the staff note, so that none can imitate the other lines of
- * the output.
+ * Formats a message for a terminal. Marks each line of the text and of the staff note, so that none can imitate the other lines
+ * of the output.
  */
 const describeMessage = (message: DecryptedMessage) =>
   [

@@ -146,6 +146,7 @@ export const guidesCommands = [
       slug: argument('<slug>', 'the slug of a published guide'),
       by: reviewerOption,
       version: option('--version <number>', 'the version (default: the published one)', {
+        // The highest number of nine digits fits the integer column of the version.
         parse: createWholeNumberParser(1, 999_999_999),
       }),
     },
@@ -266,7 +267,9 @@ function describePublication(plan: readonly PlannedGuide[]): string {
   ].join('\n')
 }
 
-/** Formats the numbers of unchanged and of skipped guides. Skipped are drafts, older versions, and guides that this release lacks. */
+/**
+ * Formats the numbers of unchanged and of skipped guides. Skipped are drafts, older versions, and guides that this release lacks.
+ */
 function describeUnpublished(plan: readonly PlannedGuide[]): string {
   const skippedCount = plan.filter(
     (guide) => !isChange(guide) && !isConflict(guide) && !isUnchanged(guide),

@@ -5,7 +5,8 @@ import type { ContactStore } from './contact-store.ts'
 
 /**
  * Creates the mail handlers for contact messages, one for each kind of mail. If the message of a mail was erased, `isWanted`
- * returns false, and the mail is dropped. The mail about a withdrawal has no such check: it is sent because its message was erased.
+ * returns false, and the mail is dropped. The mail about a withdrawal has no such check: it is sent because its
+ * message was erased.
  */
 export const createContactMailHandlers = (contact: ContactStore): Record<string, MailHandler> => ({
   // Mails to our own staff are not capped.

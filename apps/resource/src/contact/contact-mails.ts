@@ -62,8 +62,8 @@ function wrapLines(text: string): string {
 }
 
 /**
- * The writer of a message: an agent that acts for a person, or a person who used the contact form. `agent` is undefined if auth of
- * an earlier release introspected the token.
+ * The writer of a message: an agent that acts for a person, or a person who used the contact form. `agent` is undefined if auth
+ * of an earlier release introspected the token.
  */
 export type Writer = { readonly agent: ConfirmedAgent | undefined } | 'person'
 
@@ -107,7 +107,9 @@ const formatReceiptIntroduction = (writer: Writer) =>
     ? 'We received your message. This is a copy of it.'
     : `${referToAgentInMail(writer.agent)} sent us this message for you.`
 
-/** Informs the person that staff learn why they need an attorney. Names no reasons, because others may read the person's mailbox. */
+/**
+ * Informs the person that staff learn why they need an attorney. Names no reasons, because others may read the person's mailbox.
+ */
 const HAND_OFF_NOTICE =
   'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n'
 

@@ -54,16 +54,18 @@ export function findHoldEnd(receivedAt: Date, triggers: readonly string[], holdM
 }
 
 /**
- * The SET clause that erases a withdrawn message. Unlike `ERASE_CONTENT`, it keeps the withdrawal link, whose page then says that the
- * message was withdrawn.
+ * The SET clause that erases a withdrawn message. Unlike `ERASE_CONTENT`, it keeps the withdrawal link, whose page then says that
+ * the message was withdrawn.
  */
 export const ERASE_WITHDRAWN = `state = 'erased', message_sealed = null, reply_sealed = null, hand_off_sealed = null,
   agent_domain_sealed = null, note_sealed = null, link_hash = null, content_hash = null`
 
-/** The SET clause that erases a message's text, reply address, triggers, agent's domain, staff note and links, but not its row. */
+/**
+ * The SET clause that erases a message's text, reply address, triggers, agent's domain, staff note and links, but not its row.
+ */
 export const ERASE_CONTENT = `${ERASE_WITHDRAWN}, withdraw_hash = null`
 
-/** Returns the encryption context of one value of a message. */
+/** Returns the encryption context of one value of a message. No value can be decrypted in the context of another. */
 export const getMessageContext = (
   id: string,
   column: 'message' | 'reply' | 'hand-off' | 'agent-domain' | 'note',

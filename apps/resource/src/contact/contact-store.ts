@@ -34,6 +34,7 @@ interface AgentMessage extends NewMessage {
 }
 
 interface Duplicate {
+  /** The id of the earlier message. */
   readonly duplicateOf: string
 }
 
@@ -45,12 +46,12 @@ const LINK_STARTED_AT = 'coalesce(link_renewed_at, created_at)'
 const MessageStatus = z.object({ status: ContactStatus, heldUntil: z.date() })
 
 /**
- * Stores messages to staff in PostgreSQL, with their mails. Texts, addresses, triggers and domains of agents are encrypted. Repeated
- * requests and repeated contents are recognised by keyed hashes. Idempotency keys are stored only as such hashes.
+ * Stores messages to staff in PostgreSQL, with their mails. Texts, addresses, triggers and domains of agents are encrypted.
+ * Repeated requests and repeated contents are recognised by keyed hashes. Idempotency keys are stored only as such hashes.
  */
 export interface ContactStore {
   /**
-   * Stores a message with its mails to staff and to the person.
+   * Stores a message with its mails to staff and to the person. Only a message without a key is refused as a duplicate.
    *
    * @returns the stored message, or the earlier message for which the key was used with the same content
    */
@@ -66,8 +67,8 @@ export interface ContactStore {
     mail: MailContent & { requesterNetwork: string },
   ): Promise<void>
   /**
-   * Restarts the lifetime of the confirmation link at `now`, because its mail is sent late. However, the lifetime starts at the latest
-   * a day after the message was created.
+   * Restarts the lifetime of the confirmation link at `now`, because its mail is sent late. However, the lifetime starts at the
+   * latest a day after the message was created.
    */
   renewLink(id: string, now: Date): Promise<void>
   /** Confirms a message from the contact form. Its hold begins at `now`. */
@@ -75,8 +76,8 @@ export interface ContactStore {
   /** Finds the status of a registration's message. */
   findStatus(id: string, registrationId: string): Promise<z.infer<typeof MessageStatus> | undefined>
   /**
-   * Finds the status of the message that a withdrawal link belongs to. Returns undefined if there is no such message, or if it was
-   * erased after delivery.
+   * Finds the status of the message that a withdrawal link belongs to. Returns undefined if there is no such message, or if it
+   * was erased after delivery.
    */
   findByWithdrawLink(linkHash: Buffer): Promise<ContactStatus | undefined>
   /** Erases an undelivered message and its mails. Succeeds for a message that is already withdrawn. */
@@ -179,6 +180,7 @@ export function createContactStore(deps: {
       }),
 
     async findStatus(id, registrationId) {
+      // Messages from a release without holds have no `held_until`.
       const { rows } = await db.query(
         `select state as status, coalesce(held_until, created_at) as "heldUntil"
          from contact_messages where id = $1 and registration_id = $2`,
@@ -282,8 +284,8 @@ async function eraseOldMessages(db: Database, now: Date): Promise<number> {
        where id in ${selectBatch(`state in ('received', 'delivered') and coalesce(delivered_at, created_at) <= $1`)}`,
       [timeAgo(RULES.deliveredMessageMs), now],
     ),
-    // When an instance of the previous release erases a message, it leaves the columns that it does not know. This statement erases
-    // them. It also erases the hash of the withdrawal link, which a withdrawn message keeps for 90 days.
+    // When an instance of the previous release erases a message, it leaves the columns that it does not know. This statement
+    // erases them. It also erases the hash of the withdrawal link, which a withdrawn message keeps for 90 days.
     await db.query(
       `update contact_messages set ${ERASE_CONTENT}
        where id in ${selectBatch(`state = 'erased' and (num_nonnulls(hand_off_sealed, agent_domain_sealed, note_sealed, content_hash) > 0 or withdraw_hash is not null and erased_at <= $1)`)}`,

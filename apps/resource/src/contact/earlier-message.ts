@@ -26,7 +26,9 @@ export const hashIdempotencyKey = (
 export const hashContent = (hashKey: HashKey, author: Author, message: NewMessage): Buffer =>
   hashKey.hash('content/contact', JSON.stringify([author, serializeContent(message)]))
 
-/** Serialises the content. Without triggers, the result is the same as in the previous release, whose hashes are still compared. */
+/**
+ * Serialises the content. Without triggers, the result is the same as in the previous release, whose hashes are still compared.
+ */
 const serializeContent = ({ topic, text, guideSlug, triggers }: NewMessage) =>
   JSON.stringify([topic, text, guideSlug, ...(triggers.length > 0 ? [triggers] : [])])
 
@@ -44,8 +46,8 @@ const EarlierMessageRow = z.object({
 })
 
 /**
- * The reason why an idempotency key cannot be used. `in-progress`: a request with the key is in flight; `other-request`: the key was
- * used for other content; `withdrawn`: its message was erased.
+ * The reason why an idempotency key cannot be used. `in-progress`: a request with the key is in flight; `other-request`: the key
+ * was used for other content; `withdrawn`: its message was erased.
  */
 export type IdempotencyRefusal = 'in-progress' | 'other-request' | 'withdrawn'
 
@@ -65,6 +67,7 @@ export async function findByIdempotencyKey(
     [toLockKey(hash)],
   )
   if (lockRows[0]?.is_locked !== true) return err('in-progress')
+  // Frees a key that has expired but was not swept yet. The column is unique, so the key could not be stored again otherwise.
   await tx.query(
     `update contact_messages set idempotency_hash = null, request_hash = null
      where idempotency_hash = $1 and created_at <= $2`,

@@ -8,7 +8,7 @@ import type { ConfirmedAgent } from '../auth/introspection.ts'
 import { CONTACT_MAIL, composeWithdrawnMail } from './contact-mails.ts'
 import { decryptAgentDomain, ERASE_WITHDRAWN, getMessageContext } from './contact-message.ts'
 
-/** Identifies the message to withdraw: by its id and registration (with the agent, if it is known), or by the hash of a mailed link. */
+/** Identifies the message to withdraw: by its id and registration (with the agent, if known), or by the hash of a mailed link. */
 export type WithdrawTarget =
   | { readonly id: string; readonly registrationId: string; readonly agent: ConfirmedAgent | undefined }
   | { readonly linkHash: Buffer }
@@ -46,6 +46,7 @@ export async function withdrawMessage(
   if (!rows[0]) return err('not-found')
   const { id } = rows[0]
   if (await isMailBeingSent(tx, { kind: CONTACT_MAIL.staff, about: id }, now)) return err('being-delivered')
+  // The update erases the values that the mail needs, so `held` reads them first.
   const { rows: withdrawnRows } = await tx.query(
     `with held as (
        select id, state, reply_sealed, agent_domain_sealed, created_at from contact_messages

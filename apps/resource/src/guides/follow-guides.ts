@@ -39,9 +39,10 @@ export interface FollowOptions {
 }
 
 /**
- * Keeps a catalog of the published guides and the operators' switches in memory. A notification or the next poll reveals that they
- * changed, and then the whole catalog is replaced in one step. While the database is unavailable, the last catalog is served. If only
- * the guides cannot be read, as after a later release has published, the switches are applied to the guides in memory.
+ * Keeps a catalog of the published guides and the operators' switches in memory. A notification or the next poll reveals that
+ * they changed, and then the whole catalog is replaced in one step. While the database is unavailable, the last catalog is
+ * served. If only the guides cannot be read, as after a later release has published, the guides in memory are served with the
+ * current switches.
  */
 export async function followGuides(options: FollowOptions): Promise<FollowedGuides> {
   const { db, url, releaseGuides, now, log, onChange = () => undefined, pollMs = 1_000 } = options
@@ -63,7 +64,7 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
     catalog = newCatalog
   }
 
-  /** Reads the guides. If they cannot be read, applies the switches to those in memory, because operators stop wrong answers by them. */
+  /** Reads the guides. If this fails, applies the switches to those in memory, because operators stop wrong answers by switches. */
   async function readGuides(switches: AnswerSwitches): Promise<StoredGuides> {
     try {
       return (await readPublishedGuides(db, findReleaseText)) ?? treatReleaseAsPublished(releaseGuides)
@@ -81,6 +82,7 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
         storedGuides = await readGuides(switches)
         replaceCatalog(switches)
         logAlteredGuides(storedGuides, log)
+        // Set last, so that the next poll repeats a read that failed.
         fingerprint = newFingerprint
       }
       isFailing = false
@@ -105,6 +107,7 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
   await pollOnce()
   const pollLoop = (async () => {
     for (;;) {
+      // The sleep rejects only when the shutdown aborts it.
       await sleep(pollMs, undefined, { signal: shutdown.signal, ref: false }).catch(() => undefined)
       if (shutdown.signal.aborted) return
       await pollOnce()

@@ -21,7 +21,7 @@ export interface AnswerSwitches {
   readonly disabledTriggers: readonly string[]
 }
 
-/** The stored guides. */
+/** The published guides, their successors and their latest changes, as they were read from the store. */
 export interface StoredGuides {
   /** The served version of each guide, with its review. Retired guides are left out. */
   readonly guides: readonly PackagedGuide[]
@@ -59,7 +59,9 @@ export function createGuideChange(
   return { slug, version, title, summary, history, publishedAt }
 }
 
-/** Treats the release's guides as published, except drafts. Used until the database is read, and if nothing was ever published. */
+/**
+ * Treats the release's guides as published, except drafts. Used until the database is read, and if nothing was ever published.
+ */
 export function treatReleaseAsPublished(releaseGuides: readonly PackagedGuide[]): PublishedGuides {
   const guides = releaseGuides.filter(({ status }) => status === 'published')
   const changes = guides
@@ -133,12 +135,16 @@ export function createGuideCatalog(published: PublishedGuides, now: () => Date):
 
 interface GuideMatch {
   readonly guide: DatedGuide
+  /** The best-matching part of the guide, as plain text. */
   readonly snippet: string
   /** The section of the snippet; undefined before the first heading. */
   readonly section: { readonly heading: string; readonly anchor: string } | undefined
 }
 
-/** Caches one object per guide and freshness state, because responses are prepared once per object. */
+/**
+ * Caches one object per guide and freshness state, because responses are prepared once per object. The state does not change
+ * from `after` (exclusive) to `until` (inclusive), in milliseconds since 1970.
+ */
 const datedGuideCache = new WeakMap<
   PackagedGuide,
   { readonly datedGuide: DatedGuide; readonly after: number; readonly until: number }

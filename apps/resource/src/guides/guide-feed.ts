@@ -32,6 +32,7 @@ export function createFeedRoute({ guides, urls }: Pick<GuideDeps, 'guides' | 'ur
  */
 function formatFeed(changes: readonly GuideChange[], urls: ServiceUrls): string {
   const feedUrl = `${urls.origin}${FEED_PATH}`
+  // Atom requires `updated` (RFC 4287 §4.1.1), even in a feed without entries.
   const updatedAt = changes[0]?.publishedAt ?? new Date(0)
   return `<?xml version="1.0" encoding="UTF-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en">

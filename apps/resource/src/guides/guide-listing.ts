@@ -15,7 +15,10 @@ export interface GuideLister {
     catalog: GuideCatalog,
     page?: { cursor?: string | null | undefined; limit?: number | null | undefined },
   ): { guides: GuideListing[]; next: string | null }
-  /** Searches guides, best match first. Each result has a snippet and the section that contains it, or no section if it is from the introduction. */
+  /**
+   * Searches guides, best match first. Each result has a snippet and the section that contains it, or no section if it is from
+   * the introduction.
+   */
   search(catalog: GuideCatalog, text: string, limit: number): GuideListing[]
 }
 
@@ -46,8 +49,8 @@ export function createGuideLister(hashKey: HashKey, urls: ServiceUrls): GuideLis
 const MAC_BYTES = 16
 
 /**
- * Creates the functions that write and read cursors of the guide list. A cursor contains the first 16 bytes of an HMAC-SHA-256 and
- * the last listed slug, in base64url. The HMAC ensures that clients do not construct cursors themselves.
+ * Creates the functions that write and read cursors of the guide list. A cursor contains the first 16 bytes of an HMAC-SHA-256
+ * and the last listed slug, in base64url. The HMAC ensures that clients do not construct cursors themselves.
  */
 export function createGuideCursors(hashKey: HashKey) {
   const computeMac = (slug: string) => hashKey.hash('cursor', `guides\n${slug}`).subarray(0, MAC_BYTES)

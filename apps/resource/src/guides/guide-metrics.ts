@@ -11,6 +11,7 @@ export function registerGuideMetrics(registry: Registry, guides: { current(): Gu
       new Gauge({
         name,
         help,
+        // By default, the gauge would also be added to prom-client's global registry.
         registers: [],
         collect() {
           this.set(countGuides(guides.current()))

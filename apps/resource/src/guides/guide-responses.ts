@@ -58,7 +58,8 @@ export interface GuideResponses {
   prepareJson(guide: DatedGuide): PreparedResponse
   prepareMarkdown(guide: DatedGuide): PreparedResponse
   /**
-   * Finds the function that prepares the accepted format, if `Accept` is empty, accepts any type, or names exactly one of our types.
+   * Finds the function that prepares the accepted format, if `Accept` is empty, accepts any type, or names exactly one of
+   * our types.
    *
    * @returns undefined if the format has to be negotiated
    */

@@ -44,7 +44,9 @@ export function createGuideRoutes(deps: GuideDeps): {
 const LIST_OPERATION = { ...operations.listGuides, limits: LIMITS.reads }
 const GUIDE_OPERATION = { ...operations.getGuide, limits: LIMITS.reads }
 
-/** Creates the function that finds the response for a published guide or the full list. The route would return the same response. */
+/**
+ * Creates the function that finds the response for a published guide or the full list. The route would return the same response.
+ */
 function createFastPathFinder(
   { guides, guideResponses }: Pick<GuideDeps, 'guides' | 'guideResponses'>,
   prepareFullList: PrepareFullList,

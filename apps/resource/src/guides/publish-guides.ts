@@ -44,7 +44,12 @@ export async function publishGuides(
   })
 }
 
-/** Publishes the guides of this release if none was ever published. Returns the number of published guides. */
+/**
+ * Publishes the guides of this release if none was ever published, for `npm start`. Unlike `guides publish`, does not check the
+ * guides for mistakes.
+ *
+ * @returns the number of published guides
+ */
 export async function publishFirstGuides(databaseUrl: string, now: Date): Promise<number> {
   await using pool = openPool(databaseUrl, { max: 1, applicationName: 'plainpath first guides' })
   const { rowCount } = await pool.query('select from guides limit 1')

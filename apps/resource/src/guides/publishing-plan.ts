@@ -8,7 +8,9 @@ export type PublishingStep =
   | 'same'
   /** The version in the file is older than the served version. */
   | 'older'
+  /** The guide is a draft in this release. A published version stays served. */
   | 'draft'
+  /** The guide was retired, and a retired guide is never published again. */
   | 'retired'
   /** The guide is served, but not part of this release. It stays until it is retired. */
   | 'not-in-release'
@@ -18,11 +20,11 @@ export type PublishingStep =
 export interface PlannedGuide {
   readonly slug: string
   readonly step: PublishingStep
-  /** The served version. */
+  /** The served version, or the last one of a retired guide. Absent if the store does not have the guide. */
   readonly from?: number
-  /** The version in the file of this release. */
+  /** The version in the file of this release. Absent if the release does not have the guide. */
   readonly to?: number
-  /** The members of the guide that differ. */
+  /** The names of the guide's members that differ from the stored version, sorted. */
   readonly differs: readonly string[]
 }
 

@@ -145,10 +145,12 @@ export interface ListedGuide {
   readonly slug: string
   readonly title: string
   readonly version: number
+  /** The day of the last change to the text, `YYYY-MM-DD`. */
   readonly updated: string
   readonly stale: boolean
   /** The successor's slug; null unless the guide is retired. */
   readonly successor: string | null
+  /** The day of the newest review of this version, `YYYY-MM-DD`; null without a review. */
   readonly reviewed: string | null
   readonly reviewedBy: string | null
 }

@@ -39,8 +39,8 @@ const RESULT_LIFETIME_MS = 1_000
 const TIMEOUT_MS = 1_000
 
 /**
- * Wraps a check so that it never runs twice at the same time. All requests share a result for a second. A request that has waited a
- * second for a result counts the check as failed.
+ * Wraps a check so that it never runs twice at the same time. All requests share a result for a second. A request that has waited
+ * a second for a result counts the check as failed.
  *
  * @param check resolves if the store or server is available, and rejects if it is not
  */

@@ -7,8 +7,8 @@ import {
 import { type Redis, withReplyTimeout } from '../open-redis.ts'
 
 /**
- * Creates the limit store that all API instances share through Redis. It prefetches rate-limit tokens. A Redis call without a reply
- * fails after 0.2 s.
+ * Creates the limit store that all API instances share through Redis. It prefetches rate-limit tokens. A Redis call without a
+ * reply fails after 0.2 s.
  */
 export function openLimitStore(redis: Redis, { now }: { now: () => Date }): LimitStore {
   const store = createRedisLimitStore(redis, 'resource:')

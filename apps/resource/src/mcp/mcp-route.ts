@@ -40,8 +40,8 @@ export function createMcpRoute(deps: McpDeps & { allowedOrigins: readonly string
 }
 
 /**
- * Creates the route at the public MCP address. It ignores `Authorization`. Scripts of any origin may call it, because it reads only
- * public data, and because the check of `Host` prevents DNS rebinding.
+ * Creates the route at the public MCP address. It ignores `Authorization`. Scripts of any origin may call it, because it reads
+ * only public data, and because the check of `Host` prevents DNS rebinding.
  */
 export const createPublicMcpRoute = (deps: McpDeps): Route =>
   defineRoute({
@@ -83,6 +83,7 @@ export const createSignedInMcpRoutes = (
 ]
 
 async function respond(message: object, { request, caller }: ToolRequest, deps: McpDeps) {
+  // Imported at the first message, because the MCP library takes 4 MB.
   const { handleMessage } = await import('./mcp-server.ts')
   const { status, ...text } = await handleMessage(message, { ...deps, request, caller })
   if (status === 202) return { status } as const

@@ -51,6 +51,7 @@ export async function handleMessage(
   const handler = createMcpHandler(createServer, {
     // No subscriptions, because everything to which clients could subscribe changes only with a release.
     maxSubscriptions: 0,
+    // No keep-alive comments, because each response is read to its end before it is sent.
     keepAliveMs: 0,
   })
   const headers = new Headers({ 'content-type': 'application/json' })

@@ -21,6 +21,7 @@ interface RequestContext extends ToolRequest {
   writeState(askedTriggers: readonly string[]): string
 }
 
+/** The part of a request's envelope in which the client declares whether it can show forms. */
 const Envelope = z.object({
   [CLIENT_CAPABILITIES_META_KEY]: z.object({
     elicitation: z.object({ form: z.unknown(), url: z.unknown() }).partial().optional(),
@@ -73,8 +74,8 @@ export const createToolRegistrar =
   }
 
 /**
- * Reads whether the client can show forms, and the form that it sent back. Both need revision 2026-07-28, in which clients declare
- * their capabilities with each request and send a form back in the next request. In earlier revisions, a form needs a
+ * Reads whether the client can show forms, and the form that it sent back. Both need revision 2026-07-28, in which clients
+ * declare their capabilities with each request and send a form back in the next request. In earlier revisions, a form needs a
  * session, which this server does not have.
  */
 function readFormSupport(mcpReq: ServerContext['mcpReq']): Pick<ToolCall, 'canShowForms' | 'returnedForm'> {
@@ -104,11 +105,12 @@ function createToolResult(tool: McpTool, { value, text }: ToolOutput): ToolResul
 const MODEL_STATUSES = new Set([400, 404, 409, 410])
 
 /**
- * Describes a problem for the model that called the tool. Returns undefined for a problem that becomes an HTTP response, as on the
- * routes.
+ * Describes a problem for the model that called the tool. Returns undefined for a problem that becomes an HTTP response, as on
+ * the routes.
  *
- * A missing scope is a special case. An HTTP challenge helps only a client whose token is for a verified person, because it
- * can get the scope by another token request. A token from client credentials alone never gets the scope, so the problem is described to its model.
+ * A missing scope is a special case. An HTTP challenge helps only a client whose token is for a verified person, because that
+ * client can get the scope by another token request. No token request of any other client results in the scope,
+ * so its model reads a description of the problem instead.
  */
 function describeForModel(problem: Problem, { caller }: ToolRequest, { origin }: ServiceUrls) {
   const { status, detail, code } = createProblemDocument(problem, { origin, path: '', requestId: '' })

@@ -4,6 +4,7 @@ import { z } from 'zod'
 
 /** The challenge by which one kind of chat app learns that the person has to sign in. */
 interface HostChallenge {
+  /** The names of the chat apps. They are documentation only. */
   readonly hosts: string
   /** Matches the `User-Agent` of MCP requests. Anybody can send it, so it decides nothing but the form of a refusal. */
   readonly userAgent: RegExp
@@ -54,6 +55,7 @@ export async function convertChallengeToResult(
 ): Promise<RouteReply | undefined> {
   if (!(refusal instanceof Problem) || !SIGN_IN_CODES.has(refusal.code)) return undefined
   if (findChallengeForm(request.header('user-agent')) === 'status') return undefined
+  // A body that cannot be read is not a tool call, so its refusal stays an HTTP status.
   const call = ToolCall.safeParse(await readBody().catch(() => undefined))
   const challenge = refusal.options.headers?.['www-authenticate']
   if (!call.success || challenge === undefined) return undefined

@@ -97,6 +97,7 @@ export function createTools(deps: ToolDeps): Tools {
       ].join('\n'),
     }),
     async join_waitlist(input, { request }) {
+      // The MCP routes count only `LIMITS.reads`, so the tool counts the limit of the waitlist route itself.
       for (const policy of LIMITS.waitlist.address) await request.takeForAddress(policy)
       return { value: await joinAndDescribe(input, request) }
     },

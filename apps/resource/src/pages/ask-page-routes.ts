@@ -23,6 +23,9 @@ const AskForm = z.looseObject({ question: FormText, none: FormText })
 
 const TITLE = 'Ask a question'
 
+/**
+ * Describes why a question was refused. Counts its characters as `AnswerRequest` does: in code points, with `\n` line endings.
+ */
 function describeMistake(text: string): string {
   const count = [...text.replaceAll('\r\n', '\n').trim()].length
   if (count === 0) return 'Write your question in the box, then press Ask.'
@@ -47,8 +50,8 @@ const createAskPageResponse = <Status extends number>(
 }
 
 /**
- * Creates the routes for the page where people ask questions. The question and the facts are sent in the body of a POST, so no URL
- * contains them. Answers are not stored.
+ * Creates the routes for the page where people ask questions. The question and the facts are sent in the body of a POST, so no
+ * URL contains them. Answers are not stored.
  */
 export function createAskPageRoutes({
   answers,
@@ -113,7 +116,9 @@ function readStatedFacts(fields: Readonly<Record<string, unknown>>, none: string
   )
 }
 
-/** Renders a passage. Links to our own pages become relative, and source marks such as `[1]` link to the list below the passage. */
+/**
+ * Renders a passage. Links to our own pages become relative, and source marks such as `[1]` link to the list below the passage.
+ */
 const renderPassage = ({ markdown }: Answer['passages'][number], index: number, origin: string) =>
   renderMarkdown(
     markdown

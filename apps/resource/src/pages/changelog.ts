@@ -8,8 +8,8 @@ export interface Change {
 }
 
 /**
- * The versions, newest first. `/changelog` groups the changes of a version by day, newest day first, and keeps this order within a
- * day. Add a change at the end of its version.
+ * The versions, newest first. `/changelog` groups the changes of a version by day, newest day first, and keeps this order within
+ * a day. Add a change at the end of its version.
  */
 export const RELEASES: readonly { readonly version: string; readonly changes: readonly Change[] }[] = [
   {
