@@ -19,7 +19,7 @@ interface Instance {
   pauseMs: number
 }
 
-/** The path of the key set. Probes request it, because it needs no authentication, and only an instance that can sign serves it. */
+/** The path of the key set. Probes request it: it needs no authentication, and only an instance that can sign serves it. */
 export const KEY_SET_PATH = '/oauth/jwks.json'
 const PROBE_INTERVAL_MS = 250
 const PROBE_TIMEOUT_MS = 1_000

@@ -64,7 +64,7 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
     catalog = newCatalog
   }
 
-  /** Reads the guides. If this fails, applies the switches to those in memory, because operators stop wrong answers by switches. */
+  /** Reads the guides. If this fails, applies the switches to those in memory, so that operators can still stop wrong answers. */
   async function readGuides(switches: AnswerSwitches): Promise<StoredGuides> {
     try {
       return (await readPublishedGuides(db, findReleaseText)) ?? treatReleaseAsPublished(releaseGuides)
