@@ -44,7 +44,10 @@ export const LIMITS = {
   domain: [{ name: 'token-domain', quota: 600, windowSeconds: MINUTE_SECONDS }],
   /** Pages for people, who may share an address. Mailing a code and entering one are limited further. */
   pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE_SECONDS }],
-  /** Documents and key sets. Here, an error of one `batch` for each process is harmless. */
+  /**
+   * Documents and key sets. Each process prefetches up to `batch` requests from Redis. The count is therefore inexact, which is
+   * harmless for these routes.
+   */
   documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE_SECONDS, batch: 100 }],
 } as const satisfies Record<string, readonly LimitPolicy[]>
 
@@ -58,7 +61,7 @@ export const CLIENT_LIMITS = {
 
 /**
  * Verification mails that a client may cause. If they cannot be counted, requests are refused, since each mail may reach a
- * person.
+ * person. *Claim*, in the names of these limits, is the older term for a verification. Clients see these names in headers.
  */
 export const VERIFICATION_MAIL_LIMIT: LimitPolicy = {
   name: 'claim-client',

@@ -3,7 +3,10 @@ import { type ChatHosts, listRedirectLabels } from './app-clients/chat-hosts.ts'
 import { DOCUMENT_OUTCOMES } from './client-documents/document-fetcher.ts'
 import { type AuthEvents, SIGN_IN_OUTCOMES } from './events.ts'
 
-/** Creates the metrics, and counts the server's events in them. Other modules count requests, limits and mail. */
+/**
+ * Creates the metrics, and counts the server's events in them. Other modules count requests, limits and mail. Two metric
+ * names have older terms: *announcement* is a publication, and *members struck off* are removed subscribers (docs/glossary.md).
+ */
 export function createAuthMetrics(events: AuthEvents, chatHosts: ChatHosts): Metrics {
   const metrics = createMetrics('auth')
   const countIssued = metrics.createCounter(

@@ -75,6 +75,7 @@ export interface Stores extends AsyncDisposable {
   readonly urlClients: UrlClientStore
   /** The cache of `agents` in this process. */
   readonly agentCache: AgentCache
+  /** The agents whose tokens for `contact:write` must be bound to a key. */
   readonly contactBindings: ContactBindingStore
   /** The apps that people connect. */
   readonly appClients: AppClientStore
@@ -87,6 +88,7 @@ export interface Stores extends AsyncDisposable {
   readonly connections: ConnectionStore
   /** oidc-provider's records of sign-ins. */
   readonly oauthRecords: OAuthRecordStore
+  /** The `jti` of each client assertion that was used. */
   readonly usedJtis: UsedJtiStore
   /** Used DPoP proofs, in the same store as the tokens. */
   readonly usedProofs: UsedProofStore

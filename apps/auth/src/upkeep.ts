@@ -26,7 +26,10 @@ import { sweepVerifications } from './verifications/sweep-verifications.ts'
  */
 type Sweep = (db: Database, now: Date) => Promise<number>
 
-/** The maximum number of tombstones of expired agents, as a multiple of `AUTH_NEVER_USED_CLIENTS`. */
+/**
+ * The maximum number of tombstones, as a multiple of `AUTH_NEVER_USED_CLIENTS`. A tombstone is the row that remains of an expired
+ * agent, so that its credentials can still be recognised.
+ */
 const TOMBSTONES_PER_UNUSED_AGENT = 10
 
 interface SweepDeps {
@@ -56,6 +59,7 @@ export function startUpkeep(config: Pick<Config, 'maxNeverUsedClients'>, deps: U
   const startJob = (name: string, sweep: Sweep) =>
     jobs.use(startSweep(name, sweep, { ...deps, db: stores.db }))
 
+  // The names are values of a metric label. Some use older terms: *claims* means verifications, and *spent* means used.
   // Redis expires its tokens itself.
   if (!stores.redis) startJob('expired tokens', sweepTokens)
   startJob('identity assertions', sweepIdentityAssertions)

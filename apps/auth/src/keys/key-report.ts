@@ -10,6 +10,8 @@ import {
 } from './key-ring.ts'
 import type { RingView } from './key-store.ts'
 
+/* Formats key rings, steps and refusals for the `keys` commands, as text and as JSON. Times in the JSON are in ISO 8601. */
+
 /** Formats a table. Each column is as wide as its widest cell. */
 function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, column) =>
@@ -36,6 +38,7 @@ function formatDuration(ms: number): string {
   return `${unit === 's' && count < 10 ? Math.round(count * 10) / 10 : Math.floor(count)} ${unit}`
 }
 
+/** Formats the reason of a refusal, and the time from which the step is safe, if it is known. */
 export const formatRefusal = ({ reason, safeFrom }: KeyRefusal) =>
   safeFrom ? `${reason} This step is safe from ${safeFrom.toISOString()}.` : reason
 
@@ -44,6 +47,7 @@ export const toRefusalJson = ({ reason, safeFrom }: KeyRefusal) => ({
   ...(safeFrom && { safe_from: safeFrom.toISOString() }),
 })
 
+/** Formats one transition a line: the kid, the old state (except of a new key) and the new state. */
 export const formatTransitions = (transitions: readonly Transition[]) =>
   transitions.map(({ kid, from, to }) => `${kid}  ${from ? `${from} -> ` : ''}${to}`).join('\n')
 
@@ -78,6 +82,7 @@ export function toRingJson(view: RingView, circumstances: Circumstances) {
   }
 }
 
+/** Formats the text of `keys list`: the keys, the next step, and the live instances. */
 export function formatRing(view: RingView, circumstances: Circumstances): string {
   const formatAge = (since: Date) => formatDuration(view.now.getTime() - since.getTime())
   const report = toRingJson(view, circumstances)
@@ -123,6 +128,7 @@ export function formatNextStep(nextStep: NextStep | undefined, now: Date): strin
   return `Nothing is due. Next: ${stepText}, from ${nextStep.safeFrom.toISOString()}.`
 }
 
+/** Formats the audit trail. Below each entry, an indented line shows each of its transitions. */
 export const formatAudit = (entries: readonly KeyAuditEntry[]) =>
   entries
     .map(({ at, by, step, reason, transitions, ring_version: version }) => {

@@ -14,6 +14,7 @@ export interface KeyRing {
   readonly keys: readonly KeyRecord[]
 }
 
+/** The settings that decide when a step is safe: see `KeySettings`. */
 export type KeyPolicy = Pick<
   KeySettings,
   'verifierCacheMs' | 'pollMs' | 'overlapMs' | 'signingPeriodMs' | 'leaseMs'
@@ -26,7 +27,9 @@ export interface Transition {
   readonly to: KeyState
 }
 
+/** Why a step is refused. */
 export interface KeyRefusal {
+  /** One or more sentences for the operator. */
   readonly reason: string
   /** When the step becomes safe, if nothing changes until then. */
   readonly safeFrom?: Date
@@ -34,8 +37,10 @@ export interface KeyRefusal {
 
 /** The facts that decide whether a step is allowed. */
 export interface Circumstances {
+  /** The time of the database. */
   readonly now: Date
   readonly policy: KeyPolicy
+  /** The last reports of the instances, some of which may have stopped: see `isLive`. */
   readonly followers: readonly Follower[]
 }
 
@@ -213,12 +218,13 @@ function computeActivationTime(key: KeyRecord, circumstances: Circumstances): Da
 }
 
 /**
- * Computes when a key may be retired. An instance may sign with it until the instance's next poll, and what it signed may be in use
- * for `overlapMs`.
+ * Computes when a key may be retired. An instance may sign with it until the instance's next poll, and what it signed may be in
+ * use for `overlapMs`.
  */
 const computeRetirementTime = (key: KeyRecord, { pollMs, overlapMs }: KeyPolicy) =>
   addMs(key.stateSince, pollMs + overlapMs)
 
+/** Takes a step, or refuses it unless the key is in the state that the step needs. */
 function requireState(
   ring: KeyRing,
   kid: string,

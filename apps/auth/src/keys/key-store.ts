@@ -26,6 +26,7 @@ import {
 export class UnreadableKey extends Error {
   override readonly name = 'UnreadableKey'
   readonly kid: string
+  /** The version of the ring that was read. It shows an instance whether the ring differs from the one that it has adopted. */
   readonly ringVersion: number
 
   constructor(kid: string, ringVersion: number, options?: ErrorOptions) {
@@ -43,10 +44,12 @@ export interface RingView {
 }
 
 export interface RingChange {
+  /** The name of the step, for the audit trail and the event. */
   readonly step: string
   readonly transitions: readonly Transition[]
   /** A new key. The change adds it to the ring if a transition names it. */
   readonly added?: KeyPair
+  /** A note for the audit trail, such as the reason that the operator gave. */
   readonly reason?: string
 }
 
@@ -100,6 +103,7 @@ export interface KeyStore {
 }
 
 export function createKeyStore(db: Pool, sealer: Sealer, events: AuthEvents = createEvents()): KeyStore {
+  /** Inserts `change.added` with its encrypted private key, if a transition adds it. */
   async function insertKey(tx: Database, change: RingChange, now: Date): Promise<void> {
     const { added: newKey } = change
     const addition = change.transitions.find(({ kid, from }) => kid === newKey?.kid && from === undefined)
@@ -159,6 +163,7 @@ export function createKeyStore(db: Pool, sealer: Sealer, events: AuthEvents = cr
         const { rows } = await readRing(tx)
         const resealedKids: string[] = []
         for (const row of rows) {
+          // Decrypts and checks every key, so one unreadable key rolls the whole change back.
           const { kid } = toSigningKey(row, sealer, ring.version)
           const sealed = row['private_sealed'] as Buffer | null
           const resealed = sealed && sealer.reseal(sealed, toEncryptionContext(kid))
@@ -168,6 +173,7 @@ export function createKeyStore(db: Pool, sealer: Sealer, events: AuthEvents = cr
             await tx.query('update signing_keys set private_sealed = $2 where kid = $1', [kid, resealed])
         }
         const change = {
+          // The name of the command that re-encrypts.
           step: 'rewrap',
           transitions: [],
           reason: `${resealedKids.length} to ${sealer.newestKeyId}`,
@@ -194,6 +200,7 @@ async function readRing(db: Database): Promise<{ version: number; now: Date; row
   return { ...RingRow.parse(rows[0]), rows: rows.filter((row) => row['kid'] !== null) }
 }
 
+/** Reads the ring after locking it until the end of the transaction, so that changes run one after the other. */
 async function lockAndReadView(tx: Database): Promise<RingView> {
   await tx.query('select from key_ring for update')
   const { version, now, rows } = await readRing(tx)

@@ -74,8 +74,8 @@ export interface KeyPair {
 }
 
 /**
- * Generates a key pair. The `kid` is the RFC 7638 thumbprint. Pairs whose `kid` begins with `-` are discarded, because a command line
- * would parse it as an option.
+ * Generates a key pair. The `kid` is the RFC 7638 thumbprint. Pairs whose `kid` begins with `-` are discarded, because a command
+ * line would parse it as an option.
  */
 export function generateKeyPair(algorithm: SigningAlgorithm): KeyPair {
   const pair = generatePairWithAnyKid(algorithm)

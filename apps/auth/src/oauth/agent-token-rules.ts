@@ -10,8 +10,9 @@ const TOKEN_SECONDS = RULES.tokenMs / 1000
 const DocumentExpiry = z.date().optional()
 
 /**
- * Computes the lifetime, in seconds, of a token for the authenticated client: one hour, or less if the stored copy of the client's
- * document expires sooner. A token for a key that was removed from the document is therefore invalid once that copy expires.
+ * Computes the lifetime, in seconds, of a token for the authenticated client: one hour, or less if the stored copy of the
+ * client's document expires sooner. A token for a key that was removed from the document is therefore invalid once that copy
+ * expires.
  *
  * @throws {Problem} `invalid-client` if the copy expired after the client was authenticated
  */

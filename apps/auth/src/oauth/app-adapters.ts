@@ -50,7 +50,7 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
     if (agentId !== undefined) await connections.revoke(agentId, 'reused', now())
   }
 
-  /** Returns the member by which the library recognises a used code or token, in seconds since 1970. */
+  /** Returns the property by which the library recognises a used code or token. Its value is in seconds since 1970. */
   const toConsumedMember = (consumedAt: Date) => ({ consumed: Math.floor(consumedAt.getTime() / 1000) })
   /**
    * Methods that do nothing, since revoking the verification of the connection suffices. The rows remain, so another use is
@@ -77,8 +77,8 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
     Grant: {
       ...createRecordAdapter('Grant'),
       /**
-       * The library calls this for each code and refresh token. The access token then gets the epoch of the grant, so a revocation
-       * of all tokens also covers an access token from this grant that is stored after the revocation.
+       * The library calls this for each code and refresh token. The access token then gets the epoch of the grant. A revocation
+       * of all tokens therefore also covers an access token from this grant that is stored after the revocation.
        */
       async find(id) {
         const record = await records.find('Grant', id)
@@ -94,7 +94,10 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
         const record = await records.find('AuthorizationCode', id)
         return record && { ...record.payload, ...(record.consumedAt && toConsumedMember(record.consumedAt)) }
       },
-      /** The library found the code unused, but a simultaneous request may have used it since. */
+      /**
+       * Marks the code as used. The library found it unused, but a simultaneous request may have used it since. That counts as
+       * reuse, and revokes the connection.
+       */
       async consume(id) {
         if (await records.consume('AuthorizationCode', id)) {
           const request = getCurrentAppRequest()
@@ -117,11 +120,13 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
         return record && { ...record.payload, ...(reusedAt && toConsumedMember(reusedAt)) }
       },
       async consume(id) {
+        // A token that was already used is no error here. `find` reports the reuse, once the grace period is over.
         await records.consume('RefreshToken', id)
       },
     },
     AccessToken: {
       ...createRefusingAdapter('AccessToken'),
+      /** Saves the token in the token store, under the connection that `findAccount` found for the request. */
       async upsert(token, payload) {
         const { connection, epoch } = getCurrentAppRequest() ?? {}
         if (!connection || epoch === undefined)
@@ -172,7 +177,11 @@ const toMetadata = (app: AppClient): AllClientMetadata => ({
   response_types: ['code'],
 })
 
-/** Creates an adapter that finds nothing and refuses writes. Other adapters replace the methods that their models need. */
+/**
+ * Creates an adapter that finds nothing and refuses writes. Other adapters replace the methods that their models need.
+ *
+ * @param reason the message of the error that each write throws
+ */
 export function createReadOnlyAdapter(reason: string): Adapter {
   const refuse = async (): Promise<never> => {
     throw new Error(reason)

@@ -78,6 +78,7 @@ async function serveAuthorization(ctx: Context, deps: AppRouteDeps): Promise<voi
   const passedParameters = new URLSearchParams(
     [...parameters].filter(([name]) => PASSED_PARAMETERS.includes(name)),
   )
+  // The library refuses any other resource, and reports that to the app.
   for (const resource of parameters.getAll('resource').filter(Boolean))
     passedParameters.append('resource', isOwnResource(resource, deps.urls) ? deps.urls.signedInMcp : resource)
   // Every app gets the same scope, whatever it requests, and the token response says so (RFC 6749 §3.3).
@@ -102,6 +103,7 @@ async function resumeAuthorization(ctx: Context, deps: AppRouteDeps): Promise<vo
   const { client_id: id, redirect_uri: redirectUri } = interaction.params
   // The app may have changed since the sign-in began.
   const client = await requireClient(ctx, deps, [String(id)], [String(redirectUri)])
+  // The connection may have ended since the person allowed it.
   const agentId = interaction.result?.login?.accountId
   if (agentId !== undefined && !(await deps.stores.connections.find(agentId, deps.now()))) {
     interaction.result = { error: 'access_denied', error_description: 'the connection has ended' }
@@ -127,6 +129,8 @@ function respondToHead(ctx: Context): boolean {
 /**
  * Finds the app and checks its redirect URI.
  *
+ * @param ids every value of `client_id` in the request
+ * @param redirectUris every value of `redirect_uri` in the request
  * @throws {Problem} `invalid-request` unless both are sent once, the app is known, and the URI belongs to it
  */
 async function requireClient(
@@ -153,6 +157,7 @@ const UNKNOWN_APP_DETAIL =
 const OTHER_REDIRECT_URI_DETAIL =
   'The app asked us to send you to an address that is not one of its own, so we did not go on. Do not try again unless you know the app.'
 
+/** Returns whether the resource is the MCP server for apps. A final slash makes no difference. */
 const isOwnResource = (resource: string, { signedInMcp }: ServiceUrls) =>
   resource === signedInMcp || resource === `${signedInMcp}/`
 
@@ -179,6 +184,7 @@ export async function serveAppToken(ctx: Context, deps: AppRouteDeps, form: URLS
   try {
     await passToProvider(ctx, deps, form, client.id)
   } catch (error) {
+    // After `invalid_grant`, a code that this request used stays used. After any other failure, the app may send it again.
     if (!(error instanceof Problem && error.code === 'invalid-grant')) {
       await releaseCode(ctx, deps.stores)
       throw error
@@ -230,6 +236,7 @@ export async function serveAppRevocation(
   await revokeAccessToken(deps.stores, hash)
 }
 
+/** Returns whether the client of a token is a connection of the app. */
 async function belongsToApp(
   { agentCache }: Pick<Stores, 'agentCache'>,
   agentId: AgentId,

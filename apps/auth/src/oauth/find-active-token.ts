@@ -10,13 +10,17 @@ export interface ActiveTokenStores {
 }
 
 /**
- * Finds a token that this process does not know to be revoked.
+ * Finds a token that is active as far as this process knows.
  *
- * The store has checked the credential version. But Redis may have lost a newer version that this process still caches: the token
- * is then revoked. If this process caches an older version, its cache is stale: the token is then valid, and must be found, for
- * instance to be revoked. The same holds if this process caches the client as unknown, and another instance has stored it since.
+ * The token store has already checked the credential version of the client. This function also compares the token with the
+ * version that this process caches:
+ *
+ * - If the cached version is newer, Redis may have lost it, and the token is revoked.
+ * - If the cached version is older, the cache is stale. The token is valid, and must be found, for instance to be revoked.
+ * - If the client is cached as unknown, another instance may have stored it since, so the client is read from PostgreSQL.
  *
  * @param hash the SHA-256 of the token
+ * @returns undefined if the token is unknown, expired or revoked
  */
 export async function findActiveToken(
   { tokens, agents, agentCache }: ActiveTokenStores,

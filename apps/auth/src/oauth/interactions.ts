@@ -74,6 +74,7 @@ export function createInteractions(deps: {
   async function finish(ctx: Context, result: InteractionResults): Promise<void> {
     const returnTo = await deps.provider.interactionResult(ctx.req, ctx.res, result)
     ctx.set('referrer-policy', 'no-referrer')
+    // Set before `redirect`, which otherwise chooses 302.
     ctx.status = 303
     ctx.redirect(returnTo)
   }

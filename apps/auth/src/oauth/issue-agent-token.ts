@@ -29,6 +29,7 @@ export interface AgentTokenDeps {
   readonly provider: Provider
   readonly urls: Pick<ServiceUrls, 'base' | 'claim' | 'authVerifiedEmail'>
   readonly tokens: Pick<TokenStore, 'save'>
+  /** Finds an agent, through the cache of this process. */
   readonly findAgent: (id: AgentId) => Promise<AgentRecord | undefined>
   readonly usage: Pick<UsageRecorder, 'recordUse'>
   readonly events: AuthEvents
@@ -151,7 +152,12 @@ const formatNoScopeDetail = (allowed: readonly Scope[], urls: AgentTokenDeps['ur
   'For that scope, a person must first confirm the client by e-mail. ' +
   `Begin with POST ${urls.claim}; the steps are in ${urls.authVerifiedEmail}.`
 
-/** Grants all scopes to an agent that presents an identity assertion. The token expires no later than the verification. */
+/**
+ * Grants the requested scopes to an agent that presents an identity assertion. No scope is excluded. The token expires no later
+ * than the verification.
+ *
+ * @throws {Problem} `invalid-request`, `invalid-grant` or `invalid-scope`
+ */
 async function grantForAssertion(
   ctx: Context,
   { verifyPresentedAssertion, now }: AgentTokenDeps,

@@ -3,8 +3,8 @@
  * are stored as SHA-256, because the id of a code or refresh token is the secret itself. Contents are encrypted. The adapters are
  * in `app-adapters.ts`.
  *
- * The library repeats the id in the content, as `jti`. `find` does not need it there, but release 0.2.0 does, which may run beside
- * this one or after a rollback. The release after the next leaves it out; a test fails until it does.
+ * The library repeats the id in the content, as `jti`. `find` does not need it there, but release 0.2.0 does, which may run
+ * beside this one or after a rollback. The release after the next leaves it out; a test fails until it does.
  */
 import { createRowReader, type Database, deleteBatch, type Pool, rewriteColumn } from '@plainpath/postgres'
 import { type Sealer, sha256Base64url, unsealIfPossible } from '@plainpath/sealing'

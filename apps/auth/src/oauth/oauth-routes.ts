@@ -1,7 +1,7 @@
 /*
- * The OAuth routes, public and internal. The token and revocation routes read the form, authenticate the agent and apply its limits;
- * the introspection route authenticates the resource server. Then `issue-agent-token.ts` issues tokens to agents, `introspect-token.ts`
- * describes tokens to resource servers, and `app-routes.ts` serves apps.
+ * The OAuth routes, public and internal. The token and revocation routes read the form, authenticate the agent and apply its
+ * limits. The introspection route authenticates the resource server. Then `issue-agent-token.ts` issues tokens to agents,
+ * `introspect-token.ts` describes tokens to resource servers, and `app-routes.ts` serves apps.
  */
 import { AgentId } from '@plainpath/domain'
 import {
@@ -97,6 +97,7 @@ async function serveToken(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   requireOwnResource(form, deps.urls)
   if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
   const token = await deps.issueAgentToken(ctx, form, clientId)
+  // `client_expires_at` says when the registration expires if the agent receives no further token.
   const expiry = deps.usage.findExpiry(clientId)
   ctx.body = { ...token, ...(expiry && { client_expires_at: expiry.toISOString() }) }
 }
@@ -163,8 +164,8 @@ async function serveAgentRevocation(
 
 /**
  * Returns whether a revocation request comes from an app. A URL may be the id of both an agent and an app. Such an agent always
- * sends an assertion. An app with keys sends one too. In that case, the stored token decides: the request is the app's if the token
- * was issued to another client_id.
+ * sends an assertion, but so does an app with keys. For a request with an assertion, the stored token therefore decides: the
+ * request is the app's if the token was issued to another client_id, because the tokens of an app belong to its connections.
  */
 async function isFromApp(
   form: URLSearchParams,
@@ -259,7 +260,10 @@ async function serveKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   else if (!ctx.get('authorization')) ctx.set('cache-control', cacheControl)
 }
 
-/** Serves the key set to APIs. `trust_seconds` bounds how long they may trust it after fetching it, even if a key in it was revoked. */
+/**
+ * Serves the key set to APIs. `trust_seconds` is the time for which they may trust the key set after fetching it, even if a key
+ * in it has been revoked since.
+ */
 async function serveInternalKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   deps.signing.requireLease()
   ctx.body = { keys: deps.signing.keys.publishedKeys, trust_seconds: deps.keySettings.trustMs / 1000 }

@@ -125,6 +125,7 @@ export async function passToProvider(
 ): Promise<void> {
   replayForm(ctx.req, form, { clientId, secret: internalClientSecret(clientId) })
   const cors = ctx.response.get('access-control-allow-origin')
+  // If `createApp` has set no CORS header, this one keeps the library from setting its own, and is removed again below.
   ctx.set(
     'access-control-expose-headers',
     ctx.response.get('access-control-expose-headers') || 'WWW-Authenticate',

@@ -10,6 +10,7 @@ import { BASIC_CHALLENGE_HEADERS } from '../clients/invalid-client.ts'
 
 const OAuthError = z.object({ error: z.string(), error_description: z.string().optional() })
 
+/** The problems for the library's error codes. Any other code becomes `invalid-request`. */
 const PROBLEM_CODES: Readonly<Record<string, ProblemCode>> = {
   invalid_request: 'invalid-request',
   invalid_client: 'invalid-client',
@@ -39,7 +40,7 @@ export function throwProviderFailure(ctx: Context): void {
   throw createProviderProblem(data)
 }
 
-/** Creates the problem that corresponds to an error of oidc-provider. */
+/** Creates the problem for an error of oidc-provider. Only `invalid-request` repeats the library's description. */
 export function createProviderProblem({
   error,
   error_description: description,

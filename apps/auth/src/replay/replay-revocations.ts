@@ -15,6 +15,7 @@ import { SECURITY_EVENTS } from '../events.ts'
 import type { Stores } from '../stores.ts'
 
 const SecurityEventLine = z.object({ msg: z.literal('security event'), time: z.iso.datetime() })
+/** The events that matter; other lines are ignored. *Claim* is the older name of an e-mail verification, in events and here. */
 const RevocationEvent = z.discriminatedUnion('event', [
   SecurityEventLine.extend({ event: z.literal('client-ended'), ...SECURITY_EVENTS['client-ended'].shape }),
   SecurityEventLine.extend({
@@ -47,6 +48,7 @@ const RevocationEvent = z.discriminatedUnion('event', [
 ])
 
 interface KeyReplacement {
+  /** The time of the event, ISO 8601 in UTC. Such times are compared as strings. */
   readonly changedAt: string
   /** The thumbprints (RFC 7638) of the new keys; absent if an earlier release logged the replacement. */
   readonly thumbprints?: readonly string[] | undefined

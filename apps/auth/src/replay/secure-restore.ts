@@ -93,6 +93,7 @@ async function revokeSigningKeys(
 async function revokeEverything(stores: Stores, now: () => Date) {
   let claims = 0
   for (;;) {
+    // A revoked verification is no longer live, so each round reads the next batch.
     const liveVerifications = await stores.verifications.list(BATCH_SIZE, { liveAt: now() })
     if (liveVerifications.length === 0) break
     for (const { id } of liveVerifications) {

@@ -23,7 +23,7 @@ interface CredentialOperationsDeps {
   readonly leaseMs: number
   /** The time limit for every live instance to load the file; by default `leaseMs` + 10 s. */
   readonly timeoutMs?: number | undefined
-  /** Called after a secret of a resource server was added to the file or removed from it. */
+  /** Called after a secret of a resource server was added to the file (`added`) or removed from it (`ended`). */
   readonly onWritten: (change: 'added' | 'ended', clientId: string, fingerprint: string) => void
 }
 
@@ -33,12 +33,15 @@ const EXTRA_WAIT_MS = 10_000
 
 /** The operations that change a resource server's secret in two steps. Between the steps both secrets are valid. */
 export interface CredentialOperations {
+  /** Reads the file, and the last reports of the instances. */
   view(): Promise<CredentialView>
   /**
    * Adds a second secret, waits until every instance accepts it, and only then writes it to the file of the API. No API can
    * therefore present a secret that an instance does not know. Until then, the secret is in `<secretFile>.next`, from which a
    * later call resumes an interrupted rotation.
    *
+   * @param options.secretFile the file from which the API reads its secret
+   * @param options.replace true to overwrite `secretFile` if it exists
    * @returns the fingerprint of the new secret, the running instances (except in a dry run, they all accept the secret), and
    *   whether this call resumed an interrupted rotation
    */
@@ -70,6 +73,7 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
   /**
    * Waits until every live instance has loaded the file.
    *
+   * @param problem the beginning of the sentence that names the instances which have not loaded the file in time
    * @returns their hosts; after the time limit, a sentence that says what is missing
    */
   async function waitForInstances(clientId: string, problem: string): Promise<Result<string[], string>> {
@@ -114,6 +118,7 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
           resumed: isResuming,
         })
       if (!isResuming) {
+        // An earlier call may have left a pending secret that is not in the servers file. `writeDurably` refuses to overwrite it.
         await rm(pendingFile, { force: true })
         await writeDurably(pendingFile, `${secret}\n`, secretFile)
         await file.write(addition.value)
@@ -165,7 +170,10 @@ async function readFileIfExists(path: string): Promise<string | undefined> {
   }
 }
 
-/** Creates the functions that read and change the file of the commands: a copy, if the operator named one, or else the file that the instances read. */
+/**
+ * Creates the functions that read and change the file of the commands: a copy, if the operator named one, or else the file that
+ * the instances read.
+ */
 function createServersFileAccess({
   servedFile,
   copyFile,

@@ -50,4 +50,5 @@ export function formatCredentials(view: CredentialView): string {
   ].join('\n')
 }
 
+/** Converts milliseconds to seconds with one decimal. JSON cannot contain undefined, so null means that it never happened. */
 const toSeconds = (ms: number | undefined) => (ms === undefined ? null : Math.round(ms / 100) / 10)

@@ -30,9 +30,9 @@ interface FollowDeps {
 }
 
 /**
- * Keeps this instance's copy of AUTH_RESOURCE_SERVERS_FILE current. The file is polled, because notifications of changes are unreliable
- * for mounted files. Invalid content is logged and otherwise ignored, since one faulty file must not lock out every API.
- * Reports to the database which secrets this instance accepts and when each was last presented, so an operator knows when a
+ * Keeps this instance's copy of AUTH_RESOURCE_SERVERS_FILE current. The file is polled, because notifications of changes are
+ * unreliable for mounted files. Invalid content is logged and otherwise ignored, since one faulty file must not lock out every
+ * API. Reports to the database which secrets this instance accepts and when each was last presented, so an operator knows when a
  * secret can be removed.
  */
 export async function followResourceServers({
@@ -48,8 +48,10 @@ export async function followResourceServers({
     '1 when AUTH_RESOURCE_SERVERS_FILE could be read the last time',
   )
   const instance = { instanceId: randomUUID(), host: `${hostname()}:${process.pid}` }
+  /** When each secret was last presented, in milliseconds of the monotonic process clock, by `toUseKey`. */
   const lastUses = new Map<string, number>()
   let servers = initialServers
+  /** Why the file could not be loaded the last time: an error code such as `ENOENT`, or a phrase. */
   let problem: string | undefined
   let reportedAt = Number.NEGATIVE_INFINITY
 

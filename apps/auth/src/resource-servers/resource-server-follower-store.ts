@@ -3,6 +3,7 @@ import { z } from 'zod'
 
 interface ResourceServerReport {
   readonly instanceId: string
+  /** The host name and the process id, separated by a colon. */
   readonly host: string
   /** The accepted secrets, each with the time since it was last presented to this instance; undefined for never. */
   readonly secrets: readonly {
@@ -36,9 +37,11 @@ const SecretRow = createRowReader(SecretHistory)
 
 /** The store where every instance reports the secrets that it accepts, and when each was last presented. */
 export interface ResourceServerFollowerStore {
+  /** Stores a report in place of the instance's last one, and updates the history of the secrets in it. */
   report(report: ResourceServerReport): Promise<void>
   /** Removes a stopping instance, and all instances that have not reported for an hour. */
   remove(instanceId: string): Promise<void>
+  /** Reads the reports of the instances that reported within the last hour, and the history of every secret. */
   view(): Promise<{
     readonly followers: readonly ResourceServerFollower[]
     readonly secrets: readonly SecretHistory[]

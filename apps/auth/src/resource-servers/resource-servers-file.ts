@@ -15,8 +15,8 @@ export async function readResourceServers(file: string): Promise<readonly Resour
 /**
  * Parses the text of a resource servers file.
  *
- * @throws {Error} if the text is invalid. The message is a predicate: the caller puts the name of the setting before it. It does not quote
- *   the text, because the setting may name a file with a secret by mistake
+ * @throws {Error} if the text is invalid. The message is a predicate: the caller puts the name of the setting before it. It does
+ *   not quote the text, because the setting may name a file with a secret by mistake
  */
 export function parseResourceServers(text: string): readonly ResourceServer[] {
   try {
@@ -28,7 +28,7 @@ export function parseResourceServers(text: string): readonly ResourceServer[] {
 
 /** Replaces a file by a rename, so readers see either the old text or the new text. Keeps mode and owner. */
 export async function replaceFile(file: string, text: string): Promise<void> {
-  // Replaces the target of a symbolic link, so the link remains.
+  // Replaces the target of a symbolic link, so the link remains. A file that does not exist yet has no target.
   const target = await realpath(file).catch(() => file)
   const temporaryFile = path.join(
     path.dirname(target),
@@ -58,6 +58,7 @@ export async function writeDurably(file: string, text: string, modelFile: string
   await handle.sync()
 }
 
+/** Returns whether a file exists. A file that cannot be examined counts as missing. */
 export const fileExists = (file: string) =>
   stat(file).then(
     () => true,

@@ -15,6 +15,7 @@ export interface CredentialView {
   readonly leaseMs: number
 }
 
+/** The result of a step. The error is a sentence for the operator. */
 type StepResult<T> = Result<T, string>
 
 /**
@@ -103,6 +104,7 @@ export function removeSecret(
     return err(
       `Not every instance has loaded the file yet: ${lateInstances.map(({ host }) => host).join(', ')}.`,
     )
+  // A secret that no instance has reported has been known for no time.
   const knownMs = findHistory(view, clientId, newer)?.firstSeenMsAgo ?? 0
   if (knownMs < view.leaseMs)
     return err(

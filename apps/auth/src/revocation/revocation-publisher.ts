@@ -67,6 +67,7 @@ export function createRedisRevocationPublisher(
   let knownMark: KnownMark | undefined
 
   async function readMark(): Promise<void> {
+    // The UUID becomes the mark if Redis has none.
     const mark = await runScript(ENSURE_MARK_SCRIPT, randomUUID())
     knownMark = updateKnownMark(knownMark, mark, performance.now())
   }
@@ -108,7 +109,8 @@ export function createRedisRevocationPublisher(
     },
     async trackStoreMark() {
       await readMark()
-      // The connection logs outages. An outdated mark does no harm, since APIs cache only responses with their subscription's mark.
+      // The connection logs outages. An outdated mark does no harm, since APIs cache only responses with their subscription's
+      // mark.
       const polling = createRepeatedWork(() => readMark().catch(() => undefined))
       polling.start(intervals.leaseMs / 2)
       return polling

@@ -1,8 +1,8 @@
 import type { RevocationIntervals } from '@plainpath/revocation'
 
 /**
- * The mark is the random id of the revocation state in Redis. It changes when Redis may have lost that state. `since` is when this
- * process first read the mark. All times here are milliseconds of the monotonic process clock.
+ * The mark is the random id of the revocation state in Redis. It changes when Redis may have lost that state. `since` is when
+ * this process first read the mark. All times here are milliseconds of the monotonic process clock.
  */
 export interface KnownMark {
   readonly mark: string
@@ -35,6 +35,7 @@ export type NextStep =
   /** The leases of all subscribers that have not acknowledged have expired. Remove any such subscribers, then respond. */
   | { readonly kind: 'remove-pending-then-respond' }
 
+/** The pause between two polls begins with the first value, and doubles after each poll up to the second. */
 const FIRST_PAUSE_MS = 1
 const MAX_PAUSE_MS = 25
 
@@ -45,10 +46,10 @@ export const updateKnownMark = (knownMark: KnownMark | undefined, mark: string, 
 /**
  * Decides what an auth process does next after it has published a revocation.
  *
- * - It trusts the list of subscribers once it has known the mark for a lease and the margin. A new mark means that Redis may have lost
- *   the list. An API that was on the lost list may use cached responses until its lease expires.
- * - If it trusts the list, it polls until every subscriber has acknowledged, and then responds. If the mark changes in the meantime, it no
- *   longer trusts the list.
+ * - It trusts the list of subscribers once it has known the mark for a lease and the margin. A new mark means that Redis may have
+ *   lost the list. An API that was on the lost list may use cached responses until its lease expires.
+ * - If it trusts the list, it polls until every subscriber has acknowledged, and then responds. If the mark changes in the
+ *   meantime, it no longer trusts the list.
  * - In any case, it responds when a lease and the margin have passed since the publication. An API that has not received the
  *   revocation cannot have renewed its lease in that time.
  *

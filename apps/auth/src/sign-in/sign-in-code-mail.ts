@@ -10,9 +10,9 @@ const renderCodeText = readTemplate(
 )
 
 /**
- * Composes the mail that contains the code of a sign-in. It has no link, because mail scanners open links. It describes the app only
- * by its host, by its scheme, or as a program on a computer or phone, and contains no other text from the app, because anybody can
- * request the mail for any address.
+ * Composes the mail that contains the code of a sign-in. It has no link, because mail scanners open links. It describes the app
+ * only by its host, by its scheme, or as a program on a computer or phone, and contains no other text from the app, because
+ * anybody can request the mail for any address.
  *
  * @param signIn.id the id of the sign-in attempt
  * @param signIn.email the address to which the code is sent

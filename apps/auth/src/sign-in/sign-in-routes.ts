@@ -75,7 +75,7 @@ export const createSignInRoutes = (deps: SignInRouteDeps): RawRoute[] => [
 /** The step that a form submits. An unknown step counts as `address`, which changes nothing and only shows a page. */
 const FormStep = z.enum(['email', 'code', 'resend', 'address', 'continue', 'deny']).catch('address')
 
-/** A request for a page of an interaction that this browser began. */
+/** A request for a page of this browser's interaction. `appHost`: where its redirect URI leads, from `formatAppHost`. */
 interface Visit {
   readonly ctx: Context
   readonly deps: SignInRouteDeps
@@ -211,8 +211,8 @@ async function handleCode(visit: Visit, signIn: StoredSignIn, form: URLSearchPar
 const allowConnection = ({ deps, ctx }: Visit, agentId: AgentId) => deps.interactions.allow(ctx, { agentId })
 
 /**
- * Denies the connection. If the sign-in was already allowed, also revokes the connection's access. Blocks no mailbox, since anybody
- * can type any address.
+ * Denies the connection. If the sign-in was already allowed, also revokes the connection's access. Blocks no mailbox, since
+ * anybody can type any address.
  */
 async function denyConnection(visit: Visit, { agentId }: StoredSignIn): Promise<void> {
   const { stores, interactions, now } = visit.deps

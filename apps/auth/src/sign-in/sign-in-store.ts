@@ -24,10 +24,13 @@ export interface StoredSignIn {
   readonly codesLeft: number
   /** The agent of the connection. Absent before the first code. */
   readonly agentId?: AgentId
-  /** The attempt of the code, and the address as it was typed, while the code is valid. */
+  /**
+   * The attempt of the code, and the address as it was typed. Absent unless the code is valid and the address can be decrypted.
+   */
   readonly openAttempt?: { readonly attemptId: string; readonly email: string }
 }
 
+/** `codes`: the number of codes that were mailed for the sign-in. */
 const SignInRow = z.object({ agentId: AgentId, codes: z.int() })
 const LiveRow = z.object({ live: z.boolean() })
 

@@ -11,6 +11,7 @@ import {
 /** An attempt of a sign-in. */
 export interface SignInAttempt extends VerificationAttempt {
   readonly createdAt: Date
+  /** The keyed hash of the canonical address; absent once it has been erased. */
   readonly emailHash?: Buffer | undefined
 }
 
@@ -26,6 +27,7 @@ export type CodeMailRefusal = 'no-codes-left' | 'too-soon' | 'ended'
  *
  * @param mailedCodeCount how many codes were mailed for this sign-in, to any address
  * @param currentAttempt the open attempt, or else the newest one; undefined before the first code
+ * @param emailHash the keyed hash of the address for which a code is requested
  */
 export function decideCodeMail(
   mailedCodeCount: number,

@@ -27,9 +27,11 @@ export const RevocationEntry = z.strictObject({
   by: Actor,
   scope: z.enum(['all-tokens', 'issued-before', 'client']),
   reason: z.string(),
+  /** The epoch of the cutoff after the revocation; absent for the scope `client`. */
   epoch: z.int().optional(),
   issued_before: z.iso.datetime().optional(),
   client_id: z.string().optional(),
+  /** The new credential version of the client, under its older name. */
   generation: z.int().optional(),
 })
 export type RevocationEntry = z.infer<typeof RevocationEntry>
@@ -83,6 +85,7 @@ export function createEmergencyRevocationStore(db: Pool, events: AuthEvents): Em
         const now = await readDatabaseTime(tx)
         const refusal = findFutureTimeMistake(scope, now)
         if (refusal !== undefined) return err(refusal)
+        // A dry run applies the revocation and rolls it back, to find out its effect or the reason for a refusal.
         if (dryRun) await tx.query('savepoint dry_run')
         const reservedEpoch = dryRun && scope.kind === 'all-tokens' ? await reserveEpoch(tx) : epoch
         const effect = await applyRevocation(tx, scope, reservedEpoch ?? previousCutoff.epoch)

@@ -32,7 +32,7 @@ export function describeEmergencyRevocation(
     }
     const readEpoch = async () => (await fixture.tokens.readCutoff()).epoch
     let savedCount = 0
-    /** Saves a token. Every second token is bound to a key. */
+    /** Saves a token. Without `epoch`, the store assigns the epoch. Every second token is bound to a key. */
     async function save(
       clientId: AgentId,
       { epoch, credentialVersion = 1, issuedAt = readWholeSecond() }: Partial<Stamp>,
@@ -45,6 +45,7 @@ export function describeEmergencyRevocation(
       await fixture.tokens.save(hash, { clientId, expiresAt, ...stamp, ...grant, ...binding })
       return hash
     }
+    /** Saves a token with the current epoch, unless the stamp has another one. */
     const issue = async (clientId: AgentId, stamp: Partial<Stamp> = {}) =>
       save(clientId, { epoch: await readEpoch(), ...stamp })
     const isActive = async (hash: Buffer) => (await fixture.tokens.find(hash)) !== undefined
@@ -70,6 +71,7 @@ export function describeEmergencyRevocation(
       const id = await register()
       const epoch = await readEpoch()
       await requireEvidence(fixture.revokeInEmergency(ALL_TOKENS))
+      // The epoch decides. A later time of issue does not save a token of the earlier epoch.
       const future = new Date(readWholeSecond().getTime() + 600_000)
       const lateTokens = [await save(id, { epoch }), await save(id, { epoch, issuedAt: future })]
       expect(await Promise.all([...lateTokens, await issue(id)].map(isActive))).toEqual([false, false, true])
@@ -119,6 +121,7 @@ export function describeEmergencyRevocation(
       const evidence = await requireEvidence(fixture.revokeInEmergency({ kind: 'issued-before', at: cutoff }))
       expect(evidence.revoked.tokens).toBe(1)
       expect(await Promise.all(hashes.map(isActive))).toEqual([false, true])
+      // An earlier cutoff must not replace the later one.
       await requireEvidence(
         fixture.revokeInEmergency({ kind: 'issued-before', at: new Date(cutoff.getTime() - 60_000) }),
       )
@@ -173,6 +176,7 @@ export function describeEmergencyRevocation(
   })
 }
 
+/** The values that decide whether an emergency revocation covers a token. */
 interface Stamp {
   readonly epoch: number
   readonly credentialVersion?: number

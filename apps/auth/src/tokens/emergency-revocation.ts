@@ -14,6 +14,7 @@ import {
   type TokenStore,
 } from './token-store.ts'
 
+/** The effect of a revocation, or of a dry run, as the command `stop` reports it. */
 export interface RevocationEvidence {
   readonly effect: RevocationEffect
   /** The hash of the newest audit row after the revocation, base64url; undefined for a dry run. */
@@ -40,8 +41,8 @@ export interface RevocationEvidence {
 export type RevocationProgress = 'not-committed' | 'unknown' | 'committed'
 
 /**
- * The error of a revocation that failed midway: some of the tokens may still be accepted. Repeating the revocation is safe. A failed
- * dry run throws it too, with `not-committed`.
+ * The error of a revocation that failed midway: some of the tokens may still be accepted. Repeating the revocation is safe. A
+ * failed dry run throws it too, with `not-committed`.
  */
 export class UnconfirmedRevocation extends Error {
   override readonly name = 'UnconfirmedRevocation'

@@ -47,8 +47,8 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
 }
 
 /**
- * Makes each command fail after `timeoutMs`, but reads the replies that have already arrived first. The `commandTimeout` of ioredis
- * does not: after a pause of the process, it rejects commands to which Redis has replied.
+ * Makes each command fail after `timeoutMs`, but reads the replies that have already arrived first. The `commandTimeout` of
+ * ioredis does not: after a pause of the process, it rejects commands to which Redis has replied.
  */
 function boundReplyTime(redis: Redis, timeoutMs: number): void {
   const sendCommand = redis.sendCommand.bind(redis)

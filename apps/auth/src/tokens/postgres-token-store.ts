@@ -1,17 +1,20 @@
 /*
- * Stores access tokens in PostgreSQL, for an installation without Redis. Tokens and the rows that revoke them (`agents`, `claims`,
- * `token_stop`) are in one database, so nothing is cached, and a revocation takes effect with its commit.
+ * Stores access tokens in PostgreSQL, for an installation without Redis. Tokens and the rows that revoke them (`agents`,
+ * `claims`, `token_stop`) are in one database, so nothing is cached, and a revocation takes effect with its commit.
  */
 import { createRowReader, type Database } from '@plainpath/postgres'
 import { CUTOFF_COLUMNS, parseCutoff, readCutoff } from './emergency-revocation-store.ts'
 import { TokenRecord, type TokenStore } from './token-store.ts'
 
 const TokenRow = createRowReader(TokenRecord)
+/** The columns of a token. `generation` and `claim_id` are the older names of the credential version and the verification. */
 const TOKEN_COLUMNS =
   'client_id, tokens.generation as credential_version, tokens.epoch, scope, audience, issued_at, tokens.expires_at, tokens.claim_id as verification_id, jkt'
 const BATCH_SIZE = 1_000
 
-/** Creates a token store that is backed by PostgreSQL. `revokeTokensOf` and `raiseCutoff` do nothing: the commit itself revokes. */
+/**
+ * Creates a token store that is backed by PostgreSQL. `revokeTokensOf` and `raiseCutoff` do nothing: the commit itself revokes.
+ */
 export function createPostgresTokenStore(db: Database, deps: { now: () => Date }): TokenStore {
   return {
     async save(hash, token) {

@@ -1,6 +1,6 @@
 /*
- * Stores access tokens in Redis. A stored token is revoked, without being deleted, when one of three values changes. The values are
- * in PostgreSQL, and Redis caches them. Keys and JSON have older names for them, in parentheses:
+ * Stores access tokens in Redis. A stored token is revoked, without being deleted, when one of three values changes. The values
+ * are in PostgreSQL, and Redis caches them. Keys and JSON have older names for them, in parentheses:
  *
  * - the credential version of its client (`generation`), which rises when the client's tokens are revoked;
  * - the state of its e-mail verification (`claim`), live or revoked;
@@ -48,8 +48,8 @@ const FindReply = z.tuple([StoredToken, CachedText, CachedText, CachedText]).nul
 const READ_REPLICATION_ID = `local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')`
 
 /**
- * Begins a script that runs even if the memory of Redis is full, as `auth stop` must. A full Redis would otherwise refuse to revoke
- * the tokens that it still accepts. Such scripts write little: a number for each client or verification, the cutoff, canaries.
+ * Begins a script that runs even if the memory of Redis is full, as `auth stop` must. A full Redis would otherwise refuse to
+ * revoke tokens that it still accepts. Such scripts write little: a number for a client or verification, the cutoff, canaries.
  */
 const ALLOW_FULL_MEMORY = '#!lua flags=allow-oom'
 
@@ -97,8 +97,8 @@ const LEASE_SCRIPT = `${ALLOW_FULL_MEMORY}
 return redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2], 'NX')`
 
 /**
- * Caches a value if the key still contains the given lease. A revocation would have overwritten the lease, and a loss of data would
- * have removed it. ARGV: the lease, the value, its TTL in seconds.
+ * Caches a value if the key still contains the given lease. A revocation would have overwritten the lease, and a loss of data
+ * would have removed it. ARGV: the lease, the value, its TTL in seconds.
  */
 const CACHE_IF_LEASED_SCRIPT = `${ALLOW_FULL_MEMORY}
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end`
@@ -109,16 +109,16 @@ const LEASE_TTL_SECONDS = 10
 const CACHED_TTL_SECONDS = 2 * 3600 + RULES.appTokenMs / 1000
 const SCAN_BATCH = 1_000
 /**
- * A verification is cached as one of these numbers, under the same prefix as the credential versions. Revoked is the higher number,
- * because `RAISE_SCRIPT` only raises a number. Never change them: other releases read them during a rollout.
+ * A verification is cached as one of these numbers, under the same prefix as the credential versions. Revoked is the higher
+ * number, because `RAISE_SCRIPT` only raises a number. Never change them: other releases read them during a rollout.
  */
 const LIVE_VERIFICATION = 1
 const REVOKED_VERIFICATION = 2
 
 /**
  * Creates the token store in Redis. Each token expires with its TTL, and a restart or failover of Redis invalidates all tokens. A
- * value that is not cached (never loaded, expired or flushed) is read from the authority. If the authority does not know a client,
- * the client's tokens are invalid.
+ * value that is not cached (never loaded, expired or flushed) is read from the authority. If the authority does not know a
+ * client, the client's tokens are invalid.
  *
  * @param deps.prefix the prefix of every key, such as `auth:`
  */
@@ -128,8 +128,8 @@ export function createRedisTokenStore(
 ): TokenStore {
   const toTokenKey = (hash: Buffer) => `${deps.prefix}token:${hash.toString('base64url')}`
   /**
-   * The prefix of the keys for the credential versions of clients and the states of verifications. The id of a client never equals
-   * that of a verification, because they begin differently.
+   * The prefix of the keys for the credential versions of clients and the states of verifications. The id of a client never
+   * equals that of a verification, because they begin differently.
    */
   const numberPrefix = `${deps.prefix}generation:`
   const cutoffKey = `${deps.prefix}stop`

@@ -3,8 +3,8 @@ import type { TokenStore } from './token-store.ts'
 
 /**
  * Wraps `save` of a token store. The wrapped function also emits `tokens-stopped` when the epoch or the time of the cutoff is
- * higher than in all its earlier calls. The first cutoff emits nothing, because it may have been set before this process started. A
- * token with its own epoch has no cutoff, so saving it emits nothing either.
+ * higher than in all its earlier calls. The first cutoff emits nothing, because it may have been set before this process started.
+ * For a token with its own epoch, `save` returns no cutoff, so nothing is emitted either.
  */
 export function reportCutoffs(save: TokenStore['save'], events: AuthEvents): TokenStore['save'] {
   let highest: { readonly epoch: number; readonly issuedBeforeMs: number } | undefined

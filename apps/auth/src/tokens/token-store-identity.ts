@@ -37,6 +37,7 @@ export function toTokenStoreSettings(redisUrl: string | undefined, prefix: strin
   return {
     kind: 'redis',
     prefix,
+    // A URL without a path means database 0.
     database: Number(pathname.slice(1)) || 0,
     address: `${hostname}:${port || 6379}`,
   }

@@ -13,6 +13,11 @@ import {
   type TokenStoreFixture,
 } from './token-store.contract.ts'
 
+/*
+ * A model-based test for token stores. It runs random sequences of commands, such as `issue` and `revokeAll`, on a store and on a
+ * simple model. The command `findAll` compares the two.
+ */
+
 /** The expected state in its simplest form. Times are Unix times in milliseconds. */
 interface Model {
   readonly clients: { id: AgentId; status: 'active' | 'disabled' | 'deleted'; credentialVersion: number }[]
@@ -25,7 +30,9 @@ interface Model {
     expiresAt: number
     isRevokedOrLost: boolean
   }[]
-  /** The combined effect of the emergency revocations so far. Tokens of an earlier epoch, or issued before the time, are revoked. */
+  /**
+   * The combined effect of the emergency revocations so far. Tokens of an earlier epoch, or issued before the time, are revoked.
+   */
   readonly cutoff: {
     epoch: number
     /** 0 if no revocation set a time. */
@@ -247,6 +254,7 @@ const findAll = () =>
     },
   })
 
+/** The index of a client. `register` adds at most three. A command with the index of a missing client is skipped. */
 const anyClient = fc.nat({ max: 2 })
 const COMMANDS = [
   fc.constant(register()),
@@ -269,6 +277,7 @@ const COMMANDS = [
   fc.constant(crashBeforeRevokingAll()),
   fc.constantFrom('cached copies' as const, 'everything' as const).map(lose),
   fc.integer({ min: 1, max: 600 }).map(wait),
+  // Listed twice, so that it is chosen twice as often.
   fc.constant(findAll()),
   fc.constant(findAll()),
 ]
@@ -294,6 +303,7 @@ export function describeTokenStoreModel(
     afterAll(() => fixture[Symbol.asyncDispose]())
 
     test('finds exactly the tokens that are active in the model', { timeout: 60_000 }, async () => {
+      // `size` makes the sequences longer than the default.
       const property = fc.asyncProperty(fc.commands(COMMANDS, { size: '+1' }), (commands) =>
         fc.asyncModelRun(async () => {
           const now = Date.now()

@@ -112,6 +112,7 @@ export function describeVerifiedTokens(
       const expiresAt = new Date(issuedAt.getTime() + 3_600_000)
       const token = { clientId, credentialVersion: 1, epoch: 0, scope: '', audience: '', issuedAt, expiresAt }
       const verificationId = `clm_${'A'.repeat(22)}`
+      // A store may also refuse to save it.
       await Promise.allSettled([fixture.tokens.save(hash, { ...token, verificationId })])
       expect(await isActive(hash)).toBe(false)
     })

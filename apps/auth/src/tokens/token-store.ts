@@ -14,6 +14,7 @@ export const TokenRecord = z.object({
   epoch: z.int(),
   /** The scopes, separated by spaces. */
   scope: z.string(),
+  /** The resource identifier for which the token is valid, or `CANARY_AUDIENCE`. */
   audience: z.string(),
   /** The time of issue in whole seconds. */
   issuedAt: z.date(),

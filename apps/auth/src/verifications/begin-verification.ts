@@ -10,6 +10,7 @@ import { composeLinkMail } from './verification-mails.ts'
 
 /** Generates the secret of a mailed link: 256 random bits. The attempt stores only its SHA-256. */
 const generateLinkSecret = (): string => randomBytes(32).toString('base64url')
+/** Generates an id. `clm` begins the id of a verification, and `cla` the id of an attempt. */
 const generateId = (prefix: 'clm' | 'cla') => `${prefix}_${randomBytes(16).toString('base64url')}`
 
 /**

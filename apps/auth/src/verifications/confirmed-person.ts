@@ -36,7 +36,12 @@ const PersonRow = z.object({
   appHost: z.string().nullable(),
 })
 
-/** Finds the person of a live verification. */
+/**
+ * Finds the person of a verification.
+ *
+ * @returns undefined unless the verification is live
+ * @throws {UnsealError} if the address cannot be decrypted
+ */
 export async function findPerson(
   { db, sealer, hashKey }: { db: Database; sealer: Sealer; hashKey: HashKey },
   id: string,

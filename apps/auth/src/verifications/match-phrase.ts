@@ -17,8 +17,8 @@ const SECOND_WORDS = `
   .split(/\s+/)
 
 /**
- * Picks two words, such as `amber river`. The agent, the mail, and the page behind the link in the mail show the same two words, so
- * that the person can see that the three belong together. The words are not a secret.
+ * Picks two words, such as `amber river`. The agent, the mail, and the page behind the link in the mail show the same two words,
+ * so that the person can see that the three belong together. The words are not a secret.
  */
 export const generateMatchPhrase = (): string =>
   `${FIRST_WORDS[randomInt(FIRST_WORDS.length)]} ${SECOND_WORDS[randomInt(SECOND_WORDS.length)]}`

@@ -154,6 +154,7 @@ export async function addAttempt(
   mail: VerificationMail,
 ): Promise<boolean> {
   const { sealer, hashKey } = deps
+  // Locks the agent before its attempts, as `redeemLocked` does. An agent that is being deleted gets no attempt.
   const { rowCount } = await tx.query(
     `select id from agents where id = $1 and status = 'active' for no key update`,
     [attempt.agentId],

@@ -15,6 +15,7 @@ import type { AppGrant, NewVerification, VerificationStore } from './verificatio
 const VerificationRow = createRowReader(Verification)
 const LinkedRow = createRowReader(Verification.extend({ endLinkHash: z.instanceof(Buffer) }))
 
+/** The verification of a connection, with its app. */
 const GrantRow = createRowReader(Verification.extend({ appHost: z.string(), appClientId: z.string() }))
 
 /** The maximum number of verifications that a page lists. */
@@ -35,8 +36,8 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
   const { db, tokens, revocationPublisher, events } = deps
   const revokeTokens = (id: string) => tokens.revokeTokensOf({ kind: 'verification', id })
   /**
-   * Runs a change that may revoke verifications. Revokes their tokens before the commit and again after it, because the token store
-   * may have lost the first change in between. Then publishes the revocations. `emit` runs after the commit.
+   * Runs a change that may revoke verifications. Revokes their tokens before the commit and again after it, because the token
+   * store may have lost the first change in between. Then publishes the revocations. `emit` runs after the commit.
    */
   const changeAndRevoke = async <T>(
     change: (tx: Database) => Promise<ChangeResult<T>>,
@@ -224,7 +225,8 @@ async function redeemLocked(
 }
 
 /**
- * Returns whether a verification is live. This is not a method of the store, because the token store needs it and is created first.
+ * Returns whether a verification is live. This is not a method of the store, because the token store needs it and is created
+ * first.
  */
 export async function isStoredVerificationLive(db: Database, id: string, now: Date): Promise<boolean> {
   const { rowCount } = await db.query(

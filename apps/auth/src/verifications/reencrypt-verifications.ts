@@ -21,7 +21,8 @@ const ENCRYPTED_COLUMNS = [
 ]
 
 /**
- * Re-encrypts the addresses of verifications and attempts, and the match phrases of attempts, under the newest key-encryption key.
+ * Re-encrypts the addresses of verifications and attempts, and the match phrases of attempts, under the newest key-encryption
+ * key.
  *
  * @param options.dryRun true to count the values and change nothing
  * @returns the number of values that were under an older key

@@ -1,8 +1,8 @@
 import { type HashKey, sha256, timingSafeEqualBytes } from '@plainpath/sealing'
 
 /**
- * Derives the secret of the link that revokes a verification. The verification stores only its SHA-256. Later mails about the agent
- * contain the same link, because the secret can be derived again.
+ * Derives the secret of the link that revokes a verification. The verification stores only its SHA-256. Later mails about the
+ * agent contain the same link, because the secret can be derived again.
  */
 export const deriveRevocationSecret = (hashKey: HashKey, verificationId: string): string =>
   hashKey.hash('claim-end-link', verificationId).toString('base64url')

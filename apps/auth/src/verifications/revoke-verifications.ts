@@ -25,6 +25,7 @@ type RevokedRow = z.infer<typeof RevokedRow>
 /**
  * Revokes the verifications that match a condition and have not ended. Their addresses are erased.
  *
+ * @param where the condition, in SQL that is not escaped
  * @param values the value in the condition ($1) and the current time ($2)
  * @returns the revoked verifications with their addresses
  */
@@ -78,8 +79,8 @@ async function findDescribedAgent(tx: Database, id: string): Promise<DescribedAg
 }
 
 /**
- * Revokes the verifications of an agent and deletes its attempts, except those that a person can still decline, in the transaction
- * that deletes the agent.
+ * Revokes the verifications of an agent and deletes its attempts, except those that a person can still decline, in the
+ * transaction that deletes the agent.
  *
  * @param agent the agent before its deletion
  */

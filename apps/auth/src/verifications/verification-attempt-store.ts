@@ -12,6 +12,7 @@ import type {
 
 /** A mail to queue in the caller's transaction. */
 export interface VerificationMail {
+  /** Selects the handler (`createVerificationMailHandlers`). *Claim* is the older name of a verification. */
   readonly kind: 'claim-link' | 'claim-confirmed' | 'claim-ended' | 'sign-in-code'
   /** The id of the attempt or verification that the mail is about. */
   readonly about: string
@@ -55,7 +56,10 @@ export interface NewAttempt extends NewAttemptBase {
   readonly linkExpiresAt: Date
 }
 
-/** An attempt of a person who signs in, which `SignInStore` stores. Its mail contains the code, and it expires together with the code. */
+/**
+ * An attempt of a person who signs in, which `SignInStore` stores. Its mail contains the code, and it expires together with the
+ * code.
+ */
 export interface NewSignInAttempt extends NewAttemptBase {
   readonly code: StoredCode
 }
@@ -84,6 +88,7 @@ export interface VerificationAttemptStore {
    * @returns false if the agent is not active
    */
   begin(attempt: NewAttempt, mail: VerificationMail): Promise<boolean>
+  /** Finds the attempt of a link, whether it is open or closed. */
   findByLink(linkHash: Buffer, now: Date): Promise<LinkedAttempt | undefined>
   /** Finds the attempt that became, or may become, the verification with this id. */
   findByRegistration(registrationId: string): Promise<VerificationAttempt | undefined>
@@ -97,11 +102,11 @@ export interface VerificationAttemptStore {
     codeHash: Buffer,
     now: Date,
   ): Promise<Result<{ presses: number; codeExpiresAt: Date }, ClosedState | 'no-codes-left'>>
-  /** Declines the attempt and blocks its mailbox, if `canDecline`. */
+  /** Declines the attempt and blocks its mailbox, if `decideDeclining` permits it. */
   decline(id: string, now: Date): Promise<Result<void, ClosedState>>
   /**
-   * Counts a try for the attempt `attemptId` or, without one, for the agent's open attempt, or else its newest. The count is durable
-   * when this returns.
+   * Counts a try for the attempt `attemptId` or, without one, for the agent's open attempt, or else its newest. The count is
+   * durable when this returns.
    *
    * @returns `unknown` if the agent has no such attempt
    */
@@ -114,6 +119,6 @@ export interface VerificationAttemptStore {
   isMailWanted(id: string, now: Date): Promise<boolean>
   /** Restarts the lifetime of the link when its mail is sent late. The link never outlives the attempt. */
   renewLink(id: string, now: Date): Promise<void>
-  /** Updates the state of the attempt after its mail was sent or given up. A dropped mail changes nothing. */
+  /** Updates the state of the attempt after its mail was sent, or was given up (`dead`). A dropped mail changes nothing. */
   recordMailOutcome(tx: Database, id: string, outcome: 'sent' | 'dropped' | 'dead'): Promise<void>
 }

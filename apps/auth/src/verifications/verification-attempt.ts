@@ -9,7 +9,16 @@ import type { CodePurpose } from './verification-code.ts'
 /** The limit of wrong codes for one mailbox within `RULES.mailboxTriesMs`, for all agents and attempts together. */
 const MAX_MAILBOX_TRIES = 10
 
+/**
+ * The states of an attempt that can still become a verification. `initiated`: its mail is queued. `sent`: its mail was sent.
+ * `code_shown`: a code was shown on the page, or mailed for a sign-in.
+ */
 export const OPEN_STATES = ['initiated', 'sent', 'code_shown'] as const
+/**
+ * The states of a closed attempt. `completed`: it became a verification. `locked`: no tries are left. `declined`: the person
+ * declined. `expired`: its link expired. `superseded`: it was withdrawn, or the agent began another one. `failed`: its mail could
+ * not be delivered.
+ */
 export const CLOSED_STATES = ['completed', 'locked', 'declined', 'expired', 'superseded', 'failed'] as const
 export type OpenState = (typeof OPEN_STATES)[number]
 export type ClosedState = (typeof CLOSED_STATES)[number]

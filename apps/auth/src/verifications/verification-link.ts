@@ -120,7 +120,8 @@ export async function declineVerification(
 export type RevocationRefusal = 'unknown' | 'already-ended'
 
 /**
- * Finds at most 100 live verifications for the address of the linked verification, which comes first. The link can revoke them all.
+ * Finds at most 100 live verifications for the address of the linked verification, which comes first. The link can revoke them
+ * all.
  */
 export async function findLinkedVerifications(
   { stores, now }: VerificationLinkDeps,

@@ -42,6 +42,10 @@ const renderAppRevokedText = readTemplate(
 /**
  * Composes the mail that asks a person to confirm an agent. Anybody can register an agent, so the mail contains no text from the
  * agent, not even its name.
+ *
+ * @param facts.id the id of the attempt
+ * @param facts.url the link to the page that shows the code
+ * @param facts.network the network of the agent that requested the mail
  */
 export const composeLinkMail = (facts: {
   id: string

@@ -38,7 +38,10 @@ export interface VerificationPageDeps extends VerificationLinkDeps {
   readonly urls: Pick<ServiceUrls, 'origin'>
 }
 
-/** Parses a link secret. Uses the first of repeated parameters, and ignores text that cannot be a secret. */
+/**
+ * Parses a link secret: 43 base64url characters, which encode 256 bits. Uses the first of repeated parameters, and ignores text
+ * that cannot be a secret.
+ */
 const LinkSecret = z
   .union([z.string(), z.array(z.string()).transform(([firstValue = '']) => firstValue)])
   .optional()
@@ -47,12 +50,14 @@ const FormAnswer = z.enum(['yes', 'no']).optional().catch(undefined)
 const LinkQuery = z.object({ attempt: LinkSecret, end: LinkSecret })
 const LinkForm = LinkQuery.extend({ answer: FormAnswer, all: z.literal('yes').optional().catch(undefined) })
 
+/** The URLs of these pages contain a secret, which the browser must not send in a referrer. */
 const PAGE = { type: 'text/html; charset=utf-8', headers: { 'referrer-policy': 'no-referrer' } } as const
 type Status = 200 | 404 | 410
 
 /**
  * Creates the routes of `/claim`, the page behind the links in mails. With `?attempt=`, a person confirms or declines an agent.
- * With `?end=`, they see which agents and apps have access, and can revoke it. Only a POST, which a button sends, changes anything.
+ * With `?end=`, they see which agents and apps have access, and can revoke it. Only a POST, which a button sends, changes
+ * anything.
  */
 export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[] {
   const common = {
@@ -69,6 +74,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
       content: renderPage({ origin: deps.urls.origin, path: '/claim', title, body, noindex: true }),
     },
   })
+  /** Renders the page for a link that can show no code. With `secretToDecline`, the person can still decline on it. */
   const renderClosedPage = (reason: LinkRefusal['reason'], secretToDecline?: string) => {
     const body = renderClosedVerificationPage(reason, { secretToDecline })
     return reason === 'unknown'

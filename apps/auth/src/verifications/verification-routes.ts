@@ -26,14 +26,16 @@ export interface VerificationRouteDeps extends IssueAssertionDeps {
 }
 
 /**
- * Creates the routes `POST` and `DELETE /api/agent/claim` and `POST /api/agent/claim/complete`. If a client was disabled or deleted
- * after its authentication, beginning a verification fails with `invalid-client`, as if the client had been disabled before.
+ * Creates the routes `POST` and `DELETE /api/agent/claim` and `POST /api/agent/claim/complete`. If a client was disabled or
+ * deleted after its authentication, beginning a verification fails with `invalid-client`, as if the client had been disabled
+ * before.
  */
 export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
   const beginRoute = defineRoute({
     ...operations.beginClaim,
     limits: CLIENT_LIMITS,
     async handle({ caller, body, request }) {
+      // `login_hint` is an alias of `email`. The schema requires one of them.
       const email = body.email ?? body.login_hint ?? ''
       await request.take(VERIFICATION_RESEND_LIMIT, `${caller.clientId}\n${parseMailbox(email).mailbox}`)
       // A client that a person has confirmed is exempt, so other clients at its network address cannot lock it out.
@@ -107,6 +109,7 @@ function maskAddress(address: string): string {
 /**
  * Normalises the code in a request.
  *
+ * @param pointer the JSON pointer of the code in the body, for the problem
  * @throws {Problem} for text that cannot be a code, which does not count as a try
  */
 function requireCode(enteredCode: string, pointer: string): string {
