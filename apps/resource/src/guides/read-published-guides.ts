@@ -145,7 +145,7 @@ export interface ListedGuide {
   readonly slug: string
   readonly title: string
   readonly version: number
-  /** The day of the last change to the text, `YYYY-MM-DD`. */
+  /** The text follows its sources as of this day, `YYYY-MM-DD`. */
   readonly updated: string
   readonly stale: boolean
   /** The successor's slug; null unless the guide is retired. */
