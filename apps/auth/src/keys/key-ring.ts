@@ -37,7 +37,7 @@ export interface KeyRefusal {
 
 /** The facts that decide whether a step is allowed. */
 export interface Circumstances {
-  /** The time of the database. */
+  /** The time of the database, because the clock of an operator's machine may be wrong (docs/decisions/0007). */
   readonly now: Date
   readonly policy: KeyPolicy
   /** The last reports of the instances, some of which may have stopped: see `isLive`. */

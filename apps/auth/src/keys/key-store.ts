@@ -200,7 +200,7 @@ async function readRing(db: Database): Promise<{ version: number; now: Date; row
   return { ...RingRow.parse(rows[0]), rows: rows.filter((row) => row['kid'] !== null) }
 }
 
-/** Reads the ring after locking it until the end of the transaction, so that changes run one after the other. */
+/** Locks the ring until the end of the transaction, so that changes run one after the other. Then reads the ring and the time. */
 async function lockAndReadView(tx: Database): Promise<RingView> {
   await tx.query('select from key_ring for update')
   const { version, now, rows } = await readRing(tx)

@@ -66,6 +66,7 @@ export function selectInstanceKeys(keys: readonly SigningKey[]): InstanceKeys {
   }
 }
 
+/** A new key with both parts, before it is stored. */
 export interface KeyPair {
   readonly kid: string
   readonly algorithm: SigningAlgorithm

@@ -97,7 +97,7 @@ function buildConfiguration(deps: ProviderDeps): Configuration {
       Interaction: RULES.signInMs / 1000,
       Session: RULES.signInMs / 1000,
     },
-    // `createApp` applies CORS to every route.
+    // `createApp` applies CORS: see `passToProvider`.
     clientBasedCORS: () => false,
     // `throwProviderFailure` parses this body. The library's default is an HTML page.
     renderError: async (ctx, out) => {

@@ -129,6 +129,7 @@ async function hasLiveVerification(db: Database, agentId: string, now: Date): Pr
   return LiveRow.parse(rows[0]).live
 }
 
+/** Decrypts the address of an attempt; undefined once the address has been erased. */
 const decryptAddress = (sealer: Sealer, { registrationId, emailSealed }: StoredAttempt) =>
   emailSealed && sealer.unseal(emailSealed, toEmailEncryptionContext(registrationId)).toString('utf8')
 

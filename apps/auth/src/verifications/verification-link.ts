@@ -41,6 +41,7 @@ export interface VerificationLinkDeps {
   readonly now: () => Date
 }
 
+/** Finds the attempt of a link, with its current state as the person may see it. */
 async function findLinkedAttempt({ stores, now }: VerificationLinkDeps, codePageSecret: string) {
   const requestTime = now()
   const found = await stores.verificationAttempts.findByLink(sha256(codePageSecret), requestTime)
@@ -55,6 +56,7 @@ async function findLinkedAttempt({ stores, now }: VerificationLinkDeps, codePage
   }
 }
 
+/** Finds the open attempt of a link, or the reason why the link can show no code. */
 async function findOpenAttempt(
   deps: VerificationLinkDeps,
   codePageSecret: string,
