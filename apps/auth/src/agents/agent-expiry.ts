@@ -32,10 +32,12 @@ interface ExpiringAgent {
 }
 
 /**
- * Expires a batch of at most 200 agents with their verifications. The steps are those that `deactivateAgent` explains: revoke in the
- * token store before the commit, invalidate the cache after it, revoke again, and publish to the APIs. None of these agents
- * has an unexpired token, so a failed publication need not be repeated. An agent that receives a token during this call does not
+ * Expires a batch of at most 200 agents with their verifications. An agent that receives a token during this call does not
  * expire. Concurrent processes do not remove more agents than one process would.
+ *
+ * The steps are those that `deactivateAgent` explains: revoke in the token store before the commit, invalidate the cache after
+ * it, revoke again, and publish to the APIs. None of these agents has an unexpired token, so a failed publication need not be
+ * repeated.
  *
  * @param maxNeverUsed how many agents that never received a token may exist. If there are more, the oldest of them expire,
  *   except those that registered within the last hour

@@ -99,7 +99,8 @@ export function createAgentStore(
     async deactivate(id, status, beforeCommit, reason) {
       const credentialVersion = await db.transaction(async (tx) => {
         await tx.query('set local synchronous_commit = on')
-        // `before` reads the encrypted name, which the mails about a deletion need. `returning` alone would return its new value, null.
+        // `before` reads the encrypted name, which the mails about a deletion need. `returning` alone would return the new value:
+        // null.
         const { rows } = await tx.query<DescribedAgent & { credentialVersion: number }>(
           `with before as (select id, name_sealed from agents where id = $1 and status <> 'deleted' for no key update)
            update agents set status = $2, generation = generation + 1, status_reason = coalesce($3, case when $2 = 'disabled' then status_reason end),

@@ -39,8 +39,8 @@ export function createUsageRecorder(deps: {
       const now = deps.now()
       const agent = (await deps.agentCache.find(id))?.agent
       const rememberedUse = lastUses.get(id)
-      // A URL client may have been removed and stored again since. The use of the removed client is not in the new row, which would
-      // then expire as never used.
+      // A URL client may have been removed and stored again since the remembered use. The new row does not record that use, so
+      // without a write it would expire as never used.
       const isOutdated = rememberedUse && agent && rememberedUse < agent.registeredAt
       const lastUse = pickLatest(agent?.lastUsedAt, isOutdated ? undefined : rememberedUse)
       if (lastUse && now.getTime() - lastUse.getTime() < RULES.useRecordedMs) {

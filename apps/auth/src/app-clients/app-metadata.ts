@@ -19,10 +19,12 @@ export const APP_RESPONSE_TYPES = ['code'] as const
 /** More than any known host sends: VS Code sends four. */
 const MAX_REDIRECT_URIS = 10
 
-/** `pointer` is a JSON pointer to the member. `detail` is a fixed text that continues its name ("must be …"), without quoting the metadata. */
+/** Why a registration is refused. */
 export interface RegistrationFault {
   readonly code: 'invalid-redirect-uri' | 'invalid-client-metadata'
+  /** A JSON pointer to the invalid member. */
   readonly pointer: string
+  /** A fixed text that continues the name of the member ("must be …"). It does not quote the metadata. */
   readonly detail: string
 }
 
@@ -39,7 +41,10 @@ const MISSING_URIS_DETAIL =
 const NOT_LISTED_DETAIL =
   'is not an address that apps may connect from. A program uses http on 127.0.0.1, [::1] or localhost, with any port and no query. For the address of a web site, ask the operator of this service to list it'
 
-/** The authentication methods that a registration may send. Each is replaced with `none`, as the response says (RFC 7591 §3.2.1). */
+/**
+ * The authentication methods that a registration may send. The server registers `none` in place of each, and the response says
+ * so (RFC 7591 §3.2.1).
+ */
 const REGISTRATION_AUTH_METHODS: readonly unknown[] = [
   undefined,
   null,
@@ -132,8 +137,8 @@ const isAbsentOrIncludes = (list: unknown, value: string) =>
   list == null || (Array.isArray(list) && list.includes(value))
 
 /**
- * Builds the metadata of an app without its authentication. The application type is `native` if one of its redirect URIs is not https:
- * hosts omit `application_type`, whose default, `web`, allows neither such URIs nor loopback URIs with other ports.
+ * Builds the metadata of an app without its authentication. The application type is `native` if one of its redirect URIs is not
+ * https. Hosts omit `application_type`, and its default, `web`, allows neither such URIs nor loopback URIs with other ports.
  *
  * @param name an empty name counts as absent
  */

@@ -24,7 +24,10 @@ export const createAssertionRoutes = (deps: AssertionRouteDeps): Route[] => [
   }),
 ]
 
-/** Creates the problem for a client without a live verification. It says whether an earlier one has ended, but not who ended it. */
+/**
+ * Creates the problem for a client without a live verification. The problem says whether an earlier verification has ended, but
+ * not who ended it.
+ */
 async function createNoClaimProblem(
   { verifications }: Pick<Stores, 'verifications'>,
   id: AgentId,

@@ -39,8 +39,9 @@ export interface VerifiedRows {
 }
 
 /**
- * Checks that no row was edited, removed or moved. Removing the last rows, or recomputing all later hashes after an edit, is detected
- * only if you pass a `head` that was stored elsewhere. The head protects the rows up to and including its own.
+ * Checks that no row was edited, removed or moved. Two attacks are detected only if the caller passes a `head` that was stored
+ * elsewhere: removing the last rows, and recomputing all later hashes after an edit. The head protects the rows up to and
+ * including its own.
  *
  * @param rows in the order of their numbers
  * @param head an audit head that was stored earlier: the hash of a row, base64url
@@ -48,8 +49,8 @@ export interface VerifiedRows {
  */
 export function verifyRows(rows: readonly AuditRow[], head?: string): Result<VerifiedRows, string> {
   let previous = FIRST_PREVIOUS_HASH
-  // The number of the last row that the caller already knows: the row of the given head (0 until it is found), or without a head the
-  // last row.
+  // The number of the last row that the caller already knows. With a head, it is the number of that row (0 until the row is
+  // found). Without a head, all rows count as known.
   let newestKnownNumber = head === undefined ? rows.length : 0
   for (const [index, row] of rows.entries()) {
     if (row.number !== index + 1) return err(`Row ${index + 1} of the audit log is missing.`)
@@ -72,7 +73,10 @@ export const formatHead = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toS
 const computeHash = (previous: Buffer, number: number, entry: string) =>
   createHash('sha256').update(previous).update(`${number}\n`).update(entry).digest()
 
-/** Creates functions that read an audit table and append to it. The caller of `append` must hold a lock that excludes other writers. */
+/**
+ * Creates functions that read an audit table and append to it. The caller of `append` must hold a lock that excludes other
+ * writers.
+ */
 export function createAuditTable(table: 'key_audit' | 'token_stop_audit' | 'blocked_domain_audit') {
   /** Reads the last row; undefined for an empty table. */
   async function readLastRow(db: Database): Promise<AuditRow | undefined> {

@@ -13,7 +13,7 @@ import {
 import { z } from 'zod'
 import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 
-/** What this server stores of a Client ID Metadata Document. A few other members are checked, but not stored. */
+/** The part of a Client ID Metadata Document that this server stores. A few other members are checked, but not stored. */
 export interface ClientDocument {
   /** One to three usable public keys. A key without a kid in the document gets its thumbprint as kid. */
   readonly keys: readonly AgentKey[]

@@ -19,8 +19,8 @@ import {
 } from './fetch-json.ts'
 
 /**
- * Limits of fetches in flight for stored clients: in this process, from one host, and for the network of a caller (for an IPv6 /48,
- * four times as many).
+ * Limits of fetches in flight for stored clients: in this process, from one host, and for the network of a caller. An IPv6 /48
+ * may have four times as many as another network.
  */
 const MAX_IN_PROCESS = 16
 const MAX_FOR_HOST = 3

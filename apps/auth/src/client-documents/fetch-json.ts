@@ -77,7 +77,10 @@ export async function fetchJson(
 const resolveByDns = createDnsResolver()
 const resolveToLoopback: ResolveHost = () => Promise.resolve(['127.0.0.1'])
 
-/** Matches a domain name of at least two labels. IP addresses do not match, nor does a final dot, which would be a second spelling. */
+/**
+ * Matches a domain name of at least two labels. IP addresses do not match. A name with a final dot does not match either, because
+ * it would be a second spelling.
+ */
 const DOMAIN_NAME = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z](?:[a-z0-9-]*[a-z0-9])?$/
 
 function isFetchableUrl(url: URL, isTestHost: boolean): boolean {

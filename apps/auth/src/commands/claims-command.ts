@@ -21,8 +21,8 @@ export const registrationId = argument(
 )
 
 /**
- * The `claims` commands. Commands call an e-mail verification a claim. These commands never show an e-mail address: an operator who
- * needs one asks the person.
+ * The `claims` commands. In commands, a claim is an e-mail verification. These commands never show an e-mail address: an operator
+ * who needs one asks the person.
  */
 export const claimsCommands = [
   defineCommand({

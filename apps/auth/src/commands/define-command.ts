@@ -46,7 +46,10 @@ type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & 
   readonly emergencyRevocations: Pick<Stores['emergencyRevocations'], 'readAudit'>
 }
 
-/** What a handler receives besides `AuthContext`, keyed by the value of `opens`. `all stores` also opens Redis, if its URL is set. */
+/**
+ * The objects that a handler receives besides `AuthContext`, keyed by the value of `opens`. `all stores` also opens Redis, if its
+ * URL is set.
+ */
 interface OpenedStores {
   readonly nothing: object
   readonly database: { readonly config: Config; readonly stores: DatabaseStores }
@@ -58,7 +61,10 @@ interface AuthCommandEntry<P extends CommandParameters, Opens extends keyof Open
   /** For docs/commands.md: set this if the handler reads the settings itself although it opens no store. */
   readonly settings?: 'all'
   readonly opens?: Opens
-  /** True if the command stores encrypted data. It is then refused unless all running instances have the key that it encrypts under. */
+  /**
+   * True if the command stores encrypted data. The command is then refused unless all running instances have the key under which
+   * it encrypts.
+   */
   readonly encrypts?: true
   /**
    * Returns what no other command may change meanwhile, such as a client_id; undefined if the arguments need no lock. Works only

@@ -4,8 +4,8 @@ import * as report from '../keys/key-report.ts'
 import type { AppliedChange } from '../keys/key-store.ts'
 
 /**
- * Builds the output for a change of the key ring. Unless it was a dry run, first waits until every signing instance has adopted the
- * change. If one has not done so in time, the output says so.
+ * Builds the output for a change of the key ring. Unless it was a dry run, first waits until every signing instance has adopted
+ * the change. If an instance does not adopt it in time, the output contains a refusal.
  */
 export async function buildChangeOutput(
   operations: KeyOperations,

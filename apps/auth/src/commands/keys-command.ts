@@ -132,14 +132,14 @@ export const keysCommands = [
               json: { ok: true, done: false, ended: true },
               text: `Key ${leakedKid} was already revoked. Would wait until no instance signs with it and no API trusts it.`,
             }
-      // The command also waits for a key that was already revoked, because an earlier run may have ended before its wait was over.
+      // The command also waits if the key was already revoked, because an earlier run may have ended during its wait.
       const startedAt = performance.now()
       const { version } = 'unchangedRing' in revoked.value ? revoked.value.unchangedRing : revoked.value.ring
       const { laggingInstances } = await operations.waitForInstances(version)
       // Waits until no API trusts a key set from before the revocation.
       await sleep(context.config.keys.trustMs)
-      // An API may have verified cached introspection responses with such a key set. Makes every API drop them, and waits until all
-      // have.
+      // An API may have cached introspection responses that it verified with such a key set. This call waits until every API has
+      // dropped them.
       await context.stores.revocationPublisher.publish({ kind: 'everything' })
       const waitedMs = Math.round(performance.now() - startedAt)
       if (laggingInstances.length > 0)

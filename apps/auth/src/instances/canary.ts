@@ -1,9 +1,10 @@
 /*
- * A canary is a token that nobody has. `auth stop` stores one before the revocation. Each instance must find it before the
- * revocation, which shows that the instance uses the same token store as the command, and must not find it afterwards
- * (`prove-revocation.ts`, which also names an exception). The command requests the reports by NOTIFY, and each instance records in
- * its own row (`key_followers`) whether it finds the canary. The command therefore needs no connection to the instances, whose
- * internal listeners may be on loopback.
+ * A canary is a token that nobody has. `auth stop` stores one before the revocation. Each instance must find the canary before
+ * the revocation: this shows that it uses the same token store as the command. Afterwards, it must not find the canary any more.
+ * `prove-revocation.ts` explains an exception.
+ *
+ * The command requests the reports by NOTIFY, and each instance records in its own row (`key_followers`) whether it finds the
+ * canary. The command therefore needs no connection to the instances, whose internal listeners may be on loopback.
  */
 import type { Log } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
@@ -49,8 +50,8 @@ export async function createCanaryReport(
 }
 
 /**
- * Creates the listeners of an instance, keyed by NOTIFY channel. There is one: it stores a report for each valid request. A failed
- * report is only logged, because the command repeats the request.
+ * Creates the listeners of an instance, keyed by NOTIFY channel. The only listener stores a report for each valid request. A
+ * failed report is only logged, because the command repeats the request.
  */
 export function createCanaryListeners(
   {

@@ -53,8 +53,8 @@ export function assessInstance(
 }
 
 /**
- * Returns whether every instance is known to reject the tokens. If there are instances, at least one must be proven: if all leases
- * have expired, the service may be using another database.
+ * Returns whether every instance is known to reject the tokens. If there are instances, at least one must be proven. If all
+ * leases have expired, the service may be using another database.
  */
 export const isProven = (instances: readonly InstanceProof[]): boolean =>
   instances.every(({ state }) => state === 'proven' || state === 'ended') &&

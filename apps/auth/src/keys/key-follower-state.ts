@@ -146,11 +146,12 @@ export function advanceKeyFollower(
  * the ring then waits for this instance, unless this instance has already read the change. If the poll made no such report, as
  * at startup and after a lease has expired, the instance announces that it signs, and polls again.
  *
- * Reads the last row of the audit log after each change of the ring, and at later polls until that succeeds. Its head is then in the
- * log, where the owner of the database cannot alter it. This happens before the report, since an operator may look for the head as
- * soon as all instances have reported.
+ * Reads the last row of the audit log after each change of the ring, and again at later polls until a read succeeds. The audit
+ * head is then in the log of the instance, where the owner of the database cannot alter it. The read comes before the report,
+ * because an operator may look for the head as soon as all instances have reported.
  *
- * @param change what has changed since the last poll, as a log message; undefined if nothing has. Every change is also reported
+ * @param change the change since the last poll, as a log message; undefined if nothing has changed. Every change is also
+ *   reported
  */
 function handleRead(
   state: KeyFollowerState,

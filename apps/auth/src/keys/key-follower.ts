@@ -119,6 +119,7 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
   return {
     instanceId,
     get keys() {
+      // Never happens: `openKeyFollower` throws unless its first poll has adopted a ring.
       if (!state.ring) throw new Error('no keys were read')
       return state.ring.keys
     },

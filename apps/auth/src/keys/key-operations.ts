@@ -216,8 +216,11 @@ interface KeyVerification {
 }
 
 /**
- * Verifies the signing keys: decrypts every private key and verifies a signature by it, verifies the audit log and compares the key
- * states with it, and verifies that each live instance uses the current ring and signs with the signing key.
+ * Verifies the signing keys:
+ *
+ * - Decrypts every private key, and verifies a signature by it.
+ * - Verifies the audit log, and compares the key states with it.
+ * - Verifies that each live instance uses the current ring and signs with the signing key.
  */
 export async function verifyKeys(operations: KeyOperations): Promise<KeyVerification> {
   const inspectedKeys = await operations.keys.inspect()
