@@ -7,9 +7,11 @@ import type { Database } from '@plainpath/postgres'
 import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** The maximum numbers of mails that are sent within any 24 hours. */
+/** The maximum numbers of mails that are sent within any 24 hours. Each app counts only its own mails. */
 export interface MailCaps {
+  /** Protects the owner of the mailbox. */
   readonly mailbox: number
+  /** Protects, like `all`, the reputation of the mail relay. */
   readonly domain: number
   readonly all: number
 }

@@ -10,11 +10,20 @@ const QueuedMailCounts = z.array(
   z.object({ kind: z.string(), cap: z.enum(CAPS).nullable(), count: z.int(), oldest: z.date() }),
 )
 
-/** The reason why a mail was settled: the `reason` label of `mails_settled_total`. */
+/**
+ * The reason why a mail was settled: the `reason` label of `mails_settled_total`.
+ * - `accepted`: the server accepted it.
+ * - `unwanted`: its handler no longer wants it.
+ * - `cap-mailbox`: the cap of its mailbox is used up.
+ * - `waited`: it found no room under a shared cap in time.
+ * - `refused`: the server refused its recipient permanently.
+ * - `spent`: its last attempt failed or was interrupted.
+ */
 export type SettledReason = 'accepted' | 'unwanted' | 'cap-mailbox' | 'waited' | 'refused' | 'spent'
 
 export interface MailMetrics {
   countSettled(kind: string, outcome: MailOutcome, reason: SettledReason): void
+  /** Counts a failed attempt after which the mail is tried again. */
   countFailure(kind: string): void
 }
 

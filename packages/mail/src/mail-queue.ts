@@ -37,6 +37,7 @@ interface SealedMail {
   readonly values: readonly unknown[]
 }
 
+/** The columns that a new mail sets, with their types, in the order of the parameters. */
 const COLUMNS = {
   id: 'uuid',
   kind: 'text',
@@ -117,6 +118,7 @@ export function createMailQueue(deps: {
       kind,
       about,
       sealedContent,
+      // The left part of the Message-ID. `leaseNextMail` adds the domain.
       randomUUID(),
       dueAt,
       dueAt,

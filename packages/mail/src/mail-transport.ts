@@ -61,7 +61,7 @@ const SOCKET_MS = 20_000
 /** The time limit for a whole delivery, even if a slow server keeps sending. */
 const DELIVERY_MS = 60_000
 
-/** An error of nodemailer, without its texts. */
+/** The codes of a nodemailer error, without its texts. A code of another form could be a text, and is replaced. */
 const DeliveryFailure = z.object({
   code: z
     .string()

@@ -124,6 +124,7 @@ export function openMailer(options: MailerOptions): Mailer {
     await settleEach(await findMailsToGiveUp(db, now()), giveUp)
     const mailsOverMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
     await settleEach(mailsOverMailboxCap, (mail) => settle(deps, mail, 'dropped', 'cap-mailbox'))
+    // The released mails are due now.
     wake()
     await forgetMails(db, now())
     await transport.sweep?.(now())
@@ -183,4 +184,5 @@ async function waitForAbort(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
+/** Waits for `ms` milliseconds, or until `signal` is aborted, which makes `sleep` reject. */
 const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined)

@@ -1,5 +1,8 @@
 export const APP_NAMES = ['auth', 'resource'] as const
-/** An app that is deployed and scaled independently. */
+/**
+ * An app that is deployed and scaled independently: `auth` is the authorization server, and `resource` serves the API and the
+ * website.
+ */
 export type AppName = (typeof APP_NAMES)[number]
 
 /**
@@ -26,5 +29,6 @@ export const APP_PATHS: readonly { readonly path: string; readonly app: AppName 
 export function findAppForPath(path: string): AppName {
   const covers = (pattern: string) =>
     pattern.endsWith('/*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern
+  // Only a target without a leading slash, such as `*`, has no entry.
   return APP_PATHS.find((entry) => covers(entry.path))?.app ?? 'resource'
 }

@@ -3,7 +3,7 @@ import { createServiceUrls, type ServiceUrls } from './service-urls.ts'
 
 const PLACEHOLDER = /\{\{([A-Za-z.]+)\}\}/g
 
-/** The placeholders for service addresses, such as `urls.token`. */
+/** The placeholders for service addresses, such as `urls.token`. They exclude `publicMcp`, which an installation may lack. */
 const URL_NAMES = Object.entries(createServiceUrls('https://origin.example'))
   .filter(([, address]) => typeof address === 'string')
   .map(([name]) => `urls.${name}`)

@@ -13,7 +13,10 @@ const DOMAIN_CHECKED_WORDS = new RegExp(
   'giu',
 )
 
-/** Replaces the words of `DOMAIN_CHECKED` in an unverified name with `…`, so that the name cannot pass for a verified domain. */
+/**
+ * Replaces the words of `DOMAIN_CHECKED` in an unverified name with `…`, so that the name cannot pass for a verified domain.
+ * Returns a name without these words unchanged.
+ */
 export function cleanAgentName(name: string): string {
   const hasWords = (text: string) => text.search(DOMAIN_CHECKED_WORDS) !== -1
   let withoutAccents = name.normalize('NFKD')

@@ -8,7 +8,11 @@ export function formatAppDestination(destination: AppDestination): string {
     : `a program on this device that opens “${destination.scheme}” links`
 }
 
-/** Refers to an app within a sentence. In mail, the dots of a host become `[.]`, so that mail programs do not make it a link. */
+/**
+ * Refers to an app within a sentence. In mail, the dots of a host become `[.]`, so that mail programs do not make it a link.
+ *
+ * @param appHost the host of the app, `loopback` or a scheme, as `formatAppHost` returns it
+ */
 export function referToApp(appHost: string, { inMail }: { inMail: boolean }): string {
   const destination = parseAppHost(appHost)
   if (destination.kind === 'site')

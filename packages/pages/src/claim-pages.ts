@@ -8,10 +8,10 @@ import { renderCalendarDay } from './long-date.ts'
 const EMAIL = keepTogether('e-mail')
 const CODES_IN_WORDS = numberInWords(RULES.verificationCodes)
 const CODE_LIFETIME = durationIn('minute', RULES.verificationCodeMs)
-/** The effect of a *no* on later mails. It also refuses the agent. */
+/** Tells the person how a *no* affects later mails. A *no* also refuses the agent. */
 const NO_MORE_MAILS = `For ${durationIn('day', RULES.verificationBlockMs)} after you say no, we send you no more e-mails like the one that brought you here. An agent that already has your permission can still ask you again.`
 
-/** The facts that a page shows about an agent or an app. It acts for a person, or says that it does. */
+/** The facts that a page shows about an agent or an app that acts for a person, or says that it does. */
 export interface AgentOnPage {
   /** The name that the agent gave itself. It is unverified. */
   readonly name?: string | undefined

@@ -243,7 +243,12 @@ export const renderLinkDonePage = ({
 ${more}
 <p><a href="/">To the home page</a></p>`
 
-/** Renders the list of mistakes at the top of a page. `autofocus` moves a screen reader's focus there without a script. */
+/**
+ * Renders the list of mistakes at the top of a page. `autofocus` moves a screen reader's focus there without a script.
+ *
+ * @param mistakes the text about each mistake, by the id of its field
+ * @returns false, which renders as nothing, if there are no mistakes
+ */
 export function renderMistakeSummary(mistakes: Readonly<Record<string, string | undefined>>) {
   const mistakeEntries = Object.entries(mistakes).filter(([, text]) => text !== undefined)
   return (

@@ -1,6 +1,9 @@
 import { RULES } from '@plainpath/domain'
 
-/** The problems with DPoP proofs (RFC 9449). */
+/**
+ * The problems with DPoP proofs (RFC 9449). The API responds with `invalid-token-proof`, and the authorization server with
+ * the others.
+ */
 export const DPOP_PROBLEMS = {
   'invalid-dpop-proof': {
     status: 400,

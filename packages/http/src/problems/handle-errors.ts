@@ -24,6 +24,7 @@ import {
 export type ErrorFormat = 'problem' | 'agent' | 'oauth' | 'page'
 
 export interface HandleErrorsOptions {
+  /** The public origin, for the URLs of the problems. */
   origin: string
   log: Log
   /** Chooses the format by the path of the request. */

@@ -36,8 +36,10 @@ export interface ProblemDocument {
   readonly title: string
   readonly status: number
   readonly detail: string
+  /** The path of the request, without the query. */
   readonly instance: string
   readonly code: ProblemCode
+  /** The id of the request in the log, which is also in the header `X-Request-Id`. */
   readonly request_id: string
   readonly errors?: readonly InputMistake[]
   readonly [extension: string]: unknown
@@ -73,7 +75,7 @@ const encodePath = (path: string) =>
     return `%${byte.padStart(2, '0')}`
   })
 
-/** Returns a problem's `error` member for OAuth endpoints (RFC 6749 §5.2). */
+/** Returns a problem's `error` member for OAuth endpoints (RFC 6749 §5.2); `invalid_request` if its kind has no own value. */
 export const toOauthError = (code: ProblemCode) => getProblemKind(code).oauth ?? 'invalid_request'
 
 /** Replaces what `error_description` must not contain (RFC 6749 §5.2): `"`, `\` and all but printable ASCII. */

@@ -4,7 +4,7 @@ import Koa from 'koa'
 import type { Registry } from 'prom-client'
 import type { Log } from '../observability/log.ts'
 
-/** The result of a readiness check. `awaited` describes the missing dependency for operators. */
+/** The result of a readiness check: true if it passed. `awaited` is a failure that names the missing dependency for operators. */
 export type Finding = boolean | { readonly awaited: string }
 export type ReadinessChecks = Readonly<Record<string, () => Promise<Finding>>>
 
@@ -18,6 +18,7 @@ interface Findings {
 export interface Readiness {
   /** Makes `/ready` respond with 503 from now on, so load balancers stop sending requests before the server stops. */
   drain(): void
+  /** Reports the checks. Never rejects: a check that throws has failed. */
   check(): Promise<Findings>
 }
 

@@ -83,6 +83,7 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
   }
 
   function compareAndReport(): void {
+    // If the database does not respond, the previous offset stays in use, and the skew is reported all the same.
     currentRun ??= compare()
       .catch(() => undefined)
       .then(report)

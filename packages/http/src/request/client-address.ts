@@ -96,6 +96,7 @@ function normalizeAddress(input: string): string | undefined {
 
 /** Parses any spelling of a valid IPv6 address into its eight 16-bit groups. */
 function parseIpv6Groups(address: string): number[] {
+  // The URL parser writes every spelling in the same form: hexadecimal groups, with at most one `::`.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [head = '', tail] = canonical.split('::')
   const parse = (part: string) =>

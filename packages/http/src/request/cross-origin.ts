@@ -78,6 +78,7 @@ export function requireSameOrigin(
   const site = ctx.get('sec-fetch-site')
   const origin = ctx.get('origin')
   const isOurOrigin = !origin || parseHost(origin) === ctx.host || (acceptNullOrigin && origin === 'null')
+  // `none` means that the person started the request, and no page did.
   const isSameOrigin = site ? site === 'same-origin' || site === 'none' : isOurOrigin
   if (!isSameOrigin)
     throw new Problem('cross-site-request', {

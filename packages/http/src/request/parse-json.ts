@@ -59,11 +59,13 @@ function requireStorable(value: unknown): void {
   }
 }
 
+/** Refuses numbers that JavaScript cannot write back: infinity, integers that it rounds, and minus zero, which becomes 0. */
 function requireExact(value: number): void {
   const isInexact = !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
   if (isInexact || Object.is(value, -0)) throw new JsonError('A number is too large, or minus zero.')
 }
 
+/** Refuses text that PostgreSQL cannot store: UTF-8 has no form for half of a surrogate pair, and NUL is not allowed. */
 function requireStorableText(text: string): void {
   if (!text.isWellFormed()) throw new JsonError('A text has half of a surrogate pair.')
   if (text.includes('\0')) throw new JsonError('A text contains the character NUL.')

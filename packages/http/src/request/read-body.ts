@@ -43,6 +43,7 @@ const hasBody = (ctx: Context) =>
 /**
  * Reads a body of the given media type as text. Returns undefined without a body.
  *
+ * @param hint a sentence for the 415 response that names the type to send; may be empty
  * @throws {Problem} 413 over 16 KiB; 415 for another type, several types, a charset that is not UTF-8, or any
  *   Content-Encoding; 400 for a body that is not UTF-8 or ends too early
  */
@@ -59,6 +60,7 @@ async function readText(ctx: Context, type: string, hint: string): Promise<strin
   if (typeof rawBody !== 'string') throw createTypeProblem()
   const bytes = Buffer.from(rawBody, 'latin1')
   if (!isUtf8(bytes)) throw new Problem('invalid-request', { detail: 'The body is not valid UTF-8.' })
+  // A body that was announced as chunked may be empty.
   return bytes.toString('utf8') || undefined
 }
 
@@ -68,6 +70,7 @@ async function readBounded(ctx: Context): Promise<void> {
     await readBytes(ctx, async () => {})
   } catch (error) {
     if (!(error instanceof BodyTooLargeError)) throw error
+    // Set before the rest is read: if the rest is malformed, this status tells `refuseUnreadable` to send no response of its own.
     ctx.status = 413
     await discardRest(ctx.req)
     throw new Problem('content-too-large')

@@ -15,6 +15,7 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 
 export interface RequestContextOptions {
   log: Log
+  /** The public origin, such as `https://plainpath.example`. */
   origin: string
   trustedProxies: TrustedProxies
   /** Called once for each response. `route` is a pattern such as `/guides/{slug}` or a word such as `unmatched`. */
@@ -135,6 +136,7 @@ function toOriginForm(target: string): string {
 export const createCommonHeaders = (origin: string): Readonly<Record<string, string>> => ({
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
+  // Browsers use only HTTPS for the next two years.
   ...(origin.startsWith('https:') && {
     'strict-transport-security': 'max-age=63072000; includeSubDomains',
   }),

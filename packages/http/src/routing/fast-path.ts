@@ -38,6 +38,7 @@ export interface FastPathResponse {
 }
 
 export interface FastPathOptions extends RequestContextOptions {
+  /** Accepted authorities besides the origin's, such as `127.0.0.1:8080`. */
   readonly additionalHosts?: readonly string[]
   readonly limiter: Limiter
   readonly traces?: TraceRequestsOptions | undefined
@@ -82,7 +83,10 @@ export function createFastPath(app: RequestHandler, options: FastPathOptions): R
   const listHeaders = createHeaderCache(options.origin)
   const decodeBody = createTextCache()
 
-  /** Counts the request against its limits. Returns undefined, and counts nothing, if the app must respond. */
+  /**
+   * Prepares the response, and counts the request against its limits. Returns undefined, and counts nothing, if the app must
+   * respond.
+   */
   function prepareMemoryResponse(request: IncomingMessage): MemoryResponse | undefined {
     const { method, url = '', headers } = request
     if (method !== 'GET' || UNSUPPORTED_HEADERS.some((name) => headers[name] !== undefined)) return undefined
@@ -92,6 +96,7 @@ export function createFastPath(app: RequestHandler, options: FastPathOptions): R
     const body = findCachedBody(match.response, headers['accept-encoding']?.toString())
     const caller = headers.authorization === undefined ? undefined : options.findCachedCaller(request)
     if (!body || (headers.authorization !== undefined && !caller)) return undefined
+    // The limits come last, because the app must not count the same request again.
     const address = findClientAddress(request, options.trustedProxies)
     const limits = options.limiter.takeLocally(match.limits, address, caller)
     if (!limits) return undefined

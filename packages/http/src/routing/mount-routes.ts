@@ -71,6 +71,7 @@ export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDe
       await next()
       return
     }
+    // The router has one layer for each route, in the same order.
     ctx.state['route'] = routes[router.stack.indexOf(firstLayer)]?.path
     const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort().join(', ')
     throw new Problem('method-not-allowed', { detail: `Use ${methods} here.`, headers: { allow: methods } })
@@ -94,7 +95,7 @@ async function serveRaw(ctx: Context, route: RawRoute, { limiter }: MountDepende
 
 /**
  * Serves a route in this order: same-origin check (forms only), address limits, authentication, client limits, marking
- * the proof as used, validation, the handler.
+ * the proof as used, validation, the handler. A client that exceeds its limits therefore cannot fill the store of used proofs.
  */
 async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
   if (route.form) requireSameOrigin(ctx, { acceptNullOrigin: route.form === 'unguessable' })

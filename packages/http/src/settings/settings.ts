@@ -133,6 +133,7 @@ export const wholeNumberBetween = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
 
+/** A port to listen on; 0 picks a free one. */
 export const port = wholeNumberBetween(0, 65_535)
 
 /** Text that is not empty, such as an address to bind or a directory. */
@@ -145,6 +146,7 @@ export const listOf = (entry: z.ZodType<string, string>) =>
     .transform((entries) => entries.split(',').flatMap((part) => part.trim() || []))
     .pipe(z.array(entry))
 
+/** A value of the `Host` header: a name or an address, with IPv6 in brackets, and an optional port. */
 export const hostHeader = z
   .string()
   .regex(/^[a-z0-9.-]+(:\d+)?$|^\[[0-9a-f:]+\](:\d+)?$/, 'must be values such as 127.0.0.1:8080')
@@ -171,6 +173,7 @@ export const trustedProxies = z.string().transform((addresses, context): Trusted
   try {
     return parseTrustedProxies(addresses)
   } catch {
+    // The error is not used, because it quotes the entry.
     context.addIssue({ code: 'custom', message: 'must be addresses and networks such as 10.0.0.0/8' })
     return z.NEVER
   }

@@ -129,6 +129,7 @@ const fillKeys = readTemplate(
     keyProofLifetime: durationIn('minute', RULES.keyProofMs),
     jtiCharacters: RULES.jtiCharacters,
     agentCachedSeconds: RULES.agentCachedMs / 1000,
+    // Only the number: the template continues with “more days”.
     oldSecretDays: durationIn('day', RULES.oldSecretMs).replace(/ days?$/, ''),
   },
 )
@@ -137,7 +138,7 @@ const fillKeys = readTemplate(
 const ASSERTION_PLACEHOLDER = '<assertion>'
 const PROOF_PLACEHOLDER = '<proof>'
 
-/** Computes the base64url thumbprint of a P-256 key (RFC 7638). */
+/** Computes the base64url thumbprint of a P-256 key. RFC 7638 prescribes the order of the members. */
 const computeThumbprint = ({ crv, kty, x, y }: Readonly<Record<string, unknown>> = {}) =>
   createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
 

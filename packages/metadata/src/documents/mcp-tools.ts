@@ -33,6 +33,7 @@ export interface McpTool {
 }
 
 const READ_HINTS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+/** The hints for a tool that changes something, but changes nothing more when it is called again. */
 const ADD_HINTS = { ...READ_HINTS, readOnlyHint: false }
 
 const OwnMessage = z.strictObject({

@@ -68,6 +68,7 @@ export function createRobotsTxt(urls: ServiceUrls): ServedDocument {
   return { path: '/robots.txt', contentType: PLAIN_TYPE, content: lines.join('\n') }
 }
 
+/** The months from the month of the app's start to the one in which `security.txt` expires. */
 const VALID_MONTHS = 11
 
 /**

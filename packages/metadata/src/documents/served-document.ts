@@ -37,6 +37,11 @@ export const JSON_TYPE = 'application/json'
 export const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 export const PLAIN_TYPE = 'text/plain; charset=utf-8'
 
+/**
+ * Creates a document with a value as JSON.
+ *
+ * @param address the URL of the document, of which only the path is used
+ */
 export const createJsonDocument = (
   address: string,
   value: unknown,

@@ -67,6 +67,7 @@ function describeResponses(operation: Operation, urls: ServiceUrls): ZodOpenApiR
   const errorReference = { $ref: `#/components/responses/${getErrorComponentName(operation)}` as const }
   type ResponseEntry = [string, ZodOpenApiResponseObject | typeof errorReference]
   const successes = Object.entries(operation.responses).map(([status, schema]): ResponseEntry => {
+    // The fallback is only for the compiler: every status has its documentation.
     const { description, example } = operation.responseDocs[Number(status)] ?? {
       description: '',
     }

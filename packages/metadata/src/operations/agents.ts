@@ -31,6 +31,7 @@ const createRegistrationExample = (urls: ServiceUrls) => ({
   idle_expiry: formatExampleTime(RULES.neverUsedMs),
 })
 
+/** RFC 7591 §3.2.1: 0 stands for a secret that does not expire. */
 const SECRET_MEMBERS = { client_secret_expires_at: 0, token_endpoint_auth_method: 'client_secret_basic' }
 
 /** The time between the registration in the examples and the creation of its second secret. */
@@ -44,6 +45,7 @@ const SECRETS = [
   { secret_id: '0b8f6f0a-3f51-4c1e-8d0c-7f6f9a1f2b3c', created_at: formatExampleTime(SECOND_SECRET_MS) },
 ]
 
+/** The public key of RFC 7515, appendix A.3, which also publishes the private key. It is only for examples. */
 const PUBLIC_KEY = {
   kty: 'EC',
   crv: 'P-256',
@@ -57,6 +59,7 @@ const KEY_MEMBERS = {
   jwks: { keys: [{ ...PUBLIC_KEY, kid: '2026-11', alg: 'ES256', use: 'sig' }] },
 }
 
+/** The limit of the token endpoint for each client, as `apps/auth/src/limits.ts` declares it. */
 const LIMITS = [{ policy: 'token-client', quota: 120, window_seconds: 60 }]
 
 export const registerAgent = defineOperation({

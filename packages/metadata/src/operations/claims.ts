@@ -12,6 +12,8 @@ import { JWT_BEARER_GRANT_TYPE } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_FIRST_USE_MS, formatExampleTime } from './operation.ts'
 
+/* The operations of e-mail verification, which the public API calls claims. */
+
 /** Creates an example of the code that the page shows, in the configured length. */
 const createExampleCode = (): string => '4930275816'.slice(0, RULES.verificationCodeDigits)
 

@@ -11,6 +11,8 @@ export const MAX_SEARCH_CHARACTERS = 200
 
 const LIMIT_MESSAGE = `must be a number from 1 to ${MAX_GUIDES_PER_PAGE}`
 
+/* Query parameters arrive as text. The overrides describe numeric ones as the numbers that callers think of. */
+
 const ListGuidesQuery = z.object({
   limit: z
     .string()
@@ -47,6 +49,7 @@ const ListGuidesQuery = z.object({
 const GetGuideQuery = z.object({
   version: z
     .string()
+    // At most nine digits, because PostgreSQL stores versions as 32-bit integers.
     .regex(/^[1-9]\d{0,8}$/, 'must be a number from 1')
     .transform(Number)
     .optional()

@@ -44,7 +44,10 @@ const SCHEMA_EXAMPLES = [
   },
 ]
 
-/** All form fields in one object, for tools that display a form. `oneOf` groups the fields that belong together. */
+/**
+ * The form that the token endpoint accepts from agents. All fields are in one object, for tools that display a form. `oneOf`
+ * groups the fields that belong together.
+ */
 export const TokenRequest = z
   .object({
     grant_type: z.enum(AGENT_GRANT_TYPES).meta({
