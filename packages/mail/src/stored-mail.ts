@@ -14,7 +14,10 @@ import { IS_WAITING } from './mail-caps.ts'
 export const MAX_ATTEMPTS = 12
 const getPauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_000
 
-/** Exceeds the longest delivery (`DELIVERY_MS`) by 20 s, which allows for a difference between the clocks of two machines. */
+/**
+ * Exceeds the longest delivery (`DELIVERY_MS`) by 20 s. If the clocks of two machines differ by more, another mailer can repeat a slow
+ * delivery.
+ */
 const LEASE_MS = 80_000
 
 /**
