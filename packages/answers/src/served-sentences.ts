@@ -3,6 +3,11 @@ import { type GuideSection, listGuideSections, loadGuides } from '@plainpath/gui
 import { loadFixedTexts, loadOfficialLinks } from './fixed-texts.ts'
 import { loadTriggers } from './triggers/trigger-file.ts'
 
+/*
+ * A check for tests: an answer must consist of sentences from guides, triggers, fixed texts, help and official links, and of
+ * known names and codes.
+ */
+
 /** The site's address in the checked answers. */
 export const ORIGIN = 'https://plainpath.example'
 const guides = loadGuides()
@@ -66,7 +71,10 @@ const CODES = new Set([
   ...loadTriggers().map(({ id }) => id),
 ])
 
-/** Finds strings in an answer that are not a known sentence, name, code or address. Ignores the person's own words. */
+/**
+ * Finds strings in an answer that are not a known sentence, name, code or address. Ignores the person's own words and the version
+ * of the answers.
+ */
 export function findUnknownStrings(answer: Answer): string[] {
   const { limits = '', handOff, ...rest } = answer
   const reasons = handOff?.reasons.map((reason) => ({ ...reason, matched: [] }))
@@ -74,6 +82,7 @@ export function findUnknownStrings(answer: Answer): string[] {
     { ...rest, answersVersion: '' },
     { ...handOff, reasons },
   ]).flatMap((text) => text.split('\n').map(toGuideLine))
+  // The limits are one sentence, which `describeLimits` joins from known parts.
   const limitLines = limits === '' ? [] : limits.slice(texts.limitsBegin.length + 1, -1).split('; ')
   return [...lines, ...limitLines].filter(
     (line) => line !== '' && !SENTENCES.has(line) && !CODES.has(line) && !line.startsWith(`${ORIGIN}/`),

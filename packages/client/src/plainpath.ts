@@ -83,7 +83,7 @@ export class Plainpath {
     return this.#sendReadRequest<Answer>({ method: 'POST', url, body }, options)
   }
 
-  /** Searches the guides. The best match comes first. */
+  /** Searches the guides. Returns at most `limit` guides, the best match first. */
   async search(
     query: string,
     { limit, ...options }: CallOptions & { limit?: number | undefined } = {},

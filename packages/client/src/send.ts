@@ -91,6 +91,7 @@ function readResponse(response: Response, text: string): unknown {
   return body
 }
 
+/** Parses JSON. Returns undefined for any other text, so that the caller can report it with the status of the response. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -16,7 +16,7 @@ export class TokenSource {
     this.#requestToken = requestToken
   }
 
-  /** Returns the cached token, or requests a new one. */
+  /** Returns the cached token, or requests a new one. A failed request is not cached: the next call sends another. */
   async get(): Promise<string> {
     if (this.#cached && performance.now() < this.#cached.renewAt) return this.#cached.token
     this.#pendingRenewal ??= this.#renew().finally(() => {

@@ -33,15 +33,17 @@ export interface CommandOutput {
 export interface Command<Context> {
   /** One or two words, such as `keys list`. */
   readonly name: string
+  /** Begins in lower case and has no full stop, as in the help text. docs/commands.md capitalises it and adds the full stop. */
   readonly summary: string
   /** The order of the arguments here is their order on the command line. */
   readonly parameters?: CommandParameters
   /** The environment variables that the command reads, for docs/commands.md. */
   readonly settings: 'all' | readonly string[]
-  /** The stores that are opened before the command runs and closed afterwards. */
+  /** The stores that are opened before the command runs and closed afterwards, such as `database`. Shown in docs/commands.md. */
   readonly opens?: string
   /** False if the command has no `--json` option. */
   readonly json?: false
+  /** Runs the command. Returns undefined if there is nothing to print. */
   run(args: CommandArguments<CommandParameters>, context: Context): Promise<CommandOutput | undefined>
 }
 
@@ -119,6 +121,7 @@ export const DRY_RUN = flag('--dry-run', 'print what would change, without chang
 export const createWholeNumberParser =
   (min: number, max: number): Parse<number> =>
   (text) => {
+    // A JavaScript number represents every whole number of 15 digits exactly.
     const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     if (number >= min && number <= max) return number
     throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`)

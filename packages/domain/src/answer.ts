@@ -63,6 +63,7 @@ const Reason = z.object({
   matched: z
     .array(z.string())
     .meta({ description: "The person's words that matched the trigger. Long numbers are removed." }),
+  // Whether the question or a fact of the request states the trigger. The question has priority.
   because: z.enum(['question', 'facts']),
   source: Link,
 })

@@ -4,6 +4,10 @@ import { EmailAddress } from './email-address.ts'
 import { numberInWords } from './in-words.ts'
 import { RULES } from './rules.ts'
 
+/*
+ * The requests and responses of e-mail verification, by which a person confirms an agent. The public API calls it a claim.
+ */
+
 /**
  * The id of an e-mail verification. It is generated when an attempt begins. If the attempt succeeds, the verification has
  * the same id.

@@ -26,7 +26,9 @@ const countOctets = (text: string) => Buffer.byteLength(text)
 const ATOM = String.raw`(?:[A-Za-z0-9!#$%&'*+/=?^_\x60{|}~-]|(?!\p{Default_Ignorable_Code_Point})[^\x00-\x7F\p{C}\p{Z}])+`
 /** Excludes `=?`, which begins an encoded word (RFC 2047), because some mailers decode it to another address. */
 const LOCAL_PART = new RegExp(`^(?!.*=\\?)${ATOM}(?:\\.${ATOM})*$`, 'u')
+/** Matches visible letters, digits, marks, hyphens and dots. UTS 46 converts the three East Asian dots to `.`. */
 const TYPED_DOMAIN = /^(?:(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}\p{M}.。．｡-])+$/u
+/** Matches two or more labels of at most 63 characters. The last is of letters or begins with `xn--`: no IP address matches. */
 const ASCII_DOMAIN =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/
 

@@ -102,6 +102,7 @@ function findMistakes(key: SentJwk): Mistake[] {
   ]
 }
 
+/** The key types that are accepted. */
 const CURVES = [
   {
     kty: 'EC',

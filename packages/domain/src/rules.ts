@@ -29,6 +29,7 @@ export const RULES = {
   tombstoneMs: 90 * DAY_MS,
   /** How long the old secret works in addition to a new one. */
   oldSecretMs: 7 * DAY_MS,
+  /** The maximum length of an agent's name, and the maximum number of its public keys. */
   nameCharacters: 200,
   agentKeys: 3,
   /** How long an instance caches an agent. For that time, the token endpoint may still accept removed keys and secrets. */
@@ -72,6 +73,7 @@ export const RULES = {
   signInResendMs: MINUTE_MS,
   /** How long a verification is stored after it has ended. */
   endedVerificationKeptMs: 30 * DAY_MS,
+  /** The longest lifetime of an identity assertion, which an agent exchanges for tokens to act for the person. */
   identityAssertionMs: DAY_MS,
   messageCharacters: 5_000,
   questionCharacters: 1_000,
@@ -79,16 +81,19 @@ export const RULES = {
   formQuestions: 3,
   formMs: 10 * MINUTE_MS,
   idempotencyKeyCharacters: 200,
+  /** How long a repeated request is recognised by its Idempotency-Key. */
   idempotencyMs: DAY_MS,
   /** How long the same message without an Idempotency-Key is refused. */
   duplicateMessageMs: DAY_MS,
   /** The maximum time that a message with an urgent trigger waits before it is delivered to staff. */
   urgentHoldMs: MINUTE_MS,
+  /** The time in which staff usually reply to a message. */
   replyWorkingDays: 5,
   /** The maximum number of triggers that a message names. */
   handOffTriggers: 10,
   /** How long a message from the page waits for its confirmation. */
   unconfirmedMessageMs: DAY_MS,
+  /** The time after its delivery to staff at which a message is erased, if not earlier. */
   deliveredMessageMs: 90 * DAY_MS,
   /** The lifetime of a requested link to leave the waitlist. */
   forgetLinkMs: 7 * DAY_MS,

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { createGuideIndex } from './guide-index.ts'
 import { loadGuides } from './load-guides.ts'
 
+/** The minimum shares of questions whose guide is the first result, and is among the first three. */
 const TARGETS = { first: 0.7, 'in the first three': 0.9 }
 
 interface Question {
@@ -26,6 +27,7 @@ function evaluateSearch(file: string): boolean {
     .filter(({ expected }) => expected.startsWith('answer:'))
   const index = createGuideIndex(loadGuides().filter(({ status }) => status === 'published'))
   const ranks = questions.map(({ question, expected }) => {
+    // The limit of 100 exceeds the number of guides, so the rank of every found guide is known.
     const resultSlugs = index.search(question, 100).map(({ slug }) => slug)
     const rank = resultSlugs.indexOf(expected.slice('answer:'.length))
     if (rank !== 0)

@@ -76,6 +76,7 @@ export function numberSources<Source extends { readonly id: string }>(
     numberedSources.set(id, numberedSource)
     return numberedSource
   }
+  // In Markdown, `[1][2]` would be one link.
   const bodyWithSeparateMarkers = body.replaceAll('][^', '] [^')
   const text = bodyWithSeparateMarkers.replace(SOURCE_MARKER, (_, id: string) => {
     const { number, source } = findOrNumberSource(id)

@@ -150,6 +150,7 @@ function joinUpToMaxLength([firstSentence = '', ...laterSentences]: readonly str
     if (text.length + sentence.length + 1 > MAX_SNIPPET_LENGTH) break
     text += ` ${sentence}`
   }
+  // A single long sentence is cut between words, with room for the two characters of ` …`.
   return text.length <= MAX_SNIPPET_LENGTH
     ? text
     : `${text.slice(0, text.lastIndexOf(' ', MAX_SNIPPET_LENGTH - 2))} …`

@@ -10,14 +10,18 @@ import { findSourceIds, listFactBlocks } from './statements.ts'
 
 /** The result of checking one source of one guide again. Other members in the file are notes for people. */
 const Reading = z.object({
+  /** The guide's slug. */
   guide: z.string(),
+  /** The id of the source in the guide. */
   source: z.string(),
+  /** The address of the copy that was read. It becomes the source's URL. */
   url: z.url(),
   newest_copy_date: z.iso.date(),
   /** The evidence for the copy's date. It contains every date in the copy, as `YYYY-MM-DD`. */
   how_dated: z.string(),
   /** The source's new `checkedBy`. */
   checked_by: z.string().min(1),
+  /** For sentences of the guide, by their beginning without markers, whether the copy supports them. Only `supported` counts. */
   verdicts: z.array(
     z.object({ sentence_starts: z.string().min(1), verdict: z.string(), quote: z.string().default('') }),
   ),
@@ -132,7 +136,12 @@ export function writeRecheck({ changes }: RecheckPlan, folder: URL = CONTENT_FOL
   return slugs
 }
 
-/** Replaces the members of one source in the text of a guide file. Other lines do not change. */
+/**
+ * Replaces the members of one source in the text of a guide file. Other lines do not change. Each member must be on one line,
+ * with an indentation of four spaces.
+ *
+ * @throws {Error} if the source does not begin with its id on a line of its own
+ */
 function replaceSource(text: string, { source, after }: RecheckedSource): string {
   const lines = text.split('\n')
   const start = lines.indexOf(`  - id: ${source}`)

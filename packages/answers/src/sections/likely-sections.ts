@@ -54,6 +54,7 @@ function addWeights(sums: Float64Array, weights: string, rarity: number): void {
  * from 0 to 1. Linear in the number of features.
  *
  * @param names the names of the question's features
+ * @returns the similarity by section. A section that shares no feature with the question is absent
  */
 export function computeSectionSimilarities(
   model: SectionModel,

@@ -78,6 +78,7 @@ const JOINED_QUESTION = new RegExp(
 
 /** Counts the sentences that end in a question mark, and the further questions that are joined to them. */
 export function countQuestions(question: string): number {
+  // A sentence ends before `.`, `!` or a line break, or after `?`. Several question marks in a row end one sentence.
   const sentences = question.split(/[.!\n]|(?<=\?)(?!\?)/).filter((sentence) => sentence.endsWith('?'))
   let count = 0
   for (const sentence of sentences) count += 1 + (sentence.match(JOINED_QUESTION)?.length ?? 0)

@@ -34,7 +34,10 @@ export interface SectionHit {
   readonly section: IndexedSection
   /** Higher is better. Comparable only within one question. */
   readonly score: number
-  /** The unweighted scores of the section's own text, its nearest ask and its guide. */
+  /**
+   * The unweighted scores of the section's own text, its nearest ask and its guide. An ask is a question in
+   * `sections/` of the guides package: the section answers it, or is only near its subject.
+   */
   readonly scoreParts: { readonly section: number; readonly ask: number; readonly guide: number }
   /** True if the section answers its nearest ask. */
   readonly isAskAnswered: boolean
@@ -126,6 +129,7 @@ export function createSectionIndex(
   const guideTexts: SearchableText<keyof typeof GUIDE_FIELD_WEIGHTS>[] = []
   const vocabulary: string[] = [...SYNONYM_WORDS]
   const indexedAsks: { section: string; isAnswered: boolean; terms: ReadonlySet<string> }[] = []
+  /** The number of sections that contain each term. */
   const sectionCounts = new Map<string, number>()
   /** The section ids by `guide#anchor` of their level-3 headings. */
   const sectionIdsByHeading = new Map<string, string>()

@@ -46,7 +46,9 @@ export interface CompiledTriggers {
   readonly notNegators: number
 }
 
+/** `NEGATORS` and `NOT_NEGATORS` are classes of the lexicon. */
 const NEGATORS = '{negator}'
+/** Matches a negation that a slot spells out, such as `never filed`. */
 const NEGATION = /\b(?:not|never|no|nobody|nothing|without|nor|none)\b/
 const NOT_NEGATORS = '{not-a-negation}'
 
@@ -80,6 +82,7 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
     NEGATORS,
     NOT_NEGATORS,
   ])
+  // The table contains every expression that is looked up, so -1 does not occur.
   const getSymbol = (expression: string) => table.symbols.get(expression) ?? -1
   const generalDefusers = shared.defusers.map(
     ({ id, words, within, unless, leaves }): CompiledDefuser => ({

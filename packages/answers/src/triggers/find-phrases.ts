@@ -50,6 +50,7 @@ export function findPhrases(
     bySymbol: selectOnce(table.bySymbol, selectPossible),
     byQuantity: selectOnce(table.byQuantity, (alternatives) => alternatives.filter(isPossible)),
   }
+  // From the last token to the first, because a hit can contain hits that begin after it.
   for (let index = tokens.length - 1; index >= 0; index -= 1) findHitsAt(index, search)
   const hitsBySymbol = new Map<number, readonly Hit[]>()
   return {
@@ -73,7 +74,7 @@ interface PhraseSearch {
   readonly hitEnds: readonly Map<number, number>[]
   /** 1 for each symbol with a hit, otherwise 0. */
   readonly hasHits: Uint8Array
-  /** The next three return the alternatives whose required keys are in the question, by the first atom. */
+  // The functions below return the alternatives with a given first atom, if the question has the keys that they require.
   readonly byKey: (key: string) => Alternatives | undefined
   readonly bySymbol: (symbol: number) => Alternatives | undefined
   readonly byQuantity: (kind: string) => readonly QuantityAlternative[] | undefined
@@ -110,6 +111,7 @@ function computeSentenceEnds(tokens: readonly Token[]): readonly number[] {
   for (let index = tokens.length - 1; index >= 0; index -= 1) {
     words = Math.min(MAX_HIT_WORDS, words + 1)
     sentenceEnds[index] = 2 ** (words + 1) - 1
+    // This token begins a sentence, so the token before it ends one.
     if (tokens[index]?.breakBefore === 2) words = 0
   }
   return sentenceEnds

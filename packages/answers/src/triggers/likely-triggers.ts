@@ -57,6 +57,10 @@ export function computeFeatureValues(
 
 const MAX_TOKENS = 3
 
+/**
+ * The code of the character for the first class. A model can have at most 80 classes, up to code 127: the file is UTF-8, but each
+ * byte of the weights is parsed as one character.
+ */
 const FIRST_CLASS_CODE = '0'.charCodeAt(0)
 /** The code of the character for a weight of 0. Those before and after it stand for steps of 0.05, up to 2.25. */
 const ZERO_WEIGHT_CODE = 'P'.charCodeAt(0)

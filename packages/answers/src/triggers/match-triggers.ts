@@ -13,7 +13,7 @@ import type { TriggerFile } from './trigger-file.ts'
 /** A trigger that the question states. */
 export interface TriggerMatch {
   readonly trigger: string
-  /** The person's words that state the trigger. */
+  /** The person's words that state the trigger, without phrases that contain a long number. */
   readonly matched: readonly string[]
   /** The ids of the patterns that matched, or `likely` if only the model reports the trigger; for `explain`. */
   readonly patterns: readonly string[]

@@ -3,6 +3,7 @@ export type ComputeLoss = (point: Float64Array, gradient: Float64Array) => numbe
 
 /** The number of steps from which the curvature is estimated. */
 const MAX_REMEMBERED_STEPS = 6
+/** The number of lengths that are tried for a step. If none brings enough gain, the step has the shortest of them. */
 const MAX_HALVINGS = 12
 /** The share of the expected gain that a step must bring. Otherwise its length is halved. */
 const MIN_GAIN_SHARE = 1e-4

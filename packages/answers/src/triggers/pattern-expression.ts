@@ -15,8 +15,13 @@ export type Atom =
   | { readonly kind: 'quantity'; readonly of: string; readonly least: number; readonly most: number }
   | { readonly kind: 'group'; readonly expression: Expression }
 
+/**
+ * Matches the next part of an expression and the white space before it: a word, a class, a gap, a quantity or a sign. The flag
+ * `y` makes it match only where the last match ended.
+ */
 const PART =
   /\s*(?:(?<word>[\p{L}\p{N}]+[*~]?)|\{(?<name>[a-z-]+)\}|(?<gap>\.{2,3})|<(?<of>[a-z]+)(?: (?<least>\d+)?(?<unit>[dwmy])?(?<dash>-)?(?:(?<most>\d+)(?<unit2>[dwmy])?)?)?>|(?<sign>[()|?]))/uy
+/** The days in each unit. A bound without a unit is not converted: it is in years for `age`, and in dollars for `money`. */
 const UNIT_DAYS: Record<string, number> = { d: 1, w: 7, m: 30.44, y: 365.25 }
 
 /**
@@ -26,6 +31,7 @@ const UNIT_DAYS: Record<string, number> = { d: 1, w: 7, m: 30.44, y: 365.25 }
  */
 export function parseExpression(text: string): Expression {
   const parts: RegExpExecArray[] = []
+  // A copy, because a regular expression with the flag `y` stores its position.
   const pattern = new RegExp(PART)
   while (pattern.lastIndex < text.trimEnd().length) {
     const index = pattern.lastIndex
@@ -65,6 +71,7 @@ function readAlternatives(parts: readonly RegExpExecArray[], start: number): [Ex
     } else if (name !== undefined) atom = { kind: 'class', name }
     else if (gap !== undefined) atom = { kind: 'gap', most: gap.length === 2 ? 3 : 6 }
     else if (of !== undefined) {
+      // If only one bound has a unit, the unit is that of both: `0-7d`. A single bound without a dash is the exact value.
       const low = least === undefined ? 0 : Number(least) * (UNIT_DAYS[unit ?? unit2 ?? ''] ?? 1)
       let high = dash || least === undefined ? Infinity : low
       if (most !== undefined) high = Number(most) * (UNIT_DAYS[unit2 ?? unit ?? ''] ?? 1)

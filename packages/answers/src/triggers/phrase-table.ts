@@ -34,8 +34,11 @@ export interface PhraseTable {
   readonly symbols: ReadonlyMap<string, number>
   /** The name and the symbol of each class. */
   readonly classes: readonly (readonly [string, number])[]
+  /** By the key of a first word, as patterns write it: `court`, `arrest*` or `take~`. */
   readonly byKey: ReadonlyMap<string, Alternatives>
+  /** By the symbol of a first class or group. */
   readonly bySymbol: ReadonlyMap<number, Alternatives>
+  /** By the kind of a first quantity, such as `span`. */
   readonly byQuantity: ReadonlyMap<string, readonly QuantityAlternative[]>
   /** The lengths of the prefixes (`arrest*`) in phrases. */
   readonly prefixLengths: readonly number[]

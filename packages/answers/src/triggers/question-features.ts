@@ -41,6 +41,7 @@ export function computeQuestionFeatures({
     if (tokenIndexes) tokenIndexes.push(...addedIndexes)
     else features.set(name, addedIndexes)
   }
+  // The last lemma of each word, or the word itself if it has none.
   const stems = tokens.map(({ keys }) => keys.at(-1)?.replace('~', '') ?? '')
   let negatedUntil = 0
   for (const [index, stem] of stems.entries()) {
@@ -61,6 +62,7 @@ export function computeQuestionFeatures({
     if (NEGATIONS.has(stem)) negatedUntil = index + 1 + NEGATION_SCOPE
   }
   for (const [name, symbol] of table.classes) if (hits.has(symbol)) add(`c ${name}`)
+  // Values are grouped by powers of two. Of a plain number, only the presence is a feature.
   for (const { kind, value } of quantities.flat()) {
     add(kind === 'n' ? 'q n' : `q ${kind} ${Math.round(Math.log2(value + 1))}`)
   }

@@ -20,7 +20,7 @@ export interface FoundEvent {
   readonly event: CompiledEvent
   /** Above 0. A certain event has the score 1. */
   readonly score: number
-  /** The hit of each slot. */
+  /** The hit of each slot. The hit of the first slot, the anchor, is the event itself. */
   readonly hits: readonly Hit[]
   /** The ids of the defusers that reduced the score. */
   readonly defuserIds: readonly string[]
@@ -34,10 +34,14 @@ const SLOT_NEGATION_REACH = 2
 const MAX_WORDS_BEFORE_WINDOW = 12
 /** The additional width, in words, of a window that can cross the end of a sentence. */
 const QUESTION_SLACK = 20
-/** The number of words on either side of an event in which hits are considered if they can be in another sentence. */
+/**
+ * The number of words on either side of an event in which hits are considered if they can be in another sentence. It exceeds the
+ * widest window that a trigger file allows, 60 words, with `QUESTION_SLACK`.
+ */
 const MAX_REACH = 90
-/** The next two bound the work on repetitive texts. */
+/** The maximum number of hits of the first slot that are considered. Bounds the work on repetitive texts. */
 const MAX_ANCHORS = 30
+/** The same for the hits of another slot near one anchor. */
 const MAX_CANDIDATES = 60
 
 /** Finds the statement of an event with the highest score in a question; undefined if no statement has a score above 0. */
@@ -165,6 +169,7 @@ function isAnsweredNo({ start, end }: Hit, { locations, tokens, text }: ParsedQu
   while (after < start + MAX_ITEM_LENGTH && locations[after]?.clause === clause) after += 1
   if (locations[after]?.clause === clause) return false
   const isLastNo = after - 1 >= end && NEGATIVE_ANSWERS.has(tokens[after - 1]?.word ?? '')
+  // The last word of "yes or no", "if no" or "they said no" is not the person's answer.
   if (isLastNo) return !/^(?:or|if|say|said|yes)$/.test(tokens[after - 2]?.word ?? '')
   const [last, next] = [tokens[after - 1], tokens[after]]
   return NEGATIVE_ANSWERS.has(next?.word ?? '') && text.slice(last?.end, next?.start).includes(':')

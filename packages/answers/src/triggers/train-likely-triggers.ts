@@ -35,6 +35,7 @@ interface LabelledExample {
    * `answer`, for which any guide is correct.
    */
   readonly shares: readonly number[] | undefined
+  /** How much the example counts, relative to the other examples. */
   readonly weight: number
 }
 

@@ -38,8 +38,9 @@ const Defuser = z.strictObject({
   id: Id,
   words: z.string().min(1),
   within: z.enum(['clause', 'sentence', 'question']).default('sentence'),
-  /** The patterns that it defuses; absent for all patterns of the trigger. */
+  /** The ids of the patterns that these words defuse; absent for all patterns of the trigger. */
   of: z.array(Id).optional(),
+  /** Examples that no pattern of the trigger may match. */
   spares: z.array(z.string().min(1)).min(1),
 })
 
@@ -65,7 +66,7 @@ const Trigger = z.strictObject({
   precedence: z.int().min(0),
   /** One sentence that says why a lawyer is needed. */
   why: z.string().min(1).max(300),
-  /** True if the trigger is a danger to a person. */
+  /** True if the trigger is a danger to a person. A request for help to deceive then does not prevent the hand-off. */
   danger: z.boolean().default(false),
   /** True if a pattern alone states the trigger. The model then has no say, and need not know the trigger. */
   patternsDecide: z.literal(true).optional(),
@@ -105,6 +106,7 @@ export const TriggerFile = Trigger.superRefine(({ also, patterns }, context) => 
 })
 export type TriggerFile = Readonly<z.infer<typeof TriggerFile>>
 
+/** Replaces a regular expression with its source, because `JSON.stringify` formats every regular expression as `{}`. */
 const replaceRegExp = (_name: string, value: unknown) => (value instanceof RegExp ? value.source : value)
 
 /** Computes the version of a trigger, which changes with every change to it. */

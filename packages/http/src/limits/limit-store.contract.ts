@@ -3,6 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { LimitPolicy, LimitStore } from './limit-store.ts'
 import type { SharedLimitStore } from './prefetching-limit-store.ts'
 
+/*
+ * The tests of limit stores. `limit-store.test.ts`, `prefetching-limit-store.test.ts` and `redis-limit-store.redis.test.ts` run
+ * them. Times have tolerances of a few seconds, because the clock of Redis runs on during a test.
+ */
+
 export interface LimitStoreUnderTest extends AsyncDisposable {
   readonly store: LimitStore
   /** Another process's store with the same counts; undefined if the store is not shared. */
@@ -63,10 +68,12 @@ export function describeLimitStore(name: string, setUp: () => Promise<LimitStore
         return counts.filter((count) => count.allowed).length
       }
       await limits.store.take('key', policy)
+      // Just before the first request expires at 60 s, and just after.
       await limits.advance(59)
       expect(await sendBurst()).toBe(2)
       await limits.advance(2)
       expect(await sendBurst()).toBe(1)
+      // The requests at 59 s and 61 s share a part, so they count until 121 s. The last two bursts are at 111 s and 128 s.
       await limits.advance(50)
       expect(await sendBurst()).toBe(0)
       await limits.advance(17)
@@ -163,6 +170,7 @@ export function describeSharedLimitStore(
       await using limits = await setUp()
       const takenCounts = []
       for (const _ of times(8)) takenCounts.push((await limits.store.takeUpTo('key', reads, 50)).taken)
+      // An eighth of 100, 88, 77, 68 and so on, rounded down.
       expect(takenCounts).toEqual([12, 11, 9, 8, 7, 6, 5, 5])
       for (const _ of times(100)) takenCounts.push((await limits.store.takeUpTo('key', reads, 50)).taken)
       expect(takenCounts.at(-1)).toBe(0)

@@ -32,6 +32,7 @@ export interface LimitState extends LimitCount {
  * do not count. A request counts for one window, or up to a tenth longer.
  */
 export interface LimitStore {
+  /** Counts requests without a call to a shared store. Absent if the store needs that call for each request. */
   readonly local?: LocalLimits
   /**
    * Counts a request.

@@ -49,6 +49,7 @@ interface LimiterOptions {
 
 /** For this time after a store failure, policies without `failsClosed` are counted in this process. */
 const STORE_PAUSE_MS = 1_000
+/** A failing store is logged at most once within this time. */
 const REPORT_EVERY_MS = 10_000
 
 /**

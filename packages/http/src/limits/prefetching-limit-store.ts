@@ -88,6 +88,7 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     const missingCount = size - (previousBatch?.unusedCount ?? 0)
     const { taken, ...count } = await store.takeUpTo(key, policy, missingCount, yesterdaysKey)
     const currentBatch = findCurrentBatch(key, now().getTime())
+    // The store counted the unused requests earlier than the new ones, so the whole batch expires when they do.
     const unusedBatch =
       currentBatch && currentBatch.unusedCount > 0
         ? currentBatch
@@ -113,6 +114,7 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     policy: LimitPolicy,
     yesterdaysKey?: string,
   ): Promise<LimitCount> {
+    // After a fetch, other callers may use up the batch before this one continues.
     for (;;) {
       const countOne = offer(key, policy, yesterdaysKey)
       if (countOne) return countOne()

@@ -78,6 +78,7 @@ const DAILY_KEY_CACHE_MS = 60_000
  * @param prefix the beginning of every key, such as `auth:`. The app's Redis user can access no other keys
  */
 export function createRedisLimitStore(redis: LimitRedisClient, prefix: string): SharedLimitStore {
+  // Room for today's and yesterday's key. If one is evicted, it is read from Redis again.
   const dailyKeys = new LRUCache<string, Buffer>({ max: 2, ttl: DAILY_KEY_CACHE_MS })
   const takeUpTo: SharedLimitStore['takeUpTo'] = async (
     key,

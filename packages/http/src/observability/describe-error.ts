@@ -39,7 +39,11 @@ function redact(text: string): string {
 const cut = (text: string): string =>
   text.length <= MAX_SEARCHED_LENGTH ? text : text.slice(0, MAX_SEARCHED_LENGTH).replace(/\S*$/, '[…]')
 
-/** Describes a thrown value for the log, with up to four nested causes. */
+/**
+ * Describes a thrown value for the log, with up to four nested causes.
+ *
+ * @param depth the number of errors above this one in the chain of causes
+ */
 export function describeError(thrown: unknown, depth = 0): ErrorDescription {
   if (!(thrown instanceof Error)) return { name: typeof thrown, message: 'not an Error' }
   const { code } = thrown as { code?: unknown }

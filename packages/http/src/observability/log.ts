@@ -113,6 +113,7 @@ function createStandardOutput(onDropped: (lines: number) => void): StandardOutpu
       const timeLimit = AbortSignal.timeout(FLUSH_MS)
       while (waitingBytes > 0 && !timeLimit.aborted) {
         output.flush()
+        // `once` rejects at the time limit, which ends the loop, and on a write error, after which the loop tries again.
         await once(output, 'drain', { signal: timeLimit }).catch(() => undefined)
       }
     },

@@ -112,6 +112,7 @@ export function createMetrics(service: string): Metrics {
   }
 }
 
+/** `uncounted`: the shared store failed, so only this process counted the request. `allowed` or `refused` is counted too. */
 type Decision = 'allowed' | 'refused' | 'uncounted'
 
 /**
