@@ -115,6 +115,7 @@ const isDataFile = (relativePath: string) =>
 
 /** Collects the licences of all registry packages in the bundle. */
 async function collectLicences(modules: readonly string[]): Promise<string> {
+  // With pnpm, a module's path has several `node_modules` folders. The name of the package follows the last one.
   const packageFolders = new Set(
     modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []),
   )

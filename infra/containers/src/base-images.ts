@@ -55,6 +55,7 @@ export async function createBaseImages(
   options: { names: BaseNames; images: readonly string[]; cacheFolder: string; workFolder: string },
 ): Promise<string[]> {
   const { names, cacheFolder, workFolder } = options
+  // With `--keep-images`, the images of an earlier run exist.
   const imageExists = async (name: string) => (await engine.tryPodman('image', 'exists', name)).code === 0
   const system = await installDebian(cacheFolder)
   if (!(await imageExists(names.node))) {
@@ -71,6 +72,7 @@ export async function createBaseImages(
 /** Installs a minimal Debian with `debootstrap`, unless the cache contains one. Returns its folder. */
 async function installDebian(cacheFolder: string): Promise<string> {
   const system = path.join(cacheFolder, DEBIAN_SUITE)
+  // Missing after an interrupted run, whose folder is incomplete.
   const completionMarker = path.join(cacheFolder, `${DEBIAN_SUITE}.complete`)
   if (await readFile(completionMarker).catch(() => undefined)) return system
   await rm(system, { recursive: true, force: true })
@@ -88,6 +90,7 @@ async function addNode(system: string, folder: string) {
   await cp(TRUSTED_CERTIFICATES, path.join(folder, TRUSTED_CERTIFICATES))
   await mkdir(path.join(folder, 'usr/local/lib/node_modules'), { recursive: true })
   await cp(process.execPath, path.join(folder, 'usr/local/bin/node'), { dereference: true })
+  // `npm run` sets `npm_execpath`.
   const npmCli = await realpath(process.env['npm_execpath'] ?? '/usr/bin/npm')
   const npm = path.join(path.dirname(npmCli), '..')
   await run('cp', '--recursive', '--dereference', npm, path.join(folder, 'usr/local/lib/node_modules/npm'))
@@ -153,8 +156,9 @@ async function createServiceImages(
   }
   await buildImage(DEBIAN_SERVICES, [
     `FROM ${names.node}`,
-    // Packages must not start their services.
+    // Packages must not start their services. 101 means that `policy-rc.d` forbids the start.
     "RUN printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d",
+    // Debian's PostgreSQL package creates a cluster, but `postgres-entrypoint.sh` creates its own.
     `RUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ${SERVICE_PACKAGES.join(' ')} && rm -rf /var/lib/postgresql/*`,
   ])
   const imagesWithoutStandIn: string[] = []

@@ -9,9 +9,14 @@ export interface Engine extends AsyncDisposable {
   podman(...args: readonly string[]): Promise<string>
   /** Runs a buildah command and returns its trimmed standard output. @throws {Error} if the command fails */
   buildah(...args: readonly string[]): Promise<string>
-  /** Runs a podman command and returns its exit code and output. A failure does not throw. */
+  /** Runs a podman command and returns its exit code (1 after a signal or time-out) and output. A failure does not throw. */
   tryPodman(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>
-  /** Creates an image from the files in a folder. `changes` are Dockerfile instructions, such as `USER 65532`. */
+  /**
+   * Creates an image from the files in a folder. Does not check the exit code of `tar`, which reads the files.
+   *
+   * @param changes Dockerfile instructions, such as `USER 65532`
+   * @throws {Error} if the import fails
+   */
   importImage(sourceFolder: string, imageName: string, changes?: readonly string[]): Promise<void>
 }
 

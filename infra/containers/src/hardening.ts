@@ -4,6 +4,7 @@ import { evaluateInContainer, expectEqual, INSTANCES, type ResultRow, type Runni
  * Observes a running container: its user, capabilities, file system and programs.
  *
  * @param secretsFolder the mount point of its secrets
+ * @returns the members of `HARDENED`, and `cores`, the limit of core dumps in bytes
  */
 export async function observeHardening(
   running: RunningTopology,
@@ -24,7 +25,7 @@ export async function observeHardening(
 
 /**
  * What `observeHardening` must return for a hardened container, apart from `cores`, the limit of core dumps. 65532 is the user
- * `nonroot`, and 2 is the seccomp mode that filters system calls.
+ * `nonroot`, and 2 is the seccomp mode that filters system calls. The sets of capabilities are hexadecimal bit masks.
  */
 export const HARDENED = {
   uid: '65532',

@@ -132,6 +132,7 @@ async function main(): Promise<void> {
   sections.push(['Size, memory and time', measurements])
   // Another Dockerfile is only measured.
   if (options.dockerfile !== path.join(INFRA, 'Dockerfile')) return
+  // The pods come last, because they replace the instances of compose.yaml.
   for (const [title, prove] of [
     ['Hardening', proveHardening],
     ['Networks', proveNetworks],

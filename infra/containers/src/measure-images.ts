@@ -4,12 +4,17 @@ import { qualifyImage } from './translate-compose.ts'
 const APPS = ['auth', 'resource'] as const
 /** Code that prints the resident memory of the first process, in MB. */
 const PRINT_MEMORY = `console.log(Math.round(Number(fs.readFileSync('/proc/1/status', 'utf8').match(/VmRSS:\\s+(\\d+)/)[1]) / 1024))`
-/** The number of requests between the two measurements of memory. The rate limit permits more from one address in a minute. */
+/**
+ * The number of requests between the two measurements of memory. The rate limit permits more from one address in a minute. The
+ * gateway spreads the requests over both instances, so the measured instance handles only a part of them.
+ */
 const LOADED_REQUESTS = 100
 
 /**
  * Runs a command three times, and prints the shortest wall time and the shortest processor time in seconds. The source text of this
  * function is evaluated in a container, so the function must not refer to anything outside itself.
+ *
+ * The argument consists of the image's entry point (program and options) and the arguments of the app's command.
  */
 function timeCommand([[program = '', ...options], commandArgs]: [string[], string[]]): void {
   const { spawnSync } = process.getBuiltinModule('node:child_process')

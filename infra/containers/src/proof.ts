@@ -35,7 +35,11 @@ export function expectEqual(subject: string, observed: unknown, expected: unknow
 export const evaluateInContainer = ({ topology }: RunningTopology, service: string, code: string) =>
   topology.exec(service, NODE, '-e', code)
 
-/** Polls until `observe` returns a value, and returns that value. @throws {Error} that names the event, after `timeoutMs` */
+/**
+ * Polls every 500 ms until `observe` returns a value, and returns that value.
+ *
+ * @throws {Error} that names the event, after `timeoutMs`; or an error of `observe`
+ */
 export async function waitFor<T>(
   event: string,
   observe: () => Promise<T | undefined>,

@@ -33,6 +33,7 @@ export async function proveNetworks(running: RunningTopology): Promise<ResultRow
   const { engine } = running
   const gateway = await engine.tryPodman('exec', 'gateway', 'getent', 'hosts', 'postgres')
   if (gateway.code === 0) throw new Error('the gateway resolves the name of PostgreSQL')
+  // compose.yaml fixes the address of the gateway, and takes those of the instances from the upper half of the subnet.
   const format = '{{(index .NetworkSettings.Networks "plainpath_front").IPAddress}}'
   const findAddress = (name: string) => engine.podman('inspect', '--format', format, name)
   expectEqual('the address of the gateway', await findAddress('gateway'), '172.30.80.2')
@@ -83,8 +84,8 @@ async function registerAgent({ origin }: RunningTopology) {
 }
 
 /**
- * Sends a request with the token to each API instance and through the gateway, and returns the statuses. Repeats a request that
- * gets a 503, as clients do, since a busy machine can cause one.
+ * Sends a request with the token inside the container of each API instance, and one through the gateway. Returns the statuses.
+ * Repeats a request that gets a 503, as clients do, since a busy machine can cause one.
  */
 async function requestAtEachInstance(
   running: RunningTopology,
@@ -200,6 +201,7 @@ export async function proveRotation(running: RunningTopology): Promise<ResultRow
   const agent = await registerAgent(running)
   const token = await agent.requestToken()
   const kidsBefore = await listKids()
+  // The first run generates the new key before it is due, and the second publishes the key.
   await topology.runOnce('auth-keys', 'keys', 'rotate', '--now')
   await topology.runOnce('auth-keys', 'keys', 'rotate')
   const bothKids = await waitFor('a second key in the key set', async () => {
@@ -236,7 +238,7 @@ export async function proveRotation(running: RunningTopology): Promise<ResultRow
   ]
 }
 
-/** Sends requests until ten in a row succeed. */
+/** Sends requests until ten in a row succeed. Each begins half a second after the previous response. */
 export async function waitUntilSteady(url: string): Promise<void> {
   let successCount = 0
   await waitFor(`ten good responses in a row from ${url}`, async () => {
@@ -253,6 +255,7 @@ export async function proveStop(running: RunningTopology): Promise<ResultRow[]> 
     const url = name.startsWith('auth') ? `${origin}/oauth/jwks.json` : `${origin}/api/guides`
     // Podman's network names resolve again only some seconds after a container has started or stopped.
     await waitUntilSteady(url)
+    // The status 0 stands for a request without a response.
     const statusCounts = new Map<number, number>()
     const failedBodies: string[] = []
     let isLoadRunning = true

@@ -38,6 +38,7 @@ export async function runTopology(
   const services = Object.entries(compose.services).filter(
     ([name, { profiles }]) => profiles.length === 0 && !options.omittedServices.includes(name),
   )
+  // A service is a job if another service waits until it has finished.
   const isJob = (name: string) =>
     services.some(([, service]) =>
       listDependencies(service).some(

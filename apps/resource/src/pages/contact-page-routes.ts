@@ -36,8 +36,9 @@ const ContactForm = z.object({
   topic: FormText,
   message: FormText,
   email: FormText,
-  /** The ids of hand-off triggers, from hidden fields of the form below an answer. */
+  /** The ids of hand-off triggers, from hidden fields of the form below an answer. One field arrives as a string. */
   trigger: z.union([z.string().transform((trigger) => [trigger]), z.array(z.string())]).default([]),
+  /** The value of the checkbox that shares the triggers with the staff; empty unless the person ticks it. */
   handOff: FormText,
 })
 const ValidForm = z.object({
@@ -87,13 +88,20 @@ export function createContactPageRoutes(deps: {
   now: () => Date
 }): Route[] {
   const { contact, guides, urls, now } = deps
-  /** Creates a response with the quick exit. Pages on urgent help link here, and somebody may be watching the writer. */
+  /**
+   * Creates a response with the quick exit. Pages on urgent help link here, and somebody may be watching the writer. Search
+   * engines may index only the form, whose title is `TITLE`.
+   */
   const respond = <Status extends number>(status: Status, title: string, body: Html) => {
     const page = { path: '/contact', title, body, noindex: title !== TITLE, quickExit: renderQuickExit() }
     const { headers, ...response } = createFormResponse(urls, status, page)
     return { ...response, headers: { ...headers, ...LEAVE_HEADERS } }
   }
-  /** Fills in the form for a person who followed a section's link to report a mistake. Returns undefined for an unknown section. */
+  /**
+   * Fills in the form for a person who followed a section's link to report a mistake. Returns undefined for an unknown section.
+   *
+   * @param id the section, as `guide#anchor`
+   */
   function prefillForPassage(id: string) {
     const guide = guides.current().find(id.split('#')[0] ?? '')
     const section = guide && listGuideSections(guide).find((each) => each.id === id)
@@ -143,6 +151,7 @@ export function createContactPageRoutes(deps: {
         return respond(400, 'Error: Write to us', renderContactPage(formValues))
       }
       const { topic, message, email, handOff } = form.data
+      // The fallback is never used, because `EmailAddress` accepts only addresses with a canonical form.
       await request.take(CONTACT_EMAIL, canonicalizeEmail(email) ?? email)
       const link = createLink()
       const unconfirmed = {

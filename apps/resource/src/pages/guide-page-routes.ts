@@ -64,9 +64,11 @@ export function createGuidePageRoutes({
     request: { params: z.object({ slug: GuideSlug }) },
     handle({ params, request }) {
       const guide = requireGuide(params.slug)
+      // A client that accepts none of the three formats gets the page.
       const prepareOtherFormat =
         otherFormats[request.accepts('text/html', ...Object.keys(otherFormats)) ?? '']
       if (prepareOtherFormat) return { status: 200, prepared: prepareOtherFormat(guide) }
+      // `no-store` turns off the public caching of the route, which would set `Vary`.
       const headers = isSensitiveGuide(guide.slug) ? { ...LEAVE_HEADERS, vary: 'Accept' } : {}
       return { status: 200, headers, prepared: choosePagePreparer(guides.current())(guide) }
     },
@@ -118,6 +120,7 @@ function renderGuideArticle(
     guide.sources,
     (number) => `[\\[${number}\\]](#source-${number})`,
   )
+  // Without the last section, there are no attorney parts, and the page shows the plain list of reasons instead.
   const [text = '', ...attorneyParts] = body.split(`\n## ${ATTORNEY_HEADING}\n`)
   const parts = listGuideSections({ ...guide, body: text })
   const options: MarkdownOptions = {

@@ -52,7 +52,9 @@ export function createHomeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
     summary: 'What the service is, for people and for agents',
     request: { query: ReferralQuery },
     handle({ query: { ref }, request }) {
+      // A client that accepts neither format gets the page.
       const prepare = formats[request.accepts(...Object.keys(formats)) ?? ''] ?? preparePageOnce
+      // The waitlist form contains the referral, so a page with a referral is rendered for each request.
       return prepare === preparePageOnce && ref !== undefined
         ? { status: 200, headers, text: renderPageText(urls, createPage(guides.current(), ref)) }
         : { status: 200, headers, prepared: prepare(guides.current()) }

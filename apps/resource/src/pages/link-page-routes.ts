@@ -30,6 +30,7 @@ interface LinkPageSpec {
     readonly title: string
     readonly text: string
     readonly button: string
+    /** What happens if the person does not press the button. */
     readonly otherwise?: string
   }
   /** The page after the button was pressed. */
@@ -45,6 +46,7 @@ interface LinkPageSpec {
   act(secretHash: Buffer): Promise<boolean>
 }
 
+/** The secret of the link. Any other text becomes empty, and the person then sees `UNKNOWN_LINK` and not an error. */
 const LinkInput = z.object({ link: LinkSecret.catch('') })
 
 /**

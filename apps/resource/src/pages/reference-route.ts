@@ -53,7 +53,7 @@ export function createReferenceRoute({
 /**
  * Renders every operation with its fields, commands to copy, and responses.
  *
- * @param examples.slug the slug of a published guide
+ * @param examples.slug the slug of a published guide, or `work-permit` if none is published
  * @param examples.exampleResponse the response to a search for `FIRST_SEARCH` with the limit 1
  */
 function renderReferencePage(

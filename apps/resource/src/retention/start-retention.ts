@@ -5,7 +5,11 @@ type EraseBatch = (now: Date) => Promise<number>
 
 /** The recurring job that erases data past its retention, until it is disposed of. */
 export interface Retention extends AsyncDisposable {
-  /** Erases immediately everything that is past its retention. Does not check the clock. */
+  /**
+   * Erases immediately everything that is past its retention. Does not check the clock.
+   *
+   * @throws {Error} if a batch fails, or if rows are left after `MAX_BATCHES`
+   */
   enforce(): Promise<void>
 }
 
@@ -17,7 +21,7 @@ const MAX_BATCHES = 1_000
 
 /**
  * Erases data that is past its retention (`docs/retention.md`), every ten minutes. Several instances may do this at the same time,
- * because each statement erases its rows atomically.
+ * because each statement erases its rows atomically. A run that fails is logged, and the next run tries again.
  */
 export function startRetention(
   erasers: readonly EraseBatch[],

@@ -89,7 +89,10 @@ export function toCanonicalMailbox(email: string): string {
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** Creates a slug of 80 random bits. */
+/**
+ * Creates a slug of 80 random bits, as 16 base32 characters. Each character is equally likely, because the number of byte values
+ * is a multiple of 32.
+ */
 function createReferralSlug(): ReferralSlug {
   const letters = Array.from(
     drawRandomBytes(RULES.referralSlugCharacters),

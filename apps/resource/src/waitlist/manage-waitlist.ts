@@ -40,7 +40,10 @@ const Referrer = z.object({ referrer: z.uuid(), referred: Count, credited: Count
 const STATISTICS_WEEKS = 12
 const STATISTICS_REFERRERS = 10
 
-/** Counts the entries that joined in each of the last 12 weeks, including this week, oldest first. Weeks begin on Monday (UTC). */
+/**
+ * Counts the entries that joined in each of the last 12 weeks, including this week, oldest first. Weeks begin on Monday (UTC).
+ * `confirmed` counts those of them that were confirmed at any time.
+ */
 export async function countEntriesByWeek(db: Database, now: Date): Promise<z.infer<typeof Week>[]> {
   const { rows } = await db.query(
     `select to_char(week, 'YYYY-MM-DD') as week, count(id) as joined, count(confirmed_at) as confirmed
@@ -78,7 +81,12 @@ const SealedEntry = ListedEntryRow.extend({ referralSlug: z.string(), email_seal
 /** The number of entries that are read at a time. */
 const PAGE_SIZE = 500
 
-/** Yields every entry with its address, ordered by id. First records the export in the audit log. */
+/**
+ * Yields every entry with its address, ordered by id. First records the export in the audit log. An entry that joins during the
+ * export may be missing, because ids are random.
+ *
+ * @throws {UnsealError} for an address that cannot be decrypted
+ */
 export async function* exportEntries(
   db: Pool,
   { sealer, actor, now }: { sealer: Sealer; actor: string; now: Date },
@@ -88,6 +96,7 @@ export async function* exportEntries(
     const about = `${rows[0]?.entries ?? 0} entries`
     await recordStaffAct(tx, { actor, action: 'waitlist export', about }, now)
   })
+  // Sorts before the id of every entry.
   let lastId = '00000000-0000-0000-0000-000000000000'
   for (;;) {
     const { rows } = await db.query(
@@ -118,6 +127,7 @@ export const forgetEntry = (
   }: { hashKey: HashKey; canonicalEmail: string; actor: string; now: Date },
 ): Promise<string | undefined> =>
   db.transaction(async (tx) => {
+    // The context must be that of `hashMailbox` in the waitlist store.
     const values = [hashKey.hash('email-index/waitlist', canonicalEmail)]
     const [id] = await eraseEntries(tx, { condition: 'email_hash = $1', values }, now)
     if (id === undefined) return undefined

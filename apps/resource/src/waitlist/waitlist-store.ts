@@ -50,7 +50,10 @@ const WAITLIST_MAIL = { joined: 'waitlist-joined', forget: 'waitlist-forget' } a
 /** Returns the encryption context of an entry's address. */
 export const getEmailEncryptionContext = (entryId: string): string => `waitlist_entries/${entryId}/email`
 
-/** SQL that stores an entry, its links and its mail. Stores nothing if the mailbox is on the list, or if too many mails wait. */
+/**
+ * SQL that stores an entry, its links and its mail. Stores nothing if the mailbox is on the list, or if too many mails wait. The
+ * parameters from $10 are those of the mail.
+ */
 const ADD_ENTRY = `
   with entry as (
     insert into waitlist_entries
@@ -159,6 +162,7 @@ export function createWaitlistStore(deps: {
     requeueMail: ({ canonicalEmail, confirmLink, removeLink, mail }, now) =>
       db.transaction(async (tx) => {
         const hash = hashMailbox(canonicalEmail)
+        // Simultaneous requests for the mailbox wait here, so that only one of them queues a mail.
         await tx.query('select from waitlist_entries where email_hash = $1 for update', [hash])
         const { rowCount } = await tx.query(
           `delete from waitlist_links using waitlist_entries e

@@ -7,6 +7,7 @@ import { SMTPServer } from 'smtp-server'
  * request with the newest mails as a JSON array.
  */
 
+/** The value of `MP_MAX_MESSAGES` in compose.yaml. */
 const MAX_MAILS = 500
 const received: { to: string[]; raw: string }[] = []
 
