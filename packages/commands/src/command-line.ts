@@ -116,6 +116,7 @@ function buildParser<Context>(
 
 function readArguments<Context>(program: Program, { parameters = {} }: Command<Context>) {
   const options = program.opts<Record<string, unknown>>()
+  // The parser lists the arguments in the order of their declarations.
   const words = program.processedArgs.values()
   return Object.fromEntries(
     Object.entries(parameters).map(([name, { declaration, read }]) => [

@@ -48,7 +48,7 @@ const GuideAsks = z.strictObject({
   names: z.array(Phrase).min(1),
   /** The ids of the triggers whose check questions can change the answer, most likely first. */
   check: z.array(z.string()).min(1).max(6),
-  /** Similar subjects that another guide covers. */
+  /** Phrases for similar subjects that this guide does not cover. They lower the score of its sections. */
   notFor: z.array(Phrase).default([]),
   /** The asks of each section, by heading anchor; `intro` for the introduction. */
   sections: z.record(z.string(), SectionAsks),

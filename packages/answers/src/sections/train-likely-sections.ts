@@ -51,6 +51,7 @@ const examples = [
 const exampleCounts = new Map<string, number>()
 for (const { features } of examples)
   for (const name of features) exampleCounts.set(name, (exampleCounts.get(name) ?? 0) + 1)
+/** The rarity (inverse document frequency) of each feature of the model. */
 const rarities = new Map(
   [...exampleCounts]
     .filter(([, count]) => count >= MIN_EXAMPLES_PER_FEATURE)

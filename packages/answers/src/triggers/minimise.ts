@@ -34,6 +34,7 @@ export function minimise(computeLoss: ComputeLoss, size: number, maxSteps: numbe
     const pointChange = nextPoint.map((value, i) => value - (point[i] ?? 0))
     const gradientChange = nextGradient.map((value, i) => value - (gradient[i] ?? 0))
     const curvature = dot(pointChange, gradientChange)
+    // L-BFGS can use only steps with a positive curvature.
     if (curvature > 0) steps.push({ pointChange, gradientChange, curvature })
     if (steps.length > MAX_REMEMBERED_STEPS) steps.shift()
     const isDone = Math.abs(loss - nextLoss) < MIN_RELATIVE_CHANGE * Math.abs(loss)
@@ -65,6 +66,7 @@ function findDirection(gradient: Float64Array, steps: readonly Step[]): Float64A
     addScaled(gradientChange, -(factors[i] ?? 0))
   }
   const last = steps.at(-1)
+  // The first direction has the length 1. Later ones are scaled by the inverse curvature of the last step.
   const scale =
     last === undefined
       ? 1 / Math.sqrt(dot(gradient, gradient))

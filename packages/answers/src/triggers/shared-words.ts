@@ -17,6 +17,7 @@ const GeneralDefuser = z.strictObject({
 })
 export type GeneralDefuser = Readonly<z.infer<typeof GeneralDefuser>>
 
+/** The phrases of each class, by the name with which patterns refer to it: `{name}`. */
 const Lexicon = z.record(z.string().regex(/^[a-z-]+$/), z.array(z.string().min(1)).min(1))
 
 /** The parts that all triggers share: classes of words, and general defusers. */

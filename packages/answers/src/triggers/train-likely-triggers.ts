@@ -88,6 +88,7 @@ const featureNames = [...exampleCounts]
   .filter(([, count]) => count >= MIN_EXAMPLES_PER_FEATURE)
   .map(([name]) => name)
 const featureIndexes = new Map(featureNames.map((name, index) => [name, index]))
+/** The rarity (inverse document frequency) of each feature, in the order of `featureNames`. */
 const rarities = featureNames.map((name) => Math.log(examples.length / (exampleCounts.get(name) ?? 1)))
 
 /** The length of the vector of all weights: one for each feature and class, and then the bias of each class. */

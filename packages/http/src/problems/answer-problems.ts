@@ -1,4 +1,4 @@
-/** The problems of answers to questions. */
+/** The problems of answers to questions. `ProblemKind` in `problems.ts` describes the members. */
 export const ANSWER_PROBLEMS = {
   'answers-paused': {
     status: 503,

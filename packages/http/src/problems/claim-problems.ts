@@ -2,7 +2,10 @@ import { capitalise, durationIn, durationInWords, numberInWords, RULES } from '@
 
 const CODES = numberInWords(RULES.verificationCodes)
 
-/** The problems of e-mail verification, by which a person confirms an agent. The public texts call it a claim. */
+/**
+ * The problems of e-mail verification, by which a person confirms an agent. The public texts call it a claim. `ProblemKind` in
+ * `problems.ts` describes the members.
+ */
 export const CLAIM_PROBLEMS = {
   'otp-invalid': {
     status: 400,

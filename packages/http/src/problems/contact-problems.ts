@@ -1,6 +1,6 @@
 import { durationIn, RULES } from '@plainpath/domain'
 
-/** The problems of messages to our staff. */
+/** The problems of messages to our staff. `ProblemKind` in `problems.ts` describes the members. */
 export const CONTACT_PROBLEMS = {
   'already-delivered': {
     status: 409,
