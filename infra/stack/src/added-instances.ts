@@ -12,6 +12,10 @@ import { z } from 'zod'
  * starts the instance, and stops it when the other side closes its half of the connection. It responds with one message per line.
  */
 
+/**
+ * A message of the stack. `progress` may come several times. The last message is `stopped`, or `refused` if starting or stopping
+ * the instance fails.
+ */
 const Message = z.strictObject({ kind: z.enum(['progress', 'refused', 'stopped']), text: z.string() })
 type Message = z.output<typeof Message>
 
@@ -37,7 +41,7 @@ function toSocketPath(folder: string): string {
 /**
  * Connects to the stack that runs on the data in `folder`.
  *
- * @returns undefined if none runs
+ * @returns undefined if none runs; every error of the connection counts as that
  */
 async function connectToStack(folder: string): Promise<Socket | undefined> {
   const socket = connect({ path: toSocketPath(folder), allowHalfOpen: true })
@@ -126,7 +130,7 @@ async function serveAddition(
 }
 
 /**
- * Reads the first line, of at most 99 characters, and ignores what follows.
+ * Reads the first line, of at most 99 characters, and ignores what follows. A longer line is never read.
  *
  * @returns undefined if the line names no app, or if `stopRequested` resolves first
  */
@@ -164,6 +168,7 @@ export async function addToStack(
     )
     return 1
   }
+  // Without a listener, an error of the socket would end this process with a stack trace.
   socket.on('error', () => {})
   socket.write(`${app}\n`)
   void options.stopRequested.then(() => socket.end())

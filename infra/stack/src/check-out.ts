@@ -49,6 +49,7 @@ const readManifest = (root: string, packageFolder: string) =>
 
 /** Finds the folder of an installed dependency. @throws {Error} if it is not installed */
 function findInstalled(root: string, packageFolders: readonly string[], name: string): string {
+  // Into the last folder, pnpm hoists the dependencies of dependencies.
   const installedFolder = [...packageFolders, 'node_modules/.pnpm']
     .map((packageFolder) => path.join(root, packageFolder, 'node_modules', name))
     .find((candidate) => existsSync(candidate))

@@ -53,6 +53,7 @@ export async function createComposeSecrets(folder: string, origin: string): Prom
     return file.content
   }
   for (const file of Object.values(files)) await chmod(file, 0o644)
+  // `ensureLocalSecrets` has created the file, so this call only reads it.
   const servers = await data.createFileOnce(path.basename(files.AUTH_RESOURCE_SERVERS_FILE), () => '[]')
   // compose.yaml names this copy, because the name of the original contains the audience.
   await writeOnce('resource-servers.json', () => servers.content)
@@ -62,6 +63,7 @@ export async function createComposeSecrets(folder: string, origin: string): Prom
       .map(([role, password]) => `\\set ${role} '${computeScramVerifier(password)}'\n`)
       .join(''),
   )
+  // One file stores both, so that the key always belongs to the certificate.
   const { key, certificate } = JSON.parse(
     await writeOnce('mail-tls.json', () => {
       const created = createSelfSignedCertificate(MAIL_HOST)

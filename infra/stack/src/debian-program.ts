@@ -51,6 +51,7 @@ async function findProgram(name: string, searchPath: string): Promise<string | u
       () => true,
       () => false,
     )
+    // An empty entry of `PATH` would stand for the working directory.
     if (folder && isExecutable) return file
   }
   return undefined

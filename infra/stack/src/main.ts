@@ -126,6 +126,7 @@ function toSupervisedPostgres({ postgres }: Stack): SupervisedProcess {
     name: 'PostgreSQL',
     logFile: postgres.dir,
     async waitForCrash(signal) {
+      // The pause rejects when `signal` is aborted, and the loop then ends.
       while (server.isRunning && !signal.aborted)
         await sleep(POSTGRES_POLL_MS, undefined, { signal }).catch(() => {})
       return 'its process is gone'

@@ -144,6 +144,7 @@ async function stop(run: Run, signal: NodeJS.Signals): Promise<void> {
     child.kill(signal)
   }
   const killTimer = setTimeout(() => child.kill('SIGKILL'), stopMs)
+  // The log ends after the process has ended. An error of the log must not make `stop` fail.
   await finished(log).catch(() => {})
   clearTimeout(killTimer)
 }

@@ -96,6 +96,7 @@ export async function openStackStores(options: {
     RESOURCE_TRUSTED_PROXIES: '127.0.0.1',
     AUTH_LIMITS_FACTOR: String(limitsFactor),
     RESOURCE_LIMITS_FACTOR: String(limitsFactor),
+    // The app requires an address, and the ports of auth are not known here.
     RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
   }
   await createSigningKey(env)

@@ -8,7 +8,10 @@ export interface PostgresProcess {
   readonly dir: string
   /** The command that started it: the program, `-D`, the folder, and its settings. */
   readonly command: readonly string[]
-  /** Stops the server and waits until it has ended. After SIGQUIT or SIGKILL, the next start recovers the data. */
+  /**
+   * Stops the server and waits until it has ended. SIGINT disconnects all clients and shuts down cleanly. After SIGQUIT or
+   * SIGKILL, the next start recovers the data.
+   */
   stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
   /** Starts the server unless it is running. Resolves when it accepts connections. */
   start(): Promise<void>
@@ -52,6 +55,7 @@ export function createPostgresProcess(
     },
     async start() {
       const [program = '', ...options] = command
+      // PostgreSQL refuses to run as root, so it runs as the owner of its data.
       const { uid, gid } = statSync(dir)
       let hasExited = true
       // The processes of a killed server hold its data for a moment, and a start fails until they have ended.
@@ -94,6 +98,7 @@ function listChildren(parent: number): number[] {
 /** Reads the command of a process. Returns undefined if the process does not exist or is a zombie. */
 const readCommandLine = (pid: number) => readIfPresent(`/proc/${pid}/cmdline`)?.split('\0').slice(0, -1)
 
+/** Reads a file below `/proc`. Returns undefined if the process has ended, or if the file is empty. */
 function readIfPresent(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8') || undefined

@@ -27,6 +27,7 @@ export function formatEnv(env: Readonly<Record<string, string>>): string {
  */
 export async function writeStackEnv(folder: string, env: Readonly<Record<string, string>>): Promise<string> {
   const file = path.join(folder, STACK_ENV_FILE_NAME)
+  // `rename` replaces the file at once, so that no program reads a part of it.
   const temporaryFile = `${file}.${process.pid}`
   await writeFile(temporaryFile, formatEnv(env), { mode: 0o600, flag: 'w' })
   await rename(temporaryFile, file)

@@ -5,7 +5,7 @@ import type { AppPorts } from './start-app.ts'
 /** The maximum number of instances of an app in a stack. */
 export const MAX_INSTANCES = 9
 
-/** The size of the range of fixed ports, which starts at the base port. */
+/** The size of the range of fixed ports, which starts at the base port. `STACK_USAGE` assigns ports up to the base port + 96. */
 export const FIXED_PORT_COUNT = 100
 
 /** The number of ports of an instance: public, operations and internal. Only auth uses the last one. */
@@ -42,6 +42,7 @@ export const assignFixedPorts = (base: number): StackPorts => ({
  * @param instances the maximum number of instances of each app
  */
 export async function findFreeStackPorts(instances: number): Promise<StackPorts> {
+  // The defaults only satisfy the compiler: `reserveFreePorts` returns as many ports as requested.
   const [redis = 0, prometheus = 0, mailbox = 0, smtp = 0, ...appPorts] = await reserveFreePorts(
     4 + instances * 2 * PORTS_PER_INSTANCE,
   )

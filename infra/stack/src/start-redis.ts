@@ -16,6 +16,7 @@ export async function startRedis(options: {
   program: string
   port: number
   folder: string
+  /** The memory limit in MB; by default 256. */
   maxMemoryMb?: number
 }): Promise<RunningRedis> {
   const { program, port, folder } = options
@@ -49,7 +50,10 @@ export async function startRedis(options: {
 const SHARED_PATTERNS = '~revocation:state &revocation:notices'
 
 const CONNECTION_COMMANDS = '+@connection -@dangerous -@admin'
-/** Both apps use these commands, for example for rate limits and the list of subscribers. */
+/**
+ * Both apps use these commands, for example for rate limits and the list of subscribers. Scripts read the replication ID with
+ * `info`. It is in the category `@dangerous`, so it must follow `CONNECTION_COMMANDS`.
+ */
 const COMMON_COMMANDS =
   '+eval +evalsha +get +set +del +hget +hmget +hgetall +hset +hdel +hincrby +publish +time +info'
 /** `auth stop` counts the tokens that it revoked. The API subscribes to revocations. */

@@ -15,7 +15,9 @@ import type { RunningRedis } from './start-redis.ts'
 export interface StackOptions {
   /** The port of the gateway; by default a free one. */
   readonly port?: number
+  /** The folder with the data of the stores, settings and logs. */
   readonly folder: string
+  /** The setting `LIMITS_FACTOR` of both apps; by default 100. */
   readonly limitsFactor?: number
   /** The number of instances of each app at the start; by default two. */
   readonly instances?: Readonly<Record<AppName, number>>
@@ -27,6 +29,7 @@ export interface StackOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Settings of PostgreSQL in addition to those of the stack. */
   readonly postgresSettings?: Readonly<Record<string, string>>
+  /** Receives the progress and the addresses, line by line; by default nothing is printed. */
   readonly print?: (line: string) => void
   /** Replaces the store addresses, for example with those of fault proxies. May add settings with further addresses. */
   readonly redirectStores?: (

@@ -56,6 +56,7 @@ async function supervise(
     if (performance.now() - readyAt > MAX_PAUSE_MS) pauseMs = firstPauseMs
     for (let isRunning = false; !isRunning; ) {
       print(`${reason} It will be restarted in ${pauseMs / 1000} s.`)
+      // The pause rejects when the supervision ends.
       await sleep(pauseMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)

@@ -36,7 +36,10 @@ const ComposeService = z.looseObject({
   ulimits: z.record(z.string(), z.int()).optional(),
 })
 type ComposeService = z.infer<typeof ComposeService>
-/** Replaces `${NAME:-default}` as Compose does: with the variable's value or, if that is unset or empty, with the default. */
+/**
+ * Replaces `${NAME:-default}` as Compose does: with the variable's value or, if that is unset or empty, with the default.
+ * Replaces no other form.
+ */
 const interpolate = (text: string, env: Readonly<Record<string, string | undefined>>): string =>
   text.replaceAll(/\$\{(\w+):-([^}]*)\}/g, (_, name: string, fallback: string) => env[name] || fallback)
 

@@ -23,6 +23,11 @@ import type { IndexedSection } from './sections/section-index.ts'
 import type { TriggerMatch } from './triggers/match-triggers.ts'
 import type { EmergencyLine, TriggerFile } from './triggers/trigger-file.ts'
 
+/*
+ * Decides how a question is answered. A trigger is a circumstance in which a person needs an attorney. A check is a question that
+ * finds out whether a trigger applies. A reading is what the models and patterns found in the question.
+ */
+
 const MAX_CHECKS = 5
 const MAX_PASSAGES_WITH_HAND_OFF = 4
 
@@ -66,6 +71,10 @@ export function answerReading(
   }
 }
 
+/**
+ * Decides the answer. The first rule that applies wins: a trigger in the facts, the language, deceit, an urgent trigger, a firm
+ * other subject, another trigger, another subject, too little evidence, and finally the sections.
+ */
 function decide(reading: QuestionReading, knowledge: Knowledge, today: Date): Decision {
   const { question, triggers, sections } = reading
   const statedTriggers = listStatedTriggers(reading, knowledge)
@@ -193,6 +202,7 @@ function answerOutOfScope(
 ): Decision['answer'] {
   const { language, sections } = reading
   const { texts, links, guides, origin } = knowledge
+  // A question in Spanish gets both notices, and one in a third language only the English one.
   const noticeLanguages = (['es', 'en'] as const).filter((code) => code === 'en' || code === language)
   const notices =
     language === 'en'

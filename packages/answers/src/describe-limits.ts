@@ -17,6 +17,7 @@ export function describeLimits(
   const openSubjects: (keyof typeof texts.limitsOf)[] = [...requestedTypes].filter(
     (type) => !coveredTypes.has(type) || NEVER_COVERED.has(type),
   )
+  // No passage answers the whole question, so a part of it may be open even if all types are covered.
   openSubjects.push('subject')
   return `${texts.limitsBegin} ${openSubjects.map((subject) => texts.limitsOf[subject]).join('; ')}.`
 }

@@ -7,6 +7,11 @@ import { answerQuestion } from './answer-question.ts'
 import { preparePackagedKnowledge } from './knowledge.ts'
 import { type LabelledQuestion, listAcceptedNames, readLabelledQuestions } from './labelled-question.ts'
 
+/*
+ * This program measures answers to labelled questions: how many have the right outcome, guide, section or trigger, and how long
+ * they take.
+ */
+
 const USAGE = `npm run eval:answers [FILE] [--misses] [--hands LETTERS] [--split train|held-out] [--date YYYY-MM-DD]
 
 FILE has a line of JSON for each question: {"id", "question", "expected", "also_ok"}, or "outcome", "triggers" and

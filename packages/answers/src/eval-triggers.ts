@@ -8,7 +8,14 @@ import { loadTriggers } from './triggers/trigger-file.ts'
  * This program measures how well the triggers of labelled questions are found.
  *
  * Usage: `npm run eval:triggers -- [FILE] [--hands AUTHOR_CODES] [--misses] [--today DATE]`. `--hands` reads only the questions of
- * these authors; an author's code is the first character of an id. `--misses` also prints each question that was misread.
+ * these authors; an author's code is the first character of an id. `--misses` also prints each question that was misread, after
+ * one of these words:
+ *
+ * - `OTHER`: only triggers that no label accepts were found.
+ * - `CHECKED`: no trigger was found, but one of the first checks names an accepted trigger.
+ * - `MISSED`: no trigger was found, nor a check for an accepted trigger.
+ * - `FALSE`: a guide answers the question, but a trigger was found that no label accepts.
+ * - `SCOPE`: the question is out of scope, and no label accepts a hand-off, but a trigger was found.
  */
 
 const { values, positionals } = parseArgs({
@@ -40,6 +47,7 @@ for (const labelledQuestion of questions) {
   const author = /^[A-Z]\d/.test(id) ? id.slice(0, 1) : 'all'
   const { matches, suggestedChecks, isDangerStated } = readTriggers(question, triggers, today)
   const statedTriggers = matches.map(({ trigger }) => trigger)
+  // eval-answers.ts counts as many checks.
   const checkedTriggers = suggestedChecks.slice(0, 3).map(({ trigger }) => trigger)
   const printMiss = (verdict: string) => {
     if (!values.misses) return
@@ -79,6 +87,7 @@ for (const labelledQuestion of questions) {
 for (const [name, [hits, total]] of [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
   console.log(`${name.padEnd(45)} ${hits}/${total} = ${(hits / total).toFixed(3)}`)
 
+/** How often all questions are read to measure the time. */
 const ROUNDS = 5
 const startedAt = performance.now()
 for (let round = 0; round < ROUNDS; round += 1)

@@ -6,6 +6,7 @@ import { z } from 'zod'
 const Text = z.string().min(1)
 
 const FixedTexts = z.strictObject({
+  /** The notice for each reason why a question is out of scope. */
   outOfScope: z.strictObject({
     'other-country': Text,
     'other-subject': Text,
@@ -13,8 +14,11 @@ const FixedTexts = z.strictObject({
     'asks-to-deceive': Text,
     'not-understood': Text,
   }),
+  /** The notices for a question that is not in English, by their own language. */
   languages: z.strictObject({ en: Text, es: Text }),
+  /** The beginning of the sentence that names what an answer leaves open. */
   limitsBegin: Text,
+  /** The end of that sentence, by the type of information that is open. `subject` stands for any part of the question. */
   limitsOf: z.record(z.enum([...QUESTION_TYPES, 'subject', 'handOff']), Text),
 })
 export type FixedTexts = Readonly<z.infer<typeof FixedTexts>>

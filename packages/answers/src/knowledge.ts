@@ -30,8 +30,9 @@ export interface Switches {
 export interface Knowledge {
   /** The published guides, by slug. */
   readonly guides: ReadonlyMap<string, PackagedGuide>
-  /** The asks of each guide, by slug. */
+  /** The asks of each guide, by slug: the questions that its sections list, and the triggers to check. */
   readonly asks: ReadonlyMap<string, GuideAsks>
+  /** The ids of the triggers that each text in `talkToAnAttorneyWhen` of a guide describes. */
   readonly attorneyItems: AttorneyItems
   readonly sections: SectionIndex
   /** The enabled triggers, in the order of their precedence. */

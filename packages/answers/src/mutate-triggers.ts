@@ -2,7 +2,8 @@
 /**
  * Removes each pattern and each defuser in turn, and counts the examples whose result changes. The examples come from the
  * trigger's own file, the minimal pairs, and the labelled questions in the files that the command line names. Fails if a removal
- * leaves the stated triggers of every example unchanged.
+ * leaves the stated triggers of every example unchanged. Such a removal is marked REDUNDANT; or UNNOTICED, if it also leaves the
+ * matching patterns of every example unchanged.
  */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
@@ -15,6 +16,7 @@ import { loadTriggers } from './triggers/trigger-file.ts'
 const TODAY = new Date('2026-11-23')
 const triggers = loadTriggers()
 const compiledTriggers = compileTriggers(triggers)
+/** The patterns without the weak patterns, which have a score and state no trigger. */
 const patternsByTrigger = Map.groupBy(
   compiledTriggers.events.filter(({ score }) => score === undefined),
   ({ trigger }) => trigger.id,

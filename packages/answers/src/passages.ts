@@ -10,7 +10,10 @@ export interface ShownPassage {
   readonly answers: boolean
 }
 
-/** Builds a passage of an answer from a section, with the sources that it cites, in the order of their numbers. */
+/**
+ * Builds a passage of an answer from a section, with the sources that it cites, in the order of their numbers. Links to our own
+ * pages become absolute.
+ */
 export function buildPassage(
   { section, answers }: ShownPassage,
   { guides, origin }: Knowledge,

@@ -30,7 +30,7 @@ export function readQuestion(
   }
 }
 
-/** The minimum score of a likely trigger. */
+/** The minimum score (see `SuggestedCheck`) of a likely trigger. An answer from sections asks whether such a trigger applies. */
 const MIN_LIKELY_SCORE = 0.03
 
 /** Selects the triggers that are likely although the question does not state them. */

@@ -17,6 +17,7 @@ export interface TokenLocation {
   readonly position: number
 }
 
+/** Makes a distance between two clauses greater, so that fewer patterns of triggers match across clauses (`window`). */
 const WORDS_BETWEEN_CLAUSES = 2
 
 /** Computes the location of each token. */

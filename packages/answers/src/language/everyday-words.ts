@@ -9,7 +9,10 @@ const file = EverydayWordsFile.parse(
   parse(readFileSync(new URL('../../data/everyday-words.yaml', import.meta.url), 'utf8')),
 )
 
-/** Maps short forms, misspellings and foreign words to common words. All are in lower case, without apostrophes. */
+/**
+ * Maps short forms, misspellings and foreign words to one or more common words, separated by spaces. All are in lower case,
+ * without apostrophes. If an English short form has the spelling of a foreign word, the short form counts.
+ */
 export const EVERYDAY_WORDS: ReadonlyMap<string, string> = new Map([
   ...Object.entries(file['from-other-languages']),
   ...Object.entries(file.short),

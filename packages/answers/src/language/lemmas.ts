@@ -1,4 +1,7 @@
-/** Each line has a lemma and its other forms. */
+/**
+ * Each line has a lemma and its other forms, some of which are synonyms (`kid`) or mistakes (`catched`). The list also has
+ * regular words, whose forms then have no other lemma.
+ */
 const IRREGULAR_FORMS = `
 be am is are was were been being
 have has had having

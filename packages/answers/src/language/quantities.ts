@@ -14,6 +14,7 @@ export interface Quantity {
   readonly end: number
 }
 
+/** The length of each unit of time in days. Months and years have their average length. */
 const UNIT_DAYS: ReadonlyMap<string, number> = new Map([
   ['hour', 1 / 24],
   ['hours', 1 / 24],
@@ -128,6 +129,7 @@ function readNumber(words: readonly string[], index: number): ParsedNumber | und
     value += 0.5
     end += 2
   }
+  // `a couple of`
   if (words[end] === 'of' && value < 5 && !isDigits) end += 1
   return { value, end }
 }
@@ -168,6 +170,7 @@ function addTime(words: readonly string[], index: number, span: ParsedNumber, ad
   else if (/^(?:left|remaining)$/.test(wordAfter)) add('in', value, index, end + 1)
   else if (wordBefore === 'in') add('in', value, index - 1, end)
   if (/^(?:old|age)$/.test(wordAfter)) add('age', value / 365.25, index, end + 1)
+  // Only a whole number of years is an age.
   else if (/^(?:has|have|is|am|turn|turns|turned|turning)$/.test(wordBefore) && Math.abs(value % 365.25) < 1)
     add('age', Math.round(value / 365.25), index - 1, end)
 }
@@ -179,6 +182,7 @@ const PERSON_WORD =
 /** Adds an age if the words around a number suggest one. */
 function addAge(words: readonly string[], index: number, number: ParsedNumber, add: AddQuantity): void {
   const { value, end } = number
+  // The number is too great for an age.
   if (value > 110) return
   const [wordBefore = '', wordAfter = ''] = [words[index - 1], words[end]]
   if (UNIT_DAYS.has(wordAfter)) return
@@ -194,6 +198,7 @@ function addAge(words: readonly string[], index: number, number: ParsedNumber, a
     add('age', value, index, end)
 }
 
+/** Returns whether a number is probably a year: from 1940 to 15 years after this year. */
 const isYear = (value: number, today: Date) =>
   Number.isInteger(value) && value >= 1940 && value <= today.getUTCFullYear() + 15
 
@@ -225,6 +230,7 @@ function readDate(words: readonly string[], index: number, today: Date, add: Add
   else if (word === 'tomorrow') add('in', 1, index, index + 1)
   else if (/^(?:last|past)$/.test(word) && UNIT_DAYS.has(nextWord))
     add('ago', UNIT_DAYS.get(nextWord) ?? 0, index, index + 2)
+  // `this week` counts as half a week ahead.
   else if (/^(?:next|this)$/.test(word) && UNIT_DAYS.has(nextWord))
     add('in', (UNIT_DAYS.get(nextWord) ?? 0) * (word === 'next' ? 1 : 0.5), index, index + 2)
   // On average, the last day of that name was four days ago.

@@ -82,6 +82,7 @@ function findBreakBefore(tokens: readonly Token[], index: number): 0 | 1 | 2 {
   return JOINING_WORDS.has(word) && CLAUSE_STARTS.has(tokens[index + 1]?.word ?? '') ? 1 : 0
 }
 
+/** Returns the word in the spelling of patterns; several words for a short form of them. A date stays unchanged. */
 function normalizeWords(raw: string, correctSpelling: CorrectSpelling): readonly string[] {
   if (/^\d+[-/]\d/.test(raw)) return [raw]
   const plain = raw

@@ -96,6 +96,8 @@ export function loadScopeRules(): ScopeRules {
   const scope = readScope()
   const compile = (phrases: readonly string[]) => compilePhrases(phrases, scope.groups)
   const immigrationPhrases = compile(scope.groups['immigration'] ?? [])
+  // `certain` phrases leave no doubt that a question is about US immigration. `citizens` are phrases of people who are citizens
+  // by birth, and `forRelatives` those with which they ask for a relative.
   const certainPhrases = compile(scope.groups['certain'] ?? [])
   const citizenPhrases = compile(scope.groups['citizens'] ?? [])
   const relativePhrases = compile(scope.groups['forRelatives'] ?? [])
