@@ -3,7 +3,7 @@ interface Connection {
   readonly from: string
   readonly to: string
   readonly port: number
-  /** The setting of `from` that names `to`. */
+  /** The setting of `from` that names `to`; absent if no setting of our apps does. */
   readonly setting?: string
 }
 

@@ -154,6 +154,7 @@ export function createContactPageRoutes(deps: {
       // The fallback is never used, because `EmailAddress` accepts only addresses with a canonical form.
       await request.take(CONTACT_EMAIL, canonicalizeEmail(email) ?? email)
       const link = createLink()
+      // The form names no guide, and it is for people, not for agents.
       const unconfirmed = {
         id: randomUUID(),
         topic,

@@ -186,6 +186,7 @@ export function createWaitlistStore(deps: {
            values ($1, $2, 'forget', $3, $4)`,
           [link.id, link.secretHash, hashMailbox(canonicalEmail), requestedAt],
         )
+        // A person is known to wait for this mail, so it may use the reserve (docs/mail.md).
         const forgetMail = { kind: WAITLIST_MAIL.forget, about: link.id, isRequestedByPerson: true, ...mail }
         await mails.add(tx, forgetMail, requestedAt)
       }),

@@ -86,6 +86,7 @@ export async function startBackgroundWork(
     (time: Date) => contact.eraseOld(time),
     (time: Date) => sweepUsedProofs(db, time),
   ]
+  // `isClockSynchronised` compares the clocks immediately before each run. `clock` has only its latest comparison.
   const retention = cleanup.use(
     startRetention(erasers, { metrics, isClockSynchronised: () => isClockSynchronised(db), log, now }),
   )
