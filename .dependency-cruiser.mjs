@@ -1,6 +1,6 @@
 /** The import rules. `npm run check` applies them to every file; `scripts/import-rules.test.ts` plants a violation of each rule. */
 
-/** Files that exist for tests alone. */
+/** Patterns for files that exist for tests alone, as strings, because dependency-cruiser takes no regular expressions. */
 const TEST_FILES = [/\.(test|contract|fixture)\.ts$/, /^(apps|packages)\/[^/]+\/test\//, /^e2e\//].map(
   ({ source }) => source,
 )
@@ -206,6 +206,7 @@ export default {
   options: {
     doNotFollow: { path: 'node_modules' },
     parser: 'tsc',
+    // The rules also apply to imports of types, which the compiler removes.
     tsPreCompilationDeps: true,
     cache: { folder: 'node_modules/.cache/dependency-cruiser', strategy: 'content' },
     enhancedResolveOptions: {

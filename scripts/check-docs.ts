@@ -90,7 +90,9 @@ function listAnchors(text: string): string[] {
   )
 }
 
+/** Finds paths and file names that match no file of the repository. Globs count as present if they match a file. */
 function findMissingPaths(repository: Repository, file: string, text: string): string[] {
+  // Punctuation after a path belongs to the text around it.
   const trimPunctuation = (name: string) => name.replace(/[.,{}]+$/, '')
   const ownFolder = /^(?:apps|packages)\/[^/]+\//.exec(file)?.[0]
   const paths = [...(text.match(REPOSITORY_PATH) ?? [])]
@@ -101,6 +103,7 @@ function findMissingPaths(repository: Repository, file: string, text: string): s
     .map((name) => `there is no ${name.replace(/^\*\*\//, '')}`)
 }
 
+/** Returns whether a file or folder exists. @param name a path relative to the root, or a glob pattern for one */
 function pathExists({ files }: Repository, name: string): boolean {
   const pattern = name.replace(/\/$/, '')
   if (pattern === '.') return true

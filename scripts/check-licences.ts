@@ -1,6 +1,9 @@
 import { runWithPnpm } from './run-with-pnpm.ts'
 
-/** The licences under which we may use and distribute a package. MPL-2.0 permits this because we do not change the package. */
+/**
+ * The licences under which we may use and distribute a package, each exactly as pnpm reports it. MPL-2.0 permits this because
+ * we do not change the package.
+ */
 const ALLOWED_LICENCES = [
   '0BSD',
   'Apache-2.0',

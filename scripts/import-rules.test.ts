@@ -146,6 +146,7 @@ const RULE_CASES: { rule: string; violation: PlantedFile; allowed: PlantedFile }
   },
 ]
 
+/** The packages that planted files import by name: the folder of each, and the file that it exports. */
 const WORKSPACE = [
   ['apps/auth', './src/main.ts'],
   ['apps/resource', './src/main.ts'],
@@ -153,7 +154,7 @@ const WORKSPACE = [
   ['packages/http', './src/index.ts'],
 ] as const
 
-/** The files that planted files import, directly or indirectly. */
+/** The files that planted files import, directly or indirectly. Most are empty, since the rules look only at imports. */
 const IMPORTED_FILES: PlantedFile[] = [
   ...['auth', 'resource'].map((name): PlantedFile => [`apps/${name}/src/main.ts`, '']),
   ...['domain', 'http'].map((name): PlantedFile => [`packages/${name}/src/index.ts`, '']),

@@ -18,7 +18,7 @@ const SECRET_FORMATS = [
   /\bAKIA[0-9A-Z]{16}\b/,
   /\bgh[pousr]_[A-Za-z0-9]{36}\b/,
   /\bxox[bp]-[0-9A-Za-z-]{20,}/,
-  // A password in a URL.
+  // A password in a URL, except for the usual words of examples and variables such as `$PASSWORD`.
   /\/\/[a-z]+:(?!password@|secret@|pw@|\$)[^\s@/'"`:]{12,}@/,
 ]
 const SECRET = new RegExp(SECRET_FORMATS.map(({ source }) => source).join('|'), 'g')
@@ -38,6 +38,7 @@ const findSecrets = (text: string) => (text.match(SECRET) ?? []).filter((match) 
 
 test('no file contains a secret, and no earlier version did', () => {
   const { files, read } = openRepository(ROOT)
+  // Reports show only the first 12 characters of a match, so that a log does not reveal a real secret.
   const secrets = files
     .filter((file) => !/\.(png|ico|woff2)$/.test(file) && file !== 'pnpm-lock.yaml')
     .flatMap((file) => findSecrets(read(file)).map((secret) => `${file}: ${secret.slice(0, 12)}…`))
@@ -64,6 +65,7 @@ test('every package is private, and there are no source maps', () => {
   expect(files.filter((file) => file.endsWith('.map'))).toEqual([])
 })
 
+// Each secret is split into parts, so that the first test does not find it in this file.
 test.for([
   ['ppt_', 'aB3-xY9_'.repeat(3), 'kLmNoPqRsTuVwZz0142'],
   ['kek', '-2026:', 'q83vEjRWeJCrze8SNFZ4', 'kKvN7xI0VniQq83vEjRWeJA'],

@@ -82,6 +82,7 @@ export async function runBlock(
 
 /** The time limit of a start. The first start downloads all dependencies. */
 const READY_SECONDS = 300
+/** The time from SIGTERM until the service is killed. */
 const STOP_SECONDS = 30
 
 export interface Service extends AsyncDisposable {
@@ -140,6 +141,7 @@ async function isReady(port: number): Promise<boolean> {
     await response.body?.cancel()
     return response.status === 200
   } catch {
+    // Nothing listens on the port yet, or the response took longer than a second.
     return false
   }
 }
@@ -180,6 +182,7 @@ export function killAll(processes: readonly RunningProcess[]): void {
   }
 }
 
+/** Returns the command line of a process, with its arguments separated by spaces; '' if the process has ended. */
 function readCommandLine(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()

@@ -5,7 +5,8 @@ import { getPnpmProgram } from './bootstrap/pnpm.mjs'
 const LIMIT_MS = 5 * 60_000
 
 /**
- * Runs a command, such as `pnpm` itself, with the pinned pnpm first on its PATH.
+ * Runs a command, such as `pnpm` itself, with the pinned pnpm first on its PATH. A command that runs longer than five minutes is
+ * ended, and counts as failed.
  *
  * @returns the output, and the reason for a failure: '' if the command exited with 0
  */

@@ -99,6 +99,7 @@ const renderSection =
     ].join('\n')
 
 const formatCell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+/** Returns a text with a capital, a full stop and a space; '' for an empty text. */
 const formatSentence = (text: string) =>
   text && `${formatCell(text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '')}. `
 
@@ -114,7 +115,11 @@ interface StoredTable {
   readonly columns: readonly StoredColumn[]
 }
 
+/*
+ * The lines of a migration from which tables and columns are read. Other statements, and these in another layout, are ignored.
+ */
 const CREATE_TABLE = /^create table (\w+) \($/
+/** Matches a column in `create table`, but neither a constraint of the table nor a line that continues a column. */
 const COLUMN_DEFINITION =
   /^ {2}(?!check\b|constraint\b|primary key\b|unique\b|foreign key\b)(\w+) +(\w+(?:\[\])?)/
 const ADD_COLUMN = /^alter table (\w+) add column (\w+) (\w+(?:\[\])?)/

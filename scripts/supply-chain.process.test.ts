@@ -2,6 +2,11 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { openRepository } from './repository.ts'
 
+/*
+ * These tests notice when a setting or a pin is removed that protects against malicious packages. `pnpm-workspace.yaml` says what
+ * the settings do.
+ */
+
 const { files, read } = openRepository(path.resolve(import.meta.dirname, '..'))
 const workspace = read('pnpm-workspace.yaml')
 const EXACT = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/
@@ -53,6 +58,7 @@ test('versions are exact, and only in the catalog or in the manifest of the root
   expect(catalog.length).toBeGreaterThan(30)
   expect(catalog.filter(([, version]) => !EXACT.test(version))).toEqual([])
   expect(namedDependencies.length).toBeGreaterThan(100)
+  // Optional dependencies outside of the root may have an exact version too.
   const wrongVersions = namedDependencies.filter(({ file, kind, version }) =>
     file === 'package.json' ||
     file === 'scripts/bootstrap/pnpm/package.json' ||
@@ -74,6 +80,7 @@ test('docs/dependencies.md lists exactly the packages that the manifests name', 
   const externalNames = namedDependencies
     .filter(({ version }) => version !== 'workspace:*')
     .map(({ name }) => name)
+  // Rows that begin with `scripts/` describe our own tools.
   const documentedNames = Array.from(
     read('docs/dependencies.md').matchAll(/^\| `(?!scripts\/)(.+?)` \|/gm),
     ([, name]) => name,

@@ -13,7 +13,10 @@ import {
   startService,
 } from './readme.ts'
 
-/** The minimum output and responses of each block of the README. All commands must also succeed. */
+/**
+ * The minimum output and responses of each block of the README. All commands must also succeed. The second block uses the agent
+ * and the data of the first, so its waitlist entry exists already (200 instead of 201).
+ */
 const EXPECTED = {
   'ci:journey': {
     output: /with the revoked token: 401$/m,
@@ -35,7 +38,9 @@ const EXPECTED = {
     ],
   },
 }
+/** The port that the commands of the README use unless ORIGIN names another. */
 const USUAL_PORT = 8080
+/** How long processes may still run after the service has stopped. */
 const GRACE_MS = 5000
 
 /** Follows README.md in a new clone of the last commit. Starts the service for each block of `EXPECTED`, runs the block, and stops the service. */
@@ -115,6 +120,7 @@ async function waitUntilNothingRuns(folder: string): Promise<void> {
   }
 }
 
+/** Kills all processes of the walk and deletes the folder. Deletes again while a killed process may still be writing. */
 function cleanUp(folder: string): void {
   killAll(listProcesses(folder))
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })

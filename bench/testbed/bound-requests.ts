@@ -22,6 +22,7 @@ interface BoundToken extends ProofKey {
  * signs one for each possible request of the next measurement, and the signing itself is not measured.
  *
  * @param options.agents the agents that receive one token each, at the first call of `prepare`
+ * @param options.path the path of the API that each request reads
  */
 export function createBoundRequests(options: {
   auth: MeasuredApp

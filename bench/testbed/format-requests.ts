@@ -22,7 +22,7 @@ export const formatTokenRequest = (path: string, client: { readonly id: string; 
 export const formatIntrospection = (path: string, headers: Readonly<Record<string, string>>, token: string) =>
   formatRequest('POST', path, { headers: { ...FORM_HEADERS, ...headers }, body: `token=${token}` })
 
-/** Creates a function that formats the introspection of a token as our API sends it. */
+/** Creates a function that formats the introspection of a token as our API sends it: for a signed response (RFC 9701). */
 export async function createApiIntrospectionFormatter({
   env,
 }: Pick<Stores, 'env'>): Promise<(token: string) => Buffer> {

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { cpus, setPriority, totalmem } from 'node:os'
 
-/** A command prefix that pins a process to the server core. */
+/** A command prefix that pins a process to the server core, which the load and the stores do not use. */
 export const ON_SERVER_CORE = ['taskset', '--cpu-list', '0']
 const LOAD_CORE = 1
 
-/** The priority of this process and, by inheritance, of those that it starts. */
+/** The nice value of this process and, by inheritance, of those that it starts. -20 is the highest priority; 0 is usual. */
 const HIGH_PRIORITY = -10
 
 /** The properties of the machine on which the figures depend, without its name. */

@@ -12,6 +12,7 @@ import { READ_HEADERS, sendRequest } from './send-request.ts'
 import type { MeasuredApp } from './start-measured-app.ts'
 
 type Server = Pick<Target, 'pid' | 'port'>
+/** The names of the programs in `bench/baselines`, each of which says at its top what it does. */
 export type BaselineName = 'koa-bare' | 'node-http' | 'koa-jwt' | 'oidc-bare' | 'better-auth' | 'koa-insert'
 
 export interface Baselines extends AsyncDisposable {
@@ -24,7 +25,12 @@ export interface Baselines extends AsyncDisposable {
 
 const AUDIENCE = `${ORIGIN}/api`
 
-/** Starts the baselines. @param options.paths the paths of the API whose responses some baselines repeat */
+/**
+ * Starts the baselines, all on the server core.
+ *
+ * @param options.paths the paths of the API whose responses `koa-bare`, `node-http` and `koa-jwt` repeat
+ * @param options.folder the folder for the recorded responses and the logs
+ */
 export async function startBaselines(
   stores: Stores,
   { api, paths, folder }: { api: MeasuredApp; paths: readonly string[]; folder: string },

@@ -10,7 +10,7 @@ export interface MeasuredApp extends AsyncDisposable {
   readonly pid: number
   readonly port: number
   readonly operationsPort: number
-  /** For auth: the port that receives introspection requests. */
+  /** For auth: the port that receives introspection requests. Nothing listens on it for an API. */
   readonly internalPort: number
 }
 

@@ -104,6 +104,10 @@ describe('the bootstrap as an installer', () => {
 })
 
 describe('the bootstrap as a parent process', () => {
+  /**
+   * A program that writes `ready` and each signal into events.log. It ends only 300 ms after a signal, so that a signal that is
+   * sent again can still reach it.
+   */
   const DRAINING_PROGRAM = `
     import { appendFileSync } from 'node:fs'
     const record = (line) => appendFileSync('events.log', line + '\\n')
@@ -163,6 +167,7 @@ describe('the bootstrap as a parent process', () => {
       }, 20)`,
     )
     await checkout.start(['grandparent.mjs']).result
+    // The bootstrap checks every 500 ms whether its parent has ended.
     await expect.poll(readEvents, { timeout: 3000 }).toEqual(['ready', 'SIGTERM'])
   })
 

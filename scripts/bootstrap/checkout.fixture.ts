@@ -35,14 +35,16 @@ export interface Checkout extends Disposable {
 
 interface StartedProcess {
   readonly process: ChildProcess
+  /** Resolves when the process has ended. `code` is null if a signal ended it, and `signal` is null otherwise. */
   readonly result: Promise<{ code: number | null; signal: string | null; stdout: string; stderr: string }>
 }
 
-/** Creates a small checkout with the real bootstrap, in a folder whose name has a space. */
+/** Creates a small checkout with the real bootstrap, in a folder whose name has a space, since paths must be quoted correctly. */
 export function createCheckout(): Checkout {
   const root = mkdtempSync(path.join(os.tmpdir(), 'a checkout-'))
   const write = (file: string, content: string) => {
     mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
+    // Every file is executable, because some of them are the fake programs.
     writeFileSync(path.join(root, file), content, { mode: 0o755 })
   }
   const read = (file: string) => readFileSync(path.join(root, file), 'utf8')

@@ -16,6 +16,7 @@ const QUIET_SECONDS = 30
 const KILL_AFTER_SECONDS = 5
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
+/** Matches the errors of Node, npm and pnpm if the registry cannot be reached, or its certificate is not accepted. */
 const NETWORK_FAILURE =
   /ENOTFOUND|EAI_AGAIN|ECONN(?:REFUSED|RESET)|E?TIMEDOUT|ENETUNREACH|EHOSTUNREACH|CERT_|ERR_PNPM_META_FETCH_FAIL|ENOTCACHED/
 /** Matches the errors of npm and pnpm for a package whose SHA-512 differs from that in the lockfile. */
@@ -43,7 +44,12 @@ export async function ensureInstalled(root) {
   }
 }
 
-/** @param {string} root */
+/**
+ * Returns whether the pinned dependencies are installed. Compares manifests and lockfiles with those of the last installation. In
+ * `node_modules`, checks only that Node and the folders of the workspace's packages exist.
+ *
+ * @param {string} root
+ */
 function isInstalled(root) {
   const modules = path.join(root, 'node_modules')
   const stampFile = path.join(modules, '.bootstrap')
@@ -67,8 +73,10 @@ const getNpmMarkerFile = (root) => path.join(root, 'node_modules', '.package-loc
 /** @param {string} root */
 async function install(root) {
   const stampFile = path.join(root, 'node_modules', '.bootstrap')
+  // Without the stamp, an installation that is interrupted does not count as complete.
   rmSync(stampFile, { force: true })
   rmSync(getNpmMarkerFile(root), { force: true })
+  // Computed before the installation: if a manifest changes meanwhile, the next command installs again.
   const installationId = identifyInstallation(root)
   const startedAt = Date.now()
   const formatElapsed = () => ((Date.now() - startedAt) / 1000).toFixed(1)
@@ -118,6 +126,7 @@ async function runInstallers(root) {
   try {
     const failure = await installPnpm(root, transcript)
     if (failure !== undefined) return { failure, ...transcript.getResult() }
+    // pnpm must not ask before it replaces `node_modules`: it has no stdin, so nobody could answer.
     const options = ['--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
     const pnpmFailure = await runInstaller(getPnpmProgram(root), ['install', ...options], {
       cwd: root,
@@ -254,6 +263,7 @@ function onFirstSignal(act) {
  */
 function listWorkspaceFolders(root) {
   const yaml = readFileSync(path.join(root, 'pnpm-workspace.yaml'), 'utf8')
+  // The block below `packages:`, then each of its entries without dash and quotation marks.
   const entries = /^packages:\n((?: +- .+\n)+)/m.exec(yaml)?.[1]?.match(/[^\s'"-][^\s'"]*/g) ?? []
   const folders = entries.flatMap((entry) => {
     if (!entry.endsWith('/*')) return [path.join(root, entry)]

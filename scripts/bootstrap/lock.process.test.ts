@@ -30,6 +30,7 @@ it('grants the lock to one caller at a time, and to every caller eventually', as
 
 it('takes over the lock of a process that has ended, even if its id is in use again', async () => {
   const { pid } = spawnSync('true')
+  // A holder is named `pid.start time`. The start time 1, one tick after boot, is not the one of this process.
   for (const endedHolder of [`${pid}.1`, `${process.pid}.1`]) {
     symlinkSync(endedHolder, file)
     const release = await takeLock(file, { waitSeconds: 0 })

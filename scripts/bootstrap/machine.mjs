@@ -10,7 +10,9 @@ export class Refusal extends Error {
   }
 }
 
+/** The oldest major version of Node that can run the bootstrap, which installs the Node for everything else. */
 const MIN_NODE = 20
+/** The version for which the pinned Node was built. */
 const MIN_GLIBC = '2.28'
 
 /**

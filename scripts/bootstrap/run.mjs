@@ -5,6 +5,7 @@ import process from 'node:process'
 
 /** The time within which the same signal counts as a repetition. */
 const REPEAT_MS = 1000
+/** The interval of the checks whether the parent process, such as npm, has ended. */
 const PARENT_POLL_MS = 500
 
 /**

@@ -106,8 +106,10 @@ async function readRedisVersion(url: string): Promise<string | undefined> {
   const redis = new Redis(url, {
     connectTimeout: REDIS_TIMEOUT_MS,
     commandTimeout: REDIS_TIMEOUT_MS,
+    // No second attempt to connect.
     retryStrategy: () => null,
   })
+  // `info` rejects after the same error. Without a listener, ioredis would print it.
   redis.on('error', () => undefined)
   try {
     return /redis_version:(\S+)/.exec(await redis.info('server'))?.[1]

@@ -6,7 +6,9 @@ import type { Reporter, TestModule } from 'vitest/node'
 /** The measurements of a test file by its worker. */
 export interface FileTimeline {
   readonly project: string
+  /** The path relative to the root. */
   readonly file: string
+  /** The time from the first hook of the file to the last, without loading its modules. */
   readonly ms: number
   /** The CPU time of the worker, without PostgreSQL and the processes that the tests started. */
   readonly cpuMs: number

@@ -8,6 +8,11 @@ import timersPromises from 'node:timers/promises'
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { FileTimeline } from './timeline-reporter.ts'
 
+/*
+ * A Vitest setup file that measures each test file, and appends a line of JSON (`FileTimeline`) to the file that
+ * TEST_TIMELINE_FILE names. `timeline-reporter.ts` reads the lines.
+ */
+
 const ROOT = path.resolve(import.meta.dirname, '../..')
 /** Shorter timers of the global `setTimeout` are not counted, since they only yield to the event loop. */
 const MIN_TIMER_MS = 10
@@ -43,6 +48,7 @@ beforeAll(() => {
 afterAll(() => {
   const { user, system } = process.cpuUsage(cpuAtStart)
   const line: FileTimeline = {
+    // `__vitest_worker__` is an internal object of Vitest, from which the name of the project can be read.
     project:
       (globalThis as { __vitest_worker__?: { config: { name?: string } } }).__vitest_worker__?.config.name ??
       '',
@@ -88,6 +94,7 @@ function startCounting(): void {
     Object.assign(childProcess, { [name]: countedStart })
   }
   new PerformanceObserver((list) => {
+    // `packages/postgres/test/test-database.ts` records these entries.
     for (const { duration } of list.getEntriesByName('make a test database')) {
       counts.databases += 1
       counts.databaseMs += duration
@@ -116,7 +123,7 @@ function startCounting(): void {
   syncBuiltinESMExports()
 }
 
-/** Finds the nearest caller in our code outside this file, or else in a package. */
+/** Finds the nearest caller in our code outside this file, or else in a package. Returns it as `function path:line`. */
 function findOutsideCaller(): string {
   const lines = (new Error().stack ?? '').split('\n').filter((line) => !line.includes('timeline-setup'))
   const place = lines.find((line) => line.includes(ROOT) && !line.includes('node_modules')) ?? lines[1] ?? ''
