@@ -27,8 +27,10 @@ export interface GuideOnPage {
 interface SourceOnPage {
   readonly title: string
   readonly url: string
+  /** The name of the agency that publishes the source. */
   readonly agency: string
   readonly kind: SourceKind
+  /** The date of the copy of the source that we read, which may be earlier than the day on which we read it. */
   readonly checked: string
   /** True if we checked the source too long ago. */
   readonly stale: boolean

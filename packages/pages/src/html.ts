@@ -9,7 +9,8 @@ export interface Html {
 export type HtmlValue = string | number | Html | readonly HtmlValue[] | undefined | null | false
 
 /**
- * Builds markup. Escapes each value for text and for quoted attributes; `Html` values pass through.
+ * Builds markup. Escapes each value for text and for quoted attributes; `Html` values pass through. Does not check addresses: a
+ * `javascript:` URL in `href` passes.
  *
  * @throws {TypeError} if a value is inside a tag but outside quotes, where escaping does not make it safe, or is not an `HtmlValue`
  */
@@ -52,7 +53,11 @@ const CHECKED_TEMPLATES = new WeakSet<TemplateStringsArray>()
 /** The position of a value: in text, in a tag outside quotes, or within one kind of quotes. */
 type Position = 'text' | 'tag' | '"' | "'"
 
-/** Checks that no value of a template is inside a tag but outside quotes, and remembers the template. */
+/**
+ * Checks that no value of a template is inside a tag but outside quotes, and remembers the template.
+ *
+ * @throws {TypeError} if one is
+ */
 function checkPositions(strings: TemplateStringsArray) {
   let position: Position = 'text'
   for (const text of strings.slice(0, -1)) {

@@ -55,7 +55,8 @@ const SPANISH: Readonly<Record<keyof typeof ENGLISH, string>> = {
 
 /**
  * Renders the quick exit, for the slot under the header. Its link works without scripts. With scripts, leaving also removes
- * the page from the browser's history, and three presses of Shift work like the link. Send the page with `LEAVE_HEADERS`.
+ * the page from the browser's history, and three presses of Shift work like the link. The script fills the element with
+ * `role="status"` after the first and the second press, and shows the hidden hint on Shift. Send the page with `LEAVE_HEADERS`.
  */
 export function renderQuickExit(language: 'en' | 'es' = 'en'): Html {
   const words = language === 'es' ? SPANISH : ENGLISH

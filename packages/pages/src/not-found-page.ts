@@ -7,6 +7,7 @@ import type { GuideInList } from './situations.ts'
  *
  * @param meaning says what is missing
  * @param more is shown after `meaning`
+ * @param guides all guides; the page suggests some of them
  */
 export const renderNotFoundPage = ({
   meaning,

@@ -33,7 +33,7 @@ ${rows.map(({ what, how, howLong }) => html`<dt>${keepTogether(what)}</dt>\n<dd>
 <p>Our <a href="/.well-known/security.txt">security.txt</a> says where to report it.</p>`
 }
 
-/** Renders the body of `/terms`. */
+/** Renders the body of `/terms`, with the version of this service. */
 export const renderTermsPage = (version: string): Html => html`<h1>Terms</h1>
 <p class="lead">Plainpath is free. It is not legal advice and not the government. This page says what you can expect, and what we ask of you.</p>
 <h2>What this is</h2>

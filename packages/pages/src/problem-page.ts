@@ -29,9 +29,13 @@ export function renderProblemPage({ origin, code, title, status, meaning, remedy
 </article>`
 }
 
-/** Matches the names of members and headers that our texts about problems mention. */
+/**
+ * Matches the names of members and headers that our texts about problems mention. Because the pattern has a group, `split` keeps
+ * the names.
+ */
 const TECHNICAL_NAMES = /\b(detail|errors|Retry-After)\b/
 
+/** Marks up technical names as code in plain text. Returns other values, such as markup, unchanged. */
 const markTechnicalNames = (text: HtmlValue): HtmlValue =>
   typeof text === 'string'
     ? text

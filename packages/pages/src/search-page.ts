@@ -8,15 +8,16 @@ interface SearchPage {
   readonly text: string
   /** Best first. */
   readonly results: readonly SearchResult[]
-  /** Words from the guides that are spelled like a search term. */
+  /** Words of the guides, and synonyms, that are spelled like a search term. Shown only if the search finds nothing. */
   readonly similarWords: readonly string[]
   /** All guides. The page suggests some of them if the search finds nothing. */
   readonly guides: readonly GuideInList[]
 }
 
 interface SearchResult extends GuideInList {
+  /** Text of the guide that matches the search; empty if there is none. */
   readonly snippet: string
-  /** The section from which the snippet is taken. */
+  /** The section from which the snippet is taken; undefined without a snippet, and for text before the first heading. */
   readonly section: { readonly heading: string; readonly anchor: string } | undefined
 }
 

@@ -8,7 +8,7 @@ import { renderMistake, renderMistakeSummary } from './form-pages.ts'
 import { type Html, html } from './html.ts'
 
 const ACCESS_LIFETIME = durationIn('day', RULES.verificationMs)
-/** The minimum time between two codes. */
+/** The minimum time between two codes of one sign-in. */
 const RESEND_PAUSE = durationIn('minute', RULES.signInResendMs)
 const CODE_LIFETIME = durationIn('minute', RULES.verificationCodeMs)
 const EMAIL = html`<span class="form-name">e-mail</span>`
@@ -67,11 +67,16 @@ export interface AddressPage extends SignInForm {
   readonly app: AppOnPage
   /** The person's input. */
   readonly email?: string
+  /** A sentence that says what is wrong with the address. */
   readonly mistake?: string | undefined
   /** The state of the previous code, if it no longer works. */
   readonly lastCodeState?: 'expired' | 'locked' | undefined
 }
 
+/**
+ * The right code may be refused too: after too many wrong codes for a mailbox within a day, across all apps and agents, every
+ * code counts as wrong. Therefore, the text also advises to try again tomorrow.
+ */
 const LAST_CODE_NOTICES = {
   expired: 'The last code no longer works. Type your address again to get a new one.',
   locked: `Too many wrong codes. The last code no longer works. Type your address again to get a new one. If you typed the right code, try again tomorrow.`,
@@ -113,7 +118,9 @@ export interface CodePage extends SignInForm {
   readonly email: string
   /** The id of the sign-in attempt to which the code belongs. */
   readonly attempt: string
+  /** How many more codes can be mailed for this sign-in. */
   readonly codesLeft: number
+  /** A sentence that says why the submitted code was not accepted. */
   readonly mistake?: string | undefined
   /** True if the person asked for another code too soon after the last one. */
   readonly isTooSoon?: boolean

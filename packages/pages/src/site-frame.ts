@@ -101,6 +101,7 @@ const NAVIGATION_PATHS: Readonly<Record<NavigationEntry, string>> = {
   developers: '/docs',
 }
 
+/** Returns the Spanish words for any tag of Spanish, such as `es` or `es-MX`, and the English words for all other languages. */
 const getWords = (lang: string): FrameWords => (/^es\b/i.test(lang) ? SPANISH : ENGLISH)
 
 /** Renders the link that skips the header. It must come first in the body. */

@@ -124,6 +124,7 @@ export function groupGuidesBySituation(guides: readonly GuideInList[]) {
   return [...situationGroups, otherGroup].filter((group) => group.guides.length > 0)
 }
 
+/** Lists the guides of `OFTEN_NEEDED` that are among `guides`, in that order. */
 export const listOftenNeededGuides = (guides: readonly GuideInList[]) => selectBySlug(guides, OFTEN_NEEDED)
 
 const selectBySlug = (guides: readonly GuideInList[], slugs: readonly string[]) =>
