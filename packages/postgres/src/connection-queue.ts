@@ -32,6 +32,7 @@ interface ConnectionQueue {
 /** While the queue is stalled, this many requests may wait for each connection. */
 const WAITERS_PER_CONNECTION = 2
 
+/** A request in the queue. Both methods remove it from the queue and stop its timer. */
 interface Waiter {
   admit(): void
   refuse(error: Error): void
@@ -40,6 +41,10 @@ interface Waiter {
 const createQueueFullError = () =>
   new ConnectionQueueFullError('the connection queue is full and no query has completed recently')
 
+/**
+ * Adds a request at the end of the queue. The result resolves when the request is admitted, and rejects when it is refused or
+ * after `waitMs`.
+ */
 function joinQueue(queue: Set<Waiter>, waitMs: number, onTimeout: () => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timeOut = () => {
@@ -92,7 +97,7 @@ export function createConnectionQueue(
   let servedCountAtRecovery = 0
   let isCheckScheduled = false
 
-  /** Takes a free connection or joins the queue. */
+  /** Takes a free connection or joins the queue. Throws `ConnectionQueueFullError` if it may do neither. */
   function enter(): Promise<void> | undefined {
     if (freeConnections > 0) {
       freeConnections -= 1
@@ -140,6 +145,7 @@ export function createConnectionQueue(
     if (servedCount >= servedCountAtRecovery) isStalled = false
   }
 
+  /** Passes the connection on to the request that has waited longest, or frees it, which ends a stall. */
   function leave(): void {
     const [firstWaiter] = queue
     if (firstWaiter) return firstWaiter.admit()

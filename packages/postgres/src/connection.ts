@@ -29,6 +29,7 @@ export async function connect(
     application_name: options.applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS * patience,
     statement_timeout: statementMs,
+    // Applies only if the server does not respond, because the server's own limit is 0.5 s shorter.
     query_timeout: statementMs + 500,
     keepAlive: true,
     types: columnParsers,

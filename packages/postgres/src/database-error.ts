@@ -34,7 +34,7 @@ const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
 /**
  * Returns true for a database failure, as opposed to a bug of ours: refused or lost connections, time-outs, a full
  * connection queue, a deadlock, and a server that is starting, stopping, full or read-only. The error itself or one of
- * its causes may be such a failure. The response is then 503. An interrupted statement may or may not have been
+ * its nearest four causes may be such a failure. The response is then 503. An interrupted statement may or may not have been
  * committed.
  */
 export function isUnavailable(error: unknown): boolean {
@@ -68,7 +68,7 @@ export function redactDatabaseError(error: unknown): unknown {
   error.detail = undefined
   error.where = undefined
   error.internalQuery = undefined
-  // The message of a data exception (class 22) can quote a value.
+  // The message of a data exception (class 22) can quote a value, and its stack repeats the message.
   if (!error.code?.startsWith('22')) return error
   const originalMessage = error.message
   error.message = originalMessage.replace(/".*"/s, '"…"')

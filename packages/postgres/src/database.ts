@@ -13,7 +13,8 @@ import { isConnectionUnusable, isUnavailable, redactDatabaseError } from './data
 /** A pool or an open transaction, which runs queries. */
 export interface Database {
   /**
-   * Runs a statement. It does not validate rows: the caller parses them.
+   * Runs a statement. It does not validate rows: the caller parses them. A pool runs a statement that the server rolled back
+   * (40001, 40P01) again, at most twice.
    *
    * @param name if set, the statement is prepared under this name, once per connection. Use it only for a frequent
    *   statement that returns no rows, because a migration may change the columns that a prepared statement returns
@@ -123,15 +124,19 @@ export function openPool(
   }
 }
 
+/** A connection from the pool while one request uses it. */
 interface Session {
+  /** Runs a statement. `command` is its command tag, such as `COMMIT`; `ROLLBACK` for the commit of a failed transaction. */
   query<Row extends object>(
     text: string,
     values?: readonly unknown[],
     name?: string,
   ): Promise<{ rows: Row[]; rowCount: number; command: string }>
+  /** True after an error that makes the connection unusable (`isConnectionUnusable`). */
   readonly isLost: boolean
 }
 
+/** Runs `use` with a connection, and returns the connection to the pool, or closes it if it is lost. */
 async function withSession<T>(
   client: pg.PoolClient,
   { isPooled }: { isPooled: boolean },

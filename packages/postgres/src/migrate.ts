@@ -11,6 +11,7 @@ import { redactDatabaseError } from './database-error.ts'
 const MIGRATION_LOCK_SECONDS = 30
 /** How long a migration waits for a table lock. Meanwhile, every later reader of the table queues behind it. */
 const TABLE_LOCK_SECONDS = 2
+/** Far above the default of 2 s, because a migration may rewrite a large table. */
 const STATEMENT_MS = 300_000
 /** The comment on schema `public` while a backup is being restored. The app's role then receives no privileges. */
 export const RESTORING_COMMENT = 'a backup is being restored'
@@ -51,6 +52,7 @@ export async function migrate(options: {
     options.appRole,
   ])
   const applied = await applyMissingMigrations(client, options.folder)
+  // Also needed if no migration was missing, as after a restore, which migrates without the app's role.
   await client.query(APP_ROLE_GRANTS)
   return { applied }
 }
@@ -152,6 +154,7 @@ async function applyMissingMigrations(client: pg.Client, folder: string): Promis
       migrationsTable: MIGRATIONS_TABLE,
       direction: 'up',
       singleTransaction: false,
+      // `migrate` has taken a lock of its own.
       noLock: true,
       logger: SILENT_LOGGER,
     })

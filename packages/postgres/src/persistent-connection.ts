@@ -42,6 +42,7 @@ export async function keepConnected(options: PersistentOptions): Promise<AsyncDi
   }
 }
 
+/** Opens and prepares a connection. Closes it if `prepare` fails. */
 async function open(options: PersistentOptions): Promise<pg.Client> {
   const client = await connect(options.url, options)
   try {
@@ -53,6 +54,7 @@ async function open(options: PersistentOptions): Promise<pg.Client> {
   }
 }
 
+/** Opens the connection, however often that takes. Returns undefined once `stop` aborts. */
 async function reopen(options: PersistentOptions, stop: AbortSignal): Promise<pg.Client | undefined> {
   for (let waitMs = FIRST_RETRY_MS; !stop.aborted; waitMs = Math.min(waitMs * 2, MAX_RETRY_MS)) {
     try {
@@ -68,6 +70,7 @@ async function reopen(options: PersistentOptions, stop: AbortSignal): Promise<pg
   return undefined
 }
 
+/** Resolves when the connection is lost or `stop` aborts. A connection that fails a heartbeat is closed, and counts as lost. */
 async function waitUntilLost(client: pg.Client, heartbeatMs: number, stop: AbortSignal): Promise<void> {
   const lostConnection = new AbortController()
   client.once('end', () => lostConnection.abort())

@@ -7,7 +7,7 @@ export interface ReservedPool extends Pool {
   runReserved<T>(work: () => Promise<T>): Promise<T>
   /**
    * Opens the reserved connections early, because the server may have no free connections later. Afterwards, reopens
-   * lost reserved connections in the background.
+   * lost reserved connections in the background, by default every 10 s. Rejects if a connection cannot be opened.
    */
   openReserved(): Promise<void>
   /** Returns whether the caller runs inside `runReserved`. */
@@ -28,6 +28,7 @@ export function createReservedPool(
 ): ReservedPool {
   const reservedWork = new AsyncLocalStorage<true>()
   const isReserved = () => reservedWork.getStore() === true
+  /** Runs one query per connection at the same time, so that the pool opens all of them. */
   const openAllReserved = () =>
     Promise.all(Array.from({ length: reserve.getUsage().max }, () => reserve.query('select 1')))
   let reopenTimer: NodeJS.Timeout | undefined
@@ -54,6 +55,7 @@ export function createReservedPool(
     async openReserved() {
       await openAllReserved()
       reopenTimer ??= setInterval(
+        // A failure is ignored, because the next call tries again.
         () => void openAllReserved().catch(() => undefined),
         reopenIntervalMs,
       ).unref()

@@ -12,9 +12,11 @@ export interface DatabaseSpec {
 }
 interface RoleSpec {
   name: string
+  /** Printable ASCII without spaces (see `computeScramVerifier`). */
   password: string
 }
 
+/** How long a call waits for a concurrent call. */
 const LOCK_SECONDS = 30
 /** Long enough for `create database`, which copies a template and can take longer than any other statement. */
 const STATEMENT_MS = 40_000
@@ -126,6 +128,7 @@ const ITERATIONS = 4_096
  * server nor its log receives the password.
  *
  * @param password printable ASCII without spaces, which SASLprep (RFC 4013) does not change
+ * @throws {Error} for any other password
  */
 export function computeScramVerifier(password: string): string {
   if (!/^[\x21-\x7e]+$/.test(password)) throw new Error('a database password must be printable ASCII')

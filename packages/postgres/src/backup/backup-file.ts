@@ -18,8 +18,9 @@ export type BackupHeader = z.infer<typeof BackupHeader>
 
 const MetadataLine = z.union([
   z.object({ table: z.string(), columns: z.array(z.string()) }),
+  /** The position of a sequence. `last` is its `last_value` in decimal digits, and `called` its `is_called`. */
   z.object({ sequence: z.string(), last: z.string(), called: z.boolean() }),
-  /** The last line. A file without it is truncated. */
+  /** The last line, with the number of all rows in the file. A file without this line is truncated. */
   z.object({ end: z.literal(true), rows: z.int() }),
 ])
 export type BackupLine =
@@ -35,11 +36,14 @@ export class BackupError extends Error {
 /**
  * Creates a backup file that only the current user may read. `finish` writes it to the disk and returns its size in
  * bytes. Disposing removes an unfinished file.
+ *
+ * @throws an error of the file system, such as `EEXIST` if the file exists
  */
 export async function createBackupFile(file: string) {
   const handle = await open(file, 'wx', 0o600)
   const input = new PassThrough()
   const pipelineEnd = pipeline(input, createGzip(), handle.createWriteStream({ flush: true }))
+  // Without a handler, a failure between two calls would end the process. `write` or `finish` then throws the same error.
   pipelineEnd.catch(() => undefined)
   let isFinished = false
   return {
@@ -86,6 +90,7 @@ export async function openBackupFile(
   const pipelineEnd = pipeline(input, decompressed)
   /** Rejects if reading fails, and never resolves. */
   const failure = pipelineEnd.then(() => new Promise<never>(() => {}))
+  // Without a handler, a failure between two reads would end the process. `readLine` reports it.
   failure.catch(() => undefined)
   opening.defer(async () => {
     input.destroy()
@@ -93,6 +98,7 @@ export async function openBackupFile(
     await pipelineEnd.catch(() => undefined)
   })
   const lineIterator = splitLines(decompressed.setEncoding('utf8'))
+  /** Reads the next line; an empty one after the end of the file. */
   const readLine = async () => {
     try {
       const nextLine = await Promise.race([lineIterator.next(), failure])

@@ -6,6 +6,7 @@ import { connect } from '../connection.ts'
 import { migrate, RESTORING_COMMENT } from '../migrate.ts'
 import { BackupError, type BackupHeader, type BackupLine, openBackupFile } from './backup-file.ts'
 
+/** Far above the default of 2 s, because statements on large tables may take long. */
 const STATEMENT_MS = 300_000
 const escapeId = pg.escapeIdentifier
 
@@ -22,6 +23,7 @@ interface LoadOptions {
  * Fills an empty database with a backup, and applies the later migrations. Until `openRestoredDatabase` is called, the
  * app's role cannot read the tables, so no instance serves data that was revoked or erased after the backup.
  *
+ * @returns the header of the backup, and the number of loaded rows
  * @throws {BackupError} before it changes anything, or, for a damaged file, after it rolled back the rows
  */
 export async function loadBackup(options: LoadOptions): Promise<BackupHeader & { rows: number }> {
@@ -53,6 +55,7 @@ export async function openRestoredDatabase(options: {
   appRole: string
 }): Promise<void> {
   await using client = await connect(options.url, { applicationName: 'plainpath restore' })
+  // `migrate` refuses a database with the comment.
   await client.query('comment on schema public is null')
   await migrate(options)
 }
@@ -119,6 +122,12 @@ async function loadRows(client: pg.Client, lines: AsyncGenerator<BackupLine>): P
   }
 }
 
+/**
+ * Replaces the rows of each table in the backup, and sets the sequences.
+ *
+ * @returns the number of inserted rows
+ * @throws {BackupError} if the file is damaged or lacks rows
+ */
 async function applyLines(client: pg.Client, lines: AsyncGenerator<BackupLine>): Promise<number> {
   let insertStatement = ''
   let count = 0

@@ -3,6 +3,7 @@ import { MIGRATIONS_TABLE } from '../app-role-grants.ts'
 import { connect } from '../connection.ts'
 import { type BackupHeader, createBackupFile, formatRowsLine } from './backup-file.ts'
 
+/** Far above the default of 2 s, because statements on large tables may take long. */
 const STATEMENT_MS = 300_000
 const BATCH_ROWS = 500
 const escapeId = pg.escapeIdentifier
@@ -13,6 +14,7 @@ const escapeId = pg.escapeIdentifier
  *
  * @param options.url the database URL of the role that owns the tables
  * @param options.leaveOut tables whose rows have no use after a restore
+ * @returns the number of rows, the size of the compressed file in bytes, and the time of the backup by the database's clock
  * @throws an error of the file system, such as `EEXIST` if the file exists
  */
 export async function writeBackup(options: {
@@ -40,6 +42,7 @@ export async function writeBackup(options: {
   )
   for (const table of tables) {
     if (table === MIGRATIONS_TABLE || options.leaveOut.includes(table)) continue
+    // Not the generated columns, because PostgreSQL rejects values for them.
     const columns = await listNames(
       `select attname as name from pg_attribute
        where attrelid = 'public.${escapeId(table)}'::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`,
@@ -51,6 +54,7 @@ export async function writeBackup(options: {
     `select sequencename as name from pg_sequences where schemaname = 'public' order by 1`,
   )
   for (const sequence of sequences) {
+    // The sequence of the migrations table advances when a restore applies the migrations.
     if (sequence.startsWith(MIGRATIONS_TABLE)) continue
     const { rows: positions } = await client.query<{ last: string; called: boolean }>(
       `select last_value::text as last, is_called as called from public.${escapeId(sequence)}`,

@@ -93,6 +93,11 @@ function createLink(target: string, link: string): void {
   }
 }
 
+/**
+ * Copies the programs to `/var/tmp`, unless an earlier call has done so. The copy gets its final name only when it is complete.
+ *
+ * @throws {EmbeddedPostgresError} if somebody other than this user may change the copy
+ */
 function copyToVarTmp(native: string, version: string): string {
   const uid = process.getuid?.() ?? 0
   const copy = path.join('/var/tmp', `plainpath-postgres-${version}-${uid}`)
@@ -110,6 +115,7 @@ function copyToVarTmp(native: string, version: string): string {
       if (!isCopiedByAnother) throw error
     }
   }
+  // Any user can create a folder in /var/tmp, so this one may be another user's, with other programs.
   const { uid: owner, mode } = fs.lstatSync(copy)
   if (owner !== uid || (mode & fs.constants.S_IFMT) !== fs.constants.S_IFDIR || (mode & 0o022) !== 0) {
     throw new EmbeddedPostgresError(`${copy} is not a folder that only user ${uid} may write to`)

@@ -16,6 +16,7 @@ export interface Cluster {
   password: string
 }
 
+/** Written last. A data directory with this file is therefore complete. */
 const PASSWORD_FILE = 'superuser.secret'
 const INITDB_TIMEOUT_MS = 60_000
 /** No process still uses an unfinished directory of this age, because initdb takes at most a minute. */
@@ -147,6 +148,7 @@ async function runInitdb(binaries: Binaries, options: string[]): Promise<void> {
   }
 }
 
+/** Extracts the reason for a failure of initdb, in one line: its first error message, or else its last line of output. */
 function describeReason(error: unknown): string {
   const { code, message, stderr } = error as NodeJS.ErrnoException & { stderr?: string }
   if (code === 'EPERM' && getServerUser()) return 'root may not run a program as another user here'
@@ -164,6 +166,7 @@ function removeAbandoned(dir: string): void {
   const prefix = `${path.basename(dir)}.new-`
   for (const name of fs.readdirSync(path.dirname(dir)).filter((entry) => entry.startsWith(prefix))) {
     const unfinishedDir = path.join(path.dirname(dir), name)
+    // If another process has removed the directory in the meantime, it counts as new.
     // oxlint-disable-next-line no-restricted-properties -- the age of a file
     const changedAt = fs.statSync(unfinishedDir, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
     // oxlint-disable-next-line no-restricted-properties -- the age of a file

@@ -19,6 +19,7 @@ export interface EmbeddedPostgres extends AsyncDisposable {
 }
 
 const START_TIMEOUT_MS = 30_000
+/** The pause before another start, after a server of ours has ended. */
 const RESTART_DELAY_MS = 100
 
 /**
@@ -99,6 +100,7 @@ async function joinServer(
   )
 }
 
+/** Returns the last fatal message of a server, or else its last line of output, which may be empty. */
 function findLastError(server: StartingServer): string {
   const lines = server.log.trim().split('\n')
   return (

@@ -120,6 +120,7 @@ function watchServer(child: ChildProcess): StartingServer {
     hasEnded = true
     hasStoppedProperly = exitCode === 0
   })
+  // Neither the server nor the pipe from it keeps this program running.
   child.unref()
   if (child.stderr instanceof Socket) child.stderr.unref()
   return {
@@ -139,6 +140,7 @@ function watchServer(child: ChildProcess): StartingServer {
 const LOST_START_RACE =
   /lock file .* already exists|lock file .* is empty|pre-existing shared memory|could not create any TCP\/IP sockets/
 
+/** Finds a port that is free now. If another program takes it before the server does, `mayStartAgain` is true. */
 async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
