@@ -27,6 +27,7 @@ export function formatRevocation(revocation: Revocation): string {
  * @returns undefined for text that is not a notification
  */
 export function parseNotification(text: string): RevocationNotification | undefined {
+  // 15 digits: every such number is below 2^53, so JavaScript represents it exactly.
   const [, mark, number, revocation = ''] = /^(\S+) (\d{1,15}) (.+)$/s.exec(text) ?? []
   if (mark === undefined) return undefined
   const [, kind, value = ''] = /^(token|client) (\S+)$/.exec(revocation) ?? []
