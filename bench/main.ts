@@ -21,6 +21,7 @@ import { type AgentWithToken, registerAgents } from './testbed/register-agents.t
 import { startBaselines } from './testbed/start-baselines.ts'
 import { type MeasuredApp, startMeasuredApp } from './testbed/start-measured-app.ts'
 
+/** The parsed command line. `COMMAND` describes each option. */
 interface Options {
   readonly only?: string
   readonly rounds: number
@@ -105,6 +106,7 @@ async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
   )
   const apiOptions = { folder, nodeOptions, app: 'resource', auths: [auth] } as const
   const api = opening.use(await startMeasuredApp(stores, { ...apiOptions, profileFolder, instanceNumber: 1 }))
+  // Before the first request, because the idle memory is measured.
   const memoryReaders = { auth: await watchMemory(auth), api: await watchMemory(api) }
   const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
   const agents = await registerAgents(auth, AGENT_COUNT)

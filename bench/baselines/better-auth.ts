@@ -9,7 +9,8 @@ import pg from 'pg'
 import { ORIGIN } from '../load/target.ts'
 import { listen, readSetting } from './recorded-responses.ts'
 
-// This baseline runs better-auth with its OAuth provider on PostgreSQL, as its documentation shows for production.
+// This baseline runs better-auth with its OAuth provider on PostgreSQL, as its documentation shows for production. The
+// README of the bench lists its settings.
 
 /** Higher than the bench's rate, so the baseline counts requests but refuses none. */
 const UNREACHED_LIMIT = { window: 60, max: 100_000_000 }

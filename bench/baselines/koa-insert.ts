@@ -15,6 +15,7 @@ const insertAgent = () =>
     'insert into agents (id, name_sealed, scopes, status, generation, registered_at) values ($1, $2, $3, $4, $5, $6)',
     [
       `agt_${randomBytes(16).toString('base64url')}`,
+      // About as many bytes as the encrypted name of an agent.
       randomBytes(120),
       ['guides:read', 'waitlist:write'],
       'active',
@@ -30,6 +31,7 @@ const insertWaitlistEntry = () =>
      values ($1, $2, $3, $4, $5, null, $6)`,
     [
       randomUUID(),
+      // About as many bytes as an encrypted address.
       randomBytes(130),
       randomBytes(32),
       '00000000',

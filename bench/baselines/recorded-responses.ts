@@ -4,7 +4,9 @@ import type { Context } from 'koa'
 
 /** A response that the API sent for a path before the run, and that some baselines repeat. */
 interface RecordedResponse {
+  /** The Content-Type. */
   readonly type: string
+  /** The Content-Encoding, such as `gzip`; empty without one. */
   readonly encoding: string
   readonly body: Buffer
 }

@@ -27,7 +27,10 @@ export async function fillPostgres(
   await fillTable(urls.resource, { table: 'waitlist_entries', rows, insert: INSERT_WAITLIST_ENTRIES })
 }
 
-/** In this statement and the next, `$1` and `$2` are the numbers of the first and the last row. */
+/**
+ * In this statement and the next, `$1` and `$2` are the numbers of the first and the last row, and `00000000` stands for the id of
+ * a hash key. No secret or address belongs to the hashes.
+ */
 const INSERT_AGENTS = `
   with agent as (
     insert into agents (id, name_sealed, scopes, status, generation, registered_at)
@@ -61,7 +64,10 @@ async function fillTable(
   await admin.query('checkpoint')
 }
 
-/** Writes the keys of `redis-token-store.ts` for tokens that were never issued. */
+/**
+ * Writes the keys of `redis-token-store.ts` for tokens that were never issued. ARGV: the numbers of the first and the last token,
+ * the audience, the time of issue in milliseconds. A digest has the 43 characters of a SHA-256 in base64url.
+ */
 const INSERT_TOKENS = `
 local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
 for n = ARGV[1], ARGV[2] do
@@ -75,7 +81,7 @@ end`
 
 export interface TokensInRedis {
   readonly tokens: number
-  /** Redis memory for one token and its client's credential version, including keys and expiry. */
+  /** Redis memory for one token and its client's credential version, including keys and expiry: the mean of the last call. */
   readonly bytesPerToken: number
 }
 
@@ -110,6 +116,7 @@ export async function fillRedis(
   }
 }
 
+/** Reads how much memory Redis has allocated, in bytes. */
 async function readUsedMemory(redis: Redis): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
 }

@@ -84,7 +84,7 @@ function compareWithFirst(level: Level, firstLevel: Level | undefined, pathName:
 
 /**
  * Returns whether the control had more than `MIN_CONTROL_SHARE` of its throughput at the first level. If not, other work slowed
- * the machine.
+ * the machine. A control without figures counts as disturbed.
  */
 const isUndisturbed = (level: Level, firstLevel: Level | undefined) =>
   (compareWithFirst(level, firstLevel, CONTROL) ?? 0) > MIN_CONTROL_SHARE
@@ -100,7 +100,7 @@ function listSizeRows(levels: readonly Level[]): string[][] {
 const formatCount = (rows: number) => rows.toLocaleString('en')
 const formatMegabytes = (bytes: number) => (bytes / MEGABYTE).toFixed(1)
 
-/** The measurements with `rows` agents, valid tokens and waitlist entries. */
+/** The measurements with `rows` agents, tokens in Redis and waitlist entries. */
 export interface Level {
   readonly rows: number
   readonly series: readonly PathSeries[]

@@ -32,6 +32,7 @@ export async function runGrowth(
 ): Promise<void> {
   const { stores, auth, api } = parts
   const { print, now } = options
+  // Without baselines: each path is compared with itself at the first level.
   const paths = [
     ...parts.paths.map((each) => ({ ...each, comparisons: [] })),
     {

@@ -16,6 +16,7 @@ export interface Saturation {
   readonly processorMicros: number
   /** Processor time divided by elapsed time: 1 is one full core, and several threads can exceed 1. */
   readonly targetBusy: number
+  /** The same for this process, which generates the load. */
   readonly generatorBusy: number
 }
 

@@ -87,6 +87,7 @@ export function readResponse(received: Buffer): ParsedResponse {
   if (headEnd < 0) return PARTIAL
   const head = received.toString('latin1', 0, headEnd)
   const status = Number(head.slice(9, 12))
+  // The comparison also fails for a status that is not a number. Interim responses (1xx) are not supported.
   if (!head.startsWith('HTTP/1.1 ') || !(status >= 200)) return UNREADABLE
   const whole = { kind: 'whole', status, closes: /\r\nconnection: close/i.test(head) } as const
   if (/\r\ntransfer-encoding: chunked/i.test(head))
@@ -95,5 +96,6 @@ export function readResponse(received: Buffer): ParsedResponse {
   if (length === undefined) return UNREADABLE
   const missing = headEnd + END_OF_HEAD.length + Number(length) - received.length
   if (missing > 0) return PARTIAL
+  // Nothing may follow the response, because only one request is in flight.
   return missing < 0 ? UNREADABLE : whole
 }

@@ -8,6 +8,7 @@ import { sendAtRate } from './open-loop.ts'
 import { readProcessorMs } from './processor-time.ts'
 import { formatRequest, type Target } from './target.ts'
 
+/** Starts a server in this process, and returns it as a target. Its processor time includes that of the load generator. */
 async function serve(listener: RequestListener): Promise<Target & AsyncDisposable> {
   const server: Server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -81,6 +82,7 @@ describe('saturating two targets in turns', () => {
       (fastCost.processorMicros * fastCost.expectedResponses +
         slowCost.processorMicros * slowCost.expectedResponses) /
       1_000
+    // The sum comes from quotients, so it can exceed the exact time by a rounding error.
     const ROUNDING_MS = 0.001
     expect(measuredMs).toBeLessThanOrEqual(spentMs + ROUNDING_MS)
   })
@@ -108,6 +110,7 @@ describe('the open loop', () => {
     })
     const { latency, errors, answered } = await sendAtRate(target, { rate: 500, seconds: 1 })
     expect(errors).toBe(0)
+    // 500 are due on average. The number is random, but hardly ever this small.
     expect(answered).toBeGreaterThan(350)
     expect(latency.most).toBeGreaterThan(STALL_MS * 0.9)
     // In a closed loop, only one request per connection would have waited. Here a fifth of all requests did.

@@ -14,20 +14,27 @@ export interface Arrivals {
   readonly errors: number
   /** Measured from the time a request was due, so a request that waits for a slow one counts as slow, too. */
   readonly latency: Latency
-  /** The delay of the generator itself, which is part of the latency. */
+  /** How late the generator took up each request after it was due. This delay is part of the latency. */
   readonly lag: Latency
 }
 
 const CONNECTION_COUNT = 64
 const GIVE_UP_MS = 5_000
+/** How often the generator checks which requests are due. */
 const TICK_MS = 1
 
 interface DueRequest {
+  /** By `performance.now`. */
   readonly dueAt: number
   readonly request: Buffer
 }
 
-/** Sends `rate` requests per second on average, for the given seconds, at independent random times (a Poisson process). */
+/**
+ * Sends `rate` requests per second on average, for the given seconds, at independent random times (a Poisson process). While all
+ * connections wait for responses, further requests queue, and their latency grows.
+ *
+ * @param options.random returns numbers from 0 up to, but not including, 1
+ */
 export async function sendAtRate(
   target: Target,
   { rate, seconds, random = Math.random }: { rate: number; seconds: number; random?: () => number },
@@ -41,6 +48,7 @@ export async function sendAtRate(
   const lags: number[] = []
   let errorCount = 0
 
+  /** Sends the oldest request of the queue, if there is one and a connection is idle. */
   function sendNext(): void {
     const connection = queue.length > 0 ? idleConnections.pop() : undefined
     const dueRequest = connection && queue.shift()
@@ -53,7 +61,8 @@ export async function sendAtRate(
     })
   }
 
-  // In a Poisson process, the gaps between requests are exponentially distributed.
+  // In a Poisson process, the gaps between requests are exponentially distributed. `random` may return 0, but never 1, so the
+  // logarithm is taken of 1 minus the number.
   const drawGapMs = () => (-Math.log(1 - random()) * 1000) / rate
   const startedAt = performance.now()
   const endsAt = startedAt + seconds * 1000

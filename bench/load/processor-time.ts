@@ -1,7 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Reads how long the current threads of a process have run on a processor, in milliseconds (Linux schedstat). */
+/**
+ * Reads how long the current threads of a process have run on a processor, in milliseconds (Linux schedstat). Threads that have
+ * ended are not included.
+ *
+ * @throws an error of the file system if the process has ended
+ */
 export function readProcessorMs(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`)
   const nanoseconds = threads.map((thread) =>
@@ -10,7 +15,7 @@ export function readProcessorMs(pid: number): number {
   return nanoseconds.reduce((sum, each) => sum + each, 0) / 1e6
 }
 
-/** Lists the processes that a process has started and that still run. */
+/** Lists the processes that the main thread of a process has started and that still run. */
 export function listChildProcesses(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 }

@@ -1,4 +1,4 @@
-/** Latencies in milliseconds. */
+/** Latencies in milliseconds: the median, the 99th percentile and the maximum. NaN without samples. */
 export interface Latency {
   readonly p50: number
   readonly p99: number
@@ -17,6 +17,7 @@ export function summarizeLatency(samples: readonly number[]): Latency {
   return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), most: quantile(sorted, 1) }
 }
 
+/** The median, minimum and maximum of a figure over several rounds. */
 export interface Spread {
   readonly median: number
   readonly least: number

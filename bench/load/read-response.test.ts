@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { readResponse } from './connection.ts'
 import { summarizeLatency, summarizeSpread } from './quantiles.ts'
 
+/** The head of a response with the body `fine`, without the empty line at its end, so that a test can add a header. */
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n'
 const CHUNKED_HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 

@@ -32,6 +32,7 @@ export function formatRequest(
 const ADDRESS_COUNT = 1_000
 let addressIndex = 0
 
+/** Returns the next of `ADDRESS_COUNT` addresses, in turn. */
 function takeAddress(): string {
   addressIndex = (addressIndex + 1) % ADDRESS_COUNT
   return `10.0.${addressIndex >> 8}.${addressIndex & 255}`
@@ -41,7 +42,10 @@ function takeAddress(): string {
 export const HOST = 'localhost:8080'
 export const ORIGIN = `http://${HOST}`
 
-/** Creates a function that returns the next of the values at each call, and starts again after the last. */
+/**
+ * Creates a function that returns the next of the values at each call, and starts again after the last. It throws if there are no
+ * values.
+ */
 export function cycle<T>(values: readonly T[]): () => T {
   let index = 0
   return () => {

@@ -40,6 +40,7 @@ describe('a target', () => {
   })
 
   test('is judged by processor time, and the verdict also shows the ratio of throughputs', () => {
+    // A server that mostly waits: a tenth of the baseline's throughput, but only 1.25 times its processor time.
     const waiting = { perSecond: 100, errors: 0, processorMicros: 1_250, targetBusy: 0.1, generatorBusy: 0.3 }
     expect(
       judgeAll(

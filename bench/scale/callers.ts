@@ -2,7 +2,7 @@ import { type Connection, openConnection } from '../load/connection.ts'
 
 /*
  * Callers at different loopback addresses. The gateway passes on the address of the client, and ignores the header with which other
- * measurements simulate many clients.
+ * measurements simulate many clients (`X-Forwarded-For`).
  */
 
 /** Opens a connection from one fixed address. @param index from 0 */

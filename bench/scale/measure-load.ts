@@ -46,7 +46,10 @@ export interface MeasuredStack extends Pick<InstanceStack, 'listProcesses'> {
   readonly redis: Redis
 }
 
-/** Measures what a stack uses while `work` runs. A process that ends during the work is not counted. */
+/**
+ * Measures what a stack uses while `work` runs. A process that ends during the work is not counted. A process that begins
+ * during the work is counted from its beginning.
+ */
 export async function measureUsage(stack: MeasuredStack, work: () => Promise<unknown>): Promise<Usage> {
   const start = await takeSnapshot(stack)
   await work()

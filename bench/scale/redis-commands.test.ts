@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { countCommands, countScripts, parseCommandStats, subtractCounts } from './redis-commands.ts'
 
+/** This reply to `INFO commandstats` and the next have the line ends of Redis: CRLF. */
 const BEFORE = `# Commandstats\r
 cmdstat_eval:calls=3,usec=90,usec_per_call=30.00,rejected_calls=0,failed_calls=0\r
 cmdstat_hget:calls=10,usec=20,usec_per_call=2.00,rejected_calls=0,failed_calls=0\r

@@ -3,6 +3,7 @@ import type { InstanceSeries, LoadUsage } from './measure-load.ts'
 import { compareWithOneInstance, renderScale } from './render-scale.ts'
 import type { RevocationSeries } from './revocations-by-apis.ts'
 
+/** With 1,000 responses, the milliseconds of a part are also its microseconds per response. */
 const createUsage = (overrides: Partial<LoadUsage> = {}): LoadUsage => ({
   seconds: 2,
   expectedResponses: 1_000,

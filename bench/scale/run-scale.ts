@@ -50,6 +50,7 @@ export async function runScale(options: ScaleOptions): Promise<void> {
   }
   const idleStacks = await Promise.all(stacks.map(measureIdle))
   const paths = await measurePaths(stacks, options)
+  // Reads the memory now, because `measureRevocations` stops the API of one stack.
   const stackReports = idleStacks.map(
     ({ stack, idle }): StackReport => ({ instances: stack.count, idle, memory: sumMemory(stack) }),
   )
@@ -79,7 +80,7 @@ async function openStack(count: number, { folder, nodeOptions, isSelected }: Sca
 
 const IDLE_SECONDS = 3
 
-/** Measures what a stack uses without requests. */
+/** Waits until a stack has been idle for `IDLE_SECONDS`, and then measures for as long what it uses without requests. */
 async function measureIdle(stack: Stack) {
   await sleep(IDLE_SECONDS * 1_000)
   const idle = await measureUsage(stack, () => sleep(IDLE_SECONDS * 1_000))
@@ -150,7 +151,7 @@ function formatProgress(
   return [...columns, ...(errors > 0 ? [`${errors} errors`] : [])].join('  ')
 }
 
-/** Measures revocations at the stack with one instance of each app, after its API has stopped. */
+/** Measures revocations at the stack with one instance of each app. Stops its API first, which would be one more subscriber. */
 async function measureRevocations([stack]: readonly Stack[], options: ScaleOptions) {
   if (!stack) throw new Error('there is no stack')
   for (const api of stack.apis) await api[Symbol.asyncDispose]()

@@ -19,5 +19,6 @@ test('with fewer instances, more reads use rate-limit tokens that were prefetche
 test('at its quota, a caller is refused more often by many instances, because they hold rate-limit tokens that it needs', async () => {
   const [one, many] = [await simulateLimits(120, 1), await simulateLimits(120, 32)]
   expect(one.refusedShare).toBeLessThan(many.refusedShare)
+  // Three quarters of the quota of 120 a minute.
   expect(await simulateLimits(90, 8)).toMatchObject({ refusedShare: 0 })
 })

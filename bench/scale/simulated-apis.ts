@@ -20,6 +20,7 @@ const subscribers = Array.from({ length: count }, (_none, index) =>
     leaseMs: intervals.leaseMs,
     cacheMs: 30_000,
     maxCachedBytes: 1_000_000,
+    // Never called, because nothing is cached.
     estimateEntryBytes: () => 0,
   }),
 )

@@ -39,6 +39,7 @@ export async function startInstances(
   const maxConnections = String(CONNECTIONS_PER_PAIR * count + OTHER_CONNECTIONS)
   const stores = opening.use(await openStores(folder, { max_connections: maxConnections }))
   const env = { ...stores.env, AUTH_DRAIN_DELAY_SECONDS: '0', RESOURCE_DRAIN_DELAY_SECONDS: '0' }
+  // Without a wrapper, which would pin the apps to one core.
   const options = { folder, nodeOptions, wrapper: [] }
   const instanceNumbers = Array.from({ length: count }, (_none, index) => index + 1)
   const auths: MeasuredApp[] = []
