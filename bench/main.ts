@@ -79,6 +79,7 @@ const COMMAND = new Command('npm run bench --')
   )
 
 interface BenchRuntime {
+  /** The temporary folder for stores, logs and responses. It is removed at the end. */
   readonly folder: string
   readonly print: (line: string) => void
   /** Ends the run after the current measurement. */

@@ -28,8 +28,8 @@ export async function fillPostgres(
 }
 
 /**
- * In this statement and the next, `$1` and `$2` are the numbers of the first and the last row, and `00000000` stands for the id of
- * a hash key. No secret or address belongs to the hashes.
+ * In this statement and the next, `$1` and `$2` are the numbers of the first and the last row, and `00000000` stands for the id
+ * of a hash key. No secret or address belongs to the hashes.
  */
 const INSERT_AGENTS = `
   with agent as (

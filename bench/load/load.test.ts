@@ -112,6 +112,7 @@ describe('the open loop', () => {
     expect(errors).toBe(0)
     // 500 are due on average. The number is random, but hardly ever this small.
     expect(answered).toBeGreaterThan(350)
+    // Requests are due about every 2 ms, so the first one that is due during the stall waits for nearly all of it.
     expect(latency.most).toBeGreaterThan(STALL_MS * 0.9)
     // In a closed loop, only one request per connection would have waited. Here a fifth of all requests did.
     expect(latency.p99).toBeGreaterThan(STALL_MS / 2)

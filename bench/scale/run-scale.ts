@@ -30,8 +30,10 @@ interface ScaleOptions {
   /** True to write the result to `bench/results`. */
   readonly shouldStore: boolean
   readonly now: Date
+  /** The temporary folder of the run. Each stack gets a folder in it. */
   readonly folder: string
   readonly print: (line: string) => void
+  /** Ends the run after the current measurement. */
   readonly signal: AbortSignal
 }
 

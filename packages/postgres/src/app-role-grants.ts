@@ -10,8 +10,8 @@ export const MIGRATIONS_TABLE = 'schema_migrations'
  * - select and insert on tables whose comment begins with `append-only`
  * - select, insert, update and delete on all other tables
  *
- * Does nothing if the owner is the app role. `relkind` (pg_class) is `r` for a table, `p` for a partitioned table, `v` for a view,
- * `m` for a materialized view, and `S` for a sequence.
+ * Does nothing if the owner is the app role. `relkind` (pg_class) is `r` for a table, `p` for a partitioned table, `v` for a
+ * view, `m` for a materialized view, and `S` for a sequence.
  */
 export const APP_ROLE_GRANTS = `
 do $grants$

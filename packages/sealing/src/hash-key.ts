@@ -3,7 +3,7 @@ import { generateKeyLine, parseKeyFile } from './key-file.ts'
 
 /**
  * Common labels, each for one purpose. Under `email-index`, addresses are hashed so that a row can be found by its address. If only
- * one table uses the hashes, the label is `email-index/<table>`. `hash` permits any label, and its type lets editors suggest these.
+ * one table uses the hashes, the label is `email-index/<table>`. `hash` permits any label; its type lets editors suggest these.
  */
 type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor' | 'mcp-request-state'
 

@@ -29,8 +29,10 @@ export interface RespondedRequest {
   readonly status: number
 }
 
+/** The span of a request that has no response yet. */
 export interface RequestSpan {
   readonly span: RunningSpan
+  /** Records the outcome, ends the span, and closes it for further calls. */
   endWithResponse(response: RespondedRequest): void
 }
 

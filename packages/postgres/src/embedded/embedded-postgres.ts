@@ -116,6 +116,7 @@ function findLastError(server: StartingServer): string {
  * which releases the lock.
  */
 export const IN_USE_LOCK = 'plainpath embedded server in use'
+/** How long a lease waits for a process that is stopping the server, before the caller tries again. */
 const LOCK_TIMEOUT_SECONDS = 2
 
 /**
