@@ -12,7 +12,10 @@ import { READ_HEADERS, sendRequest } from './send-request.ts'
 import type { MeasuredApp } from './start-measured-app.ts'
 
 type Server = Pick<Target, 'pid' | 'port'>
-/** The names of the programs in `bench/baselines`, each of which says at its top what it does. */
+/**
+ * The names of the programs in `bench/baselines`. `koa-bare` and `node-http` repeat recorded responses; `koa-jwt` also verifies a
+ * token. `oidc-bare` and `better-auth` issue and introspect tokens. `koa-insert` inserts a row for each request.
+ */
 export type BaselineName = 'koa-bare' | 'node-http' | 'koa-jwt' | 'oidc-bare' | 'better-auth' | 'koa-insert'
 
 export interface Baselines extends AsyncDisposable {

@@ -10,6 +10,10 @@ import { runAuth } from '../test/run-auth.ts'
 import { loadConfig } from './config.ts'
 import { openStores } from './stores.ts'
 
+/*
+ * All tests use one database, and run in this order: a test may rely on the agents and keys that an earlier test left behind.
+ */
+
 let testbed: AuthTestbed
 let env: Record<string, string>
 let folder: string
@@ -164,6 +168,7 @@ describe('agents', () => {
       scopes: ['guides:read', 'waitlist:write'],
       registered_at: agentRecord.agent.registeredAt.toISOString(),
       last_used_at: null,
+      // An agent that never received a token expires seven days after its registration.
       idle_expiry: '2026-11-27T09:00:00.000Z',
       token_endpoint_auth_method: 'client_secret_basic',
     })
@@ -307,6 +312,7 @@ describe('resource-servers create', () => {
     expect(code).toBe(0)
     const secret = (await readFile(file, 'utf8')).trim()
     expect(JSON.parse(printed)).toMatchObject([{ client_id: 'rs_new', audience: 'https://a.example/api' }])
+    // The first four characters, `rss_`, are not secret.
     expect(printed).not.toContain(secret.slice(4))
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect(await run(create)).toMatchObject({
@@ -333,6 +339,7 @@ describe('migrate', () => {
   test('applies every migration to an empty database, and does nothing when the tables are up to date', async () => {
     const ownerSettings = { AUTH_MIGRATION_DATABASE_URL: testbed.database.ownerUrl }
     expect((await run('migrate', ownerSettings)).printed).toBe('Nothing to do: the tables are up to date.')
+    // Makes the database empty: drops everything that the migrations created.
     await testbed.runAsOwner(
       'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, blocked_domains, blocked_domain_audit, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, app_clients, oauth_records, sign_ins, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, token_store_in_use, schema_migrations cascade',
     )
@@ -377,6 +384,7 @@ describe('exits with 1 and explains on one line', () => {
 
   test('that the port is taken', async () => {
     await using otherServer = await serve(() => undefined, { port: 0, host: '127.0.0.1', drainSeconds: 1 })
+    // The test of `migrate` dropped the key, without which `serve` would not start.
     await run('keys init')
     const ports = { AUTH_OPERATIONS_PORT: String(otherServer.port), AUTH_INTERNAL_PORT: '0', AUTH_PORT: '0' }
     const { code, errors } = await run('serve', ports)

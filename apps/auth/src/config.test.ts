@@ -8,6 +8,7 @@ import { loadConfig, SETTINGS } from './config.ts'
 import { createResourceServer } from './resource-servers/resource-servers.ts'
 
 let folder: string
+/** Settings that `loadConfig` accepts: the required ones and AUTH_SMTP_URL, which an https origin requires. */
 let validSettings: Record<string, string>
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'plainpath-auth-config-'))
@@ -195,6 +196,7 @@ test('reports all mistakes in one error', () => {
     'AUTH_PORT',
     'AUTH_LIMITS_FACTOR',
   ])
+  // The lease must be at least twice the polling interval.
   const badCombination = { AUTH_PORT: 'x', AUTH_KEYS_POLL_SECONDS: '10', AUTH_KEYS_LEASE_SECONDS: '15' }
   const noMailServer = { AUTH_ORIGIN: 'https://plainpath.example', AUTH_SMTP_URL: undefined }
   expect(listInvalidSettings({ ...validSettings, ...badCombination, ...noMailServer })).toEqual([

@@ -11,6 +11,7 @@ function createTestCache() {
   const releaseHeldReads: (() => void)[] = []
   let isHolding = false
   const clock = { ms: 1, now: () => clock.ms }
+  /** `skipsSharedLoads`: whether the next caller must not wait for the load of another caller. */
   const options = { skipsSharedLoads: false }
   const store = {
     async find(id: AgentId) {
@@ -120,7 +121,7 @@ test('does not cache a load that fails', async () => {
   expect(await agents.find(id)).toBeUndefined()
 })
 
-/** Caches 12,000 agents with the given name. Returns how many of them are then still cached. */
+/** Caches 12,000 agents with the given name, more than fit. Returns how many of them are then still cached. */
 async function countCachedAgents(name: string): Promise<number> {
   const { agents, reads, rows } = createTestCache()
   const ids = Array.from(

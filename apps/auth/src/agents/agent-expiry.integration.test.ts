@@ -254,6 +254,7 @@ test('deleteTombstones deletes the oldest tombstones beyond the limit', async ()
 })
 
 test('expireAgents expires many agents in batches, and none twice when called simultaneously', async () => {
+  // 450 agents are more than two batches of 200.
   await stores.db.query(
     `insert into agents (id, scopes, status, registered_at, last_used_at)
      select 'agt_' || lpad(number::text, 22, '0'), '{guides:read}', 'active', $1, null from generate_series(1, 450) number`,
@@ -286,6 +287,7 @@ function predictRemaining(agents: readonly ModelAgent[], now: number, maxNeverUs
   return unexpired.filter((agent) => !removed.has(agent))
 }
 
+/** A step of the model. `agentIndex` selects an agent, modulo their number; `times` is the number of simultaneous expiry runs. */
 const stepArbitrary = fc.oneof(
   {
     weight: 5,
@@ -318,6 +320,7 @@ test('expireAgents expires the agents that the model predicts, after any sequenc
         if (step.do === 'wait') now += step.ms
         else if (step.do === 'register')
           for (let count = 0; count < step.count; count += 1) {
+            // No two agents have the same time, so it is certain which is older.
             now += 1
             const { agent } = await addAgent({ registeredAt: timeAfter(now) })
             model.push({ id: agent.id, registeredMs: now, lastUsedMs: undefined })
@@ -340,6 +343,7 @@ test('expireAgents expires the agents that the model predicts, after any sequenc
         }
       }
     }),
+    // On a slow machine, the test passes with the runs that were completed within a minute.
     { numRuns: 60, interruptAfterTimeLimit: 60_000 },
   )
 }, 120_000)

@@ -5,6 +5,11 @@ import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { bindContact, unbindContact } from './contact-binding.ts'
 import { createContactBindingStore } from './contact-binding-store.ts'
 
+/*
+ * The contact binding is the lock that `contact-binding.ts` explains: an agent that is bound receives `contact:write` only with
+ * tokens that are bound to a key.
+ */
+
 let stores: TestStores
 beforeAll(async () => {
   stores = await openTestStores()

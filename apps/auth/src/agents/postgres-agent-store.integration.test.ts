@@ -119,6 +119,7 @@ test('changes nothing if beforeCommit fails', async () => {
 })
 
 test('lists the newest agents first, up to the limit', async () => {
+  // Later than the registrations of all other tests.
   const days = ['2030-01-01', '2030-01-03', '2030-01-02']
   const agents = await Promise.all(days.map((day) => addAgent({ registeredAt: new Date(day) })))
   const [oldest, newest, middle] = agents.map(({ agent }) => agent.id)

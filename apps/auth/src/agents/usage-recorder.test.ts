@@ -2,7 +2,7 @@ import type { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { createUsageRecorder } from './usage-recorder.ts'
 
-/** Records one use of each of 12,000 agents. Returns how many of these uses are remembered. */
+/** Records one use of each of 12,000 agents, more than the recorder can remember. Returns how many uses are remembered. */
 async function countRemembered(formatId: (index: number) => string): Promise<number> {
   const usage = createUsageRecorder({
     agentCache: { find: async () => undefined },

@@ -56,6 +56,7 @@ test('sweepAppClients deletes the oldest of too many unused apps, but none from 
   await store.markUsed(used, afterNow(-HOUR_MS))
   const oldIds: string[] = []
   const recentIds: string[] = []
+  // Six unused apps: three that are two hours old, and three that are a little younger than an hour.
   for (const ms of [0, 1, 2]) oldIds.push(await store.add(APP, afterNow(-2 * HOUR_MS + ms)))
   for (const ms of [1, 2, 3]) recentIds.push(await store.add(APP, afterNow(-RULES.floodMs + ms)))
   expect(await sweepAll(NOW, 6)).toBe(0)

@@ -17,7 +17,7 @@ const parseDocument = (members: object) =>
     DEFAULT_CHAT_HOSTS,
   )
 
-/** The bodies that hosts send, with the expected metadata. */
+/** The bodies with which chat hosts register, each with the name of the host and the members that the metadata must have. */
 const REGISTRATIONS: readonly (readonly [string, object, Partial<AppMetadata>])[] = [
   [
     'Claude',

@@ -10,6 +10,7 @@ import {
 const validate = (uri: string) => validateRedirectUri(uri, DEFAULT_CHAT_HOSTS)
 
 describe('a redirect URI that a host uses', () => {
+  // Each row is the URI, and the `label`, `host` and `kind` of the target to which it leads.
   test.for([
     ['https://claude.ai/api/mcp/auth_callback', 'claude', 'claude.ai', 'web'],
     ['https://claude.com/api/mcp/auth_callback', 'claude', 'claude.com', 'web'],

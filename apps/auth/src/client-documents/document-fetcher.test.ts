@@ -12,6 +12,7 @@ import {
 } from '../../test/document-host.ts'
 import { createClientDocumentFetcher, type DocumentOutcome } from './document-fetcher.ts'
 
+/** Enough hosts to fill all slots of the process, because each host has only two slots for new clients. */
 const NAMES = Array.from({ length: 10 }, (_, index) => `host-${index}.example.org`)
 const [HOST_A = '', HOST_B = '', HOST_C = ''] = NAMES
 const resources = new AsyncDisposableStack()
@@ -209,9 +210,11 @@ test('reports an invalid member again within a minute, without a second fetch', 
 })
 
 test('remembers the latest 1,000 failures, even of long URLs', async () => {
+  // No test host has port 1, so each fetch fails without a request.
   const createUrl = (index: number) => `https://${HOST_A}:1/${'x'.repeat(220)}-${index}.json` as AgentId
   for (let index = 0; index <= 1_500; index += 1) await fetchDocument(createUrl(index), getCallerAddress(1))
   outcomes = []
+  // The latest 1,000 failures are those of 501 to 1,500.
   await fetchDocument(createUrl(501), getCallerAddress(1))
   await fetchDocument(createUrl(0), getCallerAddress(1))
   expect(outcomes).toEqual(['failed-recently', 'url'])

@@ -8,6 +8,7 @@ const DAY_MS = 24 * HOUR_MS
 const now = new Date('2026-11-23T12:00:00Z')
 const formatTimeAfterNow = (ms: number) => new Date(now.getTime() + ms).toUTCString()
 
+// The default is an hour, the minimum is five minutes, and the maximum is a day. An unreadable lifetime gives the minimum.
 test.for<{ when: string; headers: CachingHeaders; lifetimeMs: number }>([
   { when: 'no header states a lifetime', headers: {}, lifetimeMs: HOUR_MS },
   { when: 'only the age is stated', headers: { age: '600' }, lifetimeMs: HOUR_MS },

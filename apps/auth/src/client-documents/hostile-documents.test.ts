@@ -88,6 +88,7 @@ test('returns the keys of a document, whether tokens must be bound, and its life
 })
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void
+/** Creates a handler that sends this response. */
 const send =
   (status: number, headers: Record<string, string | number>, body: string | Buffer): Respond =>
   (_request, response) => {
@@ -99,11 +100,13 @@ const pad = (text: string, bytes: number) => text.padEnd(bytes, ' ')
 const formatDocument = (url: string) => JSON.stringify(createClientDocument(url, [key]))
 
 describe('refuses a response as unusable, without details:', () => {
+  /** Adds a member of nested arrays. With the object around it, 15 arrays make 16 levels, the maximum. */
   const nest = (text: string, depth: number) =>
     text.replace('{', `{"x":${'['.repeat(depth)}${']'.repeat(depth)},`)
   const rows: {
     title: string
     outcome: DocumentOutcome
+    /** Creates the handler for the refused response from the text of a valid document. */
     hostile: (text: string) => Respond
     /** A similar response that is accepted; by default a plain one. */
     valid?: (text: string) => Respond

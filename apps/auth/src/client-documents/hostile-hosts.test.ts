@@ -159,6 +159,7 @@ test('connects to the address that it checked, even if the name then resolves to
   }
   expect(await fetchDocument(url, { resolve })).toEqual(accepted)
   expect([resolvedNames, secondHost.requests]).toEqual([[NAME], []])
+  // The second fetch goes to the second host, which does not have the document (404).
   expect(await fetchDocument(url, { resolve })).toEqual(createRefusal('status'))
   expect(secondHost.requests).toHaveLength(1)
 })
@@ -211,6 +212,7 @@ async function startRawServer(respond: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
+    // The fetcher may reset the connection. Without a listener, the error would end the process.
     socket.on('error', () => {})
     respond(socket)
   })
@@ -246,6 +248,7 @@ test('times out after two seconds in any step, and closes the connection', async
     new URL(noHeadersUrl).pathname,
     (_request, response) => void closeEvents.push(once(response, 'close')),
   )
+  // These two responses send something every 20 ms, so a limit on idle time would not end them.
   host.serve(new URL(endlessHeadersUrl).pathname, (request, response) => {
     const drip = setInterval(() => request.socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20)
     closeEvents.push(once(response, 'close').finally(() => clearInterval(drip)))
@@ -266,6 +269,7 @@ test('times out after two seconds in any step, and closes the connection', async
   ])
   expect(performance.now() - startedAt).toBeGreaterThan(1_900)
   expect(results).toEqual(Array.from({ length: 5 }, () => createRefusal('timeout')))
+  // Of the five fetches, only these three reach a handler of `host`.
   expect(closeEvents).toHaveLength(3)
   await Promise.all(closeEvents)
 })
@@ -280,6 +284,7 @@ test('closes the connection when it refuses a response, before the timeout', asy
   const startedAt = performance.now()
   expect(await fetchDocument(url)).toEqual(createRefusal('status'))
   await closeEvent
+  // The timeout is 2,000 ms.
   expect(performance.now() - startedAt).toBeLessThan(1_900)
 })
 

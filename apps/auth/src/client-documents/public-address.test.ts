@@ -111,6 +111,7 @@ describe('IPv6:', () => {
   )
 
   test('isPublicAddress refuses an address that embeds an IPv4 address', () => {
+    // IPv4-mapped, IPv4-compatible, IPv4-translated, NAT64, local NAT64, 6to4 and Teredo addresses.
     const forms = [
       (v4: string) => `::ffff:${v4}`,
       (v4: string) => `::${v4}`,
@@ -131,6 +132,7 @@ describe('IPv6:', () => {
     fc.assert(
       fc.property(ipv6Groups, (groups) => {
         const address = groups.map((group) => group.toString(16)).join(':')
+        // An address in 2000::/3 begins with the bits 001.
         if (groups[0]! >> 13 !== 1) expect(isPublicAddress(address)).toBe(false)
       }),
     )

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { createDnsResolver } from './resolve-host.ts'
 
+/* Record types, and the response code for a name that does not exist. */
 const A = 1
 const AAAA = 28
 const NXDOMAIN = 3
@@ -15,6 +16,7 @@ async function startNameServer(findAnswer: (type: number) => Answer) {
   const socket = createSocket('udp4')
   const questions: string[] = []
   socket.on('message', (query, { port }) => {
+    // The question begins after a header of 12 bytes: labels, each after its length, then a zero, the type and the class.
     const labels: string[] = []
     let end = 12
     for (; query[end] !== 0; end += 1 + query[end]!)
@@ -71,6 +73,7 @@ test('stops when the signal aborts while the name server is silent', async () =>
   using server = await startNameServer(() => undefined)
   const startedAt = performance.now()
   expect(await server.resolve('agent.example.org', AbortSignal.timeout(100))).toEqual([])
+  // Without the signal, the resolver gives up after 1.5 s or more, when its second try has failed.
   expect(performance.now() - startedAt).toBeLessThan(1_200)
 })
 

@@ -2,6 +2,7 @@ import { ok } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
 import { validateClaims } from './client-assertion.ts'
 
+/** 2026-11-20T14:00:00Z, in seconds since 1970, as in the claims. */
 const NOW_SECONDS = 1_795_183_200
 const issuer = 'https://plainpath.example'
 const claims = { iss: 'agt_1', sub: 'agt_1', aud: issuer, exp: NOW_SECONDS + 60, jti: 'x' }
@@ -15,6 +16,7 @@ describe('validateClaims validates times with a tolerance of 10 s:', () => {
   test.for([
     ['exp 10 s ago', { exp: NOW_SECONDS - 10 }, createFault('expired')],
     ['exp 9 s ago', { exp: NOW_SECONDS - 9 }, createExpiry(NOW_SECONDS - 9)],
+    // The maximum lifetime is 300 s. Without `iat`, it is counted from now, and the tolerance is added.
     ['exp in 310 s', { exp: NOW_SECONDS + 310 }, createExpiry(NOW_SECONDS + 310)],
     ['exp in 311 s', { exp: NOW_SECONDS + 311 }, createFault('lifetime-too-long')],
     ['a lifetime of 300 s', { iat: NOW_SECONDS - 240 }, createExpiry()],

@@ -12,6 +12,7 @@ import { createClientAuthenticator } from './client-authenticator.ts'
 
 const NOW = new Date('2026-11-20T09:00:00Z')
 const realHashKey = createExampleHashKey()
+/** The secret of every client in these tests, unless its digest is replaced. A digest of zeros stands for another secret. */
 const SECRET = 'pps_secret'
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 

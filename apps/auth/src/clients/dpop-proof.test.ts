@@ -3,8 +3,10 @@ import { findProofFault } from './dpop-proof.ts'
 
 /* These tests cover times that cannot be exact over HTTP, and forms of `htu`. `test/dpop.test.ts` has the other tests of proofs. */
 
+/** 2026-11-20T14:00:00Z, in seconds since 1970, as in the claims. */
 const NOW_SECONDS = 1_795_183_200
 const url = 'https://plainpath.example/oauth/token'
+/** The example key of RFC 8037 appendix A.2. */
 const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
 const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 /** Creates a proof whose signature is not valid, because `findProofFault` does not verify it. */

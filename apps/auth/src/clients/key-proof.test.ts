@@ -4,6 +4,7 @@ import { createExampleAgent } from '../../test/example-agent.ts'
 import { createExampleKey } from '../../test/example-key.ts'
 import { selectKey, validateKeyProof } from './key-proof.ts'
 
+/** 2026-11-20T14:00:00Z, in seconds since 1970, as in the claims. */
 const NOW_SECONDS = 1_795_183_200
 const { id: clientId } = createExampleAgent().agent
 const endpoint = 'https://plainpath.example/api/agent/jwks'
@@ -14,6 +15,7 @@ const claims = {
   exp: NOW_SECONDS + 60,
   jkts: ['a', 'b'],
 }
+/** Validates a proof for the thumbprints `b` and `a`. The claim `jkts` may list them in another order. */
 const validate = (overrides: Partial<typeof claims>) =>
   validateKeyProof(
     { ...claims, ...overrides },

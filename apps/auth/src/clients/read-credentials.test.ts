@@ -35,6 +35,7 @@ describe('the Authorization header', () => {
     ['another scheme', formatBasic('agt_1:pps_1', 'Bearer')],
     ['the credentials without a scheme', 'YWd0XzE6cHBzXzE='],
     ['a value that is not base64', 'Basic agt_1:pps_1'],
+    // `a??:b>?`, whose encodings in base64 and base64url differ.
     ['base64url', 'Basic YT8_OmI-Pw'],
     ['text after the credentials', `${formatBasic('agt_1:pps_1')} x`],
     ['two credentials in one header', `${formatBasic('agt_1:pps_1')}, ${formatBasic('agt_1:pps_1')}`],

@@ -64,6 +64,7 @@ test('sweepUsedJtis deletes entries in batches, a minute or more after their ass
     await markUsed(id, `jti ${seconds}`, { expiresAt: secondsLater(seconds) })
   expect(await sweepUsedJtis(stores.db, now)).toBe(2)
   expect(await sweepUsedJtis(stores.db, now)).toBe(0)
+  // More than one batch of 1,000.
   await stores.db.query(
     `insert into client_assertions select sha256(number::text::bytea), $1 from generate_series(1, 1500) number`,
     [secondsLater(-3_600)],
@@ -72,5 +73,6 @@ test('sweepUsedJtis deletes entries in batches, a minute or more after their ass
   expect(Math.max(...counts)).toBeLessThanOrEqual(1_000)
   while ((await sweepUsedJtis(stores.db, now)) > 0);
   const { rows } = await stores.db.query('select 1 from client_assertions')
+  // The entries that expired less than a minute before `now`, at `now`, and that expire later.
   expect(rows).toHaveLength(3)
 })

@@ -47,6 +47,7 @@ test('claims list and claims show print no address, and claims revoke revokes a 
     { registration_id: newerId, status: 'live' },
     { registration_id: olderId, status: 'ended', ended_by: 'operator', ended_at: START.toISOString() },
   ])
+  // The domain of the address in `createAttempt`.
   expect(listOutput).not.toContain('example.org')
   expect(JSON.parse(await readOutput('claims list --live --limit 1 --json'))).toMatchObject([
     { registration_id: newerId },
@@ -64,6 +65,7 @@ test('claims list and claims show print no address, and claims revoke revokes a 
   expect((await run(`claims show clm_${'A'.repeat(22)}`)).errors).toContain(
     'There is no e-mail verification clm_AAA',
   )
+  // A verification expires after 30 days.
   currentTime = at(31 * DAY_MS)
   const expiredLine = new RegExp(`^${newerId}  agt_.*expired$`)
   expect(await readOutput('claims list --limit 1')).toMatch(expiredLine)

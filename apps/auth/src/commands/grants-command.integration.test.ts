@@ -21,6 +21,7 @@ const silentLog = { info: () => undefined, warn: () => undefined, error: () => u
 const run = (commandLine: string) => runAuth(commandLine.split(' '), env, () => currentTime)
 const readOutput = async (commandLine: string) => (await run(commandLine)).printed
 const readJson = async (commandLine: string) => JSON.parse(await readOutput(`${commandLine} --json`))
+/** Creates the security event of a verification that an operator revoked. */
 const createEndedEvent = (id: string) => ({ event: 'claim-ended', registration_id: id, by: 'operator' })
 
 /**
@@ -49,6 +50,7 @@ test('grants list prints no address, grants revoke revokes one grant, and grants
   for (const [index, host] of ['claude.ai', 'claude.ai', 'loopback', 'claude.ai'].entries()) {
     const app = { clientId: 'https://claude.ai/x', host }
     const agentId = await openedStores.connections.begin(app, START)
+    // Each verification is a millisecond later than the one before, so that their order is certain.
     ids.push(await createVerification(openedStores, agentId, index))
   }
   const record = createExampleAgent()

@@ -9,6 +9,7 @@ const REDIS: TokenStoreIdentity = {
   database: 0,
   address: 'redis:6379',
 }
+/** Settings of a command that reach `REDIS` under another host name, as the id shows that the command read there. */
 const SETTINGS = { kind: 'redis', prefix: 'auth:', database: 0, address: 'other-name:6379' } as const
 const TARGET: CommandTarget = {
   origin: 'https://plainpath.example',
@@ -43,6 +44,7 @@ test.for(Object.entries(MATCHES))('findMismatch accepts %s', ([, [target, instan
   expect(findMismatch({ ...TARGET, ...target }, instances, lastTokenStore)).toBeUndefined()
 })
 
+/** Commands that do not match, in the form of `MATCHES`, each with the expected message. */
 const MISMATCHES: Record<
   string,
   [Partial<CommandTarget>, InstanceReport[], TokenStoreIdentity | undefined, RegExp]
