@@ -56,6 +56,7 @@ test('introspection returns the spelling of the address that the person confirme
 })
 
 test('after a person declines, an agent can mail the address that confirmed it, whatever its capitals, but no other address of that mailbox', async () => {
+  // The mailbox of an address ignores the plus-tag and the capitals, so all these addresses have the same mailbox.
   const plainAddress = createAddress()
   const taggedAddress = plainAddress.replace('@', '+tag@')
   const confirmedAttempt = await confirmAgent(system, { email: taggedAddress })
@@ -66,6 +67,7 @@ test('after a person declines, an agent can mail the address that confirmed it, 
     agent: confirmedAttempt.agent,
     email: taggedAddress.replace('canary', 'Canary'),
   })
+  // The response does not reveal that the mailbox is blocked. Only the mail is dropped.
   const receivedBefore = system.mailServer.received.length
   const response = await requestVerification(system.auth, confirmedAttempt.agent, { email: plainAddress })
   expect(response.status, response.text).toBe(202)

@@ -200,6 +200,7 @@ test('only five of twenty simultaneous wrong codes at two instances are counted,
       completeVerification(n % 2 ? auth : otherInstance, attempt.agent, { otp: createWrongCode(otp) }),
     ),
   )
+  // Some of the twenty may get 503, so these five make sure that five wrong codes are counted.
   for (let n = 0; n < 5; n++)
     responses.push(await completeVerification(auth, attempt.agent, { otp: createWrongCode(otp) }))
   expect(responses.filter(({ status }) => status === 400).length).toBeLessThanOrEqual(5)
@@ -282,6 +283,7 @@ test('steps out of order are rejected, and so are repeated steps after the attem
     await completeVerification(auth, agent, { otp: '123456', claim_attempt_id: `cla_${'A'.repeat(22)}` }),
     unknownAttempt,
   )
+  // Seven are more than the five allowed tries: a code does not count as a try before the page has shown one.
   for (let n = 0; n < 7; n++)
     expectProblem(await completeVerification(auth, agent, { otp: '123456' }), codeNotShown)
   const otp = await showCode(auth, attempt)

@@ -81,9 +81,11 @@ describe.for(TOKEN_STORES)(
       const exp = Math.floor(clock.now.getTime() / 1000) + 60
       const usedFields = createAssertionFields(await signAssertion(instance, agent, { exp }))
       expect((await requestTokenWithFields(instance, usedFields)).status).toBe(200)
+      // The last second in which an instance accepts an assertion with this `exp`.
       clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS - 1) * 1000)
       await sweepUsedJtis(testbed.db, clock.now)
       expectProblem(await requestTokenWithFields(instance, usedFields), invalidClient)
+      // A new assertion with the same `exp` is accepted, so the used one was refused for its jti.
       const response = await requestTokenWithFields(
         instance,
         createAssertionFields(await signAssertion(instance, agent, { exp })),
@@ -129,6 +131,7 @@ describe.for(TOKEN_STORES)(
     test('rejects a replaced key at an instance with a stale cache', async () => {
       const agent = await registerKeys(auth)
       expect((await requestTokenWithNewAssertion(otherInstance, agent)).status).toBe(200)
+      // Without this trigger, the other instance is not notified of the change, and keeps the old key in its cache.
       await testbed.runAsOwner('alter table agents disable trigger agents_changed')
       try {
         expect((await replaceKeys(agent, await generateTestKeyPair())).status).toBe(200)

@@ -35,7 +35,9 @@ let auth: RunningAuth
 let agent: KeyAgent
 let otherAgent: KeyAgent
 let ed25519Agent: KeyAgent
+/** An agent whose `key` is the first of its two keys. */
 let twoKeyAgent: KeyAgent & { readonly secondKey: KeyPair }
+/** An agent whose `key` is the last of its three keys. */
 let threeKeyAgent: KeyAgent
 let secretAgent: RegisteredAgent
 beforeAll(async () => {
@@ -84,6 +86,7 @@ async function sendSignedByKey(header: Claims): Promise<HttpResponse> {
   return requestTokenWithAssertion(`${input}.${Buffer.from(signature).toString('base64url')}`)
 }
 
+// An assertion may be valid for at most five minutes, clocks may differ by 10 s, and a jti has at most 256 characters.
 describe('a client with keys gets a token for an assertion', () => {
   test.for([
     ['with the usual claims and header', withClaims(() => ({}))],
@@ -133,6 +136,7 @@ const sendWithClientId = async (client_id: string) =>
   requestTokenWithFields(auth, { ...createAssertionFields(await signAssertion(auth, agent)), client_id })
 
 describe('an assertion is refused, and its jti is not stored,', () => {
+  // The beginnings of the sentences in which a refusal explains the fault.
   const AUDIENCE = /^The aud claim must be exactly https:\/\/plainpath\.example, as a string/
   const ISSUER = /^The iss and sub claims must both be your client_id/
   const EXPIRED = /^The assertion has expired \(exp\)/
@@ -219,6 +223,7 @@ describe('an assertion is refused, and its jti is not stored,', () => {
     ],
     ['with RS256', () => sendRs256(), ALGORITHM],
     ['with alg in lower case', () => sendSignedByKey({ alg: 'es256' }), ALGORITHM],
+    // The 86 letters encode 64 zero bytes, which is the length of a signature of ES256 and of EdDSA.
     [
       'with an algorithm that does not fit the key',
       () => sendWithSignature({ alg: 'EdDSA' }, () => 'A'.repeat(86)),

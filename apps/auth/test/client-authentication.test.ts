@@ -283,6 +283,7 @@ describe('an unknown, a deleted and a disabled client, and one with a wrong secr
 
   test.for(ENDPOINTS)('get the same response from %s', async ([_endpoint, request]) => {
     const [deletedAgent, disabledAgent] = [await register(auth), await register(auth)]
+    // Lets the instance cache the client. The poll below waits until a notification has invalidated the cache.
     await requestToken(auth, disabledAgent)
     await deleteAgent(auth, deletedAgent)
     await auth.testbed.db.query(`update agents set status = 'disabled' where id = $1`, [

@@ -4,6 +4,8 @@ import { createJsonContent, isActive, type RegisteredAgent, register } from './a
 import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
+// Tests auth with an independent client library, which checks the responses itself.
+
 /** Lets the library use http, which it refuses by default. The test server has no https. */
 const allowHttp = { [oauth.allowInsecureRequests]: true }
 
@@ -11,6 +13,7 @@ let auth: RunningAuth
 let server: oauth.AuthorizationServer
 let agent: RegisteredAgent
 beforeAll(async () => {
+  // The library fetches the metadata from the issuer, so the issuer must be the address on which the test server listens.
   auth = await startAuth({ origin: 'loopback' })
   const issuer = new URL(auth.origin)
   const discovery = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...allowHttp })

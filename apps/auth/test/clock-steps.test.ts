@@ -5,13 +5,14 @@ import { startAuth } from './start-auth.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-/** The clock of the test steps between 10 s slow and 10 s fast. */
+/** The clock of the test steps between 10 s slow and 10 s fast, so two readings differ by at most about 20 s. */
 const CLOCK_TOLERANCE_SECONDS = 20
 
 test.for(TOKEN_STORES)(
   'a clock that steps back and forward neither revokes tokens nor makes revoked ones valid, tokens in %s',
   async (tokenStore) => {
     let readings = 0
+    // Each reading of the clock adds the next of these offsets to the real time.
     const offsetsMs = [0, -10_000, 10_000, -1_000]
     const now = () => new Date(Date.now() + (offsetsMs[readings++ % offsetsMs.length] ?? 0))
     await using auth = await startAuth({ tokenStore, now })

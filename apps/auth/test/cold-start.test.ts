@@ -49,11 +49,13 @@ async function startServe(env: Record<string, string> = {}): Promise<RunningServ
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...settings,
+      // The process gets only the variables listed here. With the cache of compiled code, it starts faster.
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
       AUTH_HOST: '127.0.0.1',
       AUTH_PORT: String(publicPort),
       AUTH_INTERNAL_PORT: String(internalPort),
       AUTH_OPERATIONS_PORT: String(operationsPort),
+      // There is no load balancer that needs time to notice the shutdown.
       AUTH_DRAIN_DELAY_SECONDS: '0',
       ...env,
     },
@@ -113,6 +115,7 @@ test('F-36 an instance that starts waits while PostgreSQL is unavailable, says s
 }, 120_000)
 
 test('F-36 an instance that starts waits while Redis is unavailable, and exits with 0 on SIGTERM', async () => {
+  // Nothing should listen on port 9, the discard port.
   await using auth = await startServe({ AUTH_REDIS_URL: 'redis://127.0.0.1:9' })
   await expectWaiting(auth, { redis: 'Redis' })
   expect(await auth.getOperations('/ready')).toMatchObject({
@@ -133,6 +136,7 @@ test('F-36 an instance that starts waits for missing migrations, names them, and
 }, 120_000)
 
 test('F-36 an instance that starts waits for a signing key, and creates none', async () => {
+  // Replaces the table of keys with an empty one that the app may read.
   await testbed.runAsOwner(`alter table signing_keys rename to away; create table signing_keys (like away)`)
   await testbed.runAsOwner(`grant select on signing_keys to public`)
   await using auth = await startServe()
@@ -156,6 +160,7 @@ test('an instance exits at its start for invalid settings, which it names, and f
   await using misconfigured = await startServe({
     AUTH_PORT: 'x',
     AUTH_ORIGIN: 'x',
+    // Valid, but nothing listens there: the server must report the mistakes without waiting for Redis.
     AUTH_REDIS_URL: 'redis://127.0.0.1:9',
   })
   expect(await misconfigured.exited).toBe(2)

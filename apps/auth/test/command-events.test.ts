@@ -11,6 +11,7 @@ import { confirmAgent, startVerificationSystem, type VerificationSystem } from '
 
 vi.setConfig({ testTimeout: 60_000 })
 
+/** Settings with which the `keys` commands need not wait long for caches and leases to expire. */
 const SHORT_INTERVALS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '0.1',
@@ -18,6 +19,7 @@ const SHORT_INTERVALS = {
   AUTH_KEYS_OVERLAP_SECONDS: '0',
   AUTH_KEYS_LEASE_SECONDS: '1',
 }
+/** The members with which an event names the operator. */
 const OPERATOR = { by: 'operator', user: userInfo().username, host: hostname() }
 
 const resources = new AsyncDisposableStack()

@@ -37,6 +37,7 @@ describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
     }
   })
 
+  // Some of these origins differ from the allowed one only in a suffix, the scheme or the port. A sandboxed frame sends `null`.
   test.for([
     'https://evil.example',
     'null',

@@ -51,6 +51,7 @@ const createMemoryAdapter = (stored: Map<string, AdapterPayload>): Adapter => ({
  *
  * @param models adapter methods by model name, which replace those of the in-memory adapter
  * @param markUsed records a DPoP proof as used; returns false if it was used before
+ * @returns the Provider, its internal client secret, and the models that it has stored in memory, by id
  */
 export function createTestProvider(
   models: Record<string, Partial<Adapter>> = {},
@@ -91,7 +92,7 @@ export function createContext(path: string, headers: Record<string, string> = {}
   return new Koa().createContext(request, new ServerResponse(request)) as Context
 }
 
-/** Creates a token request with a new DPoP proof, by default without a nonce. */
+/** Creates a token request with a new DPoP proof, by default without a nonce. Returns the thumbprint of its key as `jkt`. */
 export async function createProofRequest({ jti = 'jti-1', nonce }: { jti?: string; nonce?: string } = {}) {
   const dpopKey = await generateJwkPair('ES256', { extractable: true })
   const jwk: JWK = await exportJWK(dpopKey.publicKey)

@@ -52,7 +52,9 @@ test('a verification mail over the cap of its domain waits, and its link works f
   const [agent, email] = [await register(auth), createAddress()]
   expect((await requestVerification(auth, agent, { email })).status).toBe(202)
   await expectWaitingMails(system, 1)
+  // A verification mail that waits is given up after 23 hours.
   clock.now = new Date(startMs + 22 * HOUR_MS)
+  // Makes room under the cap: a mail counts under the caps only while `counted_at` is set.
   await querySql(system, 'update mails set counted_at = null where counted_at is not null')
   await expect
     .poll(() => mailServer.received.filter(({ to }) => to.includes(email)), WITHIN_MAIL_UPKEEP)
@@ -60,6 +62,7 @@ test('a verification mail over the cap of its domain waits, and its link works f
   await expectWaitingMails(system, 0)
   const text = mailServer.received.find(({ to }) => to.includes(email))?.text ?? ''
   const secret = /attempt=([\w-]{43})/.exec(text)?.[1] ?? ''
+  // A minute before the link expires.
   clock.now = new Date(startMs + 22 * HOUR_MS + DAY_MS - 60_000)
   const otp = await showCode(auth, { secret })
   expect((await completeVerification(auth, agent, { otp })).status).toBe(200)
@@ -71,6 +74,7 @@ test('a verification mail that finds no room under the caps in time is not sent,
   const [agent, email] = [await register(auth), createAddress()]
   expect((await requestVerification(auth, agent, { email })).status).toBe(202)
   await expectWaitingMails(system, 1)
+  // A verification mail that waits is given up after 23 hours.
   clock.now = new Date(clock.now.getTime() + 23 * HOUR_MS)
   await expectWaitingMails(system, 0)
   await expect
@@ -83,6 +87,7 @@ test('while 40 verification mails of a network wait, another is refused with 429
   await using system = await startWithFullCap()
   const { auth } = system
   const [agent, email] = [await register(auth), createAddress()]
+  // Stores waiting mails with the network (`sender_hash`) of the only mail that has one. 40 is the bound for a network.
   await querySql(
     system,
     `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at, sender_hash, deferred_by)

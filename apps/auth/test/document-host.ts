@@ -40,6 +40,7 @@ export async function createCertificateAuthority(): Promise<CertificateAuthority
         ca: { key: authority.private, cert: authority.cert },
         notBeforeDate: validity?.from ?? new Date(Date.now() - DAY_MS / 2),
         notAfterDate: validity?.until ?? new Date(Date.now() + DAY_MS),
+        // Type 2 is a DNS name (RFC 5280, `dNSName`).
         extensions: [{ name: 'subjectAltName', altNames: names.map((value) => ({ type: 2, value })) }],
       })
       return { key: certificate.private, cert: certificate.cert }
@@ -100,7 +101,7 @@ export const createJsonHandler =
       .setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })))
       .end(JSON.stringify(json))
 
-/** Creates a valid Client ID Metadata Document. Some members contain a canary, which must not leak. */
+/** Creates a valid Client ID Metadata Document with these public JWKs. Some members contain a canary, which must not leak. */
 export const createClientDocument = (url: string, keys: readonly object[]) => ({
   client_id: url,
   client_name: 'Canary-7f3',

@@ -31,6 +31,11 @@ import { parseSecurityEvents } from './parse-security-events.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
+/*
+ * Once a client has received a DPoP-bound token for `contact:write`, it gets that scope only with a proof, until it allows bearer
+ * tokens again. `dpop.test.ts` tests bound tokens in general, and `dpop-proofs.test.ts` tests invalid proofs.
+ */
+
 describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tokenStore) => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
@@ -180,6 +185,7 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
         [true, true],
       ])
 
+      // The second request changes nothing, and logs no event.
       for (let n = 0; n < 2; n++) expect((await allowBearerTokens(client)).status).toBe(204)
       expect(await describeAgent(client)).not.toHaveProperty('dpop_required_scopes')
       const newBearerToken = readToken(auth, await requestTokenWithProof(auth, client, undefined, fields))
@@ -211,6 +217,7 @@ describe.for(TOKEN_STORES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
     test('does not accept a bearer token for contact:write that an instance with a stale cache issues', async () => {
       const { client, fields } = await createVerifiedClient()
       readToken(auth, await requestTokenWithProof(otherInstance, client, undefined, fields))
+      // Without these triggers, the other instance is not notified that the client now needs a proof.
       const alterTriggers = (action: 'disable' | 'enable') =>
         auth.testbed.runAsOwner(
           `alter table agents ${action} trigger agents_changed; alter table agents ${action} trigger agents_dpop_changed`,

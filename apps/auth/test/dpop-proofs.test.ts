@@ -103,6 +103,7 @@ const INVALID_PROOFS: readonly InvalidProof[] = [
     encode: (parts) => `${encodeUnsigned(parts)}.`,
     detail: 'alg',
   },
+  // `c2ln` is `sig` in base64url.
   {
     title: 'alg none with a signature',
     change: setHeader('alg', 'none'),
@@ -230,6 +231,7 @@ const INVALID_PROOFS: readonly InvalidProof[] = [
   },
   { title: 'no iat', change: setClaim('iat', undefined), detail: 'iat' },
   { title: 'an iat that is text', change: setClaim('iat', String(nowSeconds())), detail: 'iat' },
+  // A proof may be at most a minute old. Its `iat` may be at most 10 s in the future, because clocks differ.
   {
     title: 'an iat more than a minute in the past',
     change: (parts) => setClaim('iat', nowSeconds() - 63)(parts),

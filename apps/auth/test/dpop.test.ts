@@ -130,6 +130,7 @@ describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenSt
 
     test('is still accepted after a request that was refused for its client or its scope', async () => {
       const proof = await createProof()
+      // The client is authenticated before its proof is checked, so even an invalid proof does not change the refusal.
       const agentWithWrongSecret = { ...agent, client_secret: 'pps_wrong' }
       const invalidClient = { status: 401, code: 'invalid-client', error: 'invalid_client' }
       await expectRefusal(auth, () => requestTokenWithProof(auth, agentWithWrongSecret, proof), invalidClient)
@@ -150,6 +151,7 @@ describe.for(TOKEN_STORES)('DPoP at the token endpoint, tokens in %s:', (tokenSt
     test('is still accepted after a request over a limit', async () => {
       await using strictInstance = await startInstance(auth.testbed, { env: { AUTH_LIMITS_FACTOR: '0.01' } })
       const [limitedAgent, proof] = [await register(auth), await createProof()]
+      // Uses up the client's token limit.
       let status = 200
       while (status === 200)
         ({ status } = await requestTokenWithProof(strictInstance, limitedAgent, undefined))

@@ -35,6 +35,7 @@ const listCommits = async () => {
 }
 
 test('an instance flushes a recorded use, a revocation, a deletion and a used assertion to disk before responding, whatever the server’s default', async () => {
+  // The first requests may fail, because `beforeAll` terminated the connections of the instance.
   const canRegister = () =>
     register(auth).then(
       () => true,
@@ -45,6 +46,7 @@ test('an instance flushes a recorded use, a revocation, a deletion and a used as
   const token = await getToken(auth, agent)
   expect((await revoke(auth, agent, token)).status).toBe(200)
   expect((await deleteAgent(auth, agent)).status).toBe(204)
+  // The commits of the recorded use, the revocation and the deletion. The inserts of agents and tokens are not recorded.
   expect(await listCommits()).toEqual([
     { tables: 'agents', synchronous_commit: 'on' },
     { tables: 'tokens', synchronous_commit: 'on' },

@@ -16,10 +16,11 @@ const AGENT = {
   expiresAt: EXPIRES_AT,
 }
 const AGENT_WITH_DOMAIN = { ...AGENT, name: undefined, verifiedDomain: 'agent.example.org' }
+/** One app for each kind of host that a mail can name: a web app, a program on the person's computer, and a custom scheme. */
 const APPS = ['claude.ai', 'loopback', 'cursor:'].map((appHost) => ({ ...AGENT, appHost }))
 const LINK = 'https://plainpath.example/claim?attempt=secret'
 
-/** Composes an example of each kind of mail that the authorization server sends, with variants. */
+/** Composes an example of each kind of mail of the authorization server, with variants. `e2e/rules` checks their texts. */
 export const composeExampleMails = () => [
   composeLinkMail({
     id: 'cla_example',

@@ -15,6 +15,7 @@ export interface Refusal {
   readonly error?: string
   /** The format of the response, by default `oauth`. */
   readonly errorFormat?: ErrorFormat
+  /** For each header, the text that its value must contain, or the pattern that it must match. */
   readonly headers?: Readonly<Record<string, string | RegExp>>
   /** The text that `detail` or `error_description` must contain, or the pattern that it must match. */
   readonly says?: string | RegExp

@@ -24,6 +24,11 @@ const CLIENT_EXPIRED = { status: 401, code: 'client-expired', error: 'invalid_cl
 const INVALID_CLIENT = { status: 401, code: 'invalid-client', error: 'invalid_client' } as const
 const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
+/*
+ * A client that never got a token expires 7 days after its registration. Any other client expires at the latest 91 days after its
+ * last token: after 90 days without use, and one more day because its use is recorded at most once a day.
+ */
+
 describe.for(TOKEN_STORES)('expiry, tokens in %s:', (tokenStore) => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
@@ -53,6 +58,7 @@ describe.for(TOKEN_STORES)('expiry, tokens in %s:', (tokenStore) => {
       redisTimeoutMs: 3_000,
       ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
     })
+    // Up to 1,000 clients that never got a token may exist, so none of these tests expires clients because there are too many.
     return await expireAgents({ ...stores, events: createEvents() }, now(), 1_000)
   }
   const getAgent = (agent: RegisteredAgent, instance = auth) =>
@@ -144,6 +150,7 @@ describe.for(TOKEN_STORES)('expiry, tokens in %s:', (tokenStore) => {
     const [agent, stranger] = [await registerKeys(auth), await registerKeys(auth)]
     passDays(7)
     expect(await expire()).toBeGreaterThan(0)
+    // By default, `signAssertion` uses the real time, which is far behind the clock of the instances.
     const iat = Math.floor(clock.now.getTime() / 1000)
     const request = async (key: typeof agent.key) => {
       const assertion = await signAssertion(auth, { ...agent, key }, { iat, exp: iat + 60 })
@@ -177,6 +184,7 @@ describe.for(TOKEN_STORES)('expiry, tokens in %s:', (tokenStore) => {
     const agent = await register(auth)
     expect((await getAgent(agent, otherInstance)).status).toBe(200)
     expect((await requestToken(otherInstance, { ...agent, client_secret: 'pps_wrong' })).status).toBe(401)
+    // Without these triggers, the other instance is not notified that the client has expired.
     const alterTriggers = (action: 'disable' | 'enable') =>
       auth.testbed.runAsOwner(
         `alter table agents ${action} trigger agents_changed; alter table agent_secrets ${action} trigger agent_secrets_changed`,

@@ -79,6 +79,7 @@ const UNUSABLE_RESPONSES: readonly UnusableResponse[] = [
     title: 'gzip',
     createHandler: (text) => respondWith(200, { ...JSON_TYPE, 'content-encoding': 'gzip' }, gzipSync(text)),
   },
+  // 5,121 bytes are one more than 5 KiB.
   { title: 'more than 5 KiB', createHandler: (text) => respondWith(200, JSON_TYPE, text.padEnd(5_121, ' ')) },
   {
     title: 'more than 5 KiB in chunks',
@@ -101,6 +102,7 @@ const UNUSABLE_RESPONSES: readonly UnusableResponse[] = [
   { title: 'text that is not JSON', createHandler: () => respondWith(200, JSON_TYPE, CANARY) },
   { title: 'a list with the document', createHandler: (text) => respondWith(200, JSON_TYPE, `[${text}]`) },
   { title: 'text after the JSON', createHandler: (text) => respondWith(200, JSON_TYPE, `${text}{}`) },
+  // In Latin-1, `é` is a single byte, which is invalid in UTF-8.
   {
     title: 'bytes that are not UTF-8',
     createHandler: (text) => respondWith(200, JSON_TYPE, Buffer.from(text.replace('Canary', 'é'), 'latin1')),
@@ -128,6 +130,7 @@ const FOREIGN_CLIENT_IDS: readonly (readonly [title: string, change: (url: strin
   ['the URL of another document', (url) => `${url}x`],
   ['the URL with another host', (url) => url.replace('agents.', '')],
   ['the URL with a host in capitals', (url) => url.replace('agents', 'AGENTS')],
+  // Encodes the first character of the path if it is a digit: `%37` is 7. If it is a letter, the result decodes to another URL.
   ['the URL with percent-encoding', (url) => url.replace(/\/([^/])([^/]*)$/, '/%3$1$2')],
   ['the id of a registered agent', () => `agt_${'A'.repeat(22)}`],
 ]
@@ -154,6 +157,7 @@ const INVALID_MEMBERS: readonly InvalidMember[] = [
   ],
   ['no keys', 'jwks', () => ({ jwks: undefined })],
   ['an empty key set', 'jwks', () => ({ jwks: { keys: [] } })],
+  // A client may have at most three keys.
   [
     'four keys',
     'jwks',

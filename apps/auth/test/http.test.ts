@@ -133,6 +133,7 @@ describe('a body', () => {
 
   test('is accepted with a trailer, which is ignored', async () => {
     const trailer = 'Authorization: Basic AAAA\r\n'
+    // A trailer follows the last chunk, which has the length 0.
     const body = encodeChunks(BODY).replace(/0\r\n\r\n$/, `0\r\n${trailer}\r\n`)
     expect(
       (await sendOne(formatTokenRequest({ headers: [CHUNKED, 'Trailer: Authorization'], body }))).status,
@@ -203,6 +204,7 @@ describe('requests on one connection', () => {
   })
 
   test('get no response if they follow a request whose body is too large', async () => {
+    // The client does not ask to close the connection, so the server itself must refuse to read the second request.
     const largeRequest = formatTokenRequest({ body: 'x'.repeat(20_000) }).replace('Connection: close\r\n', '')
     const responses = await sendRaw(auth.url, largeRequest + formatTokenRequest())
     expect(responses.map(({ status }) => status)).toEqual([413])

@@ -67,9 +67,11 @@ describe.for(TOKEN_STORES)('POST /oauth/introspect, tokens in %s,', (tokenStore)
     expect(payload).toEqual({
       iss: 'https://plainpath.example',
       aud: 'rs_api',
+      // The precision -1 allows a difference of 5 s.
       iat: expect.closeTo(nowInSeconds, -1),
       token_hash: createHash('sha256').update(token).digest('base64url'),
-      // Revocations are published only through Redis. Without a mark, an API does not cache the response.
+      // A mark names the Redis data through which the revocation of the token would be published. An API caches only a response
+      // that has one.
       ...(tokenStore === 'Redis' && { revocation_mark: expect.stringMatching(/^[0-9a-f-]{36}$/) }),
       token_introspection: {
         active: true,
@@ -152,6 +154,7 @@ describe.for(TOKEN_STORES)('POST /oauth/introspect, tokens in %s,', (tokenStore)
     if (auth.testbed.redis) await auth.testbed.redis.loseKeys('token:*')
     else await auth.testbed.db.query(`update tokens set expires_at = now() - interval '1 second'`)
     await expectInactive(expiredToken)
+    // The statements above have also ended the token that the other tests use.
     token = await getToken(auth, agent)
   })
 
@@ -167,6 +170,7 @@ describe.for(TOKEN_STORES)('POST /oauth/introspect, tokens in %s,', (tokenStore)
     const { exp = 0 } = payload.token_introspection as { exp?: number }
     clock.now = new Date((exp + secondsAfterExp) * 1000)
     expect(await isActive(instanceWithClock, timedToken)).toBe(isStillActive)
+    // This instance has the real clock.
     expect(await isActive(auth, timedToken)).toBe(true)
   })
 

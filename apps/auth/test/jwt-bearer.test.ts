@@ -298,6 +298,7 @@ describe.for(TOKEN_STORES)('the jwt-bearer grant, tokens in %s,', (tokenStore) =
     })
   })
 
+  // The number is the status of the client's next request for an assertion.
   test.for([
     ['a replaced verification', ({ client }: AssertionHolder) => addVerification(auth, client), 200],
     ['a deleted client', ({ client }: AssertionHolder) => deleteAgent(otherInstance, client), 401],

@@ -6,9 +6,11 @@ import { CLIENT_CREDENTIALS_GRANT, createJsonContent } from './agent-client.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
+/** The value of `alg`. `EdDSA` is the older, less specific name of `Ed25519` (RFC 9864). */
 export type Algorithm = 'ES256' | 'EdDSA' | 'Ed25519'
 export interface KeyPair {
   readonly privateKey: CryptoKey
+  /** The public key. */
   readonly jwk: JWK
   readonly alg: Algorithm
 }

@@ -10,6 +10,7 @@ import { send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 
 const ORIGIN = 'https://plainpath.example'
+/** Settings with which the commands need not wait long for caches and leases to expire. */
 const SHORT_INTERVALS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '0.1',
@@ -89,6 +90,7 @@ test('both instances adopt each step of a rotation, and can introspect an earlie
     code: 0,
     printed: expect.stringContaining('All checks passed: 2 keys, 2 running instances'),
   })
+  // The five rows of the audit log: the creation of the first key, generate, publish, activate and retire.
   expect((await getReadiness(instance)).body['keys']).toEqual({
     ring_version: (await listKeys()).ring_version,
     signing_kid: newKid,
@@ -196,6 +198,7 @@ test('the key audit contains each step, and `keys audit --head` detects that the
 })
 
 describe('`keys verify`', () => {
+  /** Stores reports as if these instances were running. An instance without a `kid` does not sign. */
   const reportInstances = async (reports: { host: string; ring: number; kid: string | null }[]) => {
     for (const { host, ring, kid } of reports)
       await testbed.db.query(
@@ -270,6 +273,7 @@ describe('an instance', () => {
   test('adopts changes without notifications, because it polls', async () => {
     const auth = await start()
     await using owner = openPool(testbed.database.ownerUrl)
+    // Without the triggers, nothing notifies the instance.
     await owner.query('alter table signing_keys disable trigger all')
     await owner.query('alter table key_ring disable trigger all')
     await runKeys('generate')
@@ -282,6 +286,7 @@ describe('an instance', () => {
     const token = await getToken(auth, await register(auth))
     await runKeys('generate')
     const generatedKid = await findKid('generated')
+    // `#` is XOR: it flips one bit of byte 150, and a second call flips this bit back.
     const flipBit = () =>
       testbed.db.query(
         `update signing_keys set private_sealed = set_byte(private_sealed, 150, get_byte(private_sealed, 150) # 4) where kid = $1`,
@@ -305,6 +310,7 @@ describe('an instance', () => {
     const auth = await start()
     const token = await getToken(auth, await register(auth))
     const leakedKid = await findKid('signing')
+    // The command encrypts the new signing key under a key-encryption key that the instance does not have.
     const file = `${env['AUTH_KEK_FILE']}-other`
     await writeFile(file, generateKeyEncryptionKey())
     const revokeResult = await runKeys(`revoke ${leakedKid} --reason a+test`, { AUTH_KEK_FILE: file })

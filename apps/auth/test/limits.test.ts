@@ -118,6 +118,7 @@ describe.for(TOKEN_STORES)('rate limits, with tokens in %s:', (tokenStore) => {
 
   test('each client has its own token limit, even if clients share an address', async () => {
     await using auth = await startWithFactor('0.1')
+    // The quota of `token-client` is 120, so the factor 0.1 leaves 12.
     const [busyAgent, otherAgent] = [await register(auth), await register(auth)]
     const responses = await runInBatches(17, () => requestToken(auth, busyAgent))
     expect(countStatuses(responses)).toEqual({ 200: 12, 429: 5 })
@@ -202,6 +203,7 @@ describe.for(TOKEN_STORES)('rate limits, with tokens in %s:', (tokenStore) => {
   })
 
   test('endpoints announce and enforce their limits, and log no client address', async () => {
+    // With this factor, the quota of `reads-address` is 3, and the other quotas are 1, the minimum.
     await using auth = await startWithFactor('0.001')
     const agent = await register(auth)
     const requests: [string, () => Promise<HttpResponse>, Refusal][] = [

@@ -7,6 +7,7 @@ export function createMailRecorder() {
   return {
     mails,
     add: async (tx: Database, mail: VerificationMail) => {
+      // Fails if the transaction has already failed, as storing the mail would.
       await tx.query('select 1')
       mails.push(mail)
     },

@@ -37,6 +37,7 @@ export interface AuthTestbed extends AsyncDisposable {
   createSettings(origin: string): Promise<Record<string, string>>
 }
 
+/** Creates a database with all migrations and a signing key, and a folder with the key files. Disposing removes them. */
 export async function openAuthTestbed(tokenStore: TokenStoreKind = 'Postgres'): Promise<AuthTestbed> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-test-'))
@@ -73,10 +74,12 @@ export async function openAuthTestbed(tokenStore: TokenStoreKind = 'Postgres'): 
         AUTH_DATABASE_URL: database.appUrl,
         ...(redis && { AUTH_REDIS_URL: redis.url }),
         ...files,
+        // Each call creates a new file, because running instances may still read the earlier ones.
         AUTH_RESOURCE_SERVERS_FILE: await createFile(
           `${randomBytes(4).toString('hex')}.json`,
           JSON.stringify(servers),
         ),
+        // Tests that are not about limits send many requests from one address.
         AUTH_LIMITS_FACTOR: '10000',
         AUTH_OUTBOX_DIR: path.join(folder, 'outbox'),
         // An https origin must have a mail server. At any other origin, mails are written to the outbox.

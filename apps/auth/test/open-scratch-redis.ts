@@ -21,6 +21,7 @@ export interface ScratchRedis extends AsyncDisposable {
   dump(): Promise<string>
 }
 
+/** Connects to the Redis of the test run. Throws if the run has none (`TEST_REDIS_URL`). */
 export async function openScratchRedis(): Promise<ScratchRedis> {
   const url = inject('redisUrl')
   if (!url) throw new Error('this test needs TEST_REDIS_URL')

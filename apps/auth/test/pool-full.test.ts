@@ -16,7 +16,7 @@ import { revokeVerification } from './verification-client.ts'
 
 // The numbers in the titles, such as F-11, are those of the faults in e2e/faults/fault-numbers.ts.
 
-/** Enough agents to take all connections and to fill the connection queue. */
+/** Enough agents to take all ten connections and to fill the connection queue, in which two may wait for each connection. */
 const AGENT_COUNT = 30
 const unavailable: Refusal = {
   status: 503,
@@ -34,6 +34,7 @@ describe.for(TOKEN_STORES)(
     let revokedToken: string
     let deletedAgentToken: string
     let waitingAgents: readonly RegisteredAgent[]
+    /** Resolves after `release`, when the requests that fill the pool have ended. */
     let pressure: Promise<unknown>
     const release = Promise.withResolvers<void>()
 
@@ -59,6 +60,7 @@ describe.for(TOKEN_STORES)(
     })
 
     test('the instance accepts requests to revoke a token, to revoke a verification, and to delete a client', async () => {
+      // For these requests, the instance has reserved connections.
       expect((await revoke(auth, revokingAgent, revokedToken)).status).toBe(200)
       expect((await revokeVerification(auth, revokingAgent)).status).toBe(204)
       expect((await deleteAgent(auth, deletedAgent)).status).toBe(204)
@@ -84,6 +86,7 @@ test.for(TOKEN_STORES)(
     const revokedToken = await getToken(auth, revokingAgent)
     const deletedAgentToken = await getToken(auth, deletedAgent)
     await runAsAdmin(`alter database "${database.name}" connection limit 0`)
+    // Terminates the ordinary connections. Those that are reserved for revocations have another application name.
     await runAsAdmin(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = '${database.name}' and application_name = 'plainpath-auth'`,
@@ -114,6 +117,7 @@ async function fillPool(
 ): Promise<void> {
   let isReleased = false
   await auth.testbed.db.transaction(async (lockHolder) => {
+    // The transaction does nothing until `released` resolves, which takes longer than the usual limit of 5 s.
     await lockHolder.query('set local idle_in_transaction_session_timeout = 0')
     await lockHolder.query('select from agents where id = any($1) for update', [
       agents.map(({ client_id }) => client_id),
@@ -127,7 +131,7 @@ async function fillPool(
   })
 }
 
-/** Checks that at least ten connections are in use, and that at least ten requests wait for one. */
+/** Checks that at least ten connections are in use (all but the reserved ones), and that at least ten requests wait for one. */
 async function expectFull(auth: RunningAuth): Promise<void> {
   expect(await readMetric(auth, 'database_pool{state="in_use"')).toBeGreaterThanOrEqual(10)
   expect(await readMetric(auth, 'database_pool{state="waiting"')).toBeGreaterThanOrEqual(10)

@@ -12,6 +12,7 @@ const ADDRESS = '203.0.113.77'
 
 test('no command and no slow log entry of Redis contains a token, a secret, a name or an address', async () => {
   await using testbed = await openAuthTestbed()
+  // With 0, Redis logs every command as slow. The log has room for all commands of this test.
   await using redis = await startRedis({ 'slowlog-log-slower-than': '0', 'slowlog-max-len': '10000' })
   const admin = new Redis(redis.url)
   const monitor = await new Redis(redis.url).monitor()

@@ -15,7 +15,9 @@ import {
 
 vi.setConfig({ testTimeout: 60_000 })
 
+/** Any code. No page shows a code in this test, so none can be right. */
 const OTP = '123456'
+/** The mail server refuses the recipient permanently (550). */
 const NO_MAILBOX = { at: 'rcpt', code: 550 } as const
 
 interface BeginResponse {
@@ -104,6 +106,7 @@ async function recordThreeAttempts(mailState: 'sent' | 'failed') {
   const showResult = await runAuth(
     ['claims', 'show', thirdVerification.attempt.registration_id, '--json'],
     await system.testbed.createSettings(ORIGIN),
+    // At this time, the third attempt has not expired yet.
     () => new Date(startMs + 2 * HOUR_MS),
   )
   const { attempt } = JSON.parse(showResult.printed) as { attempt: { state: string } }

@@ -11,6 +11,7 @@ import { send } from './send.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 import { waitForCommandPolls } from './wait-for-command-polls.ts'
 
+/** Lets instances report often, so that the commands need not wait for the default lease of 15 s. */
 const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
 
 let resources: AsyncDisposableStack
@@ -214,6 +215,7 @@ test('rotate resumes, with the same secret, a rotation that was killed before it
   await start()
   const servers = JSON.parse(await readServersFile()) as { client_id: string; secrets: string[] }[]
   const pendingSecret = `rss_${'B'.repeat(43)}`
+  // A rotation stores the new secret here, then adds its hash to the servers file, and finally replaces the secret file.
   await writeFile(`${secretFile}.next`, `${pendingSecret}\n`, { mode: 0o600 })
   for (const each of servers) if (each.client_id === 'rs_api') each.secrets.push(hashSecret(pendingSecret))
   await writeFile(serversFile, JSON.stringify(servers))

@@ -46,6 +46,7 @@ describe.for(TOKEN_STORES)('POST /oauth/revoke, tokens in %s,', (tokenStore) => 
   test('revokes a token that is inactive because of its credential version, even if that version becomes current again', async () => {
     const client = await register(auth)
     const [token, otherToken] = [await getToken(auth, client), await getToken(auth, client)]
+    // The column `generation` contains the credential version.
     const changeVersion = (by: number) =>
       auth.testbed.db.query('update agents set generation = generation + $2 where id = $1', [
         client.client_id,
@@ -55,6 +56,7 @@ describe.for(TOKEN_STORES)('POST /oauth/revoke, tokens in %s,', (tokenStore) => 
     await expect.poll(() => isActive(auth, otherToken)).toBe(false)
     expect((await revoke(auth, client, token)).status).toBe(200)
     await changeVersion(-1)
+    // Without a cached version, the instance reads the version from PostgreSQL again.
     await auth.testbed.redis?.loseKeys('generation:*')
     await expect.poll(() => isActive(auth, otherToken)).toBe(true)
     expect(await isActive(auth, token)).toBe(false)

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => auth[Symbol.asyncDispose]())
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** The methods of each public path. */
+/** The methods of each public path. Paths and methods are sorted, because tests compare them with sorted lists. */
 const PUBLIC_METHODS: Record<string, string[]> = {
   '/.well-known/oauth-authorization-server': ['GET', 'HEAD'],
   '/api/agent': ['DELETE', 'GET', 'HEAD'],

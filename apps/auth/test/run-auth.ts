@@ -10,7 +10,7 @@ export interface CommandResult {
   readonly errors: string
 }
 
-/** Runs the command `auth` with these arguments in this process. */
+/** Runs the command `auth` with these arguments and settings in this process. `now` is its clock, by default the real time. */
 export async function runAuth(
   args: readonly string[],
   env: Environment,

@@ -99,6 +99,7 @@ test('the instance logs that keys were replaced and that a client was deleted', 
       body,
     })
   }
+  // An empty list of keys is refused.
   expect(await collectEvents(() => replaceKeys([]))).toEqual([])
   const { jwk } = await generateTestKeyPair()
   expect(await collectEvents(() => replaceKeys([jwk]))).toEqual([
@@ -125,6 +126,7 @@ test('the instance logs that a secret was added and removed, and an expiry run l
   expect(addEvents).toEqual([
     { event: 'secret-added', client_id: agent.client_id, secret_id: expect.any(String) },
   ])
+  // A third secret is refused.
   expect(await collectEvents(addSecret)).toEqual([])
   const removeSecret = () =>
     send(system.auth.url, {
@@ -148,6 +150,7 @@ test('the instance logs that a secret was added and removed, and an expiry run l
   logSecurityEvents(events, log)
   await using openedStores = await openStores(config, { log, now: () => new Date(), events })
   const { neverUsed: count } = await countUnusedAgents(openedStores.db, new Date())
+  // A client that never got a token expires after seven days.
   const inEightDays = new Date(Date.now() + 8 * 24 * 3_600_000)
   expect(await expireAgents({ ...openedStores, events }, inEightDays, config.maxNeverUsedClients)).toBe(count)
   expect(loggedEvents).toEqual([{ event: 'clients-expired', count }])

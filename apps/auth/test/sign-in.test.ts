@@ -97,6 +97,7 @@ describe('a sign-in', () => {
 
   test.for([
     ['http://127.0.0.1:33418/', 'a program on this computer', 'http://127.0.0.1:33418'],
+    // A source in a CSP cannot name an IPv6 address, so the policy allows the whole scheme.
     ['http://[::1]:3118/callback', 'a program on this computer', 'http:'],
     ['cursor://anysphere.cursor-mcp/oauth/callback', 'that opens “cursor:” links', 'cursor:'],
   ] as const)('warns that other programs may receive the result at %s', async ([uri, place, source]) => {
