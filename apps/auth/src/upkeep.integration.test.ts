@@ -48,11 +48,13 @@ test('expires unused agents, deletes their tombstones, and updates the counts', 
   now = daysAfterStart(7)
   await expect.poll(() => countRows('agents')).toBe(2)
   await expect.poll(() => readGauge('agents_never_used')).toBe(0)
+  // On day 71, the two other agents got their last token 31 and 71 days ago.
   now = daysAfterStart(71)
   await expect.poll(() => readGauge('agents_idle')).toBe(2)
   expect(await countRows('expired_agents')).toBe(1)
   now = daysAfterStart(92)
   await expect.poll(() => countRows('agents')).toBe(1)
+  // The first tombstone, of day 7, is more than 90 days old. The second is newer.
   now = daysAfterStart(98)
   await expect.poll(() => countRows('expired_agents')).toBe(1)
 })
@@ -67,6 +69,7 @@ test('exports when each sweep last succeeded, and leaves that time unchanged whi
   const hasSucceededAfter = async (sweep: string, seconds: number) =>
     ((await readLastSuccesses()).get(sweep) ?? 0) > seconds
   const startSeconds = Date.now() / 1_000
+  // Without this table, the sweep 'ended secrets' fails.
   await testbed.runAsOwner('alter table agent_secrets rename to secrets_away')
   await using _upkeep = startUpkeep(
     { maxNeverUsedClients: 10 },
@@ -85,6 +88,7 @@ test('exports when each sweep last succeeded, and leaves that time unchanged whi
     'ended secrets',
   ])
   expect(Math.min(...initialTimes.values())).toBeGreaterThanOrEqual(startSeconds)
+  // The start itself counts as a success, so only a later time shows a run that succeeded.
   await expect.poll(() => hasSucceededAfter('expired agents', startSeconds + 0.1)).toBe(true)
   expect((await readLastSuccesses()).get('ended secrets')).toBe(initialTimes.get('ended secrets'))
   await testbed.runAsOwner('alter table secrets_away rename to agent_secrets')

@@ -87,6 +87,7 @@ export const requestIntrospection = (
 /**
  * Introspects a token, and verifies the signed response against the published keys, as a resource server does.
  *
+ * @param caller the resource server whose credentials are used. A token is active only for the resource server of its audience
  * @param clockTolerance the permitted clock skew, in seconds; needed if the instance's clock steps before the verification
  */
 export async function introspect(
@@ -109,6 +110,7 @@ export async function introspect(
   })
 }
 
+/** Introspects a token as our API, `rs_api`, and returns whether it is active. `clockTolerance` is in seconds. */
 export async function isActive(auth: RunningAuth, token: string, clockTolerance = 0): Promise<boolean> {
   const { payload } = await introspect(auth, token, 'rs_api', clockTolerance)
   return payload.token_introspection.active

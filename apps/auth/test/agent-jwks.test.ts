@@ -123,6 +123,7 @@ describe('registering keys', () => {
     expect([response.status, parseBody(response).jwks.keys.length]).toEqual([201, keys().length])
   })
 
+  // The columns: the title, the keys, and the text that the detail contains.
   const REFUSED: [string, () => unknown, string | RegExp][] = [
     ['a private key', () => [privateJwk], 'is secret'],
     ['a symmetric key with crv and x', () => [{ kty: 'oct', k: 'AAAA', crv: '', x: '' }], 'is secret'],
@@ -149,8 +150,10 @@ describe('registering keys', () => {
       'leading zero bytes included',
     ],
     ['a point that is not on P-256', () => [{ ...p256, y: p256.x }], 'no point'],
+    // `A` is zero in base64url.
     ['the point zero', () => [{ ...p256, x: 'A'.repeat(43), y: 'A'.repeat(43) }], 'no point'],
     ['a point that is not on Ed25519', () => [{ ...ed25519, x: 'Ag'.padEnd(43, 'A') }], 'no usable point'],
+    // The encoding of the neutral element.
     ['a point for which anybody can sign', () => [{ ...ed25519, x: 'AQ'.padEnd(43, 'A') }], 'no usable'],
     ['a coordinate that is too short', () => [{ ...p256, x: 'AAAA' }], '32 bytes'],
     ['a coordinate with padding', () => [{ ...p256, x: `${p256.x!.slice(0, -1)}=` }], '32 bytes'],
@@ -347,6 +350,7 @@ test('a deleted client and its token are rejected, and a disabled client is reje
   ])
   expect(rows).toEqual([{ status: 'deleted', jwks: null }])
   await auth.testbed.db.query(`update agents set status = 'disabled' where id = $1`, [disabled.client_id])
+  // An instance learns of a change in the database a moment later.
   for (const agent of [deleted, disabled])
     await expect.poll(async () => (await requestTokenWithNewAssertion(auth, agent)).status).toBe(401)
   await auth.testbed.db.query(`update agents set status = 'active' where id = $1`, [disabled.client_id])

@@ -64,6 +64,7 @@ describe('accepts a proof, and the response has no warning:', () => {
     ['without kid, if there is one key', withHeader({ kid: undefined })],
     ['with its type in capitals', withHeader({ typ: 'JWKS-PROOF+JWT' })],
     ['that is valid for five minutes', withClaims(() => ({ exp: nowSeconds() + 300 }))],
+    // Clocks may differ by 10 s.
     ['whose iat is 8 s in the future', withClaims(() => ({ iat: nowSeconds() + 8, exp: nowSeconds() + 68 }))],
     ['with a jti of 256 characters', withClaims(() => ({ jti: randomUUID().padEnd(256, 'x') }))],
     ['with unknown claims', withClaims(() => ({ sub: 'x', nbf: 1 }))],
@@ -202,6 +203,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
       KEY,
     ],
     ['no signature', async (client) => withSignature(client, ''), SIGNATURE],
+    // 86 base64url characters: the 64 bytes of an ES256 signature.
     ['a signature of zeros', async (client) => withSignature(client, 'A'.repeat(86)), SIGNATURE],
     [
       'a signature by a key outside the set, with the kid of the new key',
@@ -235,6 +237,7 @@ describe('refuses a proof, stores nothing, and leaves the secret valid:', () => 
       AUDIENCE,
     ],
     [
+      // More than the 10 s by which clocks may differ.
       'an exp 11 s in the past',
       withClaims(() => ({ iat: nowSeconds() - 60, exp: nowSeconds() - 11 })),
       EXPIRED,

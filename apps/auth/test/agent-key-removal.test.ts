@@ -58,6 +58,7 @@ describe.for(TOKEN_STORES)('PUT /api/agent/jwks, tokens in %s:', (tokenStore) =>
     await replaceKeys(agent, key)
     for (const token of tokensBefore) expect(await isActiveAtEachInstance(token)).toEqual([false, false])
     const renewedAgent = { ...agent, key }
+    // The other instance is notified of the new key a moment later.
     await expect
       .poll(async () => (await requestTokenWithNewAssertion(otherInstance, renewedAgent)).status)
       .toBe(200)
@@ -105,6 +106,7 @@ describe.for(TOKEN_STORES)('PUT /api/agent/jwks, tokens in %s:', (tokenStore) =>
   test('an instance with a stale cache rejects a removed key, and issues no active token for a retained key', async () => {
     const [retained, removed] = [await generateTestKeyPair(), await generateTestKeyPair()]
     const agent = await registerKeys(auth, retained, removed)
+    // The other instance caches the agent. Without the trigger, it is not notified of the change.
     await getTokenByKey(agent, otherInstance)
     await auth.testbed.runAsOwner('alter table agents disable trigger agents_changed')
     try {

@@ -44,6 +44,7 @@ async function expectAccepted() {
 describe('POST /api/agent/register', () => {
   test('returns 201 with the id, the secret, the scopes and the URLs of a new agent', async () => {
     const { response, agent } = await registerAgent(createJsonContent({ client_name: 'Atlas the guide' }))
+    // The body contains the secret, which is confidential everywhere else.
     await expectSafe(auth, { ...response, text: '' })
     expect(agent).toEqual({
       client_id: expect.stringMatching(/^agt_[A-Za-z0-9_-]{22}$/),
@@ -54,6 +55,7 @@ describe('POST /api/agent/register', () => {
       grant_types: ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       scopes: ['guides:read', 'waitlist:write'],
       scope: 'guides:read waitlist:write',
+      // Within 5 s.
       client_id_issued_at: expect.closeTo(Date.now() / 1000, -1),
       client_secret_expires_at: 0,
       token_endpoint: 'https://plainpath.example/oauth/token',

@@ -25,9 +25,11 @@ const INVALID_CLIENT = {
   errorFormat: 'agent',
 } as const
 
+/** A secret as `GET /api/agent` describes it. Times are in RFC 3339. */
 interface Secret {
   readonly secret_id: string
   readonly created_at: string
+  /** When an old secret expires; absent for the newest one. */
   readonly ends_at?: string
 }
 
@@ -73,6 +75,7 @@ describe.for(TOKEN_STORES)('/api/agent/secrets, tokens in %s,', (tokenStore) => 
   test('POST returns a second secret, GET lists both without their values, and both are accepted', async () => {
     const agentWithOldSecret = await register(auth)
     const { agent: renewedAgent, id, response } = await addSecret(agentWithOldSecret)
+    // The body contains the secret, which is confidential everywhere else.
     await expectSafe(auth, { ...response, text: '' })
     expect(response.headers.get('cache-control')).toBe('no-store')
     const secrets = await findSecrets(renewedAgent)
@@ -101,6 +104,7 @@ describe.for(TOKEN_STORES)('/api/agent/secrets, tokens in %s,', (tokenStore) => 
     const agentWithOldSecret = await register(auth)
     await getToken(otherInstance, agentWithOldSecret)
     const { agent: renewedAgent } = await addSecret(agentWithOldSecret)
+    // The other instance is notified of the new secret a moment later.
     await expect.poll(() => getStatus(requestToken(otherInstance, renewedAgent))).toBe(200)
     clock.now = new Date(clock.now.getTime() + 7 * DAY_MS - 1)
     for (const instance of [auth, otherInstance])
@@ -143,6 +147,7 @@ describe.for(TOKEN_STORES)('/api/agent/secrets, tokens in %s,', (tokenStore) => 
     await getToken(otherInstance, agentWithOldSecret)
     const { agent: renewedAgent } = await addSecret(agentWithOldSecret)
     const [oldest] = await findSecrets(renewedAgent)
+    // The other instance caches the agent. Without the triggers, it is not notified of the removal.
     await getToken(otherInstance, agentWithOldSecret)
     const alterTriggers = (action: 'disable' | 'enable') =>
       auth.testbed.runAsOwner(

@@ -44,9 +44,11 @@ describe.for(TOKEN_STORES)('/api/agent, tokens in %s,', (tokenStore) => {
       ...publicMembers,
       idle_expiry: expect.stringMatching(/^20.*Z$/),
       secrets: [{ secret_id: expect.any(String), created_at: expect.stringMatching(/^20.*Z$/) }],
+      // The quota of production is 120. `AUTH_LIMITS_FACTOR` multiplies it by 100.
       limits: [{ policy: 'token-client', quota: 12_000, window_seconds: 60 }],
     })
     expect(response.headers.get('cache-control')).toBe('no-store')
+    // The body contains the name, which is confidential everywhere else.
     await expectSafe(auth, { ...response, text: response.text.replace(String(agent['client_name']), '') })
   })
 

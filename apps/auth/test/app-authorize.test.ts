@@ -58,6 +58,7 @@ describe('a request that gets an error page instead of a redirect:', () => {
     withRedirectUri('http://localhost:1234/callback'),
   ])('%s', async ([, change]) => {
     const storedBefore = await countStored(system.auth)
+    // Alone, each of these mistakes is reported by a redirect. It must cause none to a redirect URI that was not accepted.
     for (const otherMistake of [
       {},
       { response_type: 'token' },

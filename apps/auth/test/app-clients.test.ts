@@ -48,11 +48,17 @@ beforeEach(() => {
 })
 
 interface FindResult {
+  /** 200 if the app was found, 404 if not, 429 if the address of the caller is over its limit. */
   readonly status: number
   readonly client?: AppClient
 }
 
-/** Starts a server that finds an app for each request. Each server has its own cache of failures and its own limits. */
+/**
+ * Starts a server that finds an app for each request. Each server has its own cache of failures and its own limits.
+ *
+ * @param options.hosts the chat hosts whose redirect URIs are accepted, and whose documents have a copy in the list
+ * @param options.factor multiplies the quotas of production
+ */
 async function startFinder({
   hosts = DEFAULT_CHAT_HOSTS,
   factor = 1,
@@ -302,6 +308,7 @@ describe('an app whose document is in the list of hosts', () => {
 
   test("is found through the copy in the list if the caller's address has used up its fetches", async () => {
     const app = publish()
+    // With this factor, an address has one fetch.
     await using finder = await startFinder({ hosts: createHosts(app.id), factor: 0.03 })
     await finder.find(publish().id)
     expect(await finder.find(publish().id)).toEqual({ status: 429 })

@@ -91,6 +91,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
     test.for<[string, Record<string, string | undefined>, Refusal]>([
       ['without a verifier', { code_verifier: undefined }, invalidGrant],
       ['with another verifier', { code_verifier: 'x'.repeat(43) }, invalidGrant],
+      // The test replaces this value by the challenge of the code.
       ['with the challenge as the verifier', { code_verifier: 'challenge' }, invalidGrant],
       [
         'with a redirect URI that the app does not have',
@@ -158,6 +159,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
     test('can still be used after a request for which the access token could not be stored', async () => {
       const client = addApp(system)
       const code = await getCode(system, client)
+      // These are the stores of `otherInstance`.
       vi.spyOn(system.stores.tokens, 'save').mockRejectedValueOnce(new Problem('unavailable'))
       expectProblem(await redeemCode(system.otherInstance, client, code), unavailable)
       const appTokens = readTokens(system.auth, await redeemCode(system.otherInstance, client, code))
@@ -285,6 +287,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
 
     test('when the verification expires, and no token expires later', async () => {
       const connected = await connectApp(system)
+      // An hour is left, which is less than the usual lifetime of a token.
       passTime(RULES.verificationMs - 3_600_000)
       const response = await refresh(system.auth, connected.app, connected.refresh)
       const lifetimeSeconds = JSON.parse(response.text).expires_in as number

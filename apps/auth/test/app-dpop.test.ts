@@ -20,7 +20,7 @@ const invalidGrant: Refusal = { status: 400, code: 'invalid-grant', error: 'inva
 let system: AppSystem
 beforeAll(async () => {
   system = await startAppSystem('Postgres')
-  // A proof is made at the time of the machine.
+  // `createDpopProof` dates a proof by the machine's clock, so the instances need the same time.
   system.clock.now = new Date()
 })
 afterAll(async () => {

@@ -13,7 +13,9 @@ import { openAuthTestbed, type TokenStoreKind } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
+/** The redirect URI of an example app. */
 export const CALLBACK = 'https://host.example/callback'
+/** The resource identifier of the MCP server with sign-in, for which apps get tokens. */
 export const RESOURCE = `${ORIGIN}/mcp`
 
 /** Creates an app, by default one that has a single redirect URI and does not authenticate. */
@@ -31,7 +33,7 @@ export const createExampleApp = (overrides: Partial<AppClient> = {}): AppClient 
 /** Two instances whose apps, sign-in pages and clock the test controls. */
 export interface AppSystem extends AsyncDisposable {
   readonly auth: RunningAuth
-  /** The stores that one of the instances opened. */
+  /** The stores that `otherInstance` opened. */
   readonly stores: Stores
   /** An instance with the same stores, apps and clock as `auth`. */
   readonly otherInstance: RunningAuth
@@ -56,6 +58,7 @@ export async function startAppSystem(tokenStore: TokenStoreKind): Promise<AppSys
         apps: {
           find: async (_ctx, id) => apps.get(id),
           signIn(interactions, openedStores) {
+            // The second instance replaces the stores of the first.
             stores = openedStores
             return [createSignInRoute(interactions, openedStores, () => clock.now)]
           },

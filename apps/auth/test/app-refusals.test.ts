@@ -69,6 +69,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       const keys = [AgentKey.parse({ ...key.jwk, alg: key.alg, use: 'sig' })]
       system.apps.set(client.id, { ...client, authMethod: 'private_key_jwt', keys })
       const createAssertion = async (claims = {}, signingKey = key) => {
+        // The instances are in the past (`startAppSystem`), so the assertion must be too.
         const iat = Math.floor(system.clock.now.getTime() / 1000)
         const signer = { client_id: client.id, key: signingKey }
         return createAssertionFields(
@@ -93,7 +94,9 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
         system.auth,
         await redeemCode(system.auth, client, code, validAssertion),
       )
+      // An assertion is accepted once.
       expectProblem(await refresh(system.auth, client, token, validAssertion), invalidClient)
+      // An app may name the token endpoint as the audience, and not only the issuer.
       const tokenEndpointAssertion = await createAssertion({ aud: `${ORIGIN}/oauth/token` })
       readTokens(system.auth, await refresh(system.auth, client, token, tokenEndpointAssertion))
     })
@@ -101,6 +104,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
     test('tokens when the id of its connection is sent with a client secret', async () => {
       const { access } = await connectApp(system)
       const { agentId } = await findConnectionIds(system, access)
+      // A connection has no secret. The second value is the placeholder with which the authenticator compares instead.
       for (const secret of ['x', 'no client has this secret', agentId]) {
         const response = await postForm(system.auth, '/oauth/token', {
           grant_type: 'client_credentials',

@@ -17,7 +17,7 @@ import { type RunningAuth, startAuth } from './start-auth.ts'
 
 /*
  * Tests what the response to a rejected client assertion discloses. A caller without a key of the client must not learn
- * whether the client exists (decision 34).
+ * whether the client exists (docs/decisions/0034).
  */
 
 const UNKNOWN_ID = `agt_${'A'.repeat(22)}`
@@ -41,6 +41,7 @@ const asHeader = (request: HttpRequest) => (assertion: string) => ({
   headers: { ...request.headers, 'client-assertion': assertion },
 })
 const EMAIL = createJsonContent({ email: 'ana@example.org' })
+/** The endpoints: a title, the format of their errors, and how they receive an assertion. */
 const ENDPOINTS: [string, 'oauth' | 'agent', (assertion: string) => HttpRequest][] = [
   ['POST /oauth/token', 'oauth', asField('/oauth/token', { grant_type: 'client_credentials' })],
   ['POST /oauth/revoke', 'oauth', asField('/oauth/revoke', { token: 'x' })],
@@ -69,6 +70,7 @@ async function createDeletedAgent(): Promise<KeyAgent> {
 async function createDisabledAgent(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
   await auth.testbed.db.query(`update agents set status = 'disabled' where id = $1`, [agent.client_id])
+  // The instance is notified of the change a moment later.
   await expect.poll(async () => (await requestTokenWithNewAssertion(auth, agent)).status).toBe(401)
   return agent
 }
@@ -123,6 +125,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, errorFormat, request]) => {
       for (const agent of signers)
         responses.push(await sendWithAssertion(await signAssertion(auth, agent, {}, header(agent))))
       for (const response of responses) expectProblem(response, refusal(says))
+      // Nothing may suggest that one of the clients has a secret.
       expect(responses[0]?.text).not.toMatch(/secret/i)
       const [unknown, ...others] = responses.map(removeVariableParts)
       expect(others).toEqual(others.map(() => unknown))

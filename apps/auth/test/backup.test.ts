@@ -64,6 +64,7 @@ test('restores clients and privileges, revokes again the clients that the log na
   const verification = await confirmAgent(system)
   const linesBefore = auth.logged.length
   const file = await backUpTo('with-log')
+  // Only the owner of the file may read it.
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   const headers = agentAuthHeader(deleted)
   expect((await send(auth.url, { method: 'DELETE', path: '/api/agent', headers })).status).toBe(204)
@@ -157,6 +158,7 @@ test.for([
   ],
   [
     'a backup that was cut off',
+    // More than the last 8 bytes, which are the checksum and the length that gzip adds.
     async (file: string) => truncate(file, (await readFile(file)).length - 40),
     'The file is not a backup, or it is damaged.',
   ],
@@ -168,6 +170,7 @@ test.for([
     code: 1,
     errors: expect.stringContaining(says),
   })
+  // The tables do not exist, or the app has no privileges on them yet.
   await expect(target.read('select from agents', 'app')).rejects.toThrow(/does not exist|permission denied/)
   const tables = await target.read(`select from pg_tables where schemaname = 'public'`)
   const migrateResult = await runAuth(['migrate'], target.env)
@@ -192,6 +195,7 @@ test('restore refuses a database with tables, a backup of the API and a backup b
   await using target = await openTarget()
   const backupFile = path.join(folder, 'newer')
   const { gzipSync } = await import('node:zlib')
+  // The first line of a backup, with a migration that this release does not know.
   const header = { plainpath_backup: 1, made_at: '2026-11-25T12:00:00.000Z', migrations: ['9999-later'] }
   for (const [app, says] of [
     ['resource', 'The file is a backup of resource, not of auth.'],

@@ -31,7 +31,7 @@ afterAll(async () => {
   await system[Symbol.asyncDispose]()
 })
 
-/** What an agent can do after the mail was sent, so that no code can be shown any more. */
+/** Ways in which an agent can close an attempt after the mail was sent, so that no code can be shown any more. */
 const CLOSINGS: readonly [string, (attempt: Attempt) => Promise<void>][] = [
   ['began another attempt', async ({ agent }) => void (await beginVerification(system, { agent }))],
   [
@@ -56,6 +56,7 @@ const CLOSINGS: readonly [string, (attempt: Attempt) => Promise<void>][] = [
   ],
 ]
 
+/** The attributes of the button with which a person declines. */
 const NO_BUTTON = 'name="answer" value="no"'
 const readHashes = async ({ id }: Attempt) => {
   const { rows } = await system.testbed.db.query(
@@ -64,13 +65,14 @@ const readHashes = async ({ id }: Attempt) => {
   )
   return rows[0]
 }
+/** The result of `readHashes` once everything personal has been erased. */
 const NOTHING_PERSONAL = {
   email_sealed: null,
   match_phrase_sealed: null,
   email_hash: null,
   mailbox_hash: null,
 }
-/** Requests a verification, and returns the state of its mail once the mail is settled. */
+/** Requests a verification, and returns the state of its mail once the mail is no longer queued: `sent` or `dropped`. */
 async function requestMail(agent: RegisteredAgent, email: string): Promise<string | undefined> {
   const response = await requestVerification(system.auth, agent, { email })
   expect(response.status, response.text).toBe(202)
@@ -85,6 +87,7 @@ async function requestMail(agent: RegisteredAgent, email: string): Promise<strin
   await expect.poll(readState, { timeout: 10_000 }).not.toBe('queued')
   return readState()
 }
+/** Returns whether the attempt became a verification that was not revoked. */
 const isLive = async ({ registrationId }: Attempt) => {
   const { rows } = await system.testbed.db.query('select from claims where id = $1 and ended_at is null', [
     registrationId,
@@ -149,6 +152,7 @@ test('an agent that began another attempt or withdrew it gets no more mails sent
   await beginVerification(system, { agent: attempt.agent })
   await revokeVerification(auth, attempt.agent)
   expect((await sayNo(auth, attempt)).status).toBe(200)
+  // Longer than the pause between two mails of a client to one mailbox.
   clock.now = new Date(clock.now.getTime() + HOUR_MS)
   expect(await requestMail(attempt.agent, attempt.email)).toBe('dropped')
   expect(await requestMail(attempt.agent, createAddress())).toBe('sent')

@@ -20,7 +20,7 @@ import {
 
 vi.setConfig({ testTimeout: 60_000 })
 
-/** Longer than the minute after which a client may send another mail to the same mailbox. */
+/** A mail to a mailbox counts for at most 1.1 minutes. After this time, the client may send another one. */
 const OVER_A_MINUTE_MS = 67_000
 const RETRY_AFTER = { 'retry-after': /^[1-9]\d*$/ }
 const rateLimited = (says: RegExp): Refusal => ({
@@ -43,6 +43,7 @@ test('a client may send ten verification mails a day, and one a minute to each m
   expect((await requestVerification(auth, agent, { email })).status).toBe(202)
   for (let n = 2; n < 10; n++)
     expect((await requestVerification(auth, agent, { email: createAddress() })).status).toBe(202)
+  // After ten minutes, the limit of the network address would allow more mails, so the limit of the client refuses the next one.
   system.clock.now = new Date(system.clock.now.getTime() + 600_000)
   expectProblem(
     await requestVerification(auth, agent, { email: createAddress() }),
@@ -69,7 +70,9 @@ test('the pause between two mails also applies to other spellings of the mailbox
 describe('a network address that several clients share', () => {
   const SHARED_ADDRESS = '192.0.2.1'
   const TEN_MINUTES_MS = 600_000
+  /** The quotas of production, and a proxy that names the address of each caller. */
   const SETTINGS = { AUTH_LIMITS_FACTOR: '1', AUTH_TRUSTED_PROXIES: '127.0.0.1' }
+  /** Matches 1 to 600 seconds. */
   const AT_MOST_TEN_MINUTES = /^([1-9]|[1-9]\d|[1-5]\d\d|600)$/
   const addressLimited = (policy: RegExp): Refusal => ({
     ...rateLimited(policy),
@@ -139,6 +142,7 @@ describe('a network address that several clients share', () => {
     const { auth, testbed } = system
     const verifiedClient = await register(auth)
     await addVerification(auth, verifiedClient)
+    // One mail fewer than the client may cause in a day, because the last request below must be accepted.
     for (let mails = 0; mails < 9; mails++)
       expect((await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient)).status).toBe(202)
     for (let n = 0; n < 10; n++) {
@@ -206,6 +210,7 @@ test('an agent cannot use up the tries of a mailbox of which it knows only the a
   await using system = await startVerificationSystem()
   const email = createAddress()
   const attemptOfStranger = await beginVerification(system, { email })
+  // More than the five tries of an attempt and the ten of a mailbox. No code was shown, so none of these counts.
   for (let n = 0; n < 20; n++)
     expect((await completeVerification(system.auth, attemptOfStranger.agent, { otp: '123456' })).status).toBe(
       409,
@@ -258,6 +263,7 @@ test('requests get 503 while the database is unavailable, and the right code is 
   await using system = await startVerificationSystem()
   await using proxy = await startStoreProxy(system.testbed.database.appUrl, 5432)
   await using behindProxy = await system.startAnother({ AUTH_DATABASE_URL: proxy.url })
+  // The refusal of a wrong code below shows that the instance reaches the database through the proxy.
   const attempt = await beginVerification(system)
   const otp = await showCode(system.auth, attempt)
   expect((await completeVerification(behindProxy, attempt.agent, { otp: createWrongCode(otp) })).status).toBe(

@@ -25,6 +25,7 @@ const THIRTY_DAYS_MS = 30 * 24 * 60 * 60_000
 const DISCLAIMER = `Plainpath is not a law firm and not the government. It gives information, not legal
 advice.
 `
+/** A name that would add a link and an address to a mail. `SAFE_NAME` is the same name in the form that a mail shows. */
 const HOSTILE_NAME = 'Atlas”. Call https://evil.example or help@evil.example'
 const SAFE_NAME = "Atlas'. Call https[:]//evil[.]example or help[@]evil[.]example"
 

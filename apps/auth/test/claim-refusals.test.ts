@@ -246,6 +246,7 @@ describe('/claim', () => {
     await openClaimPage(auth, { attempt: attempt.secret })
     const lines = auth.logged.join('')
     expect(lines).toContain('"route":"/claim"')
+    // The code is in quotes, because its six digits could be part of another number.
     for (const secret of [attempt.secret, attempt.email, attempt.phrase, `"${code}"`])
       expect(lines).not.toContain(secret)
   })

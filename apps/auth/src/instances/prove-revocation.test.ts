@@ -3,8 +3,10 @@ import { createCanaryReport, readCanaryState } from './canary.ts'
 import { assessInstance, type InstanceProof, isProven, storeCanaryToken } from './prove-revocation.ts'
 
 const HASH = Buffer.alloc(32, 7)
+/** A valid request for reports on a canary: the request id and the token hash (`canary.ts`). */
 const PAYLOAD = `q1 ${HASH.toString('base64url')}`
 
+// The columns: the condition, the release, the reports before and after the revocation, whether the lease is valid, the result.
 test.for([
   ['its lease has expired', '1', undefined, undefined, false, 'ended'],
   ['its release does not support canaries', undefined, undefined, undefined, true, 'old'],
@@ -12,7 +14,7 @@ test.for([
   ['it does not find the canary before the revocation', '1', 'inactive', 'inactive', true, 'other-store'],
   ['it still finds the canary', '1', 'active', 'active', true, 'still-active'],
   ['it no longer finds the canary', '1', 'active', 'inactive', true, 'proven'],
-  // An instance that uses another store can report this.
+  // This proves nothing: an instance that uses another store reports the canary as inactive too.
   ['it reports only after the revocation', '1', undefined, 'inactive', true, 'silent'],
 ] as const)('assesses an instance: %s', ([, release, before, after, isLive, state]) => {
   expect(assessInstance({ release }, { before, after }, { expected: 'inactive', isLive })).toBe(state)
@@ -22,6 +24,7 @@ const createProofs = (...states: InstanceProof['state'][]) =>
   states.map((state) => ({ host: 'a', release: '1', state }))
 
 test.for([
+  // Without instances, no instance can accept a token.
   [true, createProofs()],
   [true, createProofs('proven', 'proven')],
   [true, createProofs('proven', 'ended')],

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type AuditRow, buildNextRow } from '../audit/audit-chain.ts'
 import { computeAuditedStates, type KeyAuditEntry, verifyKeyAudit } from './key-audit.ts'
 
+/** Creates a valid entry. Its transition need not be possible, because `verifyKeyAudit` checks only the form of an entry. */
 const createEntry = (ringVersion: number): KeyAuditEntry => ({
   at: '2026-11-20T09:00:00.000Z',
   by: { user: 'rosa', host: 'desk' },

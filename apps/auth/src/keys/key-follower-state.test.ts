@@ -15,9 +15,15 @@ import { findLaggingInstances } from './key-ring.ts'
 import { UnreadableKey } from './key-store.ts'
 import { generateKeyPair } from './signing-key.ts'
 
+/*
+ * Tests the transitions of the state machine one by one. The last test is a simulation: it interleaves the polls of two
+ * instances in random order, and checks the guarantee on which a change of the key ring relies.
+ */
+
 const LEASE_MS = 100
 const SINCE = new Date('2026-11-20T09:00:00Z')
 const pairs = Array.from({ length: 6 }, () => generateKeyPair('ES256'))
+/** Creates the ring of a version. Successive versions have different keys. */
 const createRing = (version: number): LoadedRing => {
   const { privateJwk, publicJwk } = pairs[version % pairs.length] as (typeof pairs)[number]
   return { version, keys: { signingKey: privateJwk, publishedKeys: [publicJwk] }, signingSince: SINCE }
@@ -52,6 +58,7 @@ function createFollowingState(version: number) {
 }
 const listEffects = (step: ReturnType<typeof advance>) =>
   step.effects.map((effect) => (effect.kind === 'log' ? effect.message : effect.kind))
+/** The report of an instance that does not sign. */
 const SIGNS_NOTHING = { ringVersion: 0, signingKid: undefined, proof: undefined, problem: undefined }
 
 test('begins a poll with a report, and then reads the ring', () => {
@@ -158,7 +165,7 @@ test('reads the last row of the audit log again if it could not be read', () => 
   expect(listEffects(advance(startPoll(auditedState, 30), createRingReadEvent(2)))).toEqual([])
 })
 
-/** Creates one of several instances of a simulated database. Other instances can run between any two effects of its poll. */
+/** Simulates an instance that follows the ring of `world`. It performs one effect at a time, so others can run in between. */
 function createInstance(instanceId: string, world: World) {
   let state = INITIAL_STATE
   let pendingEffects: KeyFollowerEffect[] = []
@@ -171,6 +178,7 @@ function createInstance(instanceId: string, world: World) {
   function performNext(failure: unknown): void {
     const effect = pendingEffects.shift()
     if (!effect || effect.kind === 'poll-again') return handle({ kind: 'poll-started', now: world.now })
+    // Reading the ring can fail in any way. Writing a report decrypts no key, so it cannot find an unreadable one.
     const canFail =
       effect.kind === 'read-ring' || (effect.kind === 'report' && !(failure instanceof UnreadableKey))
     if (failure !== undefined && canFail) {
@@ -195,12 +203,20 @@ function createInstance(instanceId: string, world: World) {
   const getSigningVersion = () => (hasLease(state, world.now) ? state.ring?.version : undefined)
   return { performNext, getSigningVersion }
 }
+/** The state that the simulated instances share. */
 interface World {
+  /** Milliseconds. It stands for the clock of every instance and of the database. */
   now: number
+  /** The version of the stored ring. */
   version: number
+  /** The last report of each instance, by its id. */
   readonly followers: Map<string, Follower>
 }
 
+/**
+ * A step of the simulation. `advance`: an instance performs its next effect. `wait`: time passes. `change`: a command changes the
+ * ring. `check`: a command looks for instances that lag behind.
+ */
 const action = fc.oneof(
   {
     weight: 8,
@@ -208,6 +224,7 @@ const action = fc.oneof(
       do: fc.constant('advance' as const),
       instance: fc.nat(1),
       failure: fc.constantFrom(
+        // Repeated, so that most effects succeed.
         'none',
         'none',
         'none',
@@ -221,6 +238,7 @@ const action = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(80) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('change', 'check' as const) }) },
 )
+/** `findLaggingInstances` uses only the lease. */
 const POLICY = { verifierCacheMs: 0, pollMs: 0, overlapMs: 0, signingPeriodMs: 0, leaseMs: LEASE_MS }
 
 test('no instance signs by an older ring once no follower lags behind, wherever an instance pauses', () => {
@@ -228,6 +246,7 @@ test('no instance signs by an older ring once no follower lags behind, wherever 
     fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
       const world: World = { now: 0, version: 1, followers: new Map() }
       const instances = ['one', 'two'].map((id) => createInstance(id, world))
+      /** The newest version at which a check found no lagging instance. From then on, no instance may sign by an older one. */
       let adoptedVersion = 0
       for (const nextAction of actions) {
         if (nextAction.do === 'wait') world.now += nextAction.ms

@@ -35,6 +35,7 @@ const createKey = (index: number, state: KeyState, stateSince = START): KeyRecor
   return { kid, algorithm, publicJwk, state, stateSince, createdAt: START }
 }
 const getKid = (index: number) => pairs[index]?.kid ?? ''
+/** Creates a ring of version 7, which is the version that followers have adopted by default. */
 const createRing = (...keys: KeyRecord[]): KeyRing => ({ version: 7, keys })
 const createCircumstances = (nowMs: number, followers: readonly Follower[] = []): Circumstances => ({
   now: addMs(nowMs),
@@ -49,6 +50,7 @@ const createFollower = (members: Partial<Follower> = {}): Follower => ({
   problem: undefined,
   proof: undefined,
   followedAt: START,
+  // Later than `now` in every test, so that the instance counts as live.
   seenAt: addMs(1_000_000),
   ...members,
 })
@@ -94,6 +96,7 @@ test('postpones activation if an instance adopted the ring late, and refuses it 
     ok: false,
     error: { reason: expect.stringContaining('auth-1') },
   })
+  // The last report is 101 ms old, which is longer than the lease.
   const expiredFollower = createFollower({ ringVersion: 6, seenAt: addMs(4_899) })
   expect(activate(ring, getKid(1), createCircumstances(5_000, [expiredFollower])).ok).toBe(true)
 })
@@ -150,6 +153,7 @@ test('finds the step that is due first', () => {
 const command = fc.record({
   step: fc.constantFrom('generate', 'publish', 'activate', 'retire', 'revoke', 'next' as const),
   keyIndex: fc.nat(39),
+  // Short waits leave some steps within the limits of 330 and 1,030 ms. Long waits can exceed both limits.
   waitMs: fc.oneof(fc.nat(50), fc.nat(1_500)),
 })
 
@@ -185,6 +189,7 @@ test('any sequence of steps leaves one signing key, and activates and retires no
           const { from, to } = transition
           if (to === 'published') publishedAt.set(transition.kid, now.getTime())
           if (to === 'retiring') stoppedAt.set(transition.kid, now.getTime())
+          // If no time was recorded, `Infinity` makes the check fail.
           if (name === 'activate' && to === 'signing')
             expect(now.getTime() - (publishedAt.get(transition.kid) ?? Infinity)).toBeGreaterThanOrEqual(330)
           if (to === 'retired')

@@ -58,6 +58,7 @@ test('stores and reads keys of both algorithms', async () => {
 
 test('stores private keys only encrypted', async () => {
   const added = await addSuccessor()
+  // The private value has 32 bytes, in base64url. This check ensures that the next one looks for a whole key.
   expect(added.privateJwk.d).toHaveLength(43)
   expect(await dumpTables(stores.db)).not.toContain(added.privateJwk.d)
 })
@@ -73,6 +74,7 @@ test('initKeys creates exactly one first key for several simultaneous callers', 
 test('initKeys adds keys that are older than the audit log to it', async () => {
   await initKeys({ keys })
   await using owner = openPool(stores.database.ownerUrl)
+  // A database from before the audit log has keys, and no audit rows.
   await owner.query('truncate key_audit')
   await owner.query('update key_ring set version = 1')
   expect(await initKeys({ keys })).toBeUndefined()
@@ -112,6 +114,7 @@ test('refuses a direct write to the table that makes a second key sign', async (
 test('changes nothing in a dry run or after a refusal', async () => {
   const kid = (await initKeys({ keys })) ?? ''
   const before = await dumpTables(stores.db)
+  // `ring` is what the change would lead to: its version is one higher than the stored version.
   const dryRun = await keys.update(
     actor,
     ({ ring }) => {
@@ -133,6 +136,7 @@ test('changes nothing in a dry run or after a refusal', async () => {
 describe('the audit log', () => {
   test('refuses updates, deletions and truncation by the role of the app', async () => {
     await initKeys({ keys })
+    // The SQLSTATE of `insufficient_privilege`.
     for (const change of ['update key_audit set number = 2', 'delete from key_audit', 'truncate key_audit'])
       await expect(stores.db.query(change)).rejects.toMatchObject({ code: '42501' })
   })
@@ -141,6 +145,7 @@ describe('the audit log', () => {
     const kid = (await initKeys({ keys })) ?? ''
     await using owner = openPool(stores.database.ownerUrl)
     await owner.query('revoke insert on key_audit from public')
+    // Every other role with the privilege loses it too, among them the app's.
     const { rows } = await owner.query<{ role: string }>(
       `select grantee as role from information_schema.role_table_grants
        where table_name = 'key_audit' and privilege_type = 'INSERT' and grantee <> current_user`,
@@ -161,6 +166,7 @@ describe('the audit log', () => {
       ok: false,
       error: expect.stringContaining('Row 2'),
     })
+    // Without its last row, the chain is valid again. Only the earlier head reveals the removal.
     await owner.query('delete from key_audit where number = 2')
     expect(verifyKeyAudit(await keys.readAudit()).ok).toBe(true)
     const head = verified.ok ? verified.value.head : ''
@@ -194,6 +200,7 @@ describe('a row that was changed or cannot be decrypted', () => {
       'select private_sealed as sealed from signing_keys',
     )
     const sealed = rows[0]?.sealed ?? Buffer.alloc(0)
+    // If there were no encrypted key, the loop below would check nothing.
     expect(sealed.length).toBeGreaterThan(250)
     for (let bit = 0; bit < sealed.length * 8; bit += 1) {
       const flipped = Buffer.from(sealed)

@@ -5,7 +5,7 @@ import { createKeyOperations, initKeys, verifyKeys } from './key-operations.ts'
 import { toKeySettings } from './key-settings.ts'
 import { createKeyStore } from './key-store.ts'
 
-// Parsed values, which are in milliseconds.
+// Parsed values, which are in milliseconds. Without waiting times, each step of a rotation is due at once.
 const settings = toKeySettings({
   AUTH_KEYS_MAX_AGE_SECONDS: 0,
   AUTH_KEYS_TRUST_SECONDS: 0,
@@ -75,11 +75,13 @@ test('rotate can be repeated after its connection ended before any one of its st
   const openStore = (db: Pool) => createKeyStore(db, stores.sealer)
   await initKeys({ keys: openStore(stores.db) })
   const steps: string[] = []
+  // Each call of `rotate` takes one step. Eight steps are two full rotations.
   for (let rotation = 0; rotation < 8; rotation += 1) {
     const failureCount = await failAtEachStatement(stores, async (db) => {
       const rotated = await createKeyOperations({ keys: openStore(db), settings, actor }).rotate()
       if (rotated.ok && 'change' in rotated.value) steps.push(rotated.value.change.step)
     })
+    // Fewer statements would mean that the failing pool misses some.
     expect(failureCount).toBeGreaterThanOrEqual(6)
   }
   expect(steps.toSorted()).toEqual(

@@ -55,6 +55,7 @@ test('saves a token under the credential version of its request, even if that is
 })
 
 test('saves no token for an agent that is deactivated while its token is issued', async () => {
+  // The issuer finds the agent before it checks the proof or the assertion, and again before it saves the token.
   const lookups: AgentRecord[] = [
     { agent, secrets: [] },
     { agent: { ...agent, status: 'disabled' }, secrets: [] },
@@ -67,6 +68,7 @@ test('saves no token for an agent that is deactivated while its token is issued'
 
 test('a bound token never expires after the document of its client, even if marking the proof as used takes long', async () => {
   const clock = { now: new Date('2026-11-20T09:00:00Z') }
+  // Marking the proof as used takes a minute.
   const testProvider = createTestProvider({}, async () => {
     clock.now = new Date('2026-11-20T09:01:00Z')
     return true

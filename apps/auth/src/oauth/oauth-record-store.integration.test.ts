@@ -124,10 +124,12 @@ test('keeps the newest 100 refresh tokens of each grant', async () => {
   const addToken = async (grantId: string) => {
     const id = createId()
     await records.save('RefreshToken', id, { grantId }, 600)
+    // Each token gets a later time of creation, by which the store finds the oldest.
     advanceTime(1)
     return id
   }
   const otherToken = await addToken(otherGrantId)
+  // Three more than the limit. The other grant keeps its only token.
   for (let count = 0; count < 103; count++) tokens.push(await addToken(fullGrantId))
   expect(await countRecords()).toBe(101)
   const found = await Promise.all(tokens.map((id) => records.find('RefreshToken', id)))
@@ -139,6 +141,7 @@ test('does not find a record that an emergency revocation covers, even if it was
   const records = createStore()
   const [firstId, secondId, thirdId] = [createId(), createId(), createId()]
   await records.save('Grant', firstId, {}, 600)
+  // A revocation of all tokens. The last epoch that was reserved (`claimed`) is never lower than `epoch`.
   await stores.db.query('update token_stop set epoch = epoch + 1, claimed = claimed + 1')
   await records.save('Grant', firstId, {}, 600)
   await records.save('Grant', secondId, {}, 600)
@@ -146,11 +149,13 @@ test('does not find a record that an emergency revocation covers, even if it was
   const { rows } = await stores.db.query<{ epoch: number }>('select epoch from token_stop')
   expect(await records.find('Grant', secondId)).toMatchObject({ epoch: rows[0]?.epoch })
   advanceTime(10_000)
+  // A revocation of everything that was issued before `now`.
   await stores.db.query('update token_stop set issued_before = $1', [now])
   await records.save('Grant', secondId, {}, 600)
   await records.save('Grant', thirdId, {}, 600)
   expect(await records.find('Grant', secondId)).toBeUndefined()
   expect(await records.find('Grant', thirdId)).toBeDefined()
+  // The other tests use the same database.
   await stores.db.query('update token_stop set issued_before = null')
 })
 

@@ -87,6 +87,7 @@ test('accepts a client only with the internal secret for that client', async () 
     createInternalClientSecret()(APP.id),
   ])
     expect(client?.compareClientSecret(presentedSecret), presentedSecret).toBe(false)
+  // With a secret of another process, the token request as a whole fails too.
   const withOtherSecret = { ...createTestProvider(), internalClientSecret: createInternalClientSecret() }
   await expect(fetchToken(withOtherSecret)).rejects.toMatchObject({ code: 'invalid-client' })
 })
@@ -101,6 +102,7 @@ function createProofProvider() {
   return { testProvider, markedProofs }
 }
 
+/** The members of the `Problem` for a proof that was used before. */
 const REPLAY_PROBLEM = {
   code: 'invalid-dpop-proof',
   options: { detail: expect.stringContaining('used before') as unknown },
@@ -128,6 +130,7 @@ test('binds the refresh token of a public app to the key of its proof', async ()
   await fetchToken(testProvider, ctx)
   const listStored = () => [...testProvider.stored.values()].filter(({ kind }) => kind === 'RefreshToken')
   expect(listStored()).toMatchObject([{ jkt }])
+  // The same request without a proof stores an unbound refresh token.
   testProvider.stored.clear()
   await fetchToken(testProvider)
   expect(listStored().map((token) => token['jkt'])).toEqual([undefined])
@@ -147,6 +150,7 @@ test('validates proofs for the grants of agents, and marks them as used', async 
   expect(markedProofs.all).toEqual([{ clientId: AGENT, jti: 'jti-1', expiresAt: expect.any(Date) }])
   markedProofs.isNew = false
   await expect(consumeProof(provider, ctx, proof, AGENT)).rejects.toMatchObject(REPLAY_PROBLEM)
+  // The header and the signature of a valid proof, with other claims.
   const [header, , signature] = String(ctx.req.headers['dpop']).split('.')
   const claims = {
     jti: 'jti-2',
@@ -196,6 +200,7 @@ test('the library adds no CORS headers of its own', async () => {
 
 test('the library reads the form that the route has read', async () => {
   const testProvider = createTestProvider()
+  // These headers, and the client fields in the form below, contradict what the route has read. The library must not see them.
   const ctx = createContext(OAUTH_PATHS.token, {
     authorization: `Basic ${btoa('somebody:else')}`,
     'content-type': 'text/plain',
@@ -238,6 +243,7 @@ test.for([
 })
 
 test('replaces error responses that are not OAuth errors', () => {
+  // Neither body is an OAuth error, so the problem repeats nothing of it.
   expect(catchFailure(404, '<html>').code).toBe('not-found')
   expect(catchFailure(500, { stack: 'at lib/x.js:1:1' }).code).toBe('invalid-request')
 })

@@ -28,6 +28,7 @@ test('an instance that stops reports the uses since its last report, and is then
     initialServers: [server],
     file,
     followers,
+    // So long that the use below is reported only because the instance stops.
     reportIntervalMs: 3_600_000,
     metrics: createMetrics('test'),
     log: createLog({ service: 'test', write: () => undefined }),

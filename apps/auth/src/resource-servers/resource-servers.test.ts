@@ -29,10 +29,12 @@ test('accepts two secrets during a rotation', () => {
 
 test.for([
   ['an unknown id', 'rs_other', secret],
+  // No secret ends in `_`: the last base64url character of 32 bytes has two zero bits.
   ['a wrong secret', 'rs_api', `${secret.slice(0, -1)}_`],
   ['a secret with another character at the end', 'rs_api', `${secret}x`],
   ['a secret without its last character', 'rs_api', secret.slice(0, -1)],
   ['the stored hash instead of the secret', 'rs_api', server.secrets[0] ?? ''],
+  // `verifyResourceServer` compares the secret of an unknown id with this placeholder.
   ['an unknown id with the placeholder secret', 'rs_other', 'no resource server has this secret'],
   ['an id that is a property of every object', 'constructor', secret],
 ] satisfies [string, string, string][])('rejects %s', ([, clientId, presentedSecret]) => {

@@ -26,12 +26,14 @@ const createView = (overrides: Partial<CredentialView> = {}): CredentialView => 
   leaseMs: 15_000,
   ...overrides,
 })
+/** Creates the last report of an instance, about the secrets that it accepts. */
 const createFollower = (host: string, digests: string[], seenMsAgo = 1_000) => ({
   host,
   secrets: digests.map((digest) => ({ clientId: 'rs_api', fingerprint: toFingerprint(digest) })),
   problem: undefined,
   seenMsAgo,
 })
+/** Creates the history of a secret that was first accepted 100 s ago. `usedMsAgo` is undefined if nobody has used the secret. */
 const createHistory = (digest: string, usedMsAgo: number | undefined) => ({
   clientId: 'rs_api',
   fingerprint: toFingerprint(digest),

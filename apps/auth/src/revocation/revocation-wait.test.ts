@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import { decideNextStep, updateKnownMark } from './revocation-wait.ts'
 
+/*
+ * Times are milliseconds of a monotonic clock. A mark is the random id of the revocation state in Redis. It changes when Redis
+ * may have lost that state (`revocation-wait.ts`).
+ */
 const INTERVALS = { leaseMs: 2_000, marginMs: 250 }
+/** A revocation whose longest wait ends at 12,250: a lease and the margin after its publication. */
 const published = { mark: 'a', sequenceNumber: 3, publishedAt: 10_000 }
 const knownMark = { mark: 'a', since: 0 }
 /** Decides the next step, by default after one poll and with a mark that has been known for a long time. */

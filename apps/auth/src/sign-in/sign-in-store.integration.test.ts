@@ -40,6 +40,7 @@ const createDeps = () => ({
   db: recordStatements(stores.db),
   sealer: stores.sealer,
   hashKey,
+  // These tests check what is stored, not what is mailed.
   addMail: async () => undefined,
   events: stores.events,
 })
@@ -73,6 +74,7 @@ function mailCode(uid: string, email: string, now = START) {
 test('runs the same statements for a known, a blocked and a new address', async () => {
   const [known, blocked, fresh] = ['known@example.org', 'blocked@example.org', 'new@example.org'] as const
   await mailCode(createRandomId(), known)
+  // Blocks the mailbox, as when its owner has declined a verification.
   await stores.db.query('insert into claim_blocks values ($1, $2, $3)', [
     hashKey.hash('email-index/claim-mailboxes', blocked),
     hashKey.id,
@@ -90,6 +92,7 @@ test('runs the same statements for a known, a blocked and a new address', async 
     )
     statementsByCase.push([...statements])
   }
+  // If too few statements were recorded, the comparison would prove little.
   expect(statementsByCase[0]?.length).toBeGreaterThan(8)
   expect(statementsByCase[1]).toEqual(statementsByCase[0])
   expect(statementsByCase[2]).toEqual(statementsByCase[0])

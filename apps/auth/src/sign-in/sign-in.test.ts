@@ -26,6 +26,8 @@ const createAttempt = (state: AttemptState = 'code_shown'): SignInAttempt => ({
 const ALLOWED = { ok: true, value: undefined }
 const refuse = (error: string) => ({ ok: false, error })
 
+// The columns: the title, the number of mailed codes, the current attempt, the hash of the address, the milliseconds since
+// `START`, and the decision.
 test.for([
   ['allows the first code', 0, undefined, anaHash, 0, ALLOWED],
   ['refuses a second code immediately', 1, createAttempt(), anaHash, 0, refuse('too-soon')],
@@ -54,6 +56,7 @@ test.for([
   expect(decideCodeMail(mailedCodeCount, currentAttempt, emailHash, addMs(ms))).toEqual(decision)
 })
 
+// The columns: the state of the current attempt, the codes left, whether the connection is allowed, and the step.
 test.for([
   [undefined, 3, false, { step: 'address' }],
   ['code_shown', 2, false, { step: 'code' }],
@@ -75,6 +78,7 @@ test.for([
 test.for([
   ['https://claude.ai/cb', "form-action 'self' https:;"],
   ['http://localhost:3118/cb', "form-action 'self' https: http://localhost:3118;"],
+  // A policy cannot name an IPv6 address, so it allows the scheme.
   ['http://[::1]:3118/cb', "form-action 'self' https: http:;"],
   ['cursor://anysphere.cursor-mcp/cb', "form-action 'self' https: cursor:;"],
 ] as const)('the policy of the page lets its form lead to %s, and forbids framing', ([uri, directive]) => {

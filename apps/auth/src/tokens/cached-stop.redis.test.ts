@@ -10,6 +10,11 @@ import { createRedisTokenStore } from './redis-token-store.ts'
 import { generateToken } from './token-store.contract.ts'
 import type { TokenStore } from './token-store.ts'
 
+/*
+ * Tests how the token store in Redis caches the cutoff of emergency revocations, which PostgreSQL decides. The cached key has an
+ * older name, `stop`. Its value is `<epoch> <milliseconds>`, or a lease while a store reads the cutoff from the token authority.
+ */
+
 const ALL_TOKENS = { kind: 'all-tokens' } as const
 const actor = { user: 'rosa', host: 'desk' }
 
@@ -38,6 +43,7 @@ const createStore = (readCutoff = stores.createTokenAuthority(now).readCutoff) =
     authority: { ...stores.createTokenAuthority(now), readCutoff },
     now,
   })
+/** Saves a token. Without `epoch`, the store assigns the epoch of the cutoff. */
 async function issue(epoch?: number, store = createStore()) {
   const hash = sha256(generateToken())
   const issuedAt = new Date()
@@ -101,6 +107,7 @@ test('a slow read from the token authority does not undo a revocation', async ()
     await authorityResponse.promise
     return cutoff
   })
+  // The lease shows that the read has begun.
   const finding = slowStore.find(hash)
   await expect.poll(readCachedCutoff).toMatch(/^lease /)
   await revokeAllTokens()
@@ -130,6 +137,7 @@ test('a revocation raises the cached cutoff again after its commit if Redis has 
   const hash = await issue()
   let raiseCount = 0
   await revokeAllTokens({
+    // A revocation calls this once before its commit, and again after it.
     async raiseCutoff(cutoff) {
       await createStore().raiseCutoff(cutoff)
       raiseCount += 1

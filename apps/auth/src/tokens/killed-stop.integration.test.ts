@@ -32,6 +32,7 @@ function killAtStatement(db: Pool, killedStatement: number): Pool & { readonly w
   }) as never
 }
 
+/** Saves a token of a new agent that was issued a minute ago and is valid for another minute. */
 async function issueToken({ db, agents }: TestStores) {
   const record = createExampleAgent()
   await agents.add(record)
@@ -60,6 +61,7 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
     const actor = { user: 'rosa', host: 'desk' }
     for (let killedStatement = 1, wasKilled = true; wasKilled; killedStatement += 1) {
       const { clientId, isActive, tokens } = await issueToken(stores)
+      // After the issue of the token. Times of issue, and therefore this time too, are whole seconds.
       const at = new Date(Math.floor(Date.now() / 1000) * 1000 - 30_000)
       const scopes: Record<typeof kind, RevocationScope> = {
         'all-tokens': { kind: 'all-tokens' },

@@ -32,6 +32,7 @@ const blockForMs = (ms: number) => void Atomics.wait(new Int32Array(new SharedAr
 /** A command timeout that is long enough for tests on a busy machine. The default is 200 ms. */
 const LONG_TIMEOUT_MS = 3_000
 
+/** Checks that every command fails, that each error means an unavailable Redis, and that all fail within `withinMs`. */
 async function expectUnavailable(redis: Redis, withinMs: number, messagePattern = /./) {
   const { errors, elapsedMs } = await sendCommands(redis)
   for (const error of errors) expect(String(error)).toMatch(messagePattern)
@@ -108,6 +109,7 @@ describe('isRedisUnavailable returns true for an error from', () => {
 
   test('a Redis whose memory is full', () =>
     withServer(async (redis) => {
+      // In bytes, so Redis already uses more.
       await redis.config('SET', 'maxmemory', '1')
       for (const send of [COMMANDS.set, COMMANDS.eval]) {
         const error = await catchError(send(redis))
@@ -118,6 +120,7 @@ describe('isRedisUnavailable returns true for an error from', () => {
 
   test('a replica', () =>
     withServer(async (redis) => {
+      // The primary need not exist: a replica refuses writes in any case.
       await redis.replicaof('127.0.0.1', 1)
       for (const send of [COMMANDS.set, COMMANDS.eval]) {
         const error = await catchError(send(redis))
@@ -129,6 +132,7 @@ describe('isRedisUnavailable returns true for an error from', () => {
   test('a Redis that runs a script for too long', () =>
     withServer(async (redis, server) => {
       await using otherConnection = await openRedis(server.url, silentLog, LONG_TIMEOUT_MS)
+      // In milliseconds. After this time, Redis responds to other commands with BUSY until the script ends.
       await redis.config('SET', 'busy-reply-threshold', '20')
       const endlessScript = catchError(otherConnection.eval('while true do end', 0))
       await expect.poll(async () => (await catchError(redis.get('x')))?.message).toMatch(/^BUSY/)

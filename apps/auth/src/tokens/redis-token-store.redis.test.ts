@@ -24,6 +24,7 @@ async function open(stores: TestStores, now: () => Date) {
       now,
     }),
     dump: scratch.dump,
+    /** Deletes keys, which have older names: `generation` for credential versions and verifications, `stop` for the cutoff. */
     async lose(lostData: 'cached copies' | 'everything') {
       await scratch.loseKeys(lostData === 'cached copies' ? 'generation:*' : '*')
       await scratch.loseKeys('stop')
@@ -150,6 +151,7 @@ describe('the credential versions that Redis caches', () => {
       return credentialVersion
     })
     const finding = slowStore.find(hash)
+    // The lease shows that the read has begun.
     await expect.poll(() => readCachedVersion(id)).toMatch(/^lease /)
     await deactivate(id, 'deleted')
     authorityResponse.resolve()
@@ -205,10 +207,12 @@ describe('the credential versions that Redis caches', () => {
     const id = await register()
     const hash = await issue(id)
     await isActive(hash)
+    // For an unknown client, only a lease is cached. It must have a TTL too.
     await createStoreWithAuthority(async () => undefined).find(await issue(createExampleAgent().agent.id))
     const keys = await scratch.listKeys()
     const seconds = await Promise.all(keys.map((key) => scratch.redis.ttl(key)))
     expect(keys.length).toBeGreaterThan(2)
+    // The TTL of a key that never expires would be -1.
     expect(Math.min(...seconds)).toBeGreaterThan(0)
     expect(Math.max(...seconds)).toBeLessThanOrEqual(2 * 3600 + RULES.appTokenMs / 1000)
     expect(
@@ -240,6 +244,7 @@ test('finds no token that was saved under an earlier replication ID', async () =
   }
   await store.save(hash, token)
   expect(await store.find(hash)).toEqual(token)
+  // Redis gets a new replication ID when it becomes a primary again. It keeps its data, because no primary is on this port.
   await redis.replicaof('127.0.0.1', 9)
   await redis.replicaof('NO', 'ONE')
   expect(await redis.dbsize()).toBeGreaterThan(0)
@@ -272,9 +277,11 @@ test('revokes tokens and finds the others while memory is full, but saves no tok
   const tokens = [createToken(), createToken(), { ...createToken(), verificationId }]
   const hashes = tokens.map(() => sha256(generateToken()))
   for (const [index, token] of tokens.entries()) await store.save(hashes[index]!, token)
+  // The cutoff must then be cached again while memory is full.
   await redis.del('auth:stop')
   const findEach = async () => (await Promise.all(hashes.map(store.find))).map((token) => token !== undefined)
 
+  // In bytes, so Redis already uses more.
   await redis.config('SET', 'maxmemory', '1')
   await expect(store.save(sha256(generateToken()), createToken())).rejects.toThrow(/^OOM/)
   expect(await findEach()).toEqual([true, true, true])

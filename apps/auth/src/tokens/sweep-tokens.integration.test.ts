@@ -50,6 +50,7 @@ test('deletes expired tokens and keeps the others', async () => {
 })
 
 test('deletes at most 1,000 tokens per sweep, even in two concurrent sweeps', async () => {
+  // More expired tokens than one sweep deletes. The column `generation` is the credential version.
   await stores.db.query(
     `insert into tokens (token_hash, client_id, generation, scope, audience, issued_at, expires_at)
      select sha256(number::text::bytea), $1, 1, '', '', $2, $2 from generate_series(1, 1500) number`,
@@ -58,6 +59,7 @@ test('deletes at most 1,000 tokens per sweep, even in two concurrent sweeps', as
   const deletedCounts = await Promise.all([sweepTokens(stores.db, now), sweepTokens(stores.db, now)])
   expect(Math.max(...deletedCounts)).toBeLessThanOrEqual(1_000)
   while ((await sweepTokens(stores.db, now)) > 0);
+  // The valid token of the first test remains.
   expect(await readStoredHashes()).toHaveLength(1)
 })
 
@@ -97,6 +99,7 @@ test('F-17 sweeps nothing while the clock is not synchronised', async () => {
   const sweptNames: string[] = []
   const events = createEvents()
   events.on('swept', ({ sweep }) => sweptNames.push(sweep))
+  /** By how many hours the clock of this process seems to be ahead of the database clock. */
   let hoursAhead = 1
   const db = {
     query: (text: string, values?: readonly unknown[]) =>

@@ -29,6 +29,7 @@ function recordStatements(db: Pool) {
     ...wrap(db),
     transaction: (work) => db.transaction((tx) => work(wrap(tx))),
     getUsage: db.getUsage,
+    // `stores` closes the pool.
     [Symbol.asyncDispose]: async () => undefined,
   }
   return { pool, statements }
@@ -55,6 +56,7 @@ test('begins a verification with the same statements and response members for ev
     verifications: createVerificationStore({ ...deps, ...NO_OP_TOKEN_DEPS }),
   }
   let secret = ''
+  // Captures the secret that the mailed link contains.
   const linkUrl = (generatedSecret: string) => {
     secret = generatedSecret
     return `https://plainpath.example/claim?attempt=${generatedSecret}`
@@ -92,6 +94,7 @@ test('begins a verification with the same statements and response members for ev
   const beginForNewAgent = async (email: string) => beginAndRecord((await registerAgent()).id, email)
   const expected = await beginForNewAgent('fresh@example.org')
   expect(expected.statements.length).toBeGreaterThan(3)
+  // Beginning looks up no blocks, tries or verifications, so its duration reveals nothing about the address.
   expect(expected.statements.join()).not.toMatch(/claim_blocks|claim_tries|from claims/)
   for (const email of ['known@example.org', 'blocked@example.org', 'capped@example.org', 'FRESH@Example.org'])
     expect(await beginForNewAgent(email)).toEqual(expected)

@@ -47,7 +47,7 @@ const readRow = async (attempt: NewAttempt) => {
   return rows[0]
 }
 
-/** How an agent can close its attempt after the mail was sent. */
+/** The ways in which an agent can close its attempt after the mail was sent: a title, the state afterwards, and the action. */
 const CLOSINGS_BY_AGENT: readonly [string, string, (attempt: NewAttempt) => Promise<void>][] = [
   ['was superseded', 'superseded', async ({ agentId }) => void (await begin({ agentId }))],
   ['was withdrawn', 'superseded', ({ agentId }) => attempts.withdraw(agentId)],

@@ -365,6 +365,7 @@ test('re-encrypts verifications and attempts, so that they can be read without t
   await oldStores.verifications.redeem(createRedemption(redeemedAttempt.id, codeHash, START))
 
   const sealer = createSealer(`${newKey}\n${oldKey}`)
+  // The address of the verification, and the address and the match phrase of the open attempt.
   expect(await reencryptVerifications(otherAuthority.db, sealer, { dryRun: true })).toBe(3)
   expect(await reencryptVerifications(otherAuthority.db, sealer, { dryRun: false })).toBe(3)
   expect(await reencryptVerifications(otherAuthority.db, sealer, { dryRun: false })).toBe(0)

@@ -33,9 +33,11 @@ const buildAttempt = (
   hasMailboxHash: (OPEN_STATES as readonly string[]).includes(state),
   ...overrides,
 })
+/** A mailbox whose owner has declined nothing, and for which no wrong code was entered. */
 const UNBLOCKED = { isBlocked: false, tries: 0 }
 const refusal = (reason: string) => ({ ok: false, error: reason })
 
+// A separate test covers `failed`, which agents see as `sent`.
 describe.for(CLOSED_STATES.filter((state) => state !== 'failed'))('an attempt that is %s', (state) => {
   const attempt = buildAttempt(state, { code: { hash, expiresAt: after(RULES.verificationCodeMs) } })
   test('refuses to show a code, to be declined, tried or redeemed, and ignores its mail', () => {

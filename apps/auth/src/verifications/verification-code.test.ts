@@ -18,7 +18,7 @@ describe('a code', () => {
     const meanCount = rounds / 10
     for (const digitCounts of counts) {
       const chiSquared = digitCounts.reduce((sum, count) => sum + (count - meanCount) ** 2 / meanCount, 0)
-      // 9 degrees of freedom.
+      // With 9 degrees of freedom, chance exceeds this value six times in ten million. Six places are tested.
       expect(chiSquared).toBeLessThan(46)
     }
   })
@@ -37,6 +37,7 @@ test.for([
   ['12345a', undefined],
   ['١٢٣٤٥٦', undefined],
   ['', undefined],
+  // Six characters, but not six digits.
   ['1e5000', undefined],
   ['-12345', undefined],
 ] as const)('normalises %j to %s', ([entered, code]) => expect(normaliseCode(entered)).toBe(code))
@@ -58,6 +59,7 @@ test('hashes a code together with its attempt and purpose, under the key', () =>
 test('generates phrases of two words from more than 3,500 combinations', () => {
   expect(MATCH_PHRASE_COUNT).toBeGreaterThan(3_500)
   const phrases = new Set(Array.from({ length: 500 }, generateMatchPhrase))
+  // Of 500 random phrases out of 4,096, about 471 differ.
   expect(phrases.size).toBeGreaterThan(400)
   for (const phrase of phrases) expect(phrase).toMatch(/^[a-z]+ [a-z]+$/)
 })

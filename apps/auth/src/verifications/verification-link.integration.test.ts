@@ -20,6 +20,7 @@ test('revoking all access leaves none, even if more verifications have the addre
   const attempts = createVerificationAttemptStore(deps)
   const verifications = createVerificationStore({ ...deps, ...NO_OP_TOKEN_DEPS })
   const codeHash = sha256('code')
+  // A page lists 100. All these attempts have the same address, the default of `createAttempt`.
   for (let count = 0; count < 103; count++) {
     const agent = createExampleAgent()
     await stores.agents.add(agent)
