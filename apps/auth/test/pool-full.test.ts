@@ -117,7 +117,7 @@ async function fillPool(
 ): Promise<void> {
   let isReleased = false
   await auth.testbed.db.transaction(async (lockHolder) => {
-    // The transaction does nothing until `released` resolves, which takes longer than the usual limit of 5 s.
+    // The transaction is idle until `released` resolves, which may take longer than the usual limit of 5 s.
     await lockHolder.query('set local idle_in_transaction_session_timeout = 0')
     await lockHolder.query('select from agents where id = any($1) for update', [
       agents.map(({ client_id }) => client_id),
