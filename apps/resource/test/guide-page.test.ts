@@ -31,6 +31,7 @@ describe.for(guides.map(({ slug }) => slug))('the page of the guide %s', (slug) 
       if (String(guide['body']).includes(`[${index + 1}]`))
         expect(body).toContain(`<details class="source"><summary>[${index + 1}]</summary><small>${link}`)
     }
+    // Matches `[1]`, but not a link whose text is a number, such as `[1](…)`.
     const findCitations = (markdown: string) => markdown.match(/\[\d+\](?!\()/g) ?? []
     expect(findCitations(body.replaceAll('</summary>', '')).toSorted()).toEqual(
       findCitations(String(guide['body'])).toSorted(),
@@ -39,6 +40,7 @@ describe.for(guides.map(({ slug }) => slug))('the page of the guide %s', (slug) 
     expect(body.split(String(guide['disclaimer']))).toHaveLength(2)
     for (const reason of guide['talkToAnAttorneyWhen'] as string[])
       expect(body).toContain(`<li>${escapeHtml(reason)}</li>`)
+    // `[^` begins a citation in the Markdown source of a guide.
     expect(body).not.toContain('[^')
   })
 
@@ -92,9 +94,9 @@ describe('related guides', () => {
 })
 
 describe('a page about abuse, crime victims or detention:', () => {
-  /** Words that a guide about these subjects uses often. */
+  /** Words that a guide about these subjects uses often. Five uses in total count as often. */
   const RISK_WORDS = /abus|violen|victim|detain|detention|traffick|extremely cruel/gi
-  /** Guides that use these words often, but are about something else. */
+  /** Guides that use these words often, but are about something else. Their pages need no quick exit. */
   const OTHER_GUIDES = [
     'change-of-address',
     'check-case-status',

@@ -75,6 +75,7 @@ describe('publishing', () => {
       while (version < 15) await publish(api, retitleAll((version += 1)))
     })()
     const servedTitles = new Set<string>()
+    // Reads while the versions 11 to 15 are published.
     while (version < 15 || servedTitles.size === 0) {
       const list = (await get(api, '/api/guides')).json()['guides'] as { title: string }[]
       const titles = new Set(list.map(({ title }) => title))
@@ -152,6 +153,7 @@ describe('?version=', () => {
         status: 404,
         code: 'not-found',
       })
+    // PostgreSQL stores a version as a 32-bit integer, so the API refuses one of twelve digits.
     for (const invalidVersion of ['0', '-1', 'x', '1.5', '', '9'.repeat(12)])
       expectProblem(await get(api, `/api/guides/${slug}?version=${invalidVersion}`), {
         status: 400,
@@ -260,6 +262,7 @@ describe('a review', () => {
   test('cannot be older than the text, or of a guide that is not published', async () => {
     await using api = await startResource()
     await publish(api, packagedGuides.slice(0, 1))
+    // Earlier than the date of the guide.
     const timeBeforeText = new Date('2020-01-01T00:00:00Z')
     expect(await reviewGuide(api.db, { slug: firstGuide.slug, by: 'A' }, timeBeforeText)).toMatchObject({
       error: 'version-dated-in-future',

@@ -33,6 +33,7 @@ describe('GET /api/guides?q=', () => {
     })
     for (const { snippet } of results) {
       expect(snippet.length).toBeLessThanOrEqual(242)
+      // A snippet is plain text, without the Markdown of a citation, a link or bold text.
       expect(snippet).not.toMatch(/\[\^|\]\(|\*\*/)
     }
     expect(await search('renew my green card', '&limit=2')).toEqual(results.slice(0, 2))
@@ -82,6 +83,7 @@ describe('the page of results', () => {
     for (const query of ['', '?q=', '?q=a&q=b', `?q=${'x'.repeat(3000)}`, '?q=%3Cscript%3E', '?other=1']) {
       const { status, body } = await get(`/search${query}`)
       expect([query, status]).toEqual([query, 200])
+      // The only script of the page is that of the quick exit.
       expect(body).not.toMatch(/<script(?! src="\/assets\/leave-)/)
     }
     expect((await get('/search?q=zzzzz')).body).toContain('No guide found')
@@ -100,6 +102,7 @@ describe('the page of results', () => {
   })
 
   test('offers similar words from the guides for an unknown word, and each finds a guide', async () => {
+    // No guide contains this word.
     const { body } = await get('/search?q=taxid')
     const suggestions = [...body.matchAll(/href="(\/search\?q=[^"]+)"/g)].map(([, href]) => href ?? '')
     expect(suggestions.length).toBeGreaterThan(0)

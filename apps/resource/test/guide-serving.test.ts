@@ -5,6 +5,7 @@ import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
+/** Nothing listens on port 1. */
 const UNREACHABLE_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 const packagedGuides = loadGuides()
 
@@ -70,6 +71,7 @@ describe('while no guide can be read from PostgreSQL, the API', () => {
     const readVersion = async () =>
       (await sendRequest(api.origin, { path: '/api/guides/work-permit' })).json()['version']
     await expect.poll(readVersion, { interval: 20 }).toBe(7)
+    // The notification makes the API read the guides again, which now fails.
     await api.db.query('alter table guide_versions rename to gone')
     await api.db.query('alter table guides rename to gone_too')
     await api.db.query("select pg_notify('plainpath_guides', '')")
@@ -136,6 +138,7 @@ test('guide_stale counts the guides with stale statements, and a stale guide say
     return Number(/^guide_stale\{.*\} (\d+)$/m.exec(text)?.[1])
   }
   expect(await readStaleCount()).toBe(0)
+  // Later than the age limits of all sources.
   today = new Date('2036-01-01T00:00:00Z')
   expect(await readStaleCount()).toBe(packagedGuides.length)
   const status = await (await fetch(`${api.operations.url}/guides`)).text()
@@ -156,6 +159,7 @@ test('a guide that release 0.1.0 published is served, with the kinds of its sour
   await using api = await startResource()
   const [guide] = packagedGuides
   if (!guide) throw new Error('there are no guides')
+  // In release 0.1.0, guides had no history, sources had no kind, and one age limit applied to all sources of a guide.
   const content = {
     ...guide,
     version: guide.version + 1,

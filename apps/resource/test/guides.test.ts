@@ -72,6 +72,7 @@ describe('GET /api/guides', () => {
   test('refuses a forged cursor, and one of another instance with other keys', async () => {
     const { next } = await readList('?limit=1')
     const cursor = next ?? ''
+    // A cursor contains a MAC of 16 bytes and the last listed slug, in base64url.
     const bytes = Buffer.from(cursor, 'base64url')
     const withFlippedBit = Buffer.from(bytes.map((byte, index) => (index === 0 ? byte ^ 1 : byte))).toString(
       'base64url',
@@ -85,6 +86,7 @@ describe('GET /api/guides', () => {
       slugs[0],
       withFlippedBit,
       withOtherSlug,
+      // Padding is another spelling of the same bytes.
       `${cursor}=`,
       `${cursor}A`,
       cursor.slice(1),
@@ -186,10 +188,12 @@ describe('GET /api/guides/{slug}', () => {
       const guide = (await get(`/api/guides/${slug}`)).json()
       const markdown = (await get(`/api/guides/${slug}.md`)).body
       for (const text of [String(guide['body']), markdown]) {
+        // No link is relative, because the text may be read without its address.
         expect(text).not.toMatch(/\]\((?!https?:)/)
         linkCount += text.split(`](${api.origin}/guides/`).length - 1
       }
     }
+    // Without this, the test would also pass if the guides had no links.
     expect(linkCount).toBeGreaterThan(100)
   })
 
@@ -245,6 +249,7 @@ describe('GET /api/guides/{slug}', () => {
     '__proto__',
     'constructor',
     '%27%20or%201=1--',
+    // A slug has at most 80 characters.
     'x'.repeat(81),
     'x'.repeat(8000),
     '%E2%80%AE',

@@ -4,6 +4,7 @@ import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './start-
 
 export const MINUTE_MS = 60_000
 export const DAY_MS = 24 * 60 * MINUTE_MS
+/** The headers of a form that a browser sends from our own page. */
 export const FORM_HEADERS = {
   accept: 'text/html',
   'content-type': 'application/x-www-form-urlencoded',
@@ -43,7 +44,7 @@ export async function startHoldFixture() {
     advanceClock,
     /** Makes the mailer check for due mails now. */
     wakeMailer,
-    /** Advances the clock, and waits until the message has gone to staff. */
+    /** Advances the clock by `afterMs`, which must end the hold, and waits until the message has been mailed to staff. */
     async deliver(id: unknown, afterMs: number): Promise<void> {
       advanceClock(afterMs)
       await wakeMailer()

@@ -3,6 +3,7 @@ import { createPost, expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
+/** An instance whose origin is `https://plainpath.example`, as behind a gateway that ends TLS. */
 let httpsApi: RunningResource
 const CONFIGURED_ORIGIN = 'https://app.example.org'
 beforeAll(async () => {
@@ -14,6 +15,7 @@ afterAll(async () => {
   await httpsApi[Symbol.asyncDispose]()
 })
 
+/** A path of each kind of public document: a list, a guide, metadata and pages. */
 const PUBLIC_PATHS = [
   '/api/guides',
   '/api/guides/avoid-scams',
@@ -33,6 +35,7 @@ describe('a public GET', () => {
       vary: 'Accept, Accept-Encoding, Authorization',
     })
     const { etag = '' } = headers
+    // 22 characters of base64url are 128 bits.
     expect(etag).toMatch(/^"[\w-]{22}"$/)
     for (const condition of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
       const response = await get(path, { 'if-none-match': condition })

@@ -5,12 +5,14 @@ import { createAuthorizationServerClient } from '../src/auth/authorization-serve
 import { createAuthorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
 import { createIntrospectionClient, createIntrospectionMetrics } from '../src/auth/introspection-client.ts'
 
-/** What the contract needs from an authorization server: its internal listener, a credential for it, and two tokens. */
+/** An authorization server under test, with the API's credential for its internal listener and with two issued tokens. */
 export interface IntrospectionServer extends AsyncDisposable {
+  /** The URL of the internal listener. */
   readonly url: string
   readonly issuer: string
   /** The OAuth resource identifier of this API. */
   readonly base: string
+  /** Identifies this API, which is the client of the authorization server. */
   readonly clientId: string
   readonly clientSecret: string
   /** Issued to `agentId` with all anonymous scopes. */
@@ -20,6 +22,7 @@ export interface IntrospectionServer extends AsyncDisposable {
 }
 
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
+/** Has the format of a token, but was never issued. */
 const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
 
 /** An authorization server that has also issued a token bound to a key (RFC 9449). */
@@ -29,7 +32,13 @@ export interface BoundIntrospectionServer extends IntrospectionServer {
   readonly jkt: string
 }
 
-/** Defines the tests of what this API requires from an authorization server. The real server and the fake must both pass them. */
+/**
+ * Defines the tests of the introspection that this API requires from an authorization server. The real server and the fake must
+ * both pass them, so that the fake stays like the real one.
+ *
+ * @param kind names the server in the test titles
+ * @param startServer starts a new server for each test
+ */
 export function describeIntrospection(kind: string, startServer: () => Promise<IntrospectionServer>) {
   describe(`introspection by ${kind}`, () => {
     test('introspects an active token', async () => {
@@ -70,6 +79,7 @@ export function describeIntrospection(kind: string, startServer: () => Promise<I
       const keySet = await (await fetch(`${server.url}/oauth/jwks.json`)).json()
       const keys = (keySet as { keys: Record<string, unknown>[] }).keys
       expect(keys.map((key) => key['kid'])).toContain(kid)
+      // `d` is the private part of a key.
       for (const key of keys) expect(key).not.toHaveProperty('d')
     })
 
@@ -87,7 +97,7 @@ export function describeIntrospection(kind: string, startServer: () => Promise<I
   })
 }
 
-/** Defines the tests of what this API also requires if the authorization server issues bound tokens. */
+/** Defines the tests that an authorization server must also pass if it issues tokens bound to a key. */
 export function describeBoundIntrospection(
   kind: string,
   startServer: () => Promise<BoundIntrospectionServer>,

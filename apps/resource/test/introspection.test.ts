@@ -7,12 +7,17 @@ import {
 } from './fake-authorization-server.ts'
 import { describeBoundIntrospection, describeIntrospection } from './introspection.contract.ts'
 
+/*
+ * Checks that the fake authorization server, which most tests of the API use, fulfils the contract. The tests of the real server
+ * are in e2e/in-process/introspection.test.ts.
+ */
 const ISSUER = 'https://plainpath.example'
 const NAME = 'the fake authorization server'
 
 async function startServer() {
   const server = await startFakeAuthorizationServer(ISSUER)
   const revokedToken = server.issue()
+  // The length of a SHA-256 thumbprint in base64url.
   const jkt = 'k'.repeat(43)
   server.revoke(revokedToken)
   return {

@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
+/*
+ * With a factor of 1, the limit of an address without a token is 120 reads a minute. The tests send a few more.
+ */
 const readGuides = (origin: string, forwardedFor?: string) =>
   sendRequest(origin, {
     path: '/api/guides',
@@ -38,6 +41,7 @@ describe('the limits of an address', () => {
     await using api = await startResource({
       env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' },
     })
+    // The proxy adds the last address. The caller can invent those before it.
     const sameAddress = await sendAll(125, (index) =>
       readGuides(api.origin, `192.0.2.${index}, 198.51.100.7`),
     )

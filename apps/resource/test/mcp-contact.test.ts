@@ -21,6 +21,7 @@ const callTool = (name: string, args: object, token?: string) =>
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
   })
+/** Parses the JSON-RPC result, which arrives as an event stream with one event. Returns undefined for another body. */
 const parseResult = ({ body }: { body: string }) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}').result
 const issueToken = (name: string, overrides: Record<string, unknown> = {}) =>
   fixture.contact.issueToken(`${name}@example.org`, `reg_${name}`, overrides)
@@ -48,6 +49,7 @@ test('a message is sent, looked up and withdrawn by the tools', async () => {
   const lookUp = async () =>
     parseResult(await callTool('get_contact_message', { id }, token)).structuredContent
   expect(await lookUp()).toEqual({ id, status: 'received', heldUntil })
+  // A repeated withdrawal gets the same result.
   for (const _time of [1, 2])
     expect(parseResult(await callTool('withdraw_contact_message', { id }, token)).structuredContent).toEqual({
       id,
@@ -108,6 +110,7 @@ describe.for(CONTACT_TOOLS)('%s', (name) => {
       getToken: () => `ppt_${'A'.repeat(43)}`,
       status: 401,
       code: 'invalid-token',
+      // The scopes that every agent can get.
       scope: 'guides:read waitlist:write',
     },
     {

@@ -14,11 +14,13 @@ import { createMcpRoute } from '../src/mcp/mcp-route.ts'
 import type { RegisterTools } from '../src/mcp/register-tools.ts'
 import { createRequestStates } from '../src/mcp/request-state.ts'
 
+/** A PNG image of one pixel. */
 const IMAGE = {
   type: 'image',
   mimeType: 'image/png',
   data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
 } as const
+/** A WAV file without samples. */
 const AUDIO = {
   type: 'audio',
   mimeType: 'audio/wav',
@@ -30,7 +32,7 @@ const createText = (text: string) => ({ type: 'text', text }) as const
 
 const Address = z.object({ street: z.string(), city: z.string() }).partial().meta({ id: 'address' })
 
-/** Registers tools that the conformance runner calls. */
+/** Registers the tools that the official conformance runner calls. Its scenarios prescribe their names and contents. */
 const registerFixtures: RegisterTools = (server) => {
   const results = {
     test_simple_text: [createText('This is a simple text response for testing.')],
@@ -71,7 +73,10 @@ const registerFixtures: RegisterTools = (server) => {
   )
 }
 
-/** Starts a server with the MCP route and tools for tests. Returns the URL of the endpoint. */
+/**
+ * Starts a server with the MCP route of agents and with tools for e2e/system/mcp-conformance.test.ts. It has no
+ * database, accepts no tokens and discards its log. Returns the URL of the endpoint.
+ */
 export async function startMcpFixtureServer(): Promise<AsyncDisposable & { readonly url: string }> {
   const log = createLog({ service: 'test', write: () => undefined })
   const now = () => new Date()

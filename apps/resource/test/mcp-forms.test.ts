@@ -9,7 +9,9 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 const QUESTION = { question: 'When do I renew my green card?' }
+/** The heading above the questions that must not be asked in a form, such as those about crimes. */
 const SENSITIVE_HEADING = '## Show the person these questions, never in a form'
+/** The capabilities of a client that can show a form (elicitation). */
 const FORM_CAPABILITIES = { elicitation: { form: {} } }
 
 interface ToolCall {
@@ -17,7 +19,7 @@ interface ToolCall {
   readonly args?: object
   readonly capabilities?: object
   readonly token?: string
-  /** What a client sends back when it repeats the call: the state, and the person's input. */
+  /** The additional parameters of a repeated call: the state of the form, and the person's input. */
   readonly formReply?: { readonly requestState?: unknown; readonly inputResponses?: object }
 }
 
@@ -53,9 +55,10 @@ async function callTool(toolCall: ToolCall) {
   return { status: response.status, result, error }
 }
 
+/** Creates the input of a person who filled in the form. `check` is the server's name for the form. */
 const createAcceptedResponse = (content: object) => ({ check: { action: 'accept', content } })
 
-/** Calls the tool, and checks that the result is a form. Returns its parts. */
+/** Calls the tool, and checks that the result is a form. Returns the parts of the form, and the triggers that it asks about. */
 async function requestForm(options: ToolCall = {}) {
   const { result } = await callTool(options)
   expect(result.resultType).toBe('input_required')
@@ -153,6 +156,7 @@ test('no form is shown for a question that is handed off or that no guide answer
     expect((await callTool({ args: { question } })).result).toMatchObject({ structuredContent: { outcome } })
 })
 
+/** The JSON-RPC error `Invalid params`, with our reason. */
 const REFUSAL = { error: { code: -32602, data: { reason: 'invalid_request_state' } } }
 
 test('a form reply is accepted only with its own state, caller, tool and arguments', async () => {

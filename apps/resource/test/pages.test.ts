@@ -82,9 +82,11 @@ describe('a page', () => {
     const linksToOurPages = [...links]
       .map((href) => href.split('#'))
       .filter(([path = '']) => findAppForPath(path) === 'resource')
+    // Without this, the test would also pass if the pattern above matched no links.
     expect(linksToOurPages.length).toBeGreaterThan(100)
     for (const [path = '', fragment] of linksToOurPages) {
       const { status, body } = await getOnce(path)
+      // The error page of `/nowhere` links to fragments of itself.
       expect([path, status]).toEqual([path, path === '/nowhere' ? 404 : 200])
       if (fragment !== undefined)
         expect([fragment, body.includes(`id="${fragment}"`)]).toEqual([fragment, true])
@@ -95,6 +97,7 @@ describe('a page', () => {
 test('/guides lists every guide under a situation', async () => {
   const { body } = await get('/guides')
   for (const { slug } of loadGuides()) expect(body).toContain(`<a href="/guides/${slug}">`)
+  // The group of guides that belong to no situation.
   expect(body).not.toContain('id="more"')
 })
 

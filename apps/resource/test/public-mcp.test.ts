@@ -5,12 +5,14 @@ import { createToolCall, ERAS, FIRST_MESSAGE, parseMessage, sendMessage } from '
 import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
+/** The host of the public MCP server. The requests go to the port of the API, which chooses the MCP server by `Host`. */
 const HOST = 'localhost:8099'
 const PUBLIC_ORIGIN = `http://${HOST}`
 
 let api: RunningResource
 let apiWithoutPublicMcp: RunningResource
 beforeAll(async () => {
+  // The public MCP server must work without the authorization server.
   api = await startResource({
     env: { RESOURCE_MCP_PUBLIC_ORIGIN: PUBLIC_ORIGIN, RESOURCE_AUTH_URL: await findUnusedUrl() },
   })
@@ -51,6 +53,7 @@ describe.for(ERAS)('a client of %s', (era) => {
     }
     for (const name of OTHER_TOOLS) {
       const response = parseMessage(await send(createToolCall(name, { email: 'ana@example.org' }, era)))
+      // An unknown tool is reported as a tool error, or as the JSON-RPC error `Invalid params` (-32602).
       expect(response.result?.isError ?? response.error.code === -32602, name).toBe(true)
     }
     expect(await api.countWaitlistEntries()).toBe(0)

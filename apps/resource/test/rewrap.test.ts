@@ -8,6 +8,7 @@ import { type ContactApi, startContact } from './start-contact.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
+/** The key file of the commands. The API keeps its own, with the old key. */
 let kekFile: string
 beforeAll(async () => {
   contact = resources.use(await startContact())
@@ -37,6 +38,7 @@ test('rewrap re-encrypts addresses and messages under the newest key-encryption 
   const oldKey = await readFile(path.join(contact.api.keyFolder, 'kek'), 'utf8')
   const newKey = `${generateKeyEncryptionKey()}\n`
 
+  // The newest key comes first in the file.
   await writeFile(kekFile, newKey + oldKey)
   // The values of the message are its text, its reply address and its triggers.
   const counts = { ok: true, addresses: 2, messages: 3 }

@@ -5,8 +5,10 @@ import { expect } from 'vitest'
 
 export interface HttpResponse {
   readonly status: number
+  /** The headers by lower-case name. The values of a repeated header are joined with commas. */
   readonly headers: Record<string, string>
   readonly body: string
+  /** Parses the body. Throws if it is not JSON. */
   json(): Record<string, unknown>
 }
 
@@ -14,7 +16,7 @@ export interface HttpRequest {
   method?: string
   /** Sent as it is: nothing normalises it. */
   path: string
-  /** A list sends the header several times. */
+  /** A list sends the header several times, and an undefined value omits it. The default `host` is that of the URL. */
   headers?: OutgoingHttpHeaders
   /** Alternating names and values. If set, they are sent instead of `headers`. */
   rawHeaders?: readonly string[]

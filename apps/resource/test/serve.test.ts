@@ -23,6 +23,7 @@ test('the process serves, and on SIGTERM it exits with 0', async () => {
       RESOURCE_HOST: '127.0.0.1',
       RESOURCE_OPERATIONS_PORT: '0',
       RESOURCE_DATABASE_URL: database.appUrl,
+      // Nothing listens at this URL and at that of the mail server. The process must serve public guides without them.
       RESOURCE_AUTH_URL: 'http://127.0.0.1:1',
       RESOURCE_CLIENT_ID: 'resource-api',
       RESOURCE_CLIENT_SECRET_FILE: `${keyFolder}/client-secret`,

@@ -4,11 +4,13 @@ import { createToolCall, ERAS, FIRST_MESSAGE, parseMessage, sendMessage } from '
 import { createPost, type HttpResponse, sendRequest } from './send-request.ts'
 import { type ContactApi, newMessage, startContact } from './start-contact.ts'
 
+/** In ChatGPT, a 401 to a tool call opens no sign-in, so the result has the challenge instead. Other apps get the 401. */
 const CHATGPT_USER_AGENT = 'openai-mcp/1.0.0 (ChatGPT)'
 
 let contact: ContactApi
 let origin: string
 beforeAll(async () => {
+  // A hold of ten minutes, so that messages can still be withdrawn.
   contact = await startContact({ env: { RESOURCE_CONTACT_HOLD: '10' } })
   origin = contact.api.origin
 })
@@ -38,8 +40,9 @@ const CORS_HEADERS = {
 }
 
 /**
- * Expects a 401 that makes hosts begin the sign-in.
+ * Expects a 401 that makes hosts (chat apps) begin the sign-in.
  *
+ * @param error as for `formatChallenge`
  * @param corsHeaders the headers that allow scripts to read the response
  */
 function expectChallenge(refusal: HttpResponse, error = '', corsHeaders: object = CORS_HEADERS): void {
@@ -86,6 +89,7 @@ describe('without a token, the response is a 401 that begins the sign-in', () =>
   test.for(['GET', 'DELETE', 'HEAD'])('with %s, which is 405 with a token', async (method) => {
     const sendWith = (headers: Record<string, string> = {}) =>
       sendRequest(origin, { method, path: '/mcp', headers })
+    // Scripts of other origins may only send GET, HEAD and POST.
     expectChallenge(
       await sendWith({ accept: 'text/event-stream' }),
       '',
@@ -233,6 +237,7 @@ describe('ChatGPT gets a 401 for', () => {
     ['a batch', undefined, `[${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call' })}]`],
     ['a call without an id', undefined, '{"jsonrpc":"2.0","method":"tools/call"}'],
     ['invalid JSON', undefined, '{'],
+    // The maximum is 16 KiB.
     ['a body that is too large', undefined, 'x'.repeat(20_000)],
   ])('%s', async ([, message, body]) => {
     const overrides = { headers: { 'user-agent': CHATGPT_USER_AGENT }, ...(body !== undefined && { body }) }

@@ -82,6 +82,7 @@ test('the statistics of the waitlist count by week and by referrer', async () =>
   expect(statistics.weeks).toHaveLength(12)
   expect(statistics.weeks.at(-3)).toMatchObject({ joined: 1, confirmed: 1 })
   const { out } = await run('waitlist', 'stats')
+  // A bar for each of twelve weeks. The entry of two weeks ago is in the tenth, and the others are in the last.
   expect(out).toMatch(/^Joined by week, \d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d: {2}▁{9}[▂-█]▁[▂-█]$/m)
   expect(out).toContain(`${referrer}  1 referred, 1 confirmed`)
 })
@@ -158,6 +159,7 @@ describe('messages', () => {
       ids.push((await contact.send(token, { ...newMessage(), handOff })).json()['id'])
     }
     await contact.api.db.query(
+      // Two hours and five minutes, which the list shows as `2 h`.
       `update contact_messages set created_at = created_at - interval '125 minutes' where id = $1`,
       [ids[1]],
     )
@@ -191,6 +193,7 @@ describe('messages', () => {
     expect((await run('contact', 'answered', id)).out).toBe(`Message ${id} is now answered.`)
     expect(await findListedMessage()).toMatchObject({ staffState: 'answered', owner: 'Rosa' })
     const file = path.join(folder, 'note')
+    // A note has at most 2,000 characters, and must not send commands to a terminal.
     for (const invalidNote of [' ', 'x'.repeat(2_001), 'a \u001B[2J command to the terminal']) {
       await writeFile(file, invalidNote)
       expect(await run('contact', 'close', id, '--note-file', file)).toMatchObject({ code: 1, out: '' })

@@ -13,7 +13,7 @@ export interface ContactApi extends AsyncDisposable {
    * @param change replaces claims of the introspection
    */
   issueToken(email: string, registrationId: string, change?: Record<string, unknown>): string
-  /** Sends a message, without a token if that is undefined. */
+  /** Sends a message to `POST /api/contact`, without a token if `token` is undefined. */
   send(token: string | undefined, body: unknown, headers?: Record<string, string>): Promise<HttpResponse>
   /** Counts the stored messages and mails. */
   countStoredRows(): Promise<number>
@@ -67,6 +67,7 @@ export async function startContact(options: StartOptions = {}): Promise<ContactA
     async waitForState(id, state) {
       const deadline = performance.now() + 40_000
       for (;;) {
+        // `pg_sleep` is the pause between two reads.
         const { rows } = await api.db.query<{ state: string }>(
           'select state, pg_sleep(0.02) from contact_messages where id = $1',
           [id],

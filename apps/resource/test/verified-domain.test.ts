@@ -7,9 +7,11 @@ import { newMessage } from './start-contact.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const HOST = 'agent.example.org'
+/** The domain as mails show it. The brackets prevent mail programs from making it a link. */
 const DOMAIN_IN_MAIL = 'agent[.]example[.]org (domain checked)'
 /** A name that imitates the text for a verified domain. */
 const FORGED_NAME = `An agent at ${HOST} (domain checked)`
+/** The member `claim` of an introspection: the e-mail verification by which the person allowed the agent. */
 const CLAIM = {
   agent_registered_at: '2026-11-18T12:00:00.000Z',
   verified_at: '2026-11-19T12:00:00.000Z',

@@ -102,6 +102,7 @@ describe('a new entry', () => {
     const joinResponse = await joinClocked({ email: 'third.party@example.org', referredBySlug: referralSlug })
     expect(joinResponse.status).toBe(201)
     const [mail] = await mailServer.waitForMails(1, 'third.party@example.org')
+    // An entry is never erased because of its age, even if it is unconfirmed.
     clock.now = new Date(clock.now.getTime() + 30 * 24 * 3_600_000)
     await clockedApi.resource.retention.enforce()
     expect((await joinClocked({ email: 'third.party@example.org' })).status).toBe(200)
@@ -217,6 +218,7 @@ test('the tables and the log contain no address and no link secret in plaintext'
     ),
   )
   expect(secret).toHaveLength(43)
+  // PostgreSQL prints bytes in hexadecimal.
   for (const hidden of ['canary-person', Buffer.from('canary-person').toString('hex'), secret])
     expect(storedRows + api.logLines.join('\n')).not.toContain(hidden)
 })

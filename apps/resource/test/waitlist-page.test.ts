@@ -60,6 +60,7 @@ test('the slug in ?ref= is in the forms of / and /waitlist, and the entry is att
   expect(rows[0]?.count).toBe(1)
 })
 
+// `K3V7Q2MZT5NDW4HA` would be a valid slug in lower case.
 test.for(['"><script>', 'x'.repeat(5000), 'K3V7Q2MZT5NDW4HA', '', 'a&ref=b'])(
   'a ref that is not a slug is not in the form, and is ignored: %j',
   async (ref) => {
@@ -85,6 +86,7 @@ describe('a mistake', () => {
       const { status, body, headers } = await submit({ email, referredBySlug: 'k3v7q2mzt5ndw4ha' })
       expect(status).toBe(400)
       expect(headers['cache-control']).toBe('no-store')
+      // Two occurrences of the message split the page into three parts.
       expect(body.replaceAll(/<\/?span[^>]*>/g, '').split(message)).toHaveLength(3)
       expect(body).toContain('<title>Error: Join the waitlist')
       expect(body).toContain(
@@ -135,6 +137,7 @@ test('requests through the form and through the API count against the same limit
       path: '/waitlist',
       ...createPost('email=often%40example.org', { 'content-type': 'application/x-www-form-urlencoded' }),
     })
+  // The limit of a mailbox is five requests an hour.
   for (let count = 0; count < 3; count++) await submitForm()
   const joinByApi = () =>
     sendRequest(limitedApi.origin, { path: '/api/waitlist', ...createPost({ email: 'often@example.org' }) })

@@ -14,7 +14,7 @@ const VALID_BODY = { email: `${CANARY}@example.org` }
 const send = (body: unknown, headers: OutgoingHttpHeaders = {}) =>
   sendRequest(api.origin, { path: '/api/waitlist', ...createPost(body, headers) })
 
-/** A request that the API refuses, and the expected response. */
+/** A request that the API refuses, and the expected response. The defaults are a valid body and a 400 `invalid-request`. */
 interface RefusedRequest {
   title: string
   body?: unknown
@@ -231,6 +231,7 @@ describe('POST /api/waitlist refuses', () => {
     const startedAt = performance.now()
     const response = await send(body, headers)
     expectProblem(response, { status, code })
+    // Bounds the time of a regular expression that backtracks, with room for a busy machine.
     expect(performance.now() - startedAt).toBeLessThan(2_000)
     if (pointers) {
       const errors = response.json()['errors'] as { pointer: string; detail: string }[]
@@ -241,6 +242,7 @@ describe('POST /api/waitlist refuses', () => {
   })
 
   test('these requests without logging their content, a warning or an error', () => {
+    // Without this, the test would also pass if nothing was logged.
     expect(api.logLines.length).toBeGreaterThan(90)
     expect(api.logLines.join('')).not.toMatch(/"level":"(warn|error)"/)
     expect(api.logLines.join('')).not.toMatch(new RegExp(`${CANARY}|@|evil`))

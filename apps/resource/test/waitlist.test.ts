@@ -62,6 +62,7 @@ describe('POST /api/waitlist', () => {
       return (await readEntry(response.json()['referralSlug'])).referred_by
     }
     expect(await joinWithReferrer(referralSlug)).toBe(referrer.id)
+    // Anything but the exact slug is ignored, without an error.
     for (const otherSlug of [
       referralSlug.toUpperCase(),
       ` ${referralSlug}`,
@@ -86,6 +87,7 @@ describe('POST /api/waitlist', () => {
     const storedRows = rows.map(({ text }) => text).join('\n')
     expect(storedRows).not.toMatch(/canary/i)
     expect(storedRows).not.toContain(Buffer.from('Canary').toString('hex'))
+    // Without a key, anybody could find the address of a hash by hashing guesses.
     expect(row.email_hash.equals(createHash('sha256').update('canary.canary@example.org').digest())).toBe(
       false,
     )
@@ -178,6 +180,7 @@ describe('the limits of the waitlist', () => {
     expect(response.headers['ratelimit-policy']).toBe(
       '"waitlist-address";q=120;w=3600, "waitlist-email";q=5;w=3600',
     )
+    // The six requests above also counted against the limit of the address: 120 - 6 = 114.
     expect(response.headers['ratelimit']).toMatch(
       /^"waitlist-address";r=114;t=\d+, "waitlist-email";r=0;t=\d+$/,
     )
