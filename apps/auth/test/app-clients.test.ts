@@ -174,6 +174,7 @@ describe('an app with a document', () => {
       'has private_key_jwt as its method and no keys',
       { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } },
     ],
+    // A document may have at most 5 KiB.
     ['is too large', { filler: 'x'.repeat(6_000) }],
   ])(
     'that %s is not found, is not stored, and is not fetched again for a minute',
@@ -325,6 +326,7 @@ describe('an app whose document is in the list of hosts', () => {
     await using finder = await startFinder({ hosts })
     expect(await finder.find(app.id)).toMatchObject({ client: expectedClient })
     app.fail()
+    // The stored document has expired, but it precedes the copy in the list.
     now = new Date(now.getTime() + HOUR_MS)
     expect(await finder.find(app.id)).toMatchObject({ client: expectedClient })
     expect(app.countFetches()).toBe(2)

@@ -137,6 +137,7 @@ test('a restore without a log leaves no active client and no verification, and d
   expect((await requestToken(system.auth, agent)).status).toBe(200)
 })
 
+// The exit code is 2 for wrong usage and 1 for a refusal.
 test.for([
   ['a restore without a log or --revoke-everything', () => [], 2, 'Add --log <path> with the logs'],
   ['a restore with a missing log', () => ['--log', '/nowhere'], 1, '/nowhere cannot be read (ENOENT).'],
