@@ -7,6 +7,7 @@ interface ProvenRequest {
   readonly url: string
   /** The access token that the request presents, if any. */
   readonly token?: string
+  /** The nonce that the server requires in the proof, if any. */
   readonly nonce?: string | undefined
 }
 
@@ -24,6 +25,7 @@ const ASSERTION_SECONDS = 60
 const encodeJson = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const nowSeconds = () => Math.floor(Date.now() / 1000)
 
+/** Generates a key. Each of its signatures has a new `jti` and the current time. */
 export function createAgentKey(): AgentKey {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const publicJwk = publicKey.export({ format: 'jwk' })

@@ -14,7 +14,7 @@ export interface BuiltClient extends AsyncDisposable {
   readonly dist: string
 }
 
-/** Builds the client package and installs it in a new, temporary project. */
+/** Builds the client package and installs it in a new, temporary project. Disposing removes the project. */
 export async function buildClient(): Promise<BuiltClient> {
   const project = await mkdtemp(path.join(tmpdir(), 'plainpath-client-'))
   const packageFolder = path.join(project, 'node_modules/@plainpath/client')

@@ -30,6 +30,7 @@ export async function converse(
 ): Promise<Conversation> {
   const { hostname, port } = new URL(url)
   const startedAt = performance.now()
+  // The servers of the tests listen on 127.0.0.1, but `localhost` can also mean ::1.
   const socket = connect(Number(port), hostname === 'localhost' ? '127.0.0.1' : hostname)
   const { promise, resolve } = Promise.withResolvers<boolean>()
   let received = Buffer.alloc(0)
@@ -42,6 +43,7 @@ export async function converse(
   socket.on('close', () => resolve(true))
   // oxlint-disable-next-line no-restricted-globals -- bounds the time for reading
   const timer = setTimeout(() => resolve(false), forMs)
+  // In Latin-1, each character up to \xff is one byte.
   socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
   const closed = await promise
   clearTimeout(timer)
@@ -50,6 +52,7 @@ export async function converse(
   return { ...parseResponses(received, ms), closed, ms }
 }
 
+/** Parses the complete responses. Ignores an incomplete one at the end. @param ms recorded in each response */
 function parseResponses(received: Buffer, ms: number): Pick<Conversation, 'responses' | 'interim'> {
   const responses: HttpResponse[] = []
   const interim: number[] = []

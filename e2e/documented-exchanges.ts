@@ -1,3 +1,7 @@
+/*
+ * Parses the requests and responses that a Markdown document shows, so that tests can compare them with those of the service.
+ */
+
 /** A request and its response in a document. */
 export interface DocumentedExchange {
   readonly method: string
@@ -55,6 +59,7 @@ function parseExchange(request: string, response: string): DocumentedExchange {
   }
 }
 
+/** Parses the first line, the headers, and the body after the first empty line. The body is undefined if there is none. */
 function parseBlock(block: string) {
   const [head = '', ...bodyParts] = block.split('\n\n')
   const [line = '', ...fields] = head.split('\n')

@@ -34,7 +34,7 @@ export function findBrokenBounds(result: AbuseResult): string[] {
 
 const hasOnlySucceeded = (statuses: Statuses) => Object.keys(statuses).join() === '200'
 
-/** Formats the result as Markdown. */
+/** Formats the result as a Markdown table with one row for each kind of traffic and each count. */
 export function renderAbuseTable(result: AbuseResult): string {
   const rows: [string, string][] = [
     ['requests with random tokens, from four addresses', formatStatuses(result.badTokens)],
@@ -59,12 +59,13 @@ export function renderAbuseTable(result: AbuseResult): string {
   ].join('\n')
 }
 
+/** Formats counts such as `12 × 200, 3 × 429`. */
 const formatStatuses = (statuses: Statuses) =>
   Object.entries(statuses)
     .map(([status, count]) => `${count} × ${status === '0' ? 'no response' : status}`)
     .join(', ')
 
-/** Renders the results page. */
+/** Renders the results page, in Markdown. @param commit the commit on which the run was done */
 export function renderAbuseDocument(result: AbuseResult, commit: string): string {
   const brokenBounds = findBrokenBounds(result)
   return `# How abuse affects other clients

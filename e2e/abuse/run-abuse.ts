@@ -14,9 +14,11 @@ import { createMailSettings } from '../verification-steps.ts'
 export type Statuses = Readonly<Record<number, number>>
 
 export interface AbuseResult {
+  /** The duration of the abuse. */
   readonly seconds: number
   /** The responses to requests with random tokens. */
   readonly badTokens: Statuses
+  /** The responses to invented people who join the waitlist. */
   readonly joins: Statuses
   /** The responses to registrations and to verifications. */
   readonly verifications: Statuses
@@ -38,7 +40,9 @@ const ABUSER_ADDRESSES = Array.from({ length: 4 }, (_, index) => `127.0.1.${inde
 const JOINER_ADDRESSES = Array.from({ length: 20 }, (_, index) => `127.0.2.${index + 1}`)
 const CLIENT_ADDRESS = '127.0.3.1'
 const READER_ADDRESS = '127.0.3.2'
+/** Used by the people who join before the abuse and ask to be removed after it. */
 const PERSON_ADDRESS = '127.0.3.3'
+/** 300 reads a minute. The quota of a client is 600. */
 const CLIENT_INTERVAL_MS = 200
 /** About 86 reads a minute. The quota of a caller without a token is 120. */
 const READER_INTERVAL_MS = 700
@@ -106,6 +110,7 @@ const createJoin = (email: string): HttpRequest => ({
   ...json({ email }),
 })
 
+/** Returns the number of introspections that the API processes have sent since they started. */
 async function countIntrospections({ resource }: Stack): Promise<number> {
   const counts = await Promise.all(resource.map((app) => readMetric(app, 'introspections_total')))
   return counts.reduce((sum, count) => sum + count, 0)
@@ -191,6 +196,7 @@ class StatusCounter {
   async count<Received extends { readonly status: number }>(
     response: Promise<Received>,
   ): Promise<Received | undefined> {
+    // A request that fails, for example by a time-out, counts as one without a response (status 0).
     const received = await response.catch(() => undefined)
     const status = received?.status ?? 0
     this.counts[status] = (this.counts[status] ?? 0) + 1
@@ -198,6 +204,7 @@ class StatusCounter {
   }
 }
 
+/** Registers a client. Returns a token for it. */
 async function requestToken(sender: Sender): Promise<string> {
   const { client_id: id = '', client_secret: secret = '' } = await parseResponse(
     sender.send(createRegistration()),
@@ -243,6 +250,7 @@ async function requestRemovals(
 ): Promise<number> {
   for (const email of people)
     await sender.send({ method: 'POST', path: '/api/waitlist/forget', ...json({ email }) })
+  // Each person has already received the mail about joining, so the second mail is that about the removal.
   await waitUntil(() => people.every((email) => countMails(mailServer, email) > 1), DELIVERY_TIMEOUT_MS)
   return people.filter((email) => countMails(mailServer, email) > 1).length
 }

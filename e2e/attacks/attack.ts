@@ -5,6 +5,7 @@ import type { HttpRequest, HttpResponse } from '../send.ts'
 import type { Counts, StoredCounts } from '../stored-counts.ts'
 import type { Target, Targets } from './target.ts'
 
+/** The system under attack, its operations, and the counts of its stored rows. The attacks of a test file share one. */
 export interface AttackContext {
   readonly system: System
   readonly targets: Targets
@@ -68,6 +69,7 @@ export async function attackWithAll(
     for (let start = 0; start < batch.length; start += CONCURRENCY)
       await Promise.all(batch.slice(start, start + CONCURRENCY).map(send))
   }
+  // The refused requests are sent separately, because the others may store something.
   const refusedRequests = attackCases.filter(({ statuses }) => statuses.every((status) => status >= 400))
   const countsBefore = await context.stored.count()
   await sendInBatches(refusedRequests)

@@ -21,6 +21,7 @@ const createCredentials = () => basic(agent.client_id, agent.client_secret)
 const expectSafe = (response: HttpResponse) =>
   expectSafeResponse(response, { origin: system.origin, confidential: [agent.client_secret] })
 
+// Web cache deception: a cache that stores files by their extension must not receive a private response under such a path.
 describe('private responses are not served under paths that look like files:', () => {
   test.for([
     '/api/agent/x.css',
@@ -84,6 +85,7 @@ describe('no failure is cacheable, whatever its status:', () => {
     [405, { method: 'DELETE', path: '/api/guides' }],
     [405, { path: '/oauth/token' }],
     [406, { path: '/api/guides/avoid-scams', headers: { accept: 'image/png' } }],
+    // A body may have 16 KiB, and so may the request line with the headers.
     [413, { ...JOIN, ...json('x'.repeat(17_000)) }],
     [415, { ...JOIN, headers: { 'content-type': 'text/plain' }, body: '{}' }],
     [421, { path: '/api/guides', headers: { host: 'evil.example' } }],
@@ -122,6 +124,7 @@ const NOT_PUBLIC_PATHS = new Set([
 
 test('range requests get the whole document, and HEAD requests its Content-Length', async () => {
   const paths = listDocumentPaths()
+  // This check and that of `cacheableCount` make the test fail if it tries too few documents.
   expect(paths.length).toBeGreaterThan(15)
   let cacheableCount = 0
   for (const path of paths) {
@@ -134,6 +137,7 @@ test('range requests get the whole document, and HEAD requests its Content-Lengt
       { range: 'bytes=5-1' },
       { range: 'bytes=0-0,2-2,4-4' },
       { range: 'bytes=-4', 'if-range': etag },
+      // A server that builds a part for each of these ranges needs much memory.
       { range: `bytes=${'0-,'.repeat(500)}0-` },
     ]) {
       const rangeResponse = await sender.send({ path, headers })
@@ -210,7 +214,7 @@ describe('cross-site requests without a preflight store nothing:', () => {
         ...(content.body && { body: content.body }),
       })
       expect([path, response.status >= 400 && response.status < 500]).toEqual([path, true])
-      // Any page may send these: a question stores nothing, and at /mcp a token is needed, which no page has.
+      // Any page may send requests to these paths: a question stores nothing, and /mcp requires a token, which no page has.
       const allowed = ['/api/answers', '/mcp'].includes(path) ? '*' : null
       expect(response.headers.get('access-control-allow-origin'), path).toBe(allowed)
     }

@@ -1,6 +1,10 @@
 import { form } from '../send.ts'
 import type { FormFields, Target } from './target.ts'
 
+/*
+ * A test oracle: computes the expected outcome of a request from the operation's schema, the standards and the service's limits.
+ */
+
 /** The service's limits for a request body, and the member names that it refuses. */
 const MAX_DEPTH = 16
 const MAX_BYTES = 16 * 1024
@@ -20,6 +24,7 @@ export function judgeJson(target: Target, text: string): Verdict {
   const { type, proof } = value as { type?: unknown; proof?: unknown }
   // A schema cannot verify that a proof was made with one of these keys.
   if (target.operation.operationId === 'replaceAgentKeys' && proof !== undefined && proof !== null) return 400
+  // The schema permits any type, but only anonymous registration is offered.
   const isOfferedType = target.operation.operationId !== 'registerAgent' || !type || type === 'anonymous'
   return isOfferedType ? 'accepted' : 400
 }
@@ -61,8 +66,10 @@ export function judgeForm(
   const getValues = (name: string) => fields.filter(([sent]) => sent === name).map(([, value]) => value)
   if (target.operation.operationId === 'introspect')
     return getValues('token').length === 1 && getValues('token')[0] !== '' ? 'accepted' : 400
+  // A parameter may occur only once (RFC 6749 §3.2), except `resource` (RFC 8707 §2).
   const names = fields.map(([name]) => name).filter((name) => name !== 'resource')
   if (new Set(names).size < names.length) return 400
+  // The client already authenticates with Basic, and must use only one method (RFC 6749 §2.3).
   if (
     getValues('client_id').some((id) => id && id !== validValues.clientId) ||
     ['client_secret', 'client_assertion', 'client_assertion_type'].some((name) =>

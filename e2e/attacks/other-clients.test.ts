@@ -31,6 +31,7 @@ describe('a client learns nothing about others:', () => {
     const theirs = await registerAgent('Their agent')
     const { referralSlug } = await joinWaitlist()
     const headers = basic(mine.client_id, mine.client_secret)
+    // Omits the members that differ between any two responses.
     const toComparable = ({ status, text }: { status: number; text: string }) => {
       const {
         instance: _instance,
@@ -104,6 +105,7 @@ describe('a client learns nothing about others:', () => {
 
   test('a request with an unknown slug gets the same response as one with an existing slug', async () => {
     const { referralSlug: existingSlug } = await joinWaitlist()
+    // Has the format of a slug, and differs from the existing one only in the first character.
     const unknownSlug = existingSlug.replace(/^./, existingSlug.startsWith('a') ? 'b' : 'a')
     const useSlug = async (slug: string) => {
       const page = await sender.send({ path: `/?ref=${slug}`, headers: { accept: 'text/html' } })

@@ -15,9 +15,11 @@ export const anyJsonDamage: fc.Arbitrary<(text: string) => string | Uint8Array> 
     (text) => text.replace('}', ',}'),
     (text) => text.replaceAll('"', "'"),
     (text) => `\ufeff${text}`,
+    // The prefix with which some services protect JSON from being run as a script.
     (text) => `)]}'\n${text}`,
     (text) => Buffer.from(text, 'utf16le'),
     (text) => Buffer.concat([Buffer.from(text), Buffer.from([0xff])]),
+    // Puts NUL before the last quotation mark.
     (text) => text.replace(/"(?=[^"]*$)/, '\u0000"'),
     (text) => text.replace('{', '{"n":1e400,'),
     (text) => text.replace('{', '{"n":-0,'),
@@ -91,6 +93,7 @@ const MEANINGFUL_HEADER_VALUES = [
   '/api/agent',
 ]
 
+/** Encodes blanks, control characters and characters beyond ASCII, which a path must not contain. */
 const encodeUnprintable = (text: string) =>
   text.replaceAll(/[^\x21-\x7e]/g, (char) => encodeURI(char.toWellFormed()))
 
@@ -132,6 +135,7 @@ export const anyRequestChange: fc.Arbitrary<RequestChange> = fc.oneof(
       ([name, value, times]): RequestChange =>
         (request) => ({
           ...request,
+          // Node refuses to send several values of `host`.
           headers: { ...request.headers, [name]: times === 1 || name === 'host' ? value : [value, value] },
         }),
     ),

@@ -7,6 +7,7 @@ import { basic, form, type HttpRequest, json } from '../send.ts'
 import { openTargets, type Targets } from './target.ts'
 
 const resources = new AsyncDisposableStack()
+/** The requests that the listener of this test received, such as `GET /plain`. The service has no reason to send any. */
 const receivedRequests: string[] = []
 let system: System
 let targets: Targets
@@ -97,6 +98,7 @@ test('the service requests none of the URLs that a client sends', async () => {
       client_secret: 'x'.repeat(20),
     })
     await send({ method: 'POST', path: '/oauth/token', ...formWithUrlAsClientId })
+    // Node does not send a header with a line end.
     const headerValue = url.split('\r')[0] ?? ''
     for (const name of [
       'referer',

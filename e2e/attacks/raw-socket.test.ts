@@ -5,6 +5,11 @@ import { FRAMINGS, formatFramedRequest } from '../framings.ts'
 import { type System, startSystem } from '../in-process/start-system.ts'
 import { openStoredCounts, type StoredCounts } from '../stored-counts.ts'
 
+/*
+ * Sends bytes that no HTTP library sends. Many tests are about request smuggling: if two servers disagree on where a request ends,
+ * an attacker can hide a second request in the body of the first.
+ */
+
 const resources = new AsyncDisposableStack()
 let system: System
 let stored: StoredCounts
@@ -91,6 +96,7 @@ describe('request boundaries:', () => {
       const large = formatRequest(requestLine, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
       const storedBefore = await stored.count()
       const bytes = large + formatJoinRequest() + formatRegistrationRequest()
+      // Waits for 1.5 s, so that responses to the requests after the body would be received too.
       const { responses } = await converse(system.origin, bytes, { forMs: 1_500 })
       expect(checkSafetyAndGetStatuses(responses)).toEqual([413])
       expect(await stored.count()).toEqual(storedBefore)
@@ -173,6 +179,7 @@ describe('other protocols and versions:', () => {
   ] satisfies [string, () => string, number[]][])(
     '%s gets at most one response, an error',
     async ([_what, formatBytes, expected]) => {
+      // The server may respond with nothing and wait for more bytes. The limit ends the test then.
       const { responses } = await converse(system.origin, formatBytes(), { forMs: 2_000 })
       for (const status of checkSafetyAndGetStatuses(responses)) expect(expected).toContain(status)
       expect(responses.length).toBeLessThanOrEqual(1)

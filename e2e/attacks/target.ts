@@ -9,7 +9,9 @@ export type FormFields = readonly (readonly [string, string])[]
 /** An operation, and a way to call it successfully. */
 export interface Target {
   readonly operation: Pick<Operation, 'operationId' | 'method' | 'path' | 'access' | 'tag' | 'request'>
+  /** The format of the request body. `bodiless` operations take none. */
   readonly kind: 'json' | 'form' | 'bodiless'
+  /** Sends to the listener that serves the operation. */
   readonly sender: Sender
   /** Creates a request that succeeds. Values that must be unique are new each time. */
   createValidRequest(): Promise<HttpRequest>
@@ -157,6 +159,7 @@ const EXAMPLE_KEY = {
   y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
 }
 
+/** Introspection is not in `OPERATION_LIST`, because only the internal listener serves it. */
 const INTROSPECTION: Target['operation'] = {
   operationId: 'introspect',
   method: 'post',

@@ -53,7 +53,7 @@ export const NASTY_TEXTS: readonly string[] = [
   `ppt_${'A'.repeat(43)}`,
 ]
 
-/** Values of every JSON type, and values that look like another type. */
+/** Pairs of a description and a value: values of every JSON type, and values that look like another type. */
 export const WRONG_TYPES: readonly (readonly [string, unknown])[] = [
   ['null', null],
   ['true', true],
@@ -91,6 +91,7 @@ export const anyValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.array(anyText, { maxLength: 4 }),
   fc.dictionary(fc.constantFrom('a', 'email', 'toString', '__proto__', '\u0000'), anyText, { maxKeys: 3 }),
   fc.jsonValue({ maxDepth: 4 }),
+  // The service accepts up to 16 levels.
   fc.integer({ min: 1, max: 40 }).map((depth) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)),
 )
 

@@ -50,11 +50,12 @@ export const listOperations = (description: ApiDescription): CallableOperation[]
 
 /** Creates a checker that compares responses with the description. */
 export function createResponseChecker(description: ApiDescription) {
+  // In strict mode, Ajv refuses the keywords of OpenAPI.
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   addFormats(ajv)
   ajv.addSchema({ ...description, $id: 'api' })
   return {
-    /** Lists the differences between a response and its description. */
+    /** Lists the differences between a response and its description, in the media type or in the body. */
     listDifferences(
       operation: DescribedOperation,
       response: { status: number; mediaType: string; text: string },
@@ -75,6 +76,7 @@ export function createResponseChecker(description: ApiDescription) {
   }
 }
 
+/** Finds the description of a response by its status, or by `4XX` or `default`. A response without one may have no body. */
 function findDescribedResponse(
   description: ApiDescription,
   operation: DescribedOperation,

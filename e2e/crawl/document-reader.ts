@@ -2,6 +2,7 @@ import { type DescribedLink, type DescribedRequest, readMarkdown } from './read-
 
 /** The rules by which the reader recognizes a request. They use its description and content, never its address. */
 const RECOGNIZERS = {
+  // A registration sends no credentials and no address of a person, unlike other requests that mention registering.
   register: ({ method, text, about }: DescribedRequest) =>
     method === 'POST' && /regist/i.test(about + text) && !/Basic|Bearer|-u |grant_type|"email"/.test(text),
   token: ({ text }: DescribedRequest) => text.includes('grant_type=client_credentials'),
@@ -24,6 +25,7 @@ const PROMISING_WORDS = [/\bmessage/i, /verif|confirm/i, /\bregist/i]
 
 /** An agent that learns every address from the documents that it reads, and counts its requests. */
 export class DocumentReader {
+  /** The requests and links in the documents that were read, in the order of reading. */
   readonly #requests: DescribedRequest[] = []
   readonly #links: DescribedLink[] = []
   readonly #readAddresses = new Set<string>()
@@ -78,6 +80,7 @@ export class DocumentReader {
     return new URL(guide?.href ?? 'about:none').pathname.split('/').at(-1) ?? ''
   }
 
+  /** Returns the most promising link that was not read. Returns undefined if no link has a promising word. */
   #findNextDocument(): string | undefined {
     const rank = ({ sentence }: DescribedLink) =>
       PROMISING_WORDS.findIndex((pattern) => pattern.test(sentence))

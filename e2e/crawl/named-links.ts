@@ -40,6 +40,7 @@ function findInBody({ headers, text }: { headers: Headers; text: string }): Name
 export const removeParameters = (type: string | null) =>
   (type ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 
+/** Finds addresses in the strings of a JSON value. A `type` beside `href` or `url` is the media type of the link. */
 function findInJson(value: unknown): NamedLink[] {
   if (typeof value === 'string') return findInText(value)
   if (typeof value !== 'object' || value === null) return []

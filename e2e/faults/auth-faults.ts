@@ -11,6 +11,7 @@ interface ConnectionFault {
 const CONNECTION_FAULTS: readonly ConnectionFault[] = [
   { description: 'refused', numbers: ['F-25'], fault: { kind: 'refuse' } },
   { description: 'half-open', numbers: ['F-25', 'F-23'], fault: { kind: 'half-open' } },
+  // The latency applies to each direction, so a reply takes about 3 s.
   { description: '3 s slow', numbers: ['F-25'], fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
   {
     description: 'cut in the middle of replies',
@@ -19,6 +20,7 @@ const CONNECTION_FAULTS: readonly ConnectionFault[] = [
   },
 ]
 
+/** Faults of the authorization server, and of the connection from the API to it. */
 export const AUTH_FAULTS: readonly FaultCase[] = [
   ...CONNECTION_FAULTS.map(({ description, numbers, fault }) =>
     createConnectionFault({

@@ -16,6 +16,7 @@ import { SESSION_FAULTS } from './session-faults.ts'
 import { STALL_FAULTS } from './stall-faults.ts'
 import { createStampedeFault } from './stampede-fault.ts'
 
+/** All faults that `npm run faults` can inject. */
 export const FAULTS: readonly FaultCase[] = [
   ...POSTGRES_FAULTS,
   ...SESSION_FAULTS,

@@ -80,6 +80,7 @@ function createRepeatingSend(client: HttpClient, patienceMs: number): Send {
   }
 }
 
+/** Creates the check that an agent is still registered, or that it is deleted if the deletion was acknowledged. */
 const createAgentCheck =
   (send: Send, agent: Ledger['agents'][number]): Check =>
   async () => {

@@ -80,7 +80,9 @@ async function mountSmallDisk(system: FaultyStack, name: string, size: string): 
   const disk = path.join(system.folder, name)
   await mkdir(disk)
   await run('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk])
+  // If the fault has run to its end, `finish` has already unmounted the disk, and `umount` fails.
   system.defer(async () => void (await run('umount', ['-l', disk]).catch(() => undefined)))
+  // The server may run as another user than this process.
   const { uid, gid } = await stat(system.postgres.dir)
   await chown(disk, uid, gid)
   await chmod(disk, 0o700)
@@ -89,6 +91,7 @@ async function mountSmallDisk(system: FaultyStack, name: string, size: string): 
 
 const toFillerPath = (disk: string) => path.join(disk, 'filler')
 
+/** Fills a disk with one file, until no block is free. */
 async function fillDisk(disk: string): Promise<void> {
   const { bavail, bsize } = await statfs(disk)
   await using file = await open(toFillerPath(disk), 'w')
@@ -123,7 +126,11 @@ async function writeUntilPanic({ admin }: FaultyStack): Promise<void> {
   }
 }
 
-/** Moves the write-ahead log. @param disk the new folder; undefined moves it back into the data folder */
+/**
+ * Stops the server, moves its write-ahead log, and starts the server again.
+ *
+ * @param disk the new folder; undefined moves the log back into the data folder
+ */
 async function moveLog({ postgres }: FaultyStack, disk: string | undefined): Promise<void> {
   const logFolder = path.join(postgres.dir, 'pg_wal')
   await postgres.stop('SIGINT')
@@ -131,6 +138,7 @@ async function moveLog({ postgres }: FaultyStack, disk: string | undefined): Pro
   await rename(logFolder, oldFolder)
   if (disk === undefined) await mkdir(logFolder, { mode: 0o700 })
   else await symlink(disk, logFolder)
+  // The slash at the end of a path makes the programs follow the symbolic link.
   await run('cp', ['-a', `${oldFolder}/.`, `${logFolder}/`])
   await run('chown', ['-R', '--reference', postgres.dir, `${logFolder}/`])
   await rm(oldFolder, { recursive: true })

@@ -35,6 +35,7 @@ function createDocumentServerFault(
   const toDocumentUrl = ({ documents }: FaultyStack, name: string) =>
     fault === 'unresolved' ? `https://${UNRESOLVED_HOST}/${name}.json` : documents.createUrl(name)
 
+  /** Requests a token for a client whose id is the URL of its document. */
   async function requestToken(system: FaultyStack, clientId: string) {
     const { origin } = system.stack
     const grant = form({
@@ -74,6 +75,7 @@ function createDocumentServerFault(
         for (const { status, text, ms } of refusedResponses) {
           const { error } = parseJsonObject(text)
           refusalCount += 1
+          // 401: without its document, the client is unknown. 429: too many documents are being fetched.
           if (status !== 401 && status !== 429)
             mistakes.push(`a client without its document: ${status} ${String(error)}`)
           if (ms > MAX_RESPONSE_MS) mistakes.push(`a refusal took ${(ms / 1000).toFixed(1)} s`)

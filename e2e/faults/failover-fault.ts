@@ -59,10 +59,12 @@ interface Standby {
   readonly admin: Pool
 }
 
+/** Copies the data of the stopped server, and starts the copy on a free port as a standby of that server. */
 async function startStandby(system: FaultyStack): Promise<Standby> {
   const { postgres } = system
   const [port = 0] = await reserveFreePorts(1)
   const dir = path.join(system.folder, 'standby')
+  // SIGINT is the fast shutdown, after which the files are consistent.
   await postgres.stop('SIGINT')
   await run('cp', ['-a', postgres.dir, dir])
   await postgres.start()

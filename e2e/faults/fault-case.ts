@@ -27,7 +27,7 @@ export interface FaultCase {
   readonly maxShedShare?: number
   /** The time after the fault within which goodput must reach 80 % of its former value. */
   readonly maxRecoveryMs?: number
-  /** The shortest times before, during and after the fault. */
+  /** The minimum times before (`steady`), during (`held`) and after the fault. A longer time of the run takes precedence. */
   readonly minSeconds?: { readonly steady: number; readonly held: number; readonly recovery: number }
   /** The number of times that clients immediately repeat a refused operation; by default 0. */
   readonly retries?: number
@@ -40,6 +40,7 @@ export interface FaultCase {
   readonly isManual?: boolean
   /** Called before the load starts. */
   prepare?(system: FaultyStack, ledger: Ledger): Promise<void>
+  /** Starts the fault, under load. */
   begin(system: FaultyStack, ledger: Ledger): Promise<void>
   /**
    * Returns true once the effects that the scenario needs were observed. The fault lasts until then, but is not

@@ -1,5 +1,6 @@
 /** A test of a fault. */
 export interface FaultTest {
+  /** The path from the root of the repository. */
   readonly file: string
   /** The title in the source, or a part of it. */
   readonly title: string

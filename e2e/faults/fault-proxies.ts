@@ -53,6 +53,7 @@ export function createFaultProxies(): FaultProxies {
       target.port = String(proxy.port)
       // A name, not an IP address, so that a fault can prevent its resolution.
       target.hostname = 'localhost'
+      // For a URL without a path, `href` ends with a slash, which `RESOURCE_AUTH_URL` must not have.
       return target.href.replace(/\/$/, '')
     },
     startCounting(text, connection) {

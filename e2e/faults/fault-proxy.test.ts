@@ -18,6 +18,7 @@ beforeEach(async () => {
   const server = createServer((socket) => {
     serverSockets.add(socket)
     socket.on('close', () => serverSockets.delete(socket))
+    // Some faults reset connections.
     socket.on('error', () => {})
     socket.on('data', (chunk) => {
       serverReceived.push(chunk.toString())
@@ -114,6 +115,7 @@ test('latency delays bytes, and keeps their order', async () => {
   for (const word of ['a', 'b', 'c', 'd', 'e', 'f']) client.socket.write(word)
   await expect.poll(() => client.getReceived().length).toBe(6)
   expect(client.getReceived()).toBe('ABCDEF')
+  // The shortest latency, once in each direction.
   expect(performance.now() - startedAt).toBeGreaterThan(2 * (60 - 40))
 })
 
@@ -134,6 +136,7 @@ test('half-open discards the bytes of open and new connections for good', async 
   const newClient = await connectClient()
   earlierClient.socket.write('lost')
   newClient.socket.write('lost')
+  // Twice the four bytes of `lost`.
   await expect.poll(() => proxy.lostByteCount).toBe(8)
   await proxy.setFault({ kind: 'pass' })
   await expectReply(await connectClient(), 'later')

@@ -11,6 +11,7 @@ import { describeBoundIntrospection, describeIntrospection } from './introspecti
  * Checks that the fake authorization server, which most tests of the API use, fulfils the contract. The tests of the real server
  * are in e2e/in-process/introspection.test.ts.
  */
+
 const ISSUER = 'https://plainpath.example'
 const NAME = 'the fake authorization server'
 

@@ -6,6 +6,7 @@ import { startResource } from './start-resource.ts'
 /*
  * With a factor of 1, the limit of an address without a token is 120 reads a minute. The tests send a few more.
  */
+
 const readGuides = (origin: string, forwardedFor?: string) =>
   sendRequest(origin, {
     path: '/api/guides',
