@@ -6,6 +6,7 @@ import { formatRequest } from './converse.ts'
  */
 export interface Framing {
   readonly name: string
+  /** Each function receives the hidden request `inner`. */
   readonly headers: (inner: string) => readonly string[]
   readonly body: (inner: string) => string
 }

@@ -21,6 +21,7 @@ export interface FaultProxy extends AsyncDisposable {
   redirect(port: number): void
 }
 
+/** The number of times that the proxy tries again, without a pause, to listen on its port after the fault `refuse`. */
 const LISTEN_RETRIES = 100
 
 /** Starts a proxy on a free port, initially without a fault. */

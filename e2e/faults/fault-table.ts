@@ -6,7 +6,7 @@ import type { TestResult } from './run-fault-tests.ts'
 
 const COLUMN_TITLES = ['fault', 'requests', 'refused', 'wrong', 'lost', 'shed time', 'recovery']
 
-/** Formats the results as a Markdown table, followed by a list of mistakes, losses and measured recoveries. */
+/** Formats the results as a Markdown table, followed by a list of mistakes, losses, excused refusals and measured recoveries. */
 export function formatFaultTable(results: readonly FaultResult[]): string {
   const mistakes = results.flatMap(({ fault, wrong, lost, excused }) => [
     ...[...wrong, ...lost].map((line) => `${fault}: ${line}`),
@@ -112,6 +112,7 @@ ${[...findFaultTests()]
 `
 }
 
+/** Formats the row of a fault with a link to each of its tests. Returns no row if the fault has no test. */
 function toOtherTestRows([number, tests]: [FaultNumber, readonly FaultTest[]]): string[] {
   if (tests.length === 0) return []
   const links = tests.map(({ file, title }) => `[${file}](../../${file}): ${title.replaceAll('|', '\\|')}`)

@@ -19,7 +19,7 @@ export interface FaultyDocumentServer extends AsyncDisposable {
   readonly certificate: string
   /** Returns the URL of a document, which is the id of its client. */
   createUrl(name: string): string
-  /** Sets the fault; undefined ends it. */
+  /** Sets the fault; undefined ends it. A change of the certificate affects only new connections. */
   setFault(fault: DocumentServerFault | undefined): void
 }
 

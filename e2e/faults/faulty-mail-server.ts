@@ -19,7 +19,10 @@ export async function startFaultyMailServer(): Promise<FaultyMailServer> {
   })
 }
 
-/** Returns a line about the mails that arrived again under another Message-ID; an empty list if there are none. */
+/**
+ * Returns a line about the mails that arrived again under another Message-ID; an empty list if there are none. The service may
+ * deliver a mail several times, but always under the same Message-ID.
+ */
 export function describeResentMails(received: readonly ReceivedMail[]): string[] {
   const resentMails = [...Map.groupBy(received, identifyMail).values()].filter(
     (mails) => new Set(mails.map(({ messageId }) => messageId)).size > 1,

@@ -60,6 +60,7 @@ export interface FaultyStack
 /**
  * Starts the topology with its fault proxies.
  *
+ * @param options.limitsFactor multiplies the rate limits and the mail limits of the apps, which would refuse the load otherwise
  * @param options.folder the folder for logs and data; by default a temporary one that is deleted afterwards
  */
 export async function startFaultyStack(options: {
@@ -110,9 +111,12 @@ export async function startFaultyStack(options: {
   const openAdminPool = (database: string) => {
     const url = new URL(stack.postgres.url)
     url.pathname = `/${database}`
+    // Faults that terminate the sessions of the apps recognize these sessions by their application name, and spare them.
     return opening.use(openPool(url.href, { max: 1, applicationName: 'plainpath faults' }))
   }
+  // Many faults interrupt this connection. A command then waits for up to 20 attempts to reconnect, with 50 ms before each.
   const redis = new Redis(stack.redis.adminUrl, { maxRetriesPerRequest: 20, retryStrategy: () => 50 })
+  // Without a listener, ioredis would print each failed connection.
   redis.on('error', () => {})
   opening.defer(() => redis.disconnect())
   const pools = {

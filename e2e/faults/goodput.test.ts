@@ -36,6 +36,8 @@ test('returns undefined if only every other second is good after the fault', () 
 
 test('judge requires goodput to recover within `maxRecoveryMs`, if the fault has it', () => {
   const fault = { components: [], refusedOperations: [], stalls: [], ...FAULT_TIMES }
+  // From the end of the fault at 13 s on, `halfGood` alternates between good and wrong seconds. `goodFrom30` recovers after
+  // 17 s, and its measured recovery of 18 s includes the first good second.
   const halfGood = createEntries(40, (second) => (second < 3 || second % 2 === 0 ? 'good' : 'wrong'))
   const goodFrom30 = createEntries(40, (second) => (second < 3 || second >= 30 ? 'good' : 'wrong'))
   const listGoodputLines = (entries: Entry[], expectation: { maxRecoveryMs?: number }) =>

@@ -2,6 +2,7 @@ import type { Entry } from './load.ts'
 
 /** The number of good responses per second, over all operations. */
 export interface Goodput {
+  /** The goodput from the first request until the fault. */
   readonly before: number
   /** The goodput after the recovery. */
   readonly after: number
@@ -14,6 +15,7 @@ export interface Goodput {
 
 /** Goodput has recovered when it is at least this share of the goodput before the fault. */
 const MIN_RECOVERED_SHARE = 0.8
+/** The length of the period in which goodput must first be sufficient. The periods that are tried begin half of it apart. */
 const WINDOW_MS = 1_000
 
 /**

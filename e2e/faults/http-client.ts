@@ -20,7 +20,7 @@ export interface HttpResponse {
 }
 
 export interface HttpClient extends Disposable {
-  /** Sends a request. Also resolves if it fails, with status 0. */
+  /** Sends a request. Resolves with status 0 if there is no complete response, and does not reject. */
   send(httpRequest: HttpRequest): Promise<HttpResponse>
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { judge } from './judge.ts'
 import type { Entry } from './load.ts'
 
+/** A fault from 1 s to 3 s. All times in this file are in milliseconds. */
 const FAULT = {
   components: ['auth database'],
   refusedOperations: ['register'],
@@ -95,6 +96,7 @@ describe('the judgement', () => {
   })
 
   test('excuses only refusals after a time-out, during a stall and shortly after it', () => {
+    // A stall excuses requests that begin until 300 ms after it, so the request at 2,001 ms is just too late.
     const stalls = [{ from: 1_500, to: 1_700 }]
     const createRefusedJoin = (startedAt: number, endedAt: number) =>
       createEntry({ operation: 'join', outcome: 'refused', startedAt, endedAt })
@@ -108,6 +110,7 @@ describe('the judgement', () => {
       startedAt: 1_650,
       endedAt: 1_660,
     })
+    // With so many good requests, the excused ones are less than 4 % of all requests.
     const goodJoins = Array.from({ length: 50 }, () => createEntry({ operation: 'join' }))
     const joins = [...goodJoins, afterTimeout, duringStall, longAfterStall, wrong]
     expect(judge([refusedEntry, ...recoveredEntries, ...joins], { ...FAULT, stalls })).toMatchObject({

@@ -33,7 +33,7 @@ export interface Judgement {
   readonly refused: number
   /**
    * The number of refusals that a busy machine can explain, by a time-out or a stall; with `maxShedShare`, of all refusals.
-   * It is limited.
+   * If it exceeds its limit (`maxShedShare`, or 4 % of all requests), `wrong` has a line about it.
    */
   readonly excused: number
   /** The number of requests by operation and outcome, such as `register refused`. */

@@ -8,6 +8,7 @@ const ROTATION_TIMEOUT_MS = 60_000
 /** The output of `auth keys list --json`. */
 interface KeyRing {
   readonly keys: readonly { readonly kid: string; readonly algorithm: string; readonly state: string }[]
+  /** The processes of auth that reported recently. `signing_kid` is absent if a process signs with no key. */
   readonly instances: readonly { readonly host: string; readonly signing_kid?: string }[]
 }
 
@@ -56,6 +57,7 @@ function createRotationFault(): FaultCase {
         '--algorithm',
         oldKey.algorithm === 'ES256' ? 'EdDSA' : 'ES256',
       )
+      // `keys rotate` performs the next step only when that step is due, so it is repeated.
       const rotateAndCheckRetired = async () => {
         await system.admin.server.query('select pg_sleep(0.3)')
         await runKeysCommand(system, 'rotate')

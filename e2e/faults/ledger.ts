@@ -62,8 +62,9 @@ export interface Ledger {
    * acknowledged.
    */
   readonly revokedTokens: KnownToken[]
+  /** The addresses whose joining of the waitlist was acknowledged (201). */
   readonly addresses: { readonly email: string; readonly joinedAt: number }[]
-  /** The periods in which the token store lost its data. */
+  /** The periods in which the token store lost its data. During a loss, `to` is infinity. */
   readonly losses: { readonly from: number; readonly to: number }[]
   /** The observed results of health checks, such as `database failed`. */
   readonly health: Set<string>

@@ -18,7 +18,7 @@ interface Direction {
   readonly queue: { readonly dueAt: number; act(): void }[]
   /** True if the direction discards all bytes. */
   isLost: boolean
-  /** The number of bytes that passed since `cut-after` began. */
+  /** The number of bytes that passed under `cut-after` since the last change of the fault. */
   passedBytes: number
   timer?: NodeJS.Timeout
 }
@@ -35,7 +35,9 @@ export function openLink(options: {
   getFault(): Fault
   /** Called with each chunk from a client, before a fault applies to it. */
   onRequest(bytes: Buffer): void
+  /** Called with the number of bytes in each discarded chunk. */
   onLost(bytes: number): void
+  /** Called whenever both sides were reset, possibly several times. */
   onClosed(): void
 }): Link {
   const { client, target, getFault } = options
@@ -48,11 +50,13 @@ export function openLink(options: {
     createDirection(client, upstream, isNeverConnected),
     { ...createDirection(upstream, client, isNeverConnected), carriesReplies: true },
   ]
+  /** True once the fault has hidden an end. When such a fault is over, the connection is reset. */
   let hasHiddenEnd = false
 
   function reset(): void {
     for (const { from, timer } of directions) {
       clearTimeout(timer)
+      // A reset would wait until a connecting socket is connected.
       if (from.connecting || from.pending) from.destroy()
       else from.resetAndDestroy()
     }
@@ -80,6 +84,8 @@ export function openLink(options: {
         isNeverConnected ? reset() : schedule(direction, getFault(), () => direction.to.end()),
       ),
     )
+    // The event `close` follows, and resets both sides unless the fault hides it. Without a listener, an error would end this
+    // process.
     direction.from.on('error', () => {})
     direction.from.on('close', (hadError) =>
       forwardEnd(() => {

@@ -16,6 +16,7 @@ export interface Entry {
   readonly operation: OperationName
   readonly startedAt: number
   readonly endedAt: number
+  /** `refused` is a 503 in the correct format. `wrong` is any other incorrect response, or the lack of a response. */
   readonly outcome: 'good' | 'refused' | 'wrong'
   /** The mistake in a response that is `wrong`. */
   readonly mistake?: string
@@ -28,6 +29,7 @@ export interface Stall {
 }
 
 export interface Load extends AsyncDisposable {
+  /** The requests whose responses have arrived, or failed to arrive. The list grows while the load runs. */
   readonly entries: readonly Entry[]
   readonly stalls: readonly Stall[]
   /** Resolves when `count` more requests at the given rate have been sent. */

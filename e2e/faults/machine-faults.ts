@@ -19,6 +19,7 @@ export const MACHINE_FAULTS: readonly FaultCase[] = [
     async begin(system) {
       for (const { name } of listApps(system))
         system.getMachine(name).setFaults({ isNameResolutionDown: true })
+      // Open connections need no name, so all are reset. The apps must then resolve the names again.
       const connections = [
         'auth database',
         'api database',

@@ -70,6 +70,7 @@ function createMailServerFault(
       const maxCopies = Math.max(
         ...[...Map.groupBy(promisedMails, identifyMail).values()].map(({ length }) => length),
       )
+      // A mail is delivered at least once, so a second copy is permitted.
       if (maxCopies > 2) mistakes.push(`one mail arrived ${maxCopies} times`)
       return [...mistakes, ...describeResentMails(promisedMails)]
     },

@@ -56,6 +56,7 @@ const testedNumbers = listNumbersWithoutScenario(FAULTS).filter((number) =>
 const startedAt = performance.now()
 const report = (text: string) => print(`${Math.round((performance.now() - startedAt) / 1_000)} s  ${text}`)
 const shutdownSignal = waitForShutdownSignal().then(() => 'stop' as const)
+/** Returns whether a signal has already arrived. `shutdownSignal` is first in the race, so it wins if it is resolved. */
 const isStopped = async () => (await Promise.race([shutdownSignal, Promise.resolve()])) === 'stop'
 
 /**
@@ -81,6 +82,10 @@ async function main(): Promise<boolean> {
   )
 }
 
+/**
+ * Runs the selected scenarios one after another on one stack. `lost` has the lines of `checkAcknowledged` for the whole run. It
+ * is empty if a signal stopped the run.
+ */
 async function runScenarios(): Promise<{ results: readonly FaultResult[]; lost: readonly string[] }> {
   await using system = await startFaultyStack({ limitsFactor: 1_000, folder: options.folder })
   const ledger = await prepareLedger(system.stack.origin, system)

@@ -17,6 +17,7 @@ import {
   prepareTokenUse,
 } from './operations.ts'
 
+/** Creates a response, by default to a request from 100 to 110 ms. The other times in this file relate to these. */
 const createResponse = (
   status: number,
   body: object = {},

@@ -8,7 +8,7 @@ interface ConnectionFault {
   readonly numbers: readonly FaultNumber[]
   readonly fault: Fault
 }
-/** Faults of the connections to auth's database, and to the API's database. */
+/** Faults of the connections to auth's database, and to the API's database. A latency applies to each direction. */
 const CONNECTION_FAULTS: readonly ConnectionFault[] = [
   { description: 'refused', numbers: ['F-01'], fault: { kind: 'refuse' } },
   { description: 'half-open', numbers: ['F-23'], fault: { kind: 'half-open' } },
@@ -28,6 +28,7 @@ const AUTH_CONNECTION_FAULTS: typeof CONNECTION_FAULTS = [
 const SERVER_FAULT = { components: ['auth database', 'api database'] } as const
 
 export const POSTGRES_FAULTS: readonly FaultCase[] = [
+  // These have no `failingCheck`, because `/api/health` checks the API's database and not auth's.
   ...[...CONNECTION_FAULTS, ...AUTH_CONNECTION_FAULTS].map(({ description, numbers, fault }) =>
     createConnectionFault({
       name: `Postgres of auth: ${description}`,

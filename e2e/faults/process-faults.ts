@@ -72,6 +72,7 @@ function createKillFault(): FaultCase {
   })
 }
 
+/** Sets the soft limit for open descriptors. The hard limit stays 4,096, so that the soft limit can be raised again. */
 async function limitDescriptors({ child }: RunningApp, limit: number): Promise<void> {
   await run('prlimit', ['--pid', String(child.pid), `--nofile=${limit}:4096`])
 }
@@ -89,6 +90,7 @@ async function causeLogLines(app: RunningApp, origin: string): Promise<void> {
 /** Sends a request to a process, past the gateway. Returns whether it responds; a pause of 2 s counts as no response. */
 function checkRespondsDirectly({ ports }: RunningApp, origin: string, path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
+  // The apps reject a request for any other host than that of the origin.
   const headers = { host: new URL(origin).host }
   const outgoing = request(
     { host: '127.0.0.1', port: ports.public, path, headers, timeout: 2_000 },

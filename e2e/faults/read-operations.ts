@@ -3,7 +3,10 @@ import type { RunningApp } from '@plainpath/stack/start-app'
 const createOperationsUrl = ({ ports }: Pick<RunningApp, 'ports'>, path: string) =>
   `http://127.0.0.1:${ports.operations}${path}`
 
-/** Reads whether a process is ready, and which dependencies it awaits. Returns undefined if it does not listen. */
+/**
+ * Reads whether a process is ready. `awaited` maps the names of its failed startup checks to the missing dependencies, such as
+ * `database` to `PostgreSQL`. Returns undefined if the process does not listen.
+ */
 export async function readReadiness(
   app: Pick<RunningApp, 'ports'>,
 ): Promise<{ readonly ready: boolean; readonly awaited: Readonly<Record<string, string>> } | undefined> {

@@ -14,8 +14,8 @@ const CONNECTION_FAULTS: readonly {
 }[] = [
   { description: 'refused', number: 'F-13', fault: { kind: 'refuse' } },
   { description: 'half-open', number: 'F-23', fault: { kind: 'half-open' } },
-  // The delay exceeds auth's time-out for a reply, but not its time-out for a silent connection. So replies arrive late
-  // on an open connection.
+  // Requests and replies are each delayed by 0.15 s. Together, that exceeds auth's time-out for a reply (0.2 s), but not its
+  // time-out for a silent connection (1 s). So replies arrive late on an open connection.
   { description: '0.3 s slow', number: 'F-14', fault: { kind: 'latency', ms: 150, jitterMs: 20 } },
   { description: '1 s slow', number: 'F-14', fault: { kind: 'latency', ms: 500, jitterMs: 100 } },
   { description: 'replies lost', number: 'F-14', fault: { kind: 'drop-replies' } },
@@ -70,6 +70,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     numbers: ['F-15'],
     refusedOperations: OPERATIONS_WITH_REDIS_WRITES,
     begin: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '1')),
+    // The limit that `startRedis` sets by default.
     end: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '256mb')),
   },
   {
@@ -85,6 +86,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     name: 'Redis: killed (kill -9) and restarted with data from before the last revocations',
     numbers: ['F-16'],
     refusedOperations: OPERATIONS_WITH_REDIS,
+    // The load begins later, so the snapshot has none of its revocations.
     prepare: async ({ redis }) => void (await redis.save()),
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     async end(system, ledger) {
@@ -98,6 +100,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     name: 'Redis: a read-only replica (READONLY)',
     numbers: ['F-15', 'F-16'],
     refusedOperations: OPERATIONS_WITH_REDIS_WRITES,
+    // No server listens on port 9, so the data stays.
     begin: async ({ redis }) => void (await redis.replicaof('127.0.0.1', 9)),
     // A promoted replica may lack the last revocations, so tokens from before its promotion are invalid.
     end: ({ redis }, ledger) =>
@@ -136,6 +139,7 @@ const getSnapshotPath = ({ stack }: FaultyStack) => path.join(path.dirname(stack
  */
 async function startSnapshotFailure(system: FaultyStack): Promise<void> {
   await mkdir(getSnapshotPath(system), { recursive: true })
+  // Enables snapshots after so many writes that only `bgsave` causes one.
   await system.redis.config('SET', 'save', '3600 1000000')
   await system.redis.bgsave()
 }

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis'
 import type { FaultCase } from './fault-case.ts'
 import { startTokenLoss } from './ledger.ts'
 
+/** The number of keys of the other server. With the delay for each key, Redis loads them in about four seconds. */
 const KEY_COUNT = 250
 const VALUE_BYTES = 2_000
 /** The delay with which Redis loads each key. */
@@ -53,6 +54,7 @@ export function createRedisLoadingFault(): FaultCase {
       }, PATIENCE_MS)
       await redis.replicaof('NO', 'ONE')
       await redis.config('SET', 'key-load-delay', '0')
+      // Deletes the keys of the other server.
       await redis.flushall()
       await endTokenLoss()
     },

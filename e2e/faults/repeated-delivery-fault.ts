@@ -29,6 +29,7 @@ export function createRepeatedDeliveryFault(): FaultCase {
     const responses = Array.from({ length: DELIVERIES }, () => sender.send({ method: 'POST', ...request }))
     return Promise.all(responses)
   }
+  /** Delivers a message to staff repeatedly. A 409 is permitted while an earlier delivery is in flight. */
   async function sendMessage(): Promise<void> {
     const content = json({ topic: 'question', message: 'May I renew it from abroad?' })
     const messageHeaders = { authorization: `Bearer ${token}`, 'idempotency-key': randomUUID() }
@@ -55,6 +56,7 @@ export function createRepeatedDeliveryFault(): FaultCase {
     const headers = { ...revocation.headers, ...basic(agent.client_id, agent.client_secret) }
     recordUnexpectedStatuses(await sendRepeatedly({ path: '/oauth/revoke', ...revocation, headers }), [200])
   }
+  /** Records a mistake for each response that is neither a refusal (503) nor has one of the statuses. */
   function recordUnexpectedStatuses(responses: readonly HttpResponse[], statuses: readonly number[]): void {
     const unexpectedResponses = responses.filter(({ status }) => status !== 503 && !statuses.includes(status))
     mistakes.push(...unexpectedResponses.map(({ status }) => `the repeated request got ${status}`))

@@ -67,6 +67,7 @@ function createWrongKeyFault(): FaultCase {
       kidsBefore = await readSigningKids(system)
       await app.stop('SIGTERM')
       await copyFile(otherFile, file)
+      // The process never becomes ready, so this start fails when `end` stops the process.
       app.start().catch(() => undefined)
       if (!(await waitUntil(() => awaitsKey(app), PATIENCE_MS)))
         mistakes.push(`${app.name} does not report a missing key`)
@@ -129,6 +130,7 @@ function createColdStartFault(): FaultCase {
       await Promise.all(apps.map((app) => app.stop('SIGKILL')))
       await Promise.all([postgres.stop('SIGQUIT'), stack.redis.stop('SIGKILL')])
       starts = Promise.all(apps.map((app) => app.start()))
+      // `finish` awaits the starts and reports a failure.
       starts.catch(() => undefined)
       await Promise.all(
         apps.map(async (app) => {

@@ -1,7 +1,7 @@
 import { waitUntil } from '@plainpath/stack/managed-process'
 
 const TIMEOUT_MS = 60_000
-/** Matches the error messages of refused requests and commands. */
+/** Matches the error messages of refused requests and commands. Commands of earlier releases print `does not answer`. */
 const REFUSED = /\b503\b|unavailable|does not answer/
 
 /**

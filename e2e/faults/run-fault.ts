@@ -13,7 +13,7 @@ import {
 import type { Ledger } from './ledger.ts'
 import { type Load, startLoad } from './load.ts'
 
-/** The seconds before, during and after a fault. */
+/** The minimum seconds before, during (`held`) and after a fault. */
 interface Phases {
   readonly steady: number
   readonly held: number

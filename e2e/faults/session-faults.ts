@@ -2,6 +2,7 @@ import type { Pool } from '@plainpath/postgres'
 import { createConnectionFault, createRepeatedFault, type FaultCase } from './fault-case.ts'
 
 const SERVER_FAULT = { components: ['auth database', 'api database'] } as const
+/** Selects the sessions of the apps, and not those of the scenarios (`FaultyStack.admin`). */
 const APP_SESSIONS = `datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`
 /** Selects the roles with which the apps are connected. */
 const APP_ROLES = `select rolname from pg_roles where not rolsuper and rolcanlogin and exists (
@@ -15,6 +16,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     numbers: ['F-04'],
     refusedOperations: [],
     maxRefusedShare: 0.03,
+    // Kills a session that is not idle, if there is one, so that it ends in the middle of its work.
     act: async ({ admin }) => {
       await admin.server.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where ${APP_SESSIONS} order by state = 'idle', random() limit 1`,
@@ -93,6 +95,7 @@ function createLockFault(table: string, app: 'auth' | 'api'): FaultCase {
 /** Locks a table until `released` resolves. Calls `onLocked` when it has the lock. */
 function holdLock(db: Pool, table: string, onLocked: () => void, released: Promise<void>): Promise<void> {
   return db.transaction(async (tx) => {
+    // The settings of the pool would end an idle transaction after 5 s, and a wait for a lock after 0.5 s.
     await tx.query(`set local idle_in_transaction_session_timeout = 0`)
     await tx.query(`set local lock_timeout = 0`)
     await tx.query(`lock table ${table} in access exclusive mode`)

@@ -37,6 +37,7 @@ export const STALL_FAULTS: readonly FaultCase[] = [
     components: ALL_COMPONENTS,
     refusedOperations: [],
     maxRefusedShare: 0.3,
+    // The gateway waits up to 6 s for the response of a suspended process.
     maxResponseMs: 7_000,
     isManual: true,
     begin: async (system) => {
@@ -73,6 +74,7 @@ function createCrashFault(name: string, prepare: (app: RunningApp) => Promise<vo
   }
 }
 
+/** Limits the address space of a process to what it has, plus `EXTRA_ADDRESS_BYTES`. */
 async function limitMemory({ child }: RunningApp): Promise<void> {
   const status = await readFile(`/proc/${child.pid}/status`, 'utf8')
   const usedBytes = Number(/^VmSize:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024

@@ -12,7 +12,8 @@ const COLOURS = ['#1f6feb', '#b35900', '#1a7f37', '#8250df', '#cf222e', '#57606a
 const MINUTE = 60
 
 /**
- * Draws series over time as an SVG. Its background is white, so that it can also be read in a dark viewer.
+ * Draws series over time as an SVG, and leaves out values that are not finite. The background is white, so that the graph can
+ * also be read in a dark viewer.
  *
  * @param unit the text after each number, such as ` s`
  */
@@ -64,7 +65,7 @@ function drawPath(
     .join('')
 }
 
-/** Rounds up to 1, 2 or 5 times a power of ten. */
+/** Rounds up to 1, 2 or 5 times a power of ten. Returns 1 if the value is not positive or not finite. */
 function roundUp(value: number): number {
   if (!(value > 0) || !Number.isFinite(value)) return 1
   const power = 10 ** Math.floor(Math.log10(value))

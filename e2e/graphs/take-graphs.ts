@@ -14,6 +14,7 @@ import { drawGraph, type Series } from './draw-graph.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FOLDER = path.join(ROOT, 'docs/graphs')
+/** The text after each number, by the unit of the panel in Grafana. */
 const UNITS: Readonly<Record<string, string>> = { s: ' s', reqps: '/s', cps: '/s' }
 /** The titles of the dashboard panels that become graphs. */
 const PANELS = [
@@ -134,7 +135,7 @@ await mkdir(FOLDER, { recursive: true })
 for (const { title, fieldConfig, targets } of panels.filter((panel) => PANELS.includes(panel.title))) {
   const series: Series[] = []
   for (const { expr, legendFormat } of targets) {
-    // The run is too short for rates over five minutes.
+    // The run is too short for rates over five minutes, and for increases over an hour.
     const query = expr.replaceAll('[5m]', '[10s]').replaceAll('[1h]', '[1m]')
     const range = new URLSearchParams({
       query,

@@ -8,7 +8,7 @@ export interface App extends Disposable {
   readonly resource: ResourceMetadata
   /** Creates an authorization request with a new state and a new verifier. Does not send it. */
   authorize(options: AuthorizeOptions): Authorization
-  /** Exchanges the code of a callback for tokens. */
+  /** Exchanges the code of a callback for tokens. `changes` replaces fields of the request, and undefined removes one. */
   exchange(authorization: Authorization, callback: URL, changes?: Fields): Promise<TokenResponse>
   refresh(refreshToken: string, changes?: Fields): Promise<TokenResponse>
   /** Sends a form to the token endpoint. Undefined fields are left out. */
@@ -45,6 +45,7 @@ export interface AuthorizeOptions {
 export interface Authorization {
   readonly url: URL
   readonly state: string
+  /** The PKCE code verifier. The URL has its challenge. */
   readonly verifier: string
   readonly redirectUri: string
 }
@@ -87,6 +88,7 @@ export interface AppOptions {
   readonly clientId?: string
   /** The metadata with which the app registers (RFC 7591), unless it has a `clientId`. */
   readonly registration?: Readonly<Record<string, unknown>>
+  /** The `User-Agent` of requests to the OAuth endpoints and metadata, and of MCP messages; by default none. */
   readonly userAgents?: { readonly oauth: string; readonly mcp: string }
   readonly clientInfo?: { readonly name: string; readonly version: string }
   readonly capabilities?: Readonly<Record<string, unknown>>
@@ -215,7 +217,7 @@ export function sendMcp(
   options: McpOptions & { readonly clientInfo: object; readonly capabilities: object },
 ): Promise<HttpResponse> {
   const { token, path = '/mcp', revision = '2025-11-25', headers, clientInfo, capabilities } = options
-  // In this revision, each message names the client and its capabilities.
+  // In the revision of 2026, each message names the client and its capabilities.
   const isModern = revision === '2026-07-28'
   const message = json({
     jsonrpc: '2.0',

@@ -63,7 +63,7 @@ export function createChromiumPerson(
   }
 }
 
-/** Expects that axe finds no violation, and that a page 320 pixels wide needs no horizontal scrolling. */
+/** Expects that axe finds no violation, and that a page 320 pixels wide needs no horizontal scrolling (WCAG 2.2, 1.4.10). */
 async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()')

@@ -71,9 +71,14 @@ export const createAppDocument = (client_id: string, changes: object = {}) => ({
   ...changes,
 })
 
+/**
+ * The page for a mistake in the client or its redirect URI. The service must not redirect to a URI that it does not trust
+ * (RFC 6749 §4.1.2.1).
+ */
 const REFUSED_PAGE = { at: 'page', status: 400 } as const
 const createCallbackError = (error: string) => ({ at: 'callback', error }) as const
 
+/** Authorization requests that the service must refuse, on a page or with an error at the app's redirect URI. */
 export const HOSTILE_AUTHORIZATIONS: readonly HostileCase[] = [
   {
     description: 'without PKCE',

@@ -22,6 +22,7 @@ export interface Person extends Disposable {
   giveAddress(page: Page): Promise<{ readonly page: Page; readonly code: string }>
   /** Types the code and allows the connection. @throws {Error} if the browser is not redirected to the app */
   allow(page: Page, code: string): Promise<URL>
+  /** Denies the connection. @throws {Error} if the browser is not redirected to the app */
   deny(page: Page): Promise<URL>
   /** Waits for `count` mailed sign-in codes, and returns all codes, oldest first. */
   waitForCodes(count: number): Promise<readonly string[]>

@@ -43,6 +43,7 @@ export interface PlainBrowser extends Disposable {
   ): Promise<Page>
   /** Copies all cookies of another browser, as a thief would. */
   takeCookies(other: PlainBrowser): void
+  /** The cookies that have not been deleted. Their `Max-Age` and `Expires` are ignored, except for a deletion. */
   readonly cookies: readonly Cookie[]
 }
 

@@ -124,6 +124,7 @@ async function connectSdk(
   }
 }
 
+/** @param mode `auto` probes the server for the MCP revision of 2026; `legacy` uses the handshake of 2025 */
 const connectSdk2 =
   (mode: 'auto' | 'legacy'): SignInClient['connect'] =>
   async (url, { redirectUri, signIn }) => {

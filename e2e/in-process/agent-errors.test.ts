@@ -153,6 +153,7 @@ async function requestBoundToken(agent: Agent): Promise<string> {
 /** For each error code, a function that causes it in as few requests as possible, and returns the response with the error. */
 const ERROR_REQUESTS: Readonly<Record<string, () => Promise<Response>>> = {
   'invalid-request': async () => send('POST', '/api/agent/claim', { as: await register(), json: {} }),
+  // A name may have at most 200 characters.
   'invalid-client-metadata': () =>
     send('POST', '/api/agent/register', { json: { client_name: 'x'.repeat(201) } }),
   'unsupported-credential-type': () => send('POST', '/api/agent/register', { json: { type: 'other' } }),

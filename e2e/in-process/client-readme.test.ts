@@ -33,6 +33,7 @@ async function runBlock(
   return runProgram(block.replaceAll('https://plainpath.example', system.origin), inputs)
 }
 
+/** Runs a program in the same project. Returns its output. @throws {Error} with the output if the program fails */
 async function runProgram(
   program: string,
   inputs: readonly ((printed: string) => Promise<string> | undefined)[] = [],

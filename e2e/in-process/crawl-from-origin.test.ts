@@ -72,5 +72,6 @@ test('a program that knows the origin and the RFCs reads a guide with a token, i
 
   expect(guide.sources.length).toBeGreaterThan(0)
   expect(countRequests()).toBeLessThanOrEqual(10)
+  // The only error is the refusal of the wrong token, which leads to the metadata.
   expect(errorStatuses).toEqual([401])
 })

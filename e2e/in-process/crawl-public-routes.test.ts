@@ -40,6 +40,7 @@ test('every public path is named by a document, a link, a mail or a convention, 
   for (const { method, path } of system.publicEndpoints)
     if (!(await isNamed(method, path))) unnamed.push(`${method} ${path}`)
   expect(unnamed).toEqual([])
+  // Without endpoints, the check above would pass.
   expect(system.publicEndpoints.length).toBeGreaterThan(25)
 })
 
@@ -71,6 +72,8 @@ test('every documented operation is served', () => {
 })
 
 describe('an unnamed path gets 404, and no HTML under the paths that programs read', () => {
+  // Near-misses of served paths, and well-known documents that the service does not have. `/oauth/introspect` is served only on
+  // the internal listener of auth.
   test.for([
     '/.well-known/openid-configuration',
     '/.well-known/agent-card.json',
@@ -93,6 +96,7 @@ describe('an unnamed path gets 404, and no HTML under the paths that programs re
     expect(response.headers.get('content-type')).toMatch(/^application\/(problem\+)?json(;|$)/)
   })
 
+  // Default paths of oidc-provider, and paths of the listener for operations.
   test.for([
     '/me',
     '/session/end',

@@ -191,6 +191,7 @@ const PLACEHOLDERS: readonly [string, (jwt: ShownJwt) => boolean][] = [
 /** The token in the examples of the documents. */
 const SHOWN_TOKEN = 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df'
 
+// Each document with the number of its exchanges.
 test.for([
   ['/auth/verified-email.md', 8],
   ['/auth/keys.md', 6],
