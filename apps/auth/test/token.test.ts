@@ -48,12 +48,15 @@ const createFormRequest = (body: string) => ({
   body,
   headers: { 'content-type': 'application/x-www-form-urlencoded' },
 })
+/** Creates a token request with this content type, by default with the usual grant as its body. */
 const withContentType = (type: string, body = 'grant_type=client_credentials') => ({
   headers: { 'content-type': type },
   body,
 })
+/** Creates a form with `grant_type` and one further parameter, which occurs `count` times. */
 const withRepeatedParameter = (count: number) =>
   createFormRequest(`grant_type=client_credentials${'&x=1'.repeat(count)}`)
+/** Creates a form with `grant_type` and `count` further parameters, each with another name. */
 const withDistinctParameters = (count: number) =>
   createFormRequest(
     ['grant_type=client_credentials', ...Array.from({ length: count }, (_, n) => `x${n}=1`)].join('&'),
@@ -78,7 +81,10 @@ describe.for(TOKEN_STORES)('POST /oauth/token, tokens in %s,', (tokenStore) => {
       ...request,
       headers: { ...agentAuthHeader(agent), ...request.headers },
     })
-  /** Sends a token request, and checks that it gets a token and that only the token is stored. */
+  /**
+   * Sends a token request, by default with the usual grant. Checks that it gets a token and that only the token is stored. Adds
+   * the token to `auth.confidential`.
+   */
   async function requestAndCheckToken(request: Partial<HttpRequest> = withFields()) {
     const storedBefore = await countStored(auth)
     const response = await post(request)
@@ -93,6 +99,7 @@ describe.for(TOKEN_STORES)('POST /oauth/token, tokens in %s,', (tokenStore) => {
 
   test('issues an opaque token for the API', async () => {
     const { response, body } = await requestAndCheckToken()
+    // The body contains the token, which is confidential, so it is left out of this check.
     await expectSafe(auth, { ...response, text: '' })
     expect(body).toEqual({
       access_token: expect.stringMatching(/^ppt_[A-Za-z0-9_-]{43}$/),
@@ -213,6 +220,7 @@ describe.for(TOKEN_STORES)('POST /oauth/token, tokens in %s,', (tokenStore) => {
     ],
     [
       'bytes that are not UTF-8',
+      // The bytes are `x=` and 0xff, which no UTF-8 text contains.
       { ...createFormRequest(''), body: Uint8Array.of(0x78, 0x3d, 0xff) },
       invalidRequest,
     ],
@@ -314,6 +322,7 @@ describe.for(TOKEN_STORES)('POST /oauth/token, tokens in %s,', (tokenStore) => {
     ],
   ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_title, request, refusal]) => {
     await expectRefusal(auth, () => post(request), refusal)
+    // After the refusal, the same client still gets a token.
     await requestAndCheckToken()
   })
 
@@ -344,6 +353,7 @@ describe.for(TOKEN_STORES)('POST /oauth/token, tokens in %s,', (tokenStore) => {
           headers: { allow: /^POST$/ },
         },
       )
+    // A response to HEAD has no body, so only its status is checked.
     expect((await send(auth.url, { method: 'HEAD', path: '/oauth/token' })).status).toBe(405)
   })
 

@@ -37,6 +37,7 @@ describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (toke
   }
   const isActiveAtEachInstance = (token: string) =>
     Promise.all([isActive(auth, token), isActive(otherInstance, token)])
+  /** Sets the status in PostgreSQL. As an operator's command does, raises the credential version when it disables the agent. */
   const setStatus = (agent: RegisteredAgent, status: 'active' | 'disabled') =>
     testbed.db.query(
       `update agents set status = $2, generation = generation + case when $2 = 'disabled' then 1 else 0 end where id = $1`,
@@ -87,6 +88,7 @@ describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (toke
 
   test('reject tokens that were issued during a deletion, once the deletion is complete', async () => {
     const { agent } = await createKnownAgent()
+    // The requests are not awaited yet, so that they race with the deletion.
     const requests = Array.from({ length: 20 }, () => requestToken(auth, agent))
     expect((await deleteAgent(otherInstance, agent)).status).toBe(204)
     const successes = (await Promise.all(requests)).filter(({ status }) => status === 200)
@@ -102,7 +104,9 @@ describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (toke
     await withoutNotifications(async () => {
       await setStatus(agent, 'disabled')
       await setStatus(agent, 'active')
+      // Redis caches credential versions under these keys. Without them, the token store reads the version from PostgreSQL.
       await testbed.redis?.loseKeys('generation:*')
+      // Unlike the other two instances, this one has not cached the client with its old credential version.
       const newInstance = await startInstance(testbed)
       const token = await getToken(newInstance, agent)
       expect(await isActive(newInstance, token)).toBe(true)
@@ -126,6 +130,7 @@ describe.for(TOKEN_STORES)('two instances on one database, tokens in %s:', (toke
     const { agent } = await createKnownAgent()
     await withoutNotifications(async () => {
       await setStatus(agent, 'disabled')
+      // Without a notification, the instance still uses its cached client.
       expect((await requestToken(auth, agent)).status).toBe(200)
       await testbed.runAsAdmin(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen'`,
@@ -142,6 +147,7 @@ describe.for(TOKEN_STORES.filter((kind) => kind === 'Redis'))('two instances tha
     await using otherInstance = await startInstance(testbed, { env: { AUTH_LIMITS_FACTOR: '1' } })
     const registerAt = (auth: RunningAuth) => send(auth.url, { method: 'POST', path: '/api/agent/register' })
     const responses = await Promise.all(
+      // The limit `register-address` is 20, and all requests come from one address.
       Array.from({ length: 30 }, (_, n) => registerAt(n % 2 ? instance : otherInstance)),
     )
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(20)

@@ -17,6 +17,9 @@ export interface Clock {
 /**
  * Sets the clock to a number of seconds before `present`. Tests usually go from the past to the present, because
  * oidc-provider computes the expiry of tokens by the machine's clock.
+ *
+ * @param present in milliseconds since 1970; by default the time of the call. A test that needs exact intervals between several
+ *   calls passes the same value to each
  */
 export const setClockBack = (clock: Clock, seconds: number, present = Date.now()) => {
   clock.now = new Date(present - seconds * 1000)
@@ -42,7 +45,10 @@ export const startUrlInstance = (
 
 const SILENT_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** Opens the stores of the instances of a testbed, with which a test does what an instance or a command would do. */
+/**
+ * Opens the stores that the instances of a testbed share. With them, a test does what an instance or a command would do. The
+ * caller disposes them.
+ */
 export async function openUrlStores(
   testbed: AuthTestbed,
   auth: RunningAuth,
@@ -54,6 +60,7 @@ export async function openUrlStores(
   return await openStores(loadConfig(settings), {
     log: SILENT_LOG,
     now: () => clock.now,
+    // As in `startInstance`: long, because a machine that runs tests is busy.
     redisTimeoutMs: 3_000,
     ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
   })
@@ -71,12 +78,14 @@ export function signAssertionByClock(
 }
 
 interface FormOptions {
+  /** The parameters of the form. */
   fields?: Record<string, string>
+  /** The claims of the assertion. */
   claims?: Record<string, unknown>
   headers?: Record<string, string>
 }
 
-/** Requests a token with a fresh assertion. `options` can replace fields, claims and headers. */
+/** Requests a token with a fresh assertion. `options` can replace fields, claims and headers. Does not check the response. */
 export const requestUrlToken = (
   auth: RunningAuth,
   agent: KeyAgent,
@@ -89,7 +98,7 @@ export const requestUrlToken = (
     fields: { ...CLIENT_CREDENTIALS_GRANT, ...options.fields },
   })
 
-/** Posts a form with a fresh assertion. `options` can add or replace fields, claims and headers. */
+/** Posts a form with a fresh assertion. `options` can add or replace fields, claims and headers. Does not check the response. */
 export async function postFormAsUrlClient(
   auth: RunningAuth,
   agent: KeyAgent,
@@ -122,7 +131,10 @@ export async function getUrlToken(
   return { token: body.access_token, expiresIn: body.expires_in, scope: body.scope }
 }
 
-/** Sends a request to an endpoint without a form, with a fresh assertion in the header `Client-Assertion`. */
+/**
+ * Sends a request to an endpoint that takes no form, with a fresh assertion in the header `Client-Assertion`. `body` is sent as
+ * JSON. Does not check the response.
+ */
 export async function sendAsAgent(
   auth: RunningAuth,
   agent: KeyAgent,

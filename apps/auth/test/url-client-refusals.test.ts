@@ -129,6 +129,7 @@ describe('a URL client is refused, with nothing stored and no needless fetch, fo
         ['a fragment', (id: string) => `${id}#x`],
         ['credentials', (id: string) => id.replace('//', '//user@')],
         ['no path', (id: string) => new URL(id).origin],
+        // One character more than an id may have. The assertion's `sub` is then too long.
         ['256 characters', (id: string) => id.padEnd(256, 'z')],
       ] as const
     ).map(([feature, change]) => ({
@@ -192,9 +193,11 @@ describe('an address has a limit for', () => {
     await using limitedAuth = await startUrlInstance(testbed, agentDocuments, clock, {
       env: { AUTH_LIMITS_FACTOR: '1' },
     })
+    // An address may add 20 new clients in ten minutes, and cause 30 fetches of documents in a minute.
     const knownClient = publish()
     expect((await requestUrlToken(limitedAuth, knownClient, clock)).status).toBe(200)
     const responses: HttpResponse[] = []
+    // `knownClient` was the first of the 20, so 19 of these requests get a token.
     for (let n = 0; n < 21; n += 1) responses.push(await requestUrlToken(limitedAuth, publish(), clock))
     expect(groupStatuses(responses)).toMatchObject({ 200: { length: 19 }, 429: { length: 2 } })
     const newClient = publish()
@@ -226,6 +229,7 @@ test('a client needs a DPoP proof if its document requires one, even if only a l
   })
   expect(JSON.parse(provenResponse.text)).toMatchObject({ token_type: 'DPoP' })
 
+  // The first version of this document expires after 300 s, so the request at the end fetches the second version.
   const agentBoundLater = agentDocuments.publish([keys[0]], { maxAge: 300 })
   setClockBack(clock, 301)
   await getUrlToken(auth, agentBoundLater, clock)

@@ -206,6 +206,7 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
 
   test('with a document that is valid for a day causes another fetch in the last hour of that day', async () => {
     const agent = publish({ maxAge: 86_400 })
+    // From here on, the document has 86,400 s left, then 4,400 s, and at the end 1,400 s, which is less than an hour.
     setClockBack(clock, 85_000)
     await getUrlToken(auth, agent, clock)
     setClockBack(clock, 3_000)
@@ -258,6 +259,7 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
 
   test('expires without a row in expired_agents if it is not used, and can begin again', async () => {
     const agent = publish()
+    // An agent expires 91 days after its last token: 90, and one because the time of that token is recorded only once a day.
     setClockBack(clock, 92 * 86_400)
     const { token } = await getUrlToken(auth, agent, clock)
     setClockBack(clock, 0)
@@ -272,6 +274,7 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
 
   test('expires after an hour in a flood of registrations if it never got a token', async () => {
     const agent = publish()
+    // Over an hour ago, because a new registration is safe from expiry for an hour.
     setClockBack(clock, 3_700)
     const refusedResponse = await requestUrlToken(auth, agent, clock, { fields: { scope: 'contact:write' } })
     expect(refusedResponse.status).toBe(400)
@@ -335,6 +338,7 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
       { clientId: id, jti: 'a block waits', key, expiresAt },
       async () => {
         blocking = openedStores.urlClients.setBlocked('block', 'third.clients.test', AUDIT, clock.now)
+        // The block gives up after the lock timeout of 0.5 s, so the test must not wait longer than that.
         await expect.poll(countWaitingLocks, { interval: 10, timeout: 400 }).toBeGreaterThan(0)
       },
     )

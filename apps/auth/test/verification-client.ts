@@ -15,6 +15,7 @@ export interface VerificationSystem extends AsyncDisposable {
   startAnother(env?: Record<string, string>): Promise<RunningAuth>
 }
 
+/** Starts the system. @param options.env settings of every instance */
 export async function startVerificationSystem(
   options: { env?: Record<string, string>; tokenStore?: TokenStoreKind } = {},
 ): Promise<VerificationSystem> {
@@ -78,8 +79,11 @@ function postAsAgent(
 export interface Attempt {
   readonly agent: RegisteredAgent
   readonly email: string
+  /** The two words that the agent and the page behind the mailed link show to the person. */
   readonly phrase: string
+  /** The id of the attempt. */
   readonly id: string
+  /** The id of the verification that the attempt leads to. */
   readonly registrationId: string
   /** The secret in the mailed link. */
   readonly secret: string
@@ -117,7 +121,10 @@ export async function beginVerification(
   }
 }
 
-/** Finds the secret of the link in a mail. Returns an empty string if there is none. */
+/**
+ * Finds the secret of the link in a mail: a link that opens an attempt (`attempt`), or one that ends the agent's access (`end`).
+ * Returns an empty string if there is none.
+ */
 export const findLinkSecret = (text: string) =>
   /\/claim\?(?:attempt|end)=([A-Za-z0-9_-]{43})\n/.exec(text)?.[1] ?? ''
 
@@ -151,12 +158,13 @@ export const findCode = (page: string) =>
   /<code id="code">(\d{3}) (\d{3})<\/code>/.exec(page)?.slice(1).join('') ?? ''
 export const findHeading = (page: string) => /<h1>([^<]*)<\/h1>/.exec(page)?.[1]
 
-/** Presses *Yes* on the page that the mail links, and reads the code. */
+/** Presses *Yes* on the page behind the mailed link. Returns the six digits of the code. */
 export async function showCode(auth: RunningAuth, attempt: { secret: string }): Promise<string> {
   const page = await sayYes(auth, attempt)
   expect(page.status, page.text).toBe(200)
   const code = findCode(page.text)
   expect(code).toMatch(/^\d{6}$/)
+  // Adds the code with a prefix, because six digits alone can be in a log by chance.
   auth.confidential.add(`otp ${code}`)
   return code
 }

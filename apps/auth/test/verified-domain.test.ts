@@ -105,6 +105,7 @@ describe('the verified domain of an agent', () => {
       identity_type: 'anonymous',
       verified_domain: HOST,
       email_verified: false,
+      // The quotas are 360 and 600, multiplied by 10,000, which is the testbed's AUTH_LIMITS_FACTOR.
       limits: [
         { policy: 'token-verified', quota: 3_600_000, window_seconds: 60 },
         { policy: 'token-domain', quota: 6_000_000, window_seconds: 60 },
@@ -283,6 +284,7 @@ describe.for(TOKEN_STORES)('with tokens in %s, the limits of agents with a verif
   const readPolicies = (response: HttpResponse) => response.headers.get('ratelimit-policy')
 
   test('are higher at the token endpoint than those of registered agents', async () => {
+    // The quotas become 6 for an address, 3.6 for a verified client, 1.2 for a registered one, and 6 for a domain, rounded down.
     await using auth = await startAuth({ tokenStore, env: { AUTH_LIMITS_FACTOR: '0.01' } })
     const agent = await addUrlClient(auth, URL_ID)
     const response = await requestTokenWithNewAssertion(auth, agent)
@@ -330,6 +332,7 @@ describe.for(TOKEN_STORES)('with tokens in %s, the limits of agents with a verif
       errorFormat: 'agent',
       says: /"token-domain" allows 6 in 60 s/,
     })
+    // `github.io` is a public suffix, so `a.github.io` and `b.github.io` are two registrable domains.
     await useUpDomainLimit('a.github.io')
     expect((await request(await addUrlClient(auth, 'https://a.github.io/4'))).status).toBe(429)
     expect((await request(await addUrlClient(auth, 'https://b.github.io/1'))).status).toBe(200)

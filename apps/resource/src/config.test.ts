@@ -19,6 +19,7 @@ const VALID_ENV = {
   RESOURCE_HASH_KEY_FILE: path.join(keyFolder, 'hash-key'),
   RESOURCE_SMTP_URL: 'smtp://mail.example.org',
 }
+/** Lists the mistakes that `loadConfig` finds in valid settings with this change: the lines of its error after the first. */
 const listMistakes = (change: Record<string, string | undefined>): string[] => {
   try {
     loadConfig({ ...VALID_ENV, ...change })
@@ -116,6 +117,7 @@ describe('loadConfig', () => {
       RESOURCE_CLIENT_ID: '',
       RESOURCE_PORT: 'canary',
       RESOURCE_KEK_FILE: '/canary',
+      // A misspelt name, which is not a setting.
       RESOURCE_PROT: 'canary',
     })
     expect(mistakes).toEqual([

@@ -169,6 +169,7 @@ test('an attorney’s review applies to one version of a trigger, and the app ca
   const today = new Date().toISOString().slice(0, 10)
   expect(await findListedTrigger()).toMatchObject({ reviewed: today, reviewedBy: 'A. Lee', version })
   await using appPool = openPool(firstApi.databaseUrl, { max: 1 })
+  // 42501 is `insufficient_privilege`.
   for (const statement of ['delete from trigger_reviews', "update trigger_reviews set reviewed_by = 'C'"])
     await expect(appPool.query(statement)).rejects.toMatchObject({ code: '42501' })
 })
@@ -202,6 +203,7 @@ test('the API answers from memory with the last known switches while the tables 
   await expect
     .poll(async () => (await postQuestion(api, ARREST)).json()['outcome'], POLL_OPTIONS)
     .toBe('information')
+  // Without these tables, reading the guides and switches fails.
   await api.db.query('alter table guides rename to elsewhere')
   await api.db.query('alter table answer_switches rename to elsewhere_too')
   await expect.poll(() => api.logLines.join('\n'), POLL_OPTIONS).toContain('those in memory are served')

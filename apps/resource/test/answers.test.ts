@@ -170,6 +170,7 @@ describe('POST /api/answers', () => {
 })
 
 test('no part of a question reaches the log or the metrics', async () => {
+  // The word occurs nowhere else. The questions are valid, invalid in several ways, and sent by MCP.
   const word = 'zanzibarquux'
   const question = `My uncle ${word} was arrested. Can he renew his green card?`
   for (const body of [

@@ -46,6 +46,7 @@ describe('the answer page', () => {
     expect(body).toMatch(/noindex/)
     expect(body).toContain('<title>Ask a question – Plainpath</title>')
     expect(body).toMatch(/<form class="form ask" action="\/ask" method="post" autocomplete="off"/)
+    // No id occurs twice.
     const ids = [...body.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
     expect(ids).toEqual([...new Set(ids)])
   })
@@ -82,6 +83,7 @@ describe('the answer page', () => {
     const form = /<form class="form" action="\/contact"[\s\S]*?<\/form>/.exec(body)?.[0] ?? ''
     expect(form).toContain('<input name="trigger" type="hidden" value="detention-ice">')
     expect(form).toContain('<input name="topic" type="hidden" value="attorney">')
+    // The checkbox is not checked: only the person may consent to share the reasons.
     expect(form).toMatch(/<input id="handOff" name="handOff" type="checkbox" value="yes"(?![^>]* checked)/)
     expect(form).not.toContain('brother')
   })

@@ -29,7 +29,7 @@ const removeClaim = (name: string) => (reply: IntrospectionReply) => {
   reply.payload.token_introspection = otherClaims
 }
 let redirectedRequestCount = 0
-/** The server to which the redirects lead. */
+/** The server to which the redirects lead. A request to it would mean that the API followed a redirect. */
 const redirectTarget = await serve(
   (_request, response) => {
     redirectedRequestCount += 1
@@ -76,6 +76,7 @@ const TAMPERED_RESPONSES: [title: string, tamper: (reply: IntrospectionReply) =>
         alg: 'PBES2-HS256+A128KW',
         enc: 'A128GCM',
         p2s: 'AAAA',
+        // If the API decrypted the response, PBKDF2 would run for this many iterations.
         p2c: 2_147_483_647,
       }
       reply.body = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.AAAA.AAAA.AAAA.AAAA`
@@ -213,6 +214,7 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
     const startedAt = performance.now()
     expectProblem(await readGuides(token, apiWithShortTimeouts), { status: 503, code: 'unavailable' })
     const ms = performance.now() - startedAt
+    // A busy machine may take longer than a second, but the response would take six.
     expect(ms).toBeGreaterThan(900)
     expect(ms).toBeLessThan(4_000)
   })
@@ -228,6 +230,7 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
 describe('the keys of the authorization server', () => {
   test('are fetched once for 20 simultaneous requests', async () => {
     await using newApi = await startResource()
+    // Long enough that the keys are not fetched again during the test.
     newApi.auth.trustSeconds = 60
     const responses = await Promise.all(
       Array.from({ length: 20 }, () => readGuides(newApi.auth.issue(), newApi)),

@@ -23,6 +23,9 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
+/**
+ * Stores two waitlist entries, whose mails are sent, and a message, whose two mails are refused. Then writes `backupFile`.
+ */
 async function fillAndBackUp(): Promise<void> {
   for (const email of ['first@example.org', 'second@example.org']) {
     const joinResponse = await sendRequest(contact.api.origin, {
@@ -68,7 +71,7 @@ test('a restore with a log restores the rows, except the entry whose erasure the
   const { rows } = await contact.api.db.query<{ id: string }>('select id from waitlist_entries order by id')
   const guides = await contact.api.db.query('select from guides')
   const logLine = { msg: 'security event', event: 'entry-erased', entry_id: rows[0]?.id }
-  // A restore ignores lines from before the backup.
+  // A restore ignores lines that are more than a minute older than the backup.
   await writeFile(logFile, JSON.stringify({ ...logLine, time: new Date(Date.now() + 1_000).toISOString() }))
   await using target = await createTarget()
   const restoration = await target.run('restore', backupFile, '--log', logFile, '--json')
@@ -105,6 +108,7 @@ test('a restore erases the undeliverable mails of what it erases again, with or 
     `select json_build_object('msg', 'security event', 'event', 'entry-erased', 'entry_id', id) as line from waitlist_entries
      union all select json_build_object('msg', 'security event', 'event', 'message-erased', 'message_id', id) from contact_messages`,
   )
+  // These lines have no time, so a restore does not ignore them.
   await writeFile(logFile, rows.map(({ line }) => JSON.stringify(line)).join('\n'))
   for (const args of [['--log', logFile], ['--erase-everything']]) {
     await using target = await createTarget()

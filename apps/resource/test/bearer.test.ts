@@ -134,6 +134,7 @@ describe('a token is refused', () => {
   test.for(['/api/guides', '/api/guides/avoid-scams', '/', '/nowhere'])(
     'in the query, and the response says to revoke it: %s',
     async (path) => {
+      // `%61` is an encoded `a`.
       const response = await sendRequest(api.origin, { path: `${path}?%61ccess_token=${issue()}` })
       expectProblem(response, { status: 400, code: 'invalid-request' })
       expect(response.json()['detail']).toMatch(/Revoke this one/)
@@ -166,6 +167,8 @@ describe('a token is refused', () => {
 })
 
 test('no token and no credential is logged', () => {
+  // The earlier tests have logged lines. Without any, the next check would prove nothing.
   expect(api.logLines.length).toBeGreaterThan(20)
+  // How tokens, client secrets, the Basic credentials of a test above, and JWTs begin.
   expect(api.logLines.join('')).not.toMatch(/ppt_|prs_|YTpi|eyJ/)
 })

@@ -18,6 +18,7 @@ test('when its secret is refused, the API reads the file again, tries the previo
   const introspectionsBefore = api.auth.requests.introspection
   const responses = await Promise.all(Array.from({ length: 20 }, readGuides))
   expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
+  // At most two for each of the 20 requests: one with the old secret, and one with the next.
   expect(api.auth.requests.introspection - introspectionsBefore).toBeLessThanOrEqual(40)
   // The file has the next secret before this authorization server knows it.
   api.auth.clientSecret = CLIENT_SECRET
@@ -25,6 +26,7 @@ test('when its secret is refused, the API reads the file again, tries the previo
   api.auth.clientSecret = 'prs_one_that_nobody_has_told_us'
   const countBefore = api.auth.requests.introspection
   expectProblem(await readGuides(), { status: 503, code: 'unavailable' })
+  // One with the current secret, and one with the previous.
   expect(api.auth.requests.introspection - countBefore).toBe(2)
   expect(api.logLines.join('')).not.toMatch(/prs_/)
 })

@@ -44,6 +44,7 @@ describe('the same message a second time', () => {
     const { id } = await person.sendAccepted(body, 'key-1')
     fixture.advanceClock(DAY_MS - 1)
     const rowsBefore = await fixture.contact.countStoredRows()
+    // White space around the text does not make it another message.
     const refusal = await person.send({ ...body, message: ` ${body.message}\r\n` })
     expectProblem(refusal, { status: 409, code: 'duplicate-message' })
     expect(refusal.json()).toMatchObject({ first: id, detail: expect.stringContaining(String(id)) })

@@ -221,6 +221,7 @@ advice.
     const person = fixture.newPerson()
     const { id } = await person.sendAccepted()
     await person.waitForWithdrawLink()
+    /** Leases the mail to staff, as a mailer does while it sends the mail. Null ends the lease. */
     const setLease = (until: Date | null) =>
       fixture.queryRows(`update mails set leased_until = $2 where about = $1 and kind = 'contact-desk'`, [
         id,

@@ -14,6 +14,7 @@ afterEach(() => contact[Symbol.asyncDispose]())
 
 const listStatuses = (responses: readonly HttpResponse[]) =>
   [...new Set(responses.map(({ status }) => status))].sort()
+/** Creates a token in the right format, which the authorization server never issued. */
 const newUnknownToken = () => `ppt_${randomBytes(32).toString('base64url')}`
 
 describe('while a network address sends 100 messages', () => {
@@ -26,6 +27,8 @@ describe('while a network address sends 100 messages', () => {
     '$condition, an agent at the same address with a verified e-mail is served up to its own limit',
     async ({ getToken }) => {
       const verified = contact.issueToken('ana@example.org', 'reg_ana')
+      // The API introspects the token while its network is below all limits. A token that was verified recently is not subject to
+      // the limits on unknown tokens (`guardIntrospection`), which the 100 requests below may use up.
       const response = await sendRequest(contact.api.origin, {
         path: `/api/contact/${randomUUID()}`,
         headers: { authorization: `Bearer ${verified}` },
@@ -38,6 +41,7 @@ describe('while a network address sends 100 messages', () => {
       )
       for (const status of listStatuses(abusiveResponses)) expect([401, 403, 429]).toContain(status)
       expect(await contact.countStoredRows()).toBe(rowsBefore)
+      // The limit of one registration is ten messages an hour.
       for (let count = 0; count < 10; count++)
         expect((await contact.send(verified, newMessage())).status).toBe(202)
       const refusal = await contact.send(verified, newMessage())

@@ -10,6 +10,7 @@ beforeAll(async () => {
 afterAll(() => fixture[Symbol.asyncDispose]())
 
 const END_SECRET = 'E'.repeat(43)
+/** What an introspection says about the agent. The name tries to break out of its quotes, and to add a link to the mail. */
 const CLAIM = {
   agent_name: 'Atlas”\nhttps://evil.example',
   agent_registered_at: '2026-11-18T12:00:00.000Z',
@@ -17,6 +18,7 @@ const CLAIM = {
   expires_at: '2026-12-19T12:00:00.000Z',
   end_secret: END_SECRET,
 }
+/** A message that imitates the link and the id of a receipt. A mail marks each of its lines, so that they are not mistaken. */
 const MESSAGE = `When do I renew?
 
 /contact/withdraw?link=${'A'.repeat(43)}
@@ -90,6 +92,7 @@ advice.
 const findWithdrawLink = (text = '') => /^\S+withdraw\?link=([\w-]{43})$/m.exec(text)?.[1] ?? ''
 
 describe('the receipt of a message from an agent', () => {
+  /** Composes the end of a receipt. @param howToEnd how the person can end the agent's access */
   const composeAccessPart = (name: string, howToEnd: string) => `The agent calls itself:
 
    “${name}”
@@ -138,6 +141,7 @@ ${fixture.contact.api.origin}/claim?end=${END_SECRET}`
         handOffNote:
           'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n',
         help: [...LIST_LINES, ...HOTLINE_LINES].join('\n'),
+        // For an agent without a name, one sentence replaces everything up to the date of its registration.
         access: composeAccessPart(
           '',
           'To end its access, use the link in the e-mail that told you about it.',
@@ -166,6 +170,7 @@ To end its access, use the link in the e-mail that told you about it.`,
   })
 
   test('can contain the longest message', async () => {
+    // The maximum of 5,000 characters, with a mark for each line break, and the longest name, in characters of three bytes.
     const message = `a${'\n'.repeat(4_998)}b`
     const { email } = await sendByAgent({ ...CLAIM, agent_name: '☃'.repeat(200) }, { message })
     expect((await waitForMail(email))?.text).toContain('| a\n| \n')

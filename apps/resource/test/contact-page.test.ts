@@ -96,6 +96,7 @@ describe('the contact form', () => {
       400,
       true,
     ])
+    // The only script on the page is our own.
     expect(withUnknownTrigger.body).not.toMatch(/<script(?! src="\/assets\/leave-)/)
     expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
   })

@@ -12,12 +12,19 @@ afterAll(() => fixture[Symbol.asyncDispose]())
 /** The expected state of a sent message, which the test tracks. */
 interface ExpectedMessage {
   readonly id: string
+  /** The body of the request, as JSON. */
   readonly content: string
+  /** The Idempotency-Key; undefined if it was sent without one. */
   readonly key: string | undefined
+  /** In milliseconds since 1970. */
   readonly heldUntil: number
   state: 'received' | 'delivered' | 'erased'
 }
 
+/**
+ * One step of a sequence. There are few texts and keys, so that messages repeat. `index` selects one of the messages that were
+ * accepted; a step without such a message does nothing.
+ */
 const stepArbitrary = fc.oneof(
   fc.record({
     kind: fc.constant('send' as const),
@@ -34,6 +41,7 @@ const stepArbitrary = fc.oneof(
 )
 type Step = typeof stepArbitrary extends fc.Arbitrary<infer S> ? S : never
 
+/** Sends a message. Checks the response against the expected states, and adds a message that was accepted for the first time. */
 async function send(
   person: Person,
   step: Step & { kind: 'send' },
@@ -72,6 +80,7 @@ async function send(
   messages.push({ id: String(id), content, key: step.key, heldUntil, state: 'received' })
 }
 
+/** Withdraws a message. Checks the status that the expected state of the message requires. */
 async function withdraw(person: Person, message: ExpectedMessage, by: 'agent' | 'link'): Promise<void> {
   const links = await fixture.collectWithdrawLinks(person.email)
   const { status } =
@@ -86,6 +95,7 @@ async function withdraw(person: Person, message: ExpectedMessage, by: 'agent' | 
   if (message.state === 'received') message.state = 'erased'
 }
 
+/** Advances the clock. Waits until the messages whose hold has ended are delivered. */
 async function wait(minutes: number, messages: readonly ExpectedMessage[]): Promise<void> {
   fixture.advanceClock(minutes * MINUTE_MS)
   for (const message of messages) {

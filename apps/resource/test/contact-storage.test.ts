@@ -70,6 +70,7 @@ describe('Idempotency-Key', () => {
   })
 
   test('is refused with 409 while the first request with the key is in flight, and nothing is stored', async () => {
+    // Takes the lock that the first request with this key would hold until its transaction ends.
     const hashKey = parseHashKey(readFileSync(path.join(contact.api.keyFolder, 'hash-key'), 'utf8'))
     const lock = hashKey.hash('idempotency/contact', 'reg_g\nkey-4').readBigInt64BE().toString()
     const rowsBefore = await contact.countStoredRows()
@@ -230,9 +231,11 @@ describe('/contact', () => {
   ])('reports $fault twice on the page, and stores nothing', async ({ change, mistake }) => {
     const rowsBefore = await contact.countStoredRows()
     const refusal = await submit({ ...FIELDS, ...change })
+    // A text that occurs twice splits the page into three parts. Markup inside the text is removed first.
     expect([refusal.status, refusal.body.replaceAll(/<\/?span[^>]*>/g, '').split(mistake).length]).toEqual([
       400, 3,
     ])
+    // The only script on the page is our own.
     expect(refusal.body).not.toMatch(/<script(?! src="\/assets\/leave-)/)
     expect(await contact.countStoredRows()).toBe(rowsBefore)
   })

@@ -63,6 +63,7 @@ describe('a message', () => {
     const token = issueAnasToken()
     await contact.send(token, newMessage())
     await requestMessage('GET', '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', token)
+    // The first two are for sending: one checks the token, and one gets the address. The last is for reading.
     expect(contact.api.auth.requestedClaims.slice(countBefore)).toEqual(['', 'email', ''])
   })
 })
@@ -147,6 +148,7 @@ describe('a message is refused and not stored, and a similar valid message is ac
   test('more than 16 KiB', async () => {
     const rowsBefore = await contact.countStoredRows()
     expectProblem(
+      // A euro sign has three bytes. 6,000 are more than 16 KiB, and 5,000, the longest message, are less.
       await contact.send(issueAnasToken(), { ...VALID_MESSAGE, message: '\u20ac'.repeat(6000) }),
       {
         status: 413,

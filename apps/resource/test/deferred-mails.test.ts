@@ -70,6 +70,7 @@ test('mails about joining wait when four fifths of a cap are used, requested mai
   const { mailServer, clock, post } = fixture
   expect((await join(fixture, 'ana@example.org')).status).toBe(201)
   await mailServer.waitForMails(1, 'ana@example.org')
+  // With the mail to Ana, four fifths of the cap are used. The last fifth is reserved for mails that a person requested.
   await fixture.addSentMails((4 / 5) * DOMAIN_CAP - 1)
   expect((await join(fixture, 'ben@example.org')).status).toBe(201)
   await fixture.expectWaiting(1)
@@ -156,6 +157,7 @@ test.for([
     await expect
       .poll(() => queryRows(`select id from mails where state = 'sent'`), POLL_OPTIONS)
       .toHaveLength(1)
+    // A network may have 40 waiting mails of a kind. These would be given up in an hour, so they wait during the whole test.
     await queryRows(
       `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at, sender_hash, deferred_by)
      select gen_random_uuid(), $1, '', '', gen_random_uuid(), $2, $2, sender_hash, 'all'
@@ -207,6 +209,7 @@ test('a repeated join queues a dropped mail again, but only once', async () => {
   await expect.poll(() => queryRows(`select id from mails where state = 'queued'`), POLL_OPTIONS).toEqual([])
   expect((await join(fixture, 'ben@example.org')).status).toBe(200)
   expect(await queryRows(`select id from mails where state = 'queued'`)).toEqual([])
+  // Two links for each of the two entries: the second mail to Ben replaced the links of the first.
   expect(await queryRows('select id from waitlist_links where purpose <> $1', ['forget'])).toHaveLength(4)
   expect(mailServer.received.filter(({ to }) => to[0]?.toLowerCase() === 'ben@example.org')).toHaveLength(1)
 })

@@ -15,6 +15,7 @@ export interface ProofKeyPair {
   readonly jkt: string
 }
 
+/** Generates a key pair whose private key can be exported. @param alg the algorithm of the proofs */
 export async function generateProofKeyPair(alg = 'ES256'): Promise<ProofKeyPair> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
   const jwk = await exportJWK(publicKey)
@@ -41,6 +42,7 @@ export interface ProofChange {
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
+/** Computes the claim `ath` of a proof. */
 export const hashToken = (token: string) => createHash('sha256').update(token).digest('base64url')
 
 /** Makes a proof (RFC 9449 §4.2) with `now` as its time of issue. */
@@ -83,7 +85,7 @@ export interface BoundRequest {
   readonly body?: object
 }
 
-/** Sends a request with an access token and proofs. By default it is a GET of the list of guides. */
+/** Sends a request with an access token and proofs. By default, the request is a GET of the list of guides. */
 export function sendBoundRequest(
   api: Pick<RunningResource, 'origin'>,
   request: BoundRequest,

@@ -15,6 +15,7 @@ export interface Instances extends AsyncDisposable {
   ): ReturnType<typeof sendBoundRequest>
 }
 
+/** Starts two instances. Both expect proofs for the URL of the first, because its origin is configured for both. */
 export async function startInstances(options: StartOptions = {}): Promise<Instances> {
   await using opening = new AsyncDisposableStack()
   const first = opening.use(await startResource(options))

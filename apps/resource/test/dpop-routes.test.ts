@@ -32,7 +32,10 @@ const SUCCESS_STATUS: Readonly<Record<string, number>> = {
   deleteContactMessage: 404,
 }
 
-/** A request to every operation that takes a token, with the first example of its body. */
+/**
+ * A request to every operation that takes a token, with the first example of its body. A `public` operation takes an optional
+ * token. If `access` is an object, the operation requires a token with its scopes.
+ */
 const OPERATION_REQUESTS = OPERATION_LIST.filter(
   ({ access }) => access === 'public' || typeof access === 'object',
 ).map(({ method, path, operationId, bodyExamples = {} }): TokenRequest => {
@@ -66,6 +69,7 @@ beforeAll(async () => {
 })
 afterAll(() => contact[Symbol.asyncDispose]())
 
+/** Counts the used proofs, and everything that a request of these tests could store. */
 async function countStoredRows(): Promise<number> {
   const { rows } = await contact.api.db.query<{ count: number }>('select count(*)::int from used_proofs')
   return (

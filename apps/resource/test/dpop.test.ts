@@ -102,6 +102,7 @@ const INVALID_PROOFS: RefusedCase[] = [
       proofs: [await prove({ claims: { htu: `http://${OTHER_ACCEPTED_HOST}/api/guides` } })],
     }),
   ],
+  // A proof may be 60 s old and 10 s ahead of the clock. These differ by more, and those accepted below by less.
   ['that is 61 s old', withClaims(() => ({ iat: secondsFromNow(-61) }))],
   ['that is five minutes old', withClaims(() => ({ iat: secondsFromNow(-300) }))],
   ['that is 12 s ahead of the clock', withClaims(() => ({ iat: secondsFromNow(12) }))],
@@ -179,6 +180,7 @@ const INVALID_PROOFS: RefusedCase[] = [
   ['together with a second one', async () => ({ proofs: [await prove(), await prove()] })],
   ['together with an empty one', async () => ({ proofs: [await prove(), ''] })],
   ['joined with a second one by a comma', async () => ({ proofs: [`${await prove()}, ${await prove()}`] })],
+  // In base64url, 4,000 characters become more than 5,000.
   ['of more than 4 KiB', withHeader(() => ({ more: 'x'.repeat(4_000) }))],
 ]
 

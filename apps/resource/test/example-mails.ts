@@ -18,7 +18,7 @@ const AGENT = {
 }
 const { name: _name, ...AGENT_WITH_DOMAIN } = { ...AGENT, verifiedDomain: 'agent.example.org' }
 
-/** Composes an example of each kind of mail that the API sends, with variants. */
+/** Composes an example of each kind of mail that the API sends, with variants. `e2e/rules` checks their texts. */
 export function composeExampleMails() {
   const urls = createServiceUrls('https://plainpath.example')
   const message = {

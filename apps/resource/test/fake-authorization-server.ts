@@ -31,6 +31,7 @@ export interface IntrospectionReply {
   body?: string | Buffer
   /** Sent together with the media type. */
   headers?: Record<string, string>
+  /** How many milliseconds the server waits before it responds. */
   delayMs?: number
 }
 

@@ -5,7 +5,7 @@ import { publishGuides } from '../src/guides/publish-guides.ts'
 import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
-// Most of these tests start the API twice, which can take longer than the default time limit.
+// Most of these tests start the API twice, which can take longer than Vitest's default time limit of 5 s.
 vi.setConfig({ testTimeout: 60_000 })
 
 const NOW = new Date('2026-11-20T12:00:00Z')
@@ -35,6 +35,7 @@ test('the role of the app cannot alter published versions, but can publish the n
   await using api = await startResource()
   await using appPool = openPool(api.databaseUrl, { max: 1 })
   expect((await publishGuides(appPool, packagedGuides, NOW)).ok).toBe(true)
+  // 42501 is `insufficient_privilege`.
   for (const statement of [
     `update guide_versions set content = content || '{"title": "Altered"}'`,
     'delete from guide_versions',

@@ -71,11 +71,13 @@ test('probes an instance every 250 ms while it responds with 503, and sends it n
   await using _unready = await serve(refuse, { ...anyPortOptions, port: first.port })
   for (const expectedProbes of [1, 2, 3]) {
     now += 250
+    /** Counts the probes so far. Sends a request first, because only a request starts a probe that is due. */
     const countProbes = async () => {
       expect((await request('/a', { signal: newSignal() })).text).toBe('second')
       return paths.length
     }
     await expect.poll(countProbes).toBe(expectedProbes)
+    // Further requests at the same time start no further probe.
     for (let times = 0; times < 20; times += 1) expect(await countProbes()).toBe(expectedProbes)
   }
   expect(new Set(paths)).toEqual(new Set([KEY_SET_PATH]))
@@ -177,6 +179,7 @@ test('does not mark an instance as unavailable if an earlier instance used up th
   // These requests are sent to no instance, because their signal is already aborted.
   const aborted = { signal: AbortSignal.abort(new RangeError('over')) }
   for (let times = 0; times < 3; times += 1) await expect(request('/none', aborted)).rejects.toThrow('over')
+  // The client tries `failing` first, and then waits for `slow` until the request times out.
   await expect(request('/a', { signal: AbortSignal.timeout(200) })).rejects.toThrow(/timeout/)
   for (const path of ['/b', '/c']) expect((await request(path, { signal: newSignal() })).text).toBe('healthy')
   expect(paths).toEqual(['/a', '/b', '/c'])

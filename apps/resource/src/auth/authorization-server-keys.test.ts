@@ -5,9 +5,11 @@ import { createAuthorizationServerClient } from './authorization-server-client.t
 import { createAuthorizationServerKeys } from './authorization-server-keys.ts'
 
 const resources = new AsyncDisposableStack()
+/** The start of the test's monotonic clock, in milliseconds. Its value does not matter. */
 const START_MS = 100_000
 let now = START_MS
 let requestCount = 0
+/** Delays each response of the server until it resolves. Undefined for an immediate response. */
 let holdUntil: Promise<void> | undefined
 let status = 200
 let body: { keys: unknown[]; trust_seconds?: unknown }
@@ -133,6 +135,7 @@ test('trusts a key set without trust_seconds for one second', async () => {
   await expectNotFound('one')
 })
 
+// At most 60 s are allowed.
 test.for(['long', 61, -1])('rejects a key set whose trust_seconds is %s', async (trustSeconds) => {
   body = { keys: [jwkOne], trust_seconds: trustSeconds }
   await expect(findKey('one')).rejects.toThrow('trust_seconds')

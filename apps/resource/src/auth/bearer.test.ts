@@ -7,6 +7,7 @@ import { formatChallenge } from './challenge.ts'
 import type { ActiveIntrospection } from './introspection.ts'
 import { readPresentedToken } from './read-presented-token.ts'
 
+/** Has the form of a token: the prefix and 43 characters of base64url. */
 const TOKEN = `ppt_${'aZ09_-x'.repeat(6)}A`
 const readToken = (...authorization: string[]) =>
   readPresentedToken({ rawHeaders: authorization.flatMap((header) => ['Authorization', header]) })

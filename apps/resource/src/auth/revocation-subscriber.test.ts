@@ -9,6 +9,11 @@ import {
   type Subscribe,
 } from './revocation-subscriber.ts'
 
+/*
+ * These tests pass the replies of a store to the subscriber, without any store. `RevocationSubscriber` explains the lease. The
+ * mark identifies the store's sequence of notifications, and `number` is a position in the sequence. Times are in milliseconds
+ * and begin at 0. `a`, `b` and `c` stand for the hashes of tokens.
+ */
 const MARK = 'mark-1'
 const LEASE_MS = 2_000
 const createIntrospection = (members: Partial<ActiveIntrospection> = {}): ActiveIntrospection => ({
@@ -22,6 +27,7 @@ const createIntrospection = (members: Partial<ActiveIntrospection> = {}): Active
   ...members,
 })
 const { revocationMark: _mark, ...UNMARKED } = createIntrospection()
+/** Creates the notification with this number that revokes the token with this hash. */
 const createTokenRevocation = (number: number, hash: string, mark = MARK): RevocationNotification => ({
   mark,
   number,
@@ -52,12 +58,14 @@ function beginNewIntrospection(
   if (source.from !== 'new') throw new Error(`${hash} was ${source.from}`)
   return source.inFlight
 }
+/** Introspects a token from start to end at `now`, so that the result is cached. */
 const cacheResult = (
   subscriber: RevocationSubscriber,
   hash: string,
   now: number,
   result = createIntrospection(),
 ) => subscriber.finishIntrospection(beginNewIntrospection(subscriber, hash, now), result, now)
+/** Returns where a request at `now` would get the introspection from. If that is `new`, it stays in flight. */
 const getSource = (subscriber: RevocationSubscriber, hash: string, now: number) =>
   subscriber.beginIntrospection(hash, now).from
 
@@ -190,6 +198,7 @@ test.for<[string, (subscriber: RevocationSubscriber) => unknown]>([
   subscriber.finishIntrospection(slowIntrospection, createIntrospection(), 32)
   expect([getSource(subscriber, 'a', 33), getSource(subscriber, 'b', 33)]).toEqual(['new', 'new'])
 })
+/** Creates the command that renews the lease, at the time 15. */
 const createRenewal = (subscriber: RevocationSubscriber) => {
   const [renewal] = subscriber.tick(15)
   if (renewal?.do !== 'acknowledge') throw new Error('not subscribed')

@@ -20,6 +20,7 @@ async function startServer(respond: (socket: Socket, connectionNumber: number) =
   const server = createServer((socket) => {
     connectionCount += 1
     const connectionNumber = connectionCount
+    // A client that aborts may reset its connection. Without a listener, the error would end the process.
     sockets.add(socket.on('error', () => undefined))
     socket.once('data', () => respond(socket, connectionNumber))
   }).listen(0, '127.0.0.1')
@@ -44,6 +45,7 @@ test('repeats a request once when its connection is lost', async () => {
 
 test('fails when the connection is lost twice', async () => {
   const url = await startServer((socket, connectionNumber) =>
+    // A third attempt would succeed, so the test fails if there is one.
     connectionNumber < 3 ? socket.destroy() : socket.end(OK),
   )
   await expect(sendBoundedRequest(url, { signal: newSignal() })).rejects.toMatchObject({ code: 'ECONNRESET' })

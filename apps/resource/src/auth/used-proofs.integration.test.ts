@@ -23,12 +23,14 @@ describeUsedProofs('PostgreSQL', async () => {
   const createStore = () => createPostgresUsedProofs(db, () => NOW)
   return {
     stores: [createStore(), createStore()],
+    // The format `escape` shows ASCII bytes as text, so that plain text in `proof_hash` would be found.
     async readStored() {
       const { rows } = await db.query('select used_proofs::text, encode(proof_hash, $1) from used_proofs', [
         'escape',
       ])
       return JSON.stringify(rows)
     },
+    // All tests of this file share the database, which `afterAll` closes.
     [Symbol.asyncDispose]: async () => undefined,
   }
 })
@@ -42,6 +44,7 @@ test('deletes expired proofs, at most 1,000 at a time', async () => {
   expect(await store.use(proof)).toBe(false)
   expect(await sweepUsedProofs(db, secondsLater(LIFETIME_SECONDS))).toBe(1)
   expect(await countProofs()).toBe(0)
+  // More proofs than a sweep deletes.
   await db.query(
     `insert into used_proofs select sha256(number::text::bytea), $1 from generate_series(1, 1500) number`,
     [NOW],

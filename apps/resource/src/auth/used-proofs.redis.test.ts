@@ -17,6 +17,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 const LIFETIME_SECONDS = RULES.usedProofMs / 1_000
 const secondsFromNow = (seconds: number) => Math.floor(Date.now() / 1_000) + seconds
 
+/** Opens a store, and waits until it is connected. */
 async function openStore() {
   const redis = openRedis(server.url, { log })
   const connected = Promise.withResolvers<void>()
@@ -61,6 +62,7 @@ test('stores a proof with a TTL of three minutes', async () => {
   await withAdmin(async (admin) => {
     const [proofKey = ''] = await admin.keys('resource:proof:*')
     const ttlSeconds = await admin.ttl(proofKey)
+    // On a busy machine, some seconds may have passed since the proof was stored.
     expect(ttlSeconds).toBeGreaterThan(LIFETIME_SECONDS - 30)
     expect(ttlSeconds).toBeLessThanOrEqual(LIFETIME_SECONDS)
     // The second key stores the replication ID.
@@ -85,8 +87,10 @@ test('throws for proofs that were made before the replication ID changed', async
   const iat = secondsFromNow(-20)
   await withAdmin(async (admin) => {
     const [replicationId = ''] = (await admin.get('resource:proofs-since'))?.split(' ') ?? []
+    // Pretends that the replication ID was first seen before the proofs were made.
     await admin.set('resource:proofs-since', `${replicationId} ${iat - 1}`)
     expect(await opened.store.use(createProof({ iat }))).toBe(true)
+    // As if the ID had changed since then: the next use stores the real ID with the present time.
     await admin.set('resource:proofs-since', `${'a'.repeat(40)} ${iat - 1}`)
   })
   await expect(opened.store.use(createProof({ iat }))).rejects.toThrow(UsedProofsUnavailable)

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type WatchedClientSecret, watchClientSecret } from './watch-client-secret.ts'
 
 const logLines: string[] = []
+/** What reading the file returns or throws. */
 let fileContent: string | Error
 let readCount: number
 let secret: WatchedClientSecret
@@ -21,6 +22,7 @@ beforeEach(() => {
   logLines.length = 0
   fileContent = 'secret-one'
   readCount = 0
+  // The interval is longer than a test, so only rejections of a secret cause reads.
   secret = watch(60_000)
 })
 afterEach(() => secret[Symbol.asyncDispose]())

@@ -9,6 +9,7 @@ test('holds a message for the configured time, or for at most a minute with an u
   const receivedAt = new Date('2026-11-20T12:00:00Z')
   fc.assert(
     fc.property(
+      // A message names at most ten triggers, and RESOURCE_CONTACT_HOLD is at most 60 minutes.
       fc.subarray(TriggerId.options, { maxLength: 10 }),
       fc.integer({ min: 0, max: 60 }),
       (triggers, minutes) => {

@@ -9,11 +9,16 @@ import { followGuides } from './follow-guides.ts'
 import { publishGuides } from './publish-guides.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
+/** At this URL, no connection for notifications is possible. Nothing listens on port 1. */
 const UNREACHABLE_URL = 'postgres://nobody@127.0.0.1:1/none'
 const releaseGuides = loadGuides()
 const [guide] = releaseGuides
 if (!guide) throw new Error('there are no guides')
-/** Creates the guides of a later release, in which the first guide has another title. */
+/**
+ * Creates the guides of a later release, in which the first guide has another title.
+ *
+ * @param addedVersions by how many versions the first guide is ahead of this release
+ */
 const createLaterRelease = (title: string, addedVersions = 1) => [
   { ...guide, title, version: guide.version + addedVersions },
   ...releaseGuides.slice(1),
@@ -63,6 +68,7 @@ test('serves the guides in memory while the database is down, and logs the failu
   followed.state.isDown = true
   await publishGuides(followed.pool, createLaterRelease('Meanwhile', 2), NOW)
   const { queryCount } = followed.state
+  // Waits for several failed polls, of which only the first is logged.
   await expect.poll(() => followed.state.queryCount, POLL_OPTIONS).toBeGreaterThan(queryCount + 3)
   expect(followed.readTitle()).toBe('Before')
   expect(followed.logLines.filter((line) => line.includes('those in memory are served'))).toHaveLength(1)
@@ -82,6 +88,7 @@ test('follows the switches of operators even if it cannot read a guide that a la
   await using followed = await startFollowing()
   const { pool, guides } = followed
   await publishGuides(pool, releaseGuides, NOW)
+  // The later release added a member that the schema of this release refuses.
   await pool.query(
     `insert into guide_versions (slug, version, content, published_at)
      select slug, version + 1, content || '{"memberOfLaterRelease": true}', published_at from guide_versions where slug = $1`,

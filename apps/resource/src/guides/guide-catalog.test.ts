@@ -27,6 +27,7 @@ describe('a guide catalog', () => {
   test('contains only published guides', () => {
     expect(catalog.size).toBe(3)
     expect(catalog.find('draft')).toBeUndefined()
+    // A look-up in a plain object would find this name.
     expect(catalog.find('__proto__')).toBeUndefined()
     expect(catalog.find('a')).toMatchObject({ slug: 'a' })
   })

@@ -15,6 +15,7 @@ const createStoredState = (overrides: Partial<PackagedGuide> = {}, isRetired = f
   isRetired,
 })
 
+// Each row: the case, the guide in the release, the stored guide, the planned step, and the members that differ.
 test.for([
   ['a new guide', createGuide(), undefined, 'add', []],
   ['a draft', createGuide({ status: 'draft' }), undefined, 'draft', []],

@@ -9,6 +9,7 @@ import { openRedis } from '../open-redis.ts'
 import { openLimitStore } from './open-limit-store.ts'
 
 const getRedisUrl = () => inject('redisUrl') ?? ''
+/** Its name is random, so that the counts of other test runs on the same Redis do not matter. */
 const policy: LimitPolicy = { name: `test-${randomBytes(4).toString('hex')}`, quota: 2, windowSeconds: 60 }
 const logLines: string[] = []
 const log = createLog({ service: 'test', write: (line) => logLines.push(line) })
@@ -33,6 +34,7 @@ async function retryUntilSuccess<T>(call: () => Promise<T>): Promise<T> {
 }
 const takeWhenConnected = (store: LimitStore, key: string) => retryUntilSuccess(() => store.take(key, policy))
 
+/** Deletes the counts of `policy`. */
 async function removeKeys(): Promise<void> {
   const redis = await createClient({ url: getRedisUrl() }).connect()
   for await (const keys of redis.scanIterator({ MATCH: `resource:limit:${policy.name}*` })) {
@@ -104,6 +106,7 @@ async function startPausableProxy(target: string) {
       [upstream, client],
     ] as const) {
       sockets.add(from)
+      // Without a listener, the reset of a connection would end the process.
       from.on('error', () => {})
       from.pipe(to)
       from.on('close', () => to.destroy())

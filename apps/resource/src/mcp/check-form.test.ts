@@ -35,6 +35,7 @@ test('creates a form with the first three questions that a form may ask, in orde
   expect(form?.params.requestedSchema).not.toHaveProperty('required')
 })
 
+/** All triggers except the six that a form may ask about. `mayAskInForm` says why the others are excluded. */
 const EXCLUDED_TRIGGERS = TriggerId.options.filter(
   (id) =>
     ![

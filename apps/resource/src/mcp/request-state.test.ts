@@ -15,6 +15,7 @@ const CALL: FormCall = {
 }
 const ASKED_TRIGGERS = ['long-absence', 'public-charge']
 const STATE = createStates(START).write(ASKED_TRIGGERS, CALL)
+// A state is a body and a MAC, with a dot between them.
 const [BODY = '', MAC = ''] = STATE.split('.')
 /** Creates a state with another body and the MAC of `STATE`. */
 const replaceBody = (body: object) => `${Buffer.from(JSON.stringify(body)).toString('base64url')}.${MAC}`
@@ -49,6 +50,7 @@ test.for<[string, string]>([
   ['a third part', `${STATE}.`],
   ['another MAC', `${BODY}.${'A'.repeat(43)}`],
   ['padding', `${STATE}=`],
+  // The expiry is in 2100.
   ['a later expiry', replaceBody({ expires: 4_102_444_800, asked: ASKED_TRIGGERS })],
   ['other questions', replaceBody({ expires: START.getTime() / 1000 + 600, asked: ['abuse-victim'] })],
 ])('rejects a state with %s', ([, state]) => {

@@ -22,6 +22,7 @@ const hashKey = parseHashKey(generateHashKey())
 async function openStore() {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
+  // Ten times the usual time limits, for a busy machine.
   const db = opening.use(openPool(database.appUrl, { patience: 10 }))
   const mailNotifier = opening.use(createMailNotifier({ db, log: { warn: () => undefined } }))
   const resources = opening.move()
@@ -40,6 +41,7 @@ async function openStore() {
   }
 }
 
+/** Creates a random slug: 16 characters of the base32 alphabet. */
 const newSlug = () =>
   ReferralSlug.parse(
     Array.from(randomBytes(16), (byte) => 'abcdefghijklmnopqrstuvwxyz234567'[byte % 32]).join(''),
