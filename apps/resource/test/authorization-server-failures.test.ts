@@ -108,6 +108,7 @@ const TAMPERED_RESPONSES: [title: string, tamper: (reply: IntrospectionReply) =>
   ...['client_id', 'scope', 'aud', 'exp', 'iat', 'token_type', 'identity_type'].flatMap(
     (name): [string, (reply: IntrospectionReply) => void][] => [
       [`no ${name}`, removeClaim(name)],
+      // This object cannot be converted to a string: the conversion throws.
       [`a ${name} of another type`, replaceClaims({ [name]: { toString: 'x' } })],
       [`a ${name} that is null`, replaceClaims({ [name]: null })],
     ],
@@ -180,6 +181,7 @@ describe('a wrong introspection response causes a 503, never a 200 or a 401:', (
   test.for([
     [
       'one changed character in its payload',
+      // Replaces the character after the first 40 of the payload.
       (jwt: string) => jwt.replace(/\.(.{40})./, (_match, start: string) => `.${start}_`),
     ],
     ['an empty signature', (jwt: string) => jwt.replace(/[^.]*$/, '')],

@@ -26,6 +26,7 @@ const createSettings = () => ({
   RESOURCE_CLIENT_SECRET_FILE: `${keyFolder}/client-secret`,
   RESOURCE_KEK_FILE: `${keyFolder}/kek`,
   RESOURCE_HASH_KEY_FILE: `${keyFolder}/hash-key`,
+  // The discard port, on which nothing should listen. An https origin needs a mail server.
   RESOURCE_SMTP_URL: 'smtp://127.0.0.1:9',
 })
 

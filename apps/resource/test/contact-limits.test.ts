@@ -8,6 +8,7 @@ const TEN_MINUTES_MS = 600_000
 let contact: ContactApi
 let now = new Date('2026-11-20T12:00:00Z')
 beforeEach(async () => {
+  // A factor of 1 gives the limits of production. By default, tests multiply them by 1,000.
   contact = await startContact({ env: { RESOURCE_LIMITS_FACTOR: '1' }, now: () => now })
 })
 afterEach(() => contact[Symbol.asyncDispose]())
@@ -65,6 +66,7 @@ test('one mailbox sends at most twenty messages an hour, with any number of agen
   )
 })
 
+// Both quotas are for five minutes.
 test.for([
   {
     path: '/contact',

@@ -45,6 +45,7 @@ const prove = (change: ProofChange = {}, request: Partial<ProvenRequest> = {}, s
 const send = (request: Partial<BoundRequest>) => sendBoundRequest(api, { token, ...request })
 async function countUsedProofs(): Promise<number> {
   const { rows } = await api.db.query<{ count: number }>('select count(*)::int from used_proofs')
+  // The query always returns a row.
   return rows[0]?.count ?? -1
 }
 const secondsFromNow = (offset: number) => Math.floor(now.getTime() / 1_000) + offset
