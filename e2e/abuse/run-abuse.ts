@@ -149,6 +149,7 @@ async function floodVerifications(senders: readonly Sender[], endSignal: AbortSi
     while (!endSignal.aborted) {
       const registration = await statuses.count(sender.send(createRegistration()))
       if (registration?.status !== 201) {
+        // An address may register only 20 agents in ten minutes, so most registrations are refused.
         await sleep(100)
         continue
       }

@@ -6,8 +6,8 @@ import { type System, startSystem } from '../in-process/start-system.ts'
 import { openStoredCounts, type StoredCounts } from '../stored-counts.ts'
 
 /*
- * Sends bytes that no HTTP library sends. Many tests are about request smuggling: if two servers disagree on where a request ends,
- * an attacker can hide a second request in the body of the first.
+ * Sends bytes that no HTTP library sends. Many tests are about request smuggling: if two servers disagree on where a request
+ * ends, an attacker can hide a second request in the body of the first.
  */
 
 const resources = new AsyncDisposableStack()

@@ -9,6 +9,11 @@ import {
 } from './ledger.ts'
 import { type ErrorFormat, parseJsonObject } from './refusal.ts'
 
+/*
+ * The parts that all operations of the load have in common. The ledger records which changes the service acknowledged, so that
+ * `checkAcknowledged` can find lost ones after a fault.
+ */
+
 /** A request, and the check of its response. */
 export interface Attempt {
   readonly request: HttpRequest
