@@ -45,6 +45,7 @@ export function createSender(
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
       const outgoing = request({
         agent,
+        // Test servers listen on 127.0.0.1 only, and `from` is an IPv4 address, but `localhost` may mean ::1.
         hostname: hostname === 'localhost' ? '127.0.0.1' : hostname,
         port,
         method,
@@ -73,6 +74,7 @@ function waitForResponse(outgoing: ClientRequest): Promise<IncomingMessage> {
   return promise
 }
 
+/** Converts the headers from the raw list, so that a header which is sent repeatedly keeps all values. */
 const readHeaders = ({ rawHeaders }: IncomingMessage) =>
   new Headers(
     rawHeaders.flatMap((name, index) =>

@@ -9,7 +9,10 @@ export interface SystemWithMail extends System {
   confirm(email: string, phrase: string): Promise<string>
 }
 
-/** Starts both apps in this process, with a mail server. Messages are held for ten minutes, the default. */
+/**
+ * Starts both apps in this process, with a mail server. Messages are held for ten minutes, the default, so that tests can
+ * withdraw them.
+ */
 export async function startSystemWithMail(options: SystemOptions = {}): Promise<SystemWithMail> {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())

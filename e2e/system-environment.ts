@@ -21,8 +21,8 @@ export interface SystemEnvironment extends AsyncDisposable {
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /**
    * Runtime dependencies of both apps in a test process. The apps have a revocation channel of their own, because
-   * systems of other tests may share the Redis and must not wait for each other. The time-outs are long, for a busy
-   * machine.
+   * systems of other tests may share the Redis and must not wait for each other. Leases are short, so that revocations wait
+   * less. The time-outs are long, for a busy machine.
    */
   readonly dependencies: {
     readonly revocation: RevocationOptions
@@ -33,8 +33,10 @@ export interface SystemEnvironment extends AsyncDisposable {
 }
 
 /**
- * Creates the databases, secrets and signing key of a test. With a limits factor above 1, the apps use the Redis of the
- * test run, if there is one.
+ * Creates the databases, secrets and signing key of a test.
+ *
+ * @param origin the public origin of both apps
+ * @param limitsFactor multiplies the quotas of all limits. Above 1, the apps use the Redis of the test run, if there is one
  */
 export async function openSystemEnvironment(
   origin: string,

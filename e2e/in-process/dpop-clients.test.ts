@@ -19,12 +19,13 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
+/** `EdDSA` and `Ed25519` name the same algorithm. RFC 9864 deprecates `EdDSA`, but libraries still support it. */
 const ALGORITHMS = ['ES256', 'Ed25519', 'EdDSA'] as const
 type Algorithm = (typeof ALGORITHMS)[number]
 
 interface RegisteredClient {
   readonly clientId: string
-  /** A secret, or a private key. */
+  /** A secret, or a private key with the id under which the server knows its public key. */
   readonly credential: string | { readonly key: oauth.CryptoKey; readonly kid: string }
 }
 
@@ -38,6 +39,7 @@ async function register(body: object): Promise<{ client_id: string; client_secre
   return (await response.json()) as { client_id: string; client_secret: string }
 }
 
+/** Functions that create a client with the given metadata, by the kind of its credential. */
 const CLIENT_FACTORIES: Readonly<Record<string, (metadata: object) => Promise<RegisteredClient>>> = {
   'a secret': async (metadata) => {
     const { client_id, client_secret } = await register(metadata)
@@ -60,13 +62,14 @@ const CLIENT_FACTORIES: Readonly<Record<string, (metadata: object) => Promise<Re
 
 /** The operations of a library as one client. */
 interface Session {
+  /** Requests a token that is bound to the key of this session. Repeats the request once for a nonce error. */
   getToken(): Promise<{ access_token: string; token_type: string }>
   /** Reads a guide with a token that is bound to the key of this session. @returns the status */
   readGuide(token: string): Promise<number>
   revoke(token: string): Promise<void>
 }
 
-/** The number of times that the server required a nonce. */
+/** The number of times that the token endpoint required a nonce, which it does with status 400. */
 let nonceErrorCount = 0
 const countingFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)

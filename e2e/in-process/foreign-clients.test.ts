@@ -46,6 +46,7 @@ interface AgentWithKey {
 
 /** The operations of a library as one client. */
 interface Session {
+  /** Requests a token. Returns undefined if the library stored none. */
   getToken(): Promise<string | undefined>
   /** Absent where the library cannot revoke. */
   revoke?(token: string): Promise<void>
@@ -185,6 +186,10 @@ const toMcpKeyOptions = ({ client_id, jwk }: AgentWithKey) => ({
   expectedIssuer: system.origin,
 })
 
+/**
+ * Clients that authenticate with a secret. They send requests with the function `send`. simple-oauth2 is an exception: it cannot
+ * replace its HTTP client, and it reads no metadata.
+ */
 const SECRET_CLIENTS: [string, (agent: AgentWithSecret, send: Fetch) => Session | Promise<Session>][] = [
   [
     'oauth4webapi, HTTP Basic',
@@ -282,6 +287,7 @@ test.for(KEY_CLIENTS)(
   },
 )
 
+// These agents do not use the endpoint, but the MCP SDKs reject metadata without it.
 describe('without authorization_endpoint in the metadata', () => {
   /** Removes the endpoint from the metadata, and otherwise works like `fetch`. */
   const fetchWithoutEndpoint: Fetch = async (input, init) => {

@@ -20,6 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
+/** Runs each case with its hostile part (`run` gets true), and then without it. */
 function testCases(cases: readonly HostileCase[]): void {
   test.for(cases.map((each) => [each.description, each] as const))(
     '%s',

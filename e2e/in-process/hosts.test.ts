@@ -80,6 +80,10 @@ const METADATA_PATHS = {
   root: '/.well-known/oauth-protected-resource',
 } as const
 
+/**
+ * Opens the app of a fixture, which registers or has a document. `documentSource` matters only to a fixture with a `clientId`.
+ * Other documents are always published.
+ */
 async function openHost(fixture: HostFixture, documentSource: DocumentSource): Promise<Host> {
   const port = String(randomInt(49_152, 65_536))
   const withPort = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('PORT', port)) as T

@@ -2,6 +2,11 @@ import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type System, startSystem } from './start-system.ts'
 
+/*
+ * What an agent and a person do from start to end, with both apps in this process. `e2e/system/journey.ts` tests an agent through
+ * the gateway, with several processes.
+ */
+
 let system: System
 beforeAll(async () => {
   system = await startSystem()
@@ -140,6 +145,7 @@ test('no log line contains a token, a secret, an e-mail or IP address, or a quer
   const { access_token } = await issueToken(agent)
   await get('/api/guides?limit=1&probe=canary-in-query', access_token)
   expect((await join('canary-address@example.org')).status).toBe(201)
+  // The log also has the lines of the earlier tests, one of which joined with the address of `ana.lopez`.
   const logged = system.logged.join('')
   const addresses = ['canary-address', 'ana.lopez', '127.0.0.1']
   for (const canary of [access_token, agent.client_secret, 'canary-in-query', ...addresses]) {

@@ -18,6 +18,7 @@ import { StreamableHTTPClientTransport as StreamableHTTPClientTransport1 } from 
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret: string
+  /** The issuer at which the client is registered. SDK 2.x sends the credentials to no other authorization server. */
   readonly expectedIssuer: string
 }
 
@@ -25,8 +26,11 @@ export interface Credentials {
 export interface KeyCredentials {
   /** The client id, which may be the URL of a document. */
   readonly clientId: string
+  /** The private key as a JWK. */
   readonly privateKey: Record<string, unknown>
+  /** The JWS algorithm of the key, such as `ES256`. */
   readonly algorithm: string
+  /** See `Credentials`. */
   readonly expectedIssuer: string
 }
 
@@ -53,11 +57,13 @@ export interface ConnectOptions {
   readonly signIn?: boolean
   /** A token that the client already has. */
   readonly oldToken?: string
+  /** Replaces `fetch` for the connection. A token request because of `signIn` does not use it. */
   readonly fetch?: typeof fetch
 }
 
 const CLIENT_INFO = { name: 'plainpath-test', version: '1.0.0' }
 
+/** The methods that the clients of both SDKs have in common. */
 interface AnyClient {
   getServerVersion(): unknown
   getServerCapabilities(): unknown

@@ -22,7 +22,7 @@ async function register(): Promise<Credentials> {
   return { clientId: agent.client_id, clientSecret: agent.client_secret, expectedIssuer: system.origin }
 }
 
-/** Publishes the document of an agent that does not register. */
+/** Publishes the document of an agent that does not register. `countFetches` returns how often the server has fetched it. */
 function publishDocument(): { credentials: KeyCredentials; countFetches(): number } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { client_id: clientId, countFetches } = documents.publish([
@@ -78,6 +78,7 @@ async function issueToken({ clientId, clientSecret }: Credentials, resource: str
 describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
   test('requests its token for the MCP server, and the API accepts the token too', async () => {
     const { posts, fetch } = recordPosts()
+    // This token was never issued. The 401 makes the client request one.
     const oldToken = `ppt_${'A'.repeat(43)}`
     await using client = await connect(mcpUrl, { credentials: await register(), oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
@@ -106,7 +107,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
       await using client = await connect(mcpUrl, { credentials, fetch, ...tokenOptions })
       expect((await client.call('get_guide', { slug: 'work-permit' })).isError).toBeFalsy()
     }
-    // The first token was requested before the connection, so the posts do not include it.
+    // The first client requested its token with `signIn`, which `posts` does not include.
     const tokenPosts = posts.filter((post) => post.token !== undefined)
     expect(tokenPosts).toMatchObject([{ status: 200, resource: mcpUrl }])
     expect(posts.filter(({ status }) => status === 401)).toHaveLength(1)

@@ -20,16 +20,17 @@ import { openSystemEnvironment } from '../system-environment.ts'
 
 /*
  * Mistakes of operators while an instance runs. The command fails with a sentence that says what to do, changes nothing, and exits
- * with a code other than 0. `operator-mistakes.redis.test.ts` tests mistakes with Redis, and
+ * with a code other than 0. `apps/auth/test/operator-mistakes.redis.test.ts` tests mistakes with Redis, and
  * `e2e/system/operator-mistakes.test.ts` tests mistakes that need more processes.
  */
 
+/** The times are short, because commands wait until the instance has reported a change. */
 const SHORT_INTERVALS = {
   AUTH_KEYS_POLL_SECONDS: '0.2',
   AUTH_KEYS_LEASE_SECONDS: '2',
   AUTH_KEYS_TRUST_SECONDS: '0.1',
 }
-/** With this limits factor, tokens are in PostgreSQL. In the Redis that tests share, a stop would revoke the tokens of other tests. */
+/** With this limits factor, no Redis is used. In the Redis that tests share, a stop would revoke the tokens of other tests. */
 const PRODUCTION_LIMITS = 1
 const resources = new AsyncDisposableStack()
 let env: Record<string, string>
@@ -294,7 +295,7 @@ test('the commands of the mistakes succeed with the right settings', async () =>
 
 describe('an unusual situation is handled:', () => {
   const STOP = 'auth stop --all-tokens --reason drill'
-  /** Registers an instance that does not exist, as if it still reported. Disposing removes it. */
+  /** Registers an instance that does not exist. Its report from the future keeps its lease valid. Disposing removes it. */
   async function registerInstance(host: string, release: string | null) {
     await admin.auth.query(
       `insert into key_followers (instance_id, host, ring_version, followed_at, seen_at, release)
@@ -376,6 +377,7 @@ describe('an unusual situation is handled:', () => {
   test('"auth migrate" accepts an older schema', async () => {
     const database = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
     await using owner = openPool(database.ownerUrl, { max: 1, patience: 5 })
+    // These statements undo the migration far enough for it to run again: it drops the constraint.
     await owner.query(
       'alter table claim_attempts add constraint claim_attempts_agent_id_fkey foreign key (agent_id) references agents',
     )

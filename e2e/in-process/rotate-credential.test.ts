@@ -10,6 +10,12 @@ import { openResource } from '@plainpath/resource/wire'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
 
+/*
+ * Changes the credential with which the API introspects tokens, with two instances of each app in this process. Each API instance
+ * uses its own auth instance.
+ */
+
+/** The command `finish` requires that the new secret has been known, and the old one unused, for a lease. */
 const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '3' }
 
 const resources = new AsyncDisposableStack()
@@ -111,11 +117,13 @@ test('no request fails while the API credential is changed and the old one remov
     expect(rotation.errors).toMatch(/^\{.*"event":"api-secret-added".*\}$/)
     expect(await readSecretHashes()).toHaveLength(2)
     const finish = async () => (await runCommand('finish', getClientId())).code
+    // The API used the old secret until now, so the command refuses to remove it.
     expect(await finish()).toBe(1)
     await expect.poll(finish, { timeout: 20_000, interval: 100 }).toBe(0)
     expect(await readSecretHashes()).toHaveLength(1)
   }
   const statuses = await stopReading()
+  // Without many requests, the absence of failures would prove little.
   expect(statuses.length).toBeGreaterThan(50)
   expect(statuses.filter((status) => status !== 200)).toEqual([])
   const newSecret = await readFile(getSecretFile(), 'utf8')
@@ -129,6 +137,7 @@ test('an invalid file of resource servers has no effect, logs an error, and is r
   const validText = await readFile(getServersFile(), 'utf8')
   const readReadiness = async () =>
     (await (await fetch(`${operationsUrls[0]}/ready`)).json()) as { resource_servers: { problem?: string } }
+  // The first 40 characters are not valid JSON.
   await writeFile(getServersFile(), validText.slice(0, 40))
   await expect.poll(async () => (await readReadiness()).resource_servers.problem).toBeDefined()
   expect(await Promise.all(apiUrls.map(readGuides))).toEqual([200, 200])

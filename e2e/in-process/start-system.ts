@@ -14,6 +14,7 @@ export interface System extends AsyncDisposable {
   readonly origin: string
   /** The origin of the public MCP server. It has its own port with the option `publicMcp`, and is `origin` otherwise. */
   readonly mcpPublicOrigin: string
+  /** Database URLs with which tests read and change the rows of both apps. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /** The URL of the internal listener of auth. */
   readonly internalUrl: string
@@ -26,6 +27,7 @@ export interface System extends AsyncDisposable {
 }
 
 export interface SystemOptions {
+  /** Multiplies the quotas of all limits; by default see `openSystemEnvironment`. */
   readonly limitsFactor?: number
   /** True if the MCP server also has its public address. */
   readonly publicMcp?: boolean

@@ -7,6 +7,7 @@ import { startSystem } from './start-system.ts'
 const RESOURCE = 'plainpath-resource'
 const AUTH = 'plainpath-auth'
 const EMAIL = 'canary-mailbox@canary.example'
+/** Private values in the requests, which no trace may contain. */
 const CANARIES = { email: EMAIL, mailbox: 'canary-mailbox', query: 'canary-query', name: 'canary-agent' }
 const CLIENT_TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const CLIENT_TRACEPARENT = `00-${CLIENT_TRACE_ID}-00f067aa0ba902b7-01`

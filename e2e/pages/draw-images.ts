@@ -22,7 +22,7 @@ const drawIcon = (size: number) =>
     ICON_SVG.replace('<svg ', `<svg width="${size}" height="${size}" `),
   )
 
-/** Creates an ICO file with one image, which may be a PNG: a directory of one entry, then the image. */
+/** Creates an ICO file with one square PNG: a directory of one entry, then the image. @param size in pixels, below 256 */
 function createIco(png: Buffer, size: number): Buffer {
   const header = Buffer.alloc(22)
   // The file type, which is icon, and the number of images.

@@ -11,6 +11,7 @@ export const SITE_PAGES = {
   guide: '/guides/renew-green-card',
   'guide-with-exit': '/guides/vawa-basics',
   search: '/search?q=work+permit',
+  // No guide contains this word.
   'search-empty': '/search?q=taxid',
   privacy: '/privacy',
   terms: '/terms',

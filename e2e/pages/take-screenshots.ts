@@ -46,6 +46,7 @@ async function createSignInAddress(): Promise<string> {
     client_id: String(JSON.parse(registration.text).client_id),
     redirect_uri: redirectUri,
     response_type: 'code',
+    // The sign-in never gets as far as the token request, so the verifier is not needed again.
     code_challenge: createHash('sha256').update('any verifier').digest('base64url'),
     code_challenge_method: 'S256',
   }
@@ -125,6 +126,7 @@ for (const [variant, options] of Object.entries(VARIANTS)) {
   await takeScreenshot('claim')
   await page.getByRole('button', { name: /^Yes/ }).click()
   await takeScreenshot('claim-code')
+  // A secret that was never issued.
   await page.goto(`${origin}/claim?attempt=${'x'.repeat(43)}`)
   await takeScreenshot('claim-gone')
   await page.goto(await createSignInAddress())
@@ -141,6 +143,7 @@ for (const [variant, options] of Object.entries(VARIANTS)) {
   await press('Allow')
   await summary.waitFor()
   await takeScreenshot('sign-in-wrong-code')
+  // The id of a sign-in that never began.
   await page.goto(`${origin}/oauth/sign-in/${'x'.repeat(21)}`)
   await takeScreenshot('sign-in-gone')
   await page.close()

@@ -17,6 +17,7 @@ beforeAll(async () => {
   const system = resources.use(await openSystemEnvironment('http://localhost:1', 1_000))
   resourceDatabase = system.adminUrls.resource
   secrets = readSecrets(system.env)
+  // A public and an operations port for each of four processes, and an internal port for each auth process.
   const ports = await reserveFreePorts(10)
   const takePort = () => ports.pop() ?? 0
   const start = async (app: AppName, internalPort: number) => {
@@ -55,6 +56,7 @@ test('of 200 simultaneous joins with one address at two processes, one gets 201 
       const { status } = await fetch(`${getUrl(api, index)}/api/waitlist`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
+        // Two spellings of one address.
         body: JSON.stringify({ email: index % 3 ? 'race@example.org' : 'Race@EXAMPLE.org' }),
       })
       if (status !== 503) return status
@@ -133,12 +135,14 @@ test('no key or secret is in the arguments or the environment of a process', () 
     expect(processFiles[0]?.split('\0').slice(1)).toEqual([expect.stringMatching(/main\.ts$/), 'serve', ''])
     expect(processFiles[1]).toContain('_KEK_FILE=')
     for (const secret of secrets) {
+      // A shorter text could occur by chance.
       expect(secret.length).toBeGreaterThanOrEqual(22)
       expect(processFiles.join('')).not.toContain(secret)
     }
   }
 })
 
+// By default, Node opens a debugger on SIGUSR1.
 test('no process opens a debugger on SIGUSR1, and all keep running', async () => {
   for (const { child } of [...auth, ...api]) child.kill('SIGUSR1')
   for (const { url, outputLines } of [...auth, ...api]) {

@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
 import { type AppProcess, startProcess } from './start-process.ts'
 
+/** Far more than the difference from the clock of the database that an instance tolerates. */
 const HOUR_MS = 3_600_000
+/** A module that shifts the clock of the process by `WRONG_BY_MS`. */
 const PRELOAD = new URL('./wrong-clock.ts', import.meta.url).href
 
 interface RunningApp extends AppProcess {

@@ -4,7 +4,7 @@ import type { Ledger } from '../faults/ledger.ts'
 import { type Load, startLoad } from '../faults/load.ts'
 import type { OperationName } from '../faults/operations.ts'
 
-/** The effects that a phase of a rehearsal may have; by default none. */
+/** The effects that a phase of a rehearsal may have; by default none. `judge.ts` describes the members. */
 export type AllowedEffects = Partial<Pick<Expectation, 'components' | 'refusedOperations' | 'graceMs'>>
 
 /** A phase of a rehearsal, and its effects on clients. */
@@ -113,6 +113,7 @@ export async function rehearseUnderLoad(
 }
 
 const NO_EFFECTS = { components: [], refusedOperations: [] } as const
+/** A response that takes longer is late. */
 const LATE_MS = 5_000
 /** For how long the check of acknowledged changes repeats refused requests. */
 const PATIENCE_MS = 180_000

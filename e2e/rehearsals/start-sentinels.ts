@@ -30,6 +30,7 @@ export const DOWN_AFTER_MS = 2_000
 const PRIMARY_NAME = 'plainpath'
 const SENTINEL_COUNT = 3
 const QUORUM = 2
+/** The maximum time for the Sentinels, or the replica, to reach an expected state. */
 const PATIENCE_MS = 60_000
 
 /**
@@ -46,6 +47,7 @@ export async function startSentinels(
   const [replicaPort = 0, ...sentinelPorts] = await reserveFreePorts(1 + SENTINEL_COUNT)
   const connect = (port: number, user = { username, password }) => {
     const connection = new Redis({ ...user, port, maxRetriesPerRequest: 20, retryStrategy: () => 100 })
+    // Servers are down at times. Without a listener, ioredis prints each failed attempt to connect.
     connection.on('error', () => {})
     opening.defer(() => connection.disconnect())
     return connection
@@ -74,13 +76,14 @@ export async function startSentinels(
   ]
   const connections = new Map(servers.map(({ port }) => [port, connect(port)]))
   const getConnection = (port: number) => connections.get(port) ?? connect(port)
-  /** Applies the settings that each server has in its configuration file in production. */
+  /** Applies settings that a new or restarted server lacks. In production, its configuration file has all but the last. */
   const configure = async () => {
     for (const { port } of servers) {
       await getConnection(port).config('SET', 'masteruser', username)
       await getConnection(port).config('SET', 'masterauth', password)
       // Otherwise a primary changes its replication ID an hour after its last replica has disconnected, which invalidates all tokens.
       await getConnection(port).config('SET', 'repl-backlog-ttl', '0')
+      // By default, a primary waits five seconds for more replicas before it sends its data.
       await getConnection(port).config('SET', 'repl-diskless-sync-delay', '0')
     }
   }
@@ -113,6 +116,7 @@ export async function startSentinels(
     )
   }
   const [sentinelPort = 0] = sentinelPorts
+  // The Sentinels have no users or passwords of their own.
   const NO_CREDENTIALS = { username: '', password: '' }
   const sentinel = connect(sentinelPort, NO_CREDENTIALS)
   await waitUntilOrThrow(() => hasDiscoveredOthers(sentinel), 'the Sentinels do not know each other')

@@ -43,6 +43,7 @@ export function findNewestRelease(root: string): Release {
         `The tag ${tag} is at ${commit}; docs/releases.json says ${listedRelease?.commit ?? 'nothing of it'}.`,
       )
   }
+  // `Releases` rejects an empty list, so the fallback only satisfies the type.
   const newest = releases.at(-1) ?? { tag: '', commit: '' }
   const { tag, commit } = newest
   try {

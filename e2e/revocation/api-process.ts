@@ -1,6 +1,8 @@
 import { type ApiProcess, INTERVALS, type World } from './world.ts'
 
+/** A connection of the process to the store. All times are virtual, in milliseconds. */
 interface Connection {
+  /** True once the store delivers notifications on this connection. */
   isSubscribed: boolean
   isOpen: boolean
   /** True if the connection transmits nothing, whether or not it is open. */
@@ -8,6 +10,7 @@ interface Connection {
   /** When the last message in each direction arrives. Later messages never arrive earlier. */
   lastStoreArrivalAt: number
   lastApiArrivalAt: number
+  /** When the process received the last message. */
   lastReceivedAt: number
 }
 
@@ -128,6 +131,7 @@ export function createApiProcess(
   }
   connect()
 
+  /** Introspects a token at a random auth process. Calls `onResponse` when the response arrives at this process. */
   function introspect(token: string, onResponse: (active: boolean, mark: string | undefined) => void): void {
     const drawDelayMs = () => (random.happens(0.1) ? random.between(0, 3_000) : random.between(0.2, 10))
     const revoker = world.revokers[random.below(world.revokers.length)]!

@@ -10,7 +10,9 @@ export const arbitraryPlan: fc.Arbitrary<Plan> = fc.record({
     fc.record({
       at: fc.nat(DURATION_MS),
       kind: fc.constantFrom(...FAULT_KINDS),
+      // Up to 3 s, so that a pause can outlast a lease.
       ms: fc.nat(3_000),
+      // There are two API processes.
       apiIndex: fc.nat(1),
     }),
     { maxLength: 12 },

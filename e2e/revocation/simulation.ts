@@ -4,8 +4,13 @@ import { createStoreModel, type StoreSnapshot } from './store-model.ts'
 import { createRandom, createVirtualTime } from './virtual-time.ts'
 import type { CodeUnderTest, World } from './world.ts'
 
+/**
+ * The first four are the faults of an API process in `ApiProcess`. `flush` deletes the data of the store, `restart` restarts it
+ * without data, and `failover` replaces it by a copy that is `ms` old.
+ */
 type FaultKind = 'cut' | 'half-open' | 'pause' | 'slow' | 'flush' | 'restart' | 'failover'
 interface PlannedFault {
+  /** The virtual time of the fault, in milliseconds. */
   readonly at: number
   readonly kind: FaultKind
   /** For `pause` its duration, for `slow` the longest extra delay, and for `failover` the age of the copy. */
@@ -21,7 +26,7 @@ export interface Plan {
 }
 
 export interface Outcome {
-  /** Descriptions of the requests that began after the response to a revocation and were accepted with the revoked token. */
+  /** A line for each request that began after the response to a revocation, and was accepted with the revoked token. */
   readonly violations: readonly string[]
   /** The number of revocations that received a response. */
   readonly revocations: number

@@ -33,7 +33,9 @@ export interface CachedSystem extends AsyncDisposable {
   readonly authProxy: FaultProxy
   /** The log lines of all instances. */
   readonly logLines: readonly string[]
+  /** Registers a client at the first auth instance. */
   registerClient(): Promise<Client>
+  /** Requests a token at the first auth instance. */
   issueToken(client: Client): Promise<string>
   /** Revokes a token at an auth instance, and returns the status. */
   revoke(client: Client, token: string, instance?: number): Promise<number>
@@ -41,9 +43,10 @@ export interface CachedSystem extends AsyncDisposable {
   deleteClient(client: Client, instance?: number): Promise<number>
   /** Reads the guides with the token at an API instance, and returns the status. */
   readGuides(token: string, instance?: number): Promise<number>
-  /** Reads the first series of a metric. Returns NaN if there is none. */
+  /** Reads the value of a metric, or of its first series if it has labels. Returns NaN if there is none. */
   readMetric(app: AppName, name: string, instance?: number): Promise<number>
 }
+/** The origin in the settings. Nothing listens there: each instance has a port of its own. */
 const ORIGIN = 'http://localhost:8080'
 
 /** Starts the system, with Debian's `redis-server`. */
@@ -89,6 +92,7 @@ export async function startCachedSystem(): Promise<CachedSystem> {
     }),
   )
   const admin = new Redis(redis.adminUrl, { maxRetriesPerRequest: 20, retryStrategy: () => 50 })
+  // Tests restart Redis. Without a listener, ioredis prints each failed attempt to connect.
   admin.on('error', () => {})
   opening.defer(() => admin.disconnect())
   const resources = opening.move()

@@ -34,6 +34,7 @@ afterAll(async () => {
   subscriber.disconnect()
 })
 
+/** A call of a script, or a fault of the store. Without `usesNewestMark`, the call has the first mark, which may be outdated. */
 type Step =
   | { readonly do: 'ensure mark' | 'publish' | 'flush' | 'restart' }
   | { readonly do: 'subscribe'; readonly subscriberId: number; readonly previousId: number }
@@ -49,6 +50,7 @@ type Step =
       readonly usesNewestMark: boolean
     }
 
+// The ranges are small, so that steps often concern the same subscriber and an existing number.
 const arbitrarySubscriberId = fc.nat(3)
 const arbitraryNumber = fc.nat(8)
 const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(

@@ -41,6 +41,7 @@ export function createStoreModel() {
   return {
     save: (token: string) => void tokens.set(token, server),
     remove: (token: string) => void tokens.delete(token),
+    /** A token counts only under the replication ID under which it was stored. */
     isActive: (token: string) => tokens.get(token) === server,
     ensureMark: () => ensureState().mark,
     publishRevocation(revoked: Revocation): RevocationNotification {
@@ -48,6 +49,7 @@ export function createStoreModel() {
       current.number += 1
       return { mark: current.mark, number: current.number, revoked }
     },
+    /** Counts the subscribers that have not acknowledged the number. The mark is empty if the store has none. */
     countPending(number: number) {
       const acknowledgedNumbers = [...(state?.subscribers.values() ?? [])]
       return {
@@ -55,6 +57,7 @@ export function createStoreModel() {
         pending: acknowledgedNumbers.filter((acknowledged) => acknowledged < number).length,
       }
     },
+    /** Removes the subscribers that have not acknowledged the number. Returns how many. */
     removePending(mark: string, number: number): number {
       const current = findCurrentState()
       if (current?.mark !== mark) return 0
@@ -62,6 +65,7 @@ export function createStoreModel() {
       for (const [id] of pendingSubscribers) current.subscribers.delete(id)
       return pendingSubscribers.length
     },
+    /** Adds a subscriber, and removes its previous subscription. Returns undefined if the store has no mark. */
     subscribe(id: string, previous: string) {
       const current = findCurrentState()
       if (!current) return undefined
@@ -69,6 +73,7 @@ export function createStoreModel() {
       current.subscribers.set(id, current.number)
       return { mark: current.mark, number: current.number }
     },
+    /** Records what a subscriber has seen. Returns the current number; undefined if the mark or the subscriber is unknown. */
     acknowledge(mark: string, id: string, lastSeen: number): number | undefined {
       const current = findCurrentState()
       const acknowledged = current?.subscribers.get(id)

@@ -4,6 +4,12 @@ import { REVOCATION, type RevocationNotification } from '@plainpath/revocation'
 import type { StoreModel } from './store-model.ts'
 import type { Random, VirtualTime } from './virtual-time.ts'
 
+/*
+ * The types of a simulation of revocations. `docs/revocation/README.md` defines its terms: *R-LIN* is the tested guarantee, a
+ * *lease* lets an API process use its cache, and a *mark* identifies the data of the store until the store loses them.
+ * Times are in milliseconds of virtual time.
+ */
+
 /** The code under test: the pure functions of both apps, or mutants of them. */
 export interface CodeUnderTest {
   readonly createRevocationSubscriber: typeof revocationSubscriber.createRevocationSubscriber
@@ -50,6 +56,7 @@ export interface World {
   storeUnavailableUntil: number
   /** For each token, the time of the first response to a revocation. */
   readonly respondedAt: Map<string, number>
+  /** A description of each violation of R-LIN. */
   readonly violations: string[]
   /** The number of requests that were accepted. */
   accepted: number
@@ -57,4 +64,5 @@ export interface World {
   acceptedFromCache: number
 }
 
+/** The production values, in milliseconds: the lease, the time between its renewals, and the margin of the revoker. */
 export const { intervals: INTERVALS } = REVOCATION

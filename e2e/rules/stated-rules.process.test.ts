@@ -5,6 +5,7 @@ import { RULES } from '@plainpath/domain/rules'
 import { expect, test } from 'vitest'
 
 const PROGRAM = fileURLToPath(new URL('./print-served-texts.ts', import.meta.url))
+/** Renders the texts in a new process, in which `rules` replace the members of `RULES` that they name. */
 const renderWithRules = (rules: object): Record<string, string> =>
   JSON.parse(
     execFileSync(process.execPath, [PROGRAM, JSON.stringify(rules)], { encoding: 'utf8', maxBuffer: 1e8 }),
@@ -50,6 +51,7 @@ const OTHER_DURATIONS =
 
 test('a served text states the figure of each rule', () => {
   const allTexts = Object.values(changedTexts).join('\n')
+  // A text may state a rule in a smaller unit.
   const formatPattern = ({ figure }: { figure: number }) =>
     [figure, figure * 24, figure * 60, figure * 3_600].join('|')
   const unstatedRules = CHANGED_RULES.filter(

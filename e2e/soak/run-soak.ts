@@ -16,7 +16,9 @@ export interface SoakResult {
   readonly refused: number
   /** The number of refusals while no process was down or had just started. */
   readonly unprovokedRefusals: number
+  /** Responses that violate a guarantee, one line for each. */
   readonly wrong: readonly string[]
+  /** Acknowledged changes that were lost, and revoked tokens that are still accepted, one line for each. */
   readonly lost: readonly string[]
   /** The number of tokens that were revoked. */
   readonly revocations: number
@@ -38,8 +40,11 @@ const SETTINGS = {
   AUTH_KEYS_PERIOD_SECONDS: '10',
   AUTH_KEYS_LEASE_SECONDS: '10',
 }
+/** The time between steps of a key rotation. */
 const STEP_SECONDS = 5
+/** The time between measurements of memory. */
 const SAMPLE_SECONDS = 15
+/** The time between kills, and between lines of progress. */
 const MINUTE_SECONDS = 60
 /** Refusals within this time after a restart have a reason: the process may receive no requests yet, or its cache is empty. */
 const RECOVERY_MS = 5_000

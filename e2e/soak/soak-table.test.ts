@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { SoakResult } from './run-soak.ts'
 import { hasPassed, isFlat, renderSoakTable } from './soak-table.ts'
 
+/** Resident memory in MB, two samples for each of the six parts of a run. */
 const FLAT = [60, 80, 90, 91, 90, 92, 91, 90, 93, 92, 91, 92]
 const GROWING = [60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170]
 const PASSED: SoakResult = {

@@ -1,6 +1,7 @@
 import { cpus } from 'node:os'
 import type { SoakResult } from './run-soak.ts'
 
+/** The number of parts of a run whose memory is compared. */
 const PART_COUNT = 6
 /** The maximum growth, as a factor from the third part to the last. Less growth is noise of the garbage collector. */
 const MAX_GROWTH = 1.15

@@ -4,6 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../faults/fault.ts'
 import { type CachedSystem, type Client, startCachedSystem } from '../revocation/start-cached-system.ts'
 
+/*
+ * Revocations while both APIs have cached the introspection of the token, with two instances of each app in this process and a
+ * Redis of their own. Connection faults affect only the first API. See `docs/revocation/README.md`.
+ */
+
 const { leaseMs: LEASE_MS } = REVOCATION.intervals
 const INSTANCES = [0, 1] as const
 
@@ -16,6 +21,7 @@ beforeAll(async () => {
 beforeEach(() => waitForLeases())
 afterAll(() => system[Symbol.asyncDispose]())
 
+/** Returns 1 while the API may use cached introspections, and 0 otherwise. */
 const readLeaseGauge = (api: number) => system.readMetric('resource', 'revocation_lease_valid', api)
 const countCacheHits = (api: number) => system.readMetric('resource', 'introspection_cache_hits_total', api)
 const waitForLeases = () =>
@@ -104,6 +110,7 @@ describe('with a cached introspection, both APIs', () => {
 
 test('an API does not cache an introspection that is in flight during the revocation of its token', async () => {
   const token = await system.issueToken(client)
+  // The delay keeps the introspection in flight until the revocation.
   await system.authProxy.setFault({ kind: 'latency', ms: 300, jitterMs: 0 })
   const missesBefore = await system.readMetric('resource', 'introspection_cache_misses_total')
   const earlyRead = system.readGuides(token)
@@ -192,6 +199,7 @@ const STATE_LOSSES: [string, () => Promise<unknown>][] = [
   [
     'becomes a replica and then a primary again',
     async () => {
+      // Nothing listens on port 9. The server keeps its data, but gets a new replication ID when it is a primary again.
       await system.redisAdmin.replicaof('127.0.0.1', 9)
       await system.redisAdmin.replicaof('NO', 'ONE')
     },

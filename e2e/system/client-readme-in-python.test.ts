@@ -6,6 +6,7 @@ import { readBlock } from '../../scripts/readme.ts'
 import { CLIENT_README } from '../build-client.ts'
 import { startSystem } from '../in-process/start-system.ts'
 
+// Uses Debian's Python, for which the package python3-requests is installed.
 const runProgram = promisify(execFile)
 
 test('the Python example in the README of the client registers, and prints an answer', async () => {

@@ -30,6 +30,7 @@ export function describeConfidentialValues(getSystem: () => System): void {
       })
       await sendQuestions(system, `cousin${randomUUID()}`)
       await using dump = await dumpEverything(system)
+      // Fewer values would mean that the tests before this one did not run.
       expect(system.confidential.size).toBeGreaterThan(60)
       process.stdout.write(
         `searched for ${system.confidential.size} confidential values in ${dump.files.length} files and folders\n`,

@@ -12,11 +12,12 @@ import { type FaultResult, runFault, SHORT_PHASES } from '../faults/run-fault.ts
 import { repeatIfUncounted } from './repeat-if-uncounted.ts'
 
 /**
- * A fault lasts at least two seconds, and then until its required effects have been observed. A time-out that
- * is longer expires after the fault, because bytes that the fault dropped never arrive. The rate is half the rate of
- * `npm run faults`, because the machine may be busy.
+ * The requests per second, and the seconds before, during (`held`) and after a fault. A fault lasts at least two seconds, and
+ * then until its required effects have been observed. A longer time-out expires after the fault, because bytes that the fault
+ * dropped never arrive. The rate is half the rate of `npm run faults`, because the machine may be busy.
  */
 const TRAFFIC = { rate: 50, ...SHORT_PHASES, held: 2 }
+/** Determines the requests. To repeat a failed run, set `FAULT_SEED` to the value that the run printed. */
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
 const LIMITS_FACTOR = 80
 /** The quota of the limit `waitlist-email`: 5 in an hour, times the factor. */

@@ -85,6 +85,7 @@ const post = (body: string, headers: Readonly<Record<string, string>> = {}) =>
 
 test('F-18 a request that a crashed instance did not accept reaches another one, with its own body', async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
+    // The longest has 14,500 bytes, which is within the limit.
     const bodies = Array.from({ length: CONCURRENCY }, (_, index) =>
       `${round}-${index}-`.padEnd(index * 500, 'x'),
     )
@@ -104,6 +105,7 @@ test('the gateway ignores the body of a GET', async () => {
 })
 
 test('the gateway forwards a body of unknown length', async () => {
+  // 16,000 bytes, which is within the limit of 16 KiB.
   const body = 'é'.repeat(8_000)
   expect(await post(body, { 'transfer-encoding': 'chunked' })).toMatchObject({ status: 200, text: body })
 })
@@ -128,6 +130,7 @@ async function sendRawLines(...lines: readonly string[]) {
   const socket = connect(gateway.httpPort, '127.0.0.1')
   socket.end(['POST /oauth/token HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines].join('\r\n'))
   const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
+  // The head begins with `HTTP/1.1` and the status.
   return { status: Number(head.slice(9, 12)), type: /^content-type: (.*)$/im.exec(head)?.[1], body }
 }
 

@@ -20,7 +20,10 @@ async function countServedGuideRequests({ stack }: System): Promise<number> {
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
 }
 
-/** Tests the routing, the hosts, the body limits and the errors of the gateway. */
+/**
+ * Tests the routing, the hosts, the body limits and the errors of the gateway. Each test sends from an address of its own, because
+ * limits count the requests of an address.
+ */
 export function describeGateway(getSystem: () => System): void {
   describe('the gateway', () => {
     test('routes each path to the app that the path table names', async () => {
