@@ -114,7 +114,8 @@ export async function startFaultyStack(options: {
     // Faults that terminate the sessions of the apps recognize these sessions by their application name, and spare them.
     return opening.use(openPool(url.href, { max: 1, applicationName: 'plainpath faults' }))
   }
-  // Many faults interrupt this connection. A command then waits for up to 20 attempts to reconnect, with 50 ms before each.
+  // Faults that stop Redis interrupt this connection. A command then waits for up to 20 attempts to reconnect, with 50 ms
+  // before each.
   const redis = new Redis(stack.redis.adminUrl, { maxRetriesPerRequest: 20, retryStrategy: () => 50 })
   // Without a listener, ioredis would print each failed connection.
   redis.on('error', () => {})

@@ -32,7 +32,7 @@ export type Component = 'auth database' | 'redis' | 'api database' | 'introspect
 export interface Operation {
   /** While one of these components fails, the operation may be refused (503). It needs no other component. */
   readonly needs: readonly Component[]
-  /** The format of a refusal. */
+  /** The format that a refusal (503) must have. An attempt can override it. */
   readonly errorFormat: ErrorFormat
   /** The operation's share of the requests, in per cent. */
   readonly share: number
@@ -136,7 +136,7 @@ const createBasicHeaders = ({ id, secret }: KnownAgent) => ({
 })
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
-/** Prepares an unauthenticated GET. The body of its response must have `requiredMember`. */
+/** Prepares an unauthenticated GET. Its response must be a 200 whose JSON object has `requiredMember`. */
 function prepareRead(path: string, requiredMember: string): Attempt {
   const isCorrect = (response: HttpResponse) =>
     response.status === 200 && requiredMember in parseJsonObject(response.text)

@@ -139,7 +139,7 @@ const getSnapshotPath = ({ stack }: FaultyStack) => path.join(path.dirname(stack
  */
 async function startSnapshotFailure(system: FaultyStack): Promise<void> {
   await mkdir(getSnapshotPath(system), { recursive: true })
-  // Enables snapshots after so many writes that only `bgsave` causes one.
+  // Enables snapshots after a million writes in an hour. No run has so many, so only `bgsave` starts one.
   await system.redis.config('SET', 'save', '3600 1000000')
   await system.redis.bgsave()
 }

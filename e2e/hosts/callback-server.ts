@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 /** The server of a program on this computer, to which a browser returns after an authorization. */
 export interface CallbackServer extends AsyncDisposable {
   readonly redirectUri: string
-  /** Waits for the next callback, and returns its URL. */
+  /** Returns the URL of the oldest callback that it has not returned yet. If there is none, waits for the next one. */
   waitForCallback(): Promise<URL>
 }
 

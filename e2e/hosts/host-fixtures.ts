@@ -1,6 +1,6 @@
 /*
- * The chat hosts and IDEs from which people connect, with the requests of each. Sources are GitHub issues unless stated
- * otherwise.
+ * The chat hosts and IDEs from which people connect, with the requests of each. Unless stated otherwise, a source is a GitHub
+ * repository with the numbers of its issues, such as `anthropics/claude-ai-mcp 96, 518`. `host-fixture.ts` describes the fields.
  */
 import {
   CHATGPT,

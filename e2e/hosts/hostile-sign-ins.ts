@@ -38,7 +38,7 @@ async function typeCode(
 const redeem = async (scene: Scene, authorization: Authorization, page: Page): Promise<Outcome> =>
   page.externalTarget ? scene.redeem(scene.app, authorization, page.externalTarget) : toPageOutcome(page)
 
-/** Makes the sign-ins look 61 s older, because the service waits a minute before it mails another code. */
+/** Makes the sign-ins look 61 s older, because the service mails another code only after a minute. */
 const passCodeInterval = (scene: Scene) =>
   scene.db.query(
     `update claim_attempts set created_at = created_at - interval '61 seconds' where purpose = 'sign-in'`,

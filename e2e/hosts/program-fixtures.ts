@@ -17,7 +17,10 @@ const CODEX = {
   capabilities: { elicitation: {} },
 } as const
 
-/** The requests of editors and other programs on a person's computer. Cursor is also a site. */
+/**
+ * The requests of editors and other programs on a person's computer. Cursor is also a site. In a redirect URI, `PORT` stands for
+ * a random port. `host-fixtures.ts` says what a source is.
+ */
 export const PROGRAMS: readonly HostFixture[] = [
   {
     ...CLAUDE_CODE,

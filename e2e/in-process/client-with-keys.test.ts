@@ -41,6 +41,7 @@ async function publishDocument(name: Algorithm): Promise<PlainpathOptions> {
   return { keys, credentials: { origin: system.origin, client_id } }
 }
 
+/** Lets a person with a new address confirm the client. */
 async function confirm(client: Plainpath): Promise<void> {
   const email = `${randomUUID()}@example.org`
   const { match_phrase } = await client.beginVerification(email)

@@ -37,6 +37,7 @@ test('a client asks, searches and reads without a registration', async () => {
   expect(await client.guide(foundGuide!.slug, { version })).toMatchObject({ slug: foundGuide!.slug, version })
 })
 
+// The second slug has a form that no guide has.
 test.for([
   ['no-such-guide', 404, 'not-found'],
   ['No Such Guide', 404, 'not-found'],

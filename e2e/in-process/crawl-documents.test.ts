@@ -87,6 +87,7 @@ describe.for(DOCUMENTS)('%s', ([path, type]) => {
     })
     expect(headers['access-control-expose-headers']).toMatch(/\bETag\b/)
     expect(headers).not.toHaveProperty('set-cookie')
+    // The response is the same for every origin, so a cache needs only one copy.
     expect(headers['vary']).not.toMatch(/Origin/)
   })
 

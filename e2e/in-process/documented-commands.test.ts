@@ -48,6 +48,7 @@ async function createShellFolder() {
         env,
         timeout: 30_000,
       })
+      // The commands must print no token, secret or private key.
       expect(stdout + stderr).not.toMatch(/ppt_|pps_|PRIVATE/)
       return stdout
     },
