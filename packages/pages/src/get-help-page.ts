@@ -36,6 +36,7 @@ export const HELP_PAGES = {
 const formatSpanishDate = (date: string): string =>
   new Intl.DateTimeFormat('es', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(date))
 
+/** @param translationNote shown after the urgent lines; absent on the English page */
 function renderHelpBody(words: HelpWords, form: Html, translationNote?: Html): Html {
   const { urgent, lawyers, bring, fraud, write } = words
   return html`<div class="help-page">

@@ -40,12 +40,14 @@ export interface HelpWords {
     /** Advice before any of the calls. */
     readonly hint: string
     readonly lines: readonly {
+      /** The fragment of this line's address, such as `detained`. Links on this and other pages lead to some of them. */
       readonly id: string
       /** When to call this line. */
       readonly situation: string
       /** Advice before this call. */
       readonly hint?: Html
       readonly phone: string
+      /** More about this line, shown after the number. */
       readonly text?: Html
     }[]
   }
@@ -54,6 +56,7 @@ export interface HelpWords {
     /** Says who may give legal advice. */
     readonly advisers: Html
     readonly placesHeading: string
+    /** Where to look for a lawyer, by the reader's situation. */
     readonly places: readonly { readonly situation: string; readonly text: Html }[]
     readonly callHeading: string
     readonly call: readonly Html[]
@@ -63,6 +66,7 @@ export interface HelpWords {
   readonly bring: { readonly heading: string; readonly items: readonly string[] }
   readonly fraud: { readonly heading: string; readonly signs: readonly Html[]; readonly whatToDo: Html }
   readonly write: { readonly heading: string; readonly text: Html }
+  /** Says where the official source of each statement is listed. */
   readonly sources: Html
 }
 

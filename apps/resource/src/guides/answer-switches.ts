@@ -38,6 +38,7 @@ export async function readAnswerSwitches(db: Database): Promise<AnswerSwitches> 
   }
 }
 
+/** The audit-log entry for a switch. `actor` is the operator, and `action` the command. */
 interface SwitchAct {
   readonly actor: string
   readonly action: StaffAct['action']
