@@ -42,27 +42,29 @@ export function listGuideSections(
     const earlierCount = anchorCounts.get(anchor) ?? 0
     anchorCounts.set(anchor, earlierCount + 1)
     const key = earlierCount === 0 ? anchor : `${anchor}-${earlierCount}`
-    const range = { start: index + line.length, end: headings[position + 1]?.index ?? body.length }
-    return buildSection(slug, key, heading, body, range)
+    const start = index + line.length
+    const part = body.slice(start, headings[position + 1]?.index)
+    return buildSection(slug, { key, heading }, part, start)
   })
-  const introduction = buildSection(slug, INTRO, title, body, {
-    start: 0,
-    end: headings[0]?.index ?? body.length,
-  })
+  const introduction = buildSection(
+    slug,
+    { key: INTRO, heading: title },
+    body.slice(0, headings[0]?.index),
+    0,
+  )
   return [
     ...(introduction.markdown === '' ? [] : [introduction]),
     ...sections.filter(({ heading }) => heading !== ATTORNEY_HEADING),
   ]
 }
 
+/** @param partStart the index in the guide's body at which `part` begins */
 function buildSection(
   guide: string,
-  key: string,
-  heading: string,
-  body: string,
-  range: { readonly start: number; readonly end: number },
+  { key, heading }: Pick<GuideSection, 'key' | 'heading'>,
+  part: string,
+  partStart: number,
 ): GuideSection {
-  const part = body.slice(range.start, range.end)
   const markdown = part.trim()
   return {
     guide,
@@ -70,7 +72,7 @@ function buildSection(
     id: key === INTRO ? guide : `${guide}#${key}`,
     heading,
     markdown,
-    start: range.start + part.indexOf(markdown),
+    start: partStart + part.indexOf(markdown),
     text: parseBlocks(markdown)
       .map(({ text }) => toPlainText(text))
       .join('\n'),
