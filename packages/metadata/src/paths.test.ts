@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { APP_PATHS, findAppForPath } from './paths.ts'
 
-/** The expected paths are listed here independently of `APP_PATHS`, because moving a path breaks its callers. */
+/**
+ * The expected paths are listed here independently of `APP_PATHS`, because moving a path breaks its callers. Some of them have no
+ * route, such as `/oauth/Token`: everything below an entry such as `/oauth/*` belongs to auth.
+ */
 const AUTH_PATHS = [
   '/oauth/token',
   '/oauth/revoke',
@@ -27,6 +30,7 @@ const AUTH_PATHS = [
   '/api/agent/secrets/1',
   '/claim',
 ]
+/** Includes paths that nearly match an entry of auth, such as `/claims`, and the request target `*` of `OPTIONS *`. */
 const RESOURCE_PATHS = [
   '/',
   '',

@@ -9,6 +9,7 @@ test('docs/retention.md is what "npm run generate" writes', () => {
 
 test('every row has `what` without a full stop, and `how` and `howLong` in sentences, each on one line of a table', () => {
   for (const { what, how, howLong } of RETENTION) {
+    // A `|` would end the cell of the table, and a line feed would end its row.
     expect(what).toMatch(/^[A-Z][^|\n]*[^.]$/)
     for (const sentence of [how, howLong]) expect(sentence).toMatch(/^[A-Z][^|\n]*\.$/)
   }

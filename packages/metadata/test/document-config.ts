@@ -19,6 +19,7 @@ const GUIDES = [
   },
 ]
 
+/** The API's documents are created from this configuration, unless a test replaces a value. */
 export const CONFIG: ResourceDocumentConfig = {
   attorneyLists: ['https://lists.example/pro-bono', 'https://lists.example/accredited'],
   startedAt: new Date('2026-11-20T12:00:00Z'),

@@ -103,6 +103,7 @@ export const PROTECTED_RESOURCE = {
   type: 'object',
   required: ['resource', 'authorization_servers', 'scopes_supported', 'bearer_methods_supported'],
   properties: {
+    // RFC 9728 §1.2 allows no fragment. The missing slash at the end is our own rule.
     resource: { ...uri, pattern: '^[^#]*[^#/]$' },
     authorization_servers: uris,
     scopes_supported: strings,
@@ -119,6 +120,7 @@ export const AUTHORIZATION_SERVER = {
   type: 'object',
   required: ['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri', 'response_types_supported'],
   properties: {
+    // RFC 8414 §2 allows neither a query nor a fragment. Our issuer has no path either.
     issuer: { ...uri, pattern: '^https?://[^/?#]+$' },
     authorization_endpoint: uri,
     token_endpoint: uri,

@@ -27,6 +27,7 @@ describe.for(OPERATION_LIST)('$operationId', (operation) => {
   test('has a valid example for each response with a body', () => {
     for (const [status, schema] of Object.entries(operation.responses)) {
       const { example } = operation.responseDocs[Number(status)] ?? {}
+      // null declares a response without a body.
       if (schema === null) expect(example).toBeUndefined()
       else expectAccepted(schema, example?.(urls))
     }
