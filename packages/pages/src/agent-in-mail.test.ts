@@ -27,6 +27,7 @@ test.for<[string, string, string]>([
   ['a mailbox', 'help@evil.example', 'help[@]evil[.]example'],
 ])('a name with %s stays in its quotation marks, on its line', ([_case, name, shownName]) => {
   const text = describeNamed(name)
+  // The name is on the third of six lines, and the only quotation marks are those around it.
   expect(text.split('\n')[2]).toBe(`   “${shownName}”`)
   expect(text.split('\n')).toHaveLength(6)
   expect(text).toContain('That name is unverified')
@@ -68,6 +69,7 @@ It first contacted us on November 20, 2026.`
 })
 
 describe('an unverified name', () => {
+  // \u200B is a zero-width space, \u00AD a soft hyphen, and \u3164 and \u115F are Hangul fillers: all of them are invisible.
   test.for([
     'agent.example.org (domain checked)',
     'An agent at agent.example.org (DOMAIN CHECKED)',
@@ -87,6 +89,7 @@ describe('an unverified name', () => {
   })
 
   test('with these words in another order is shown unchanged', () => {
+    // Only names with the words are normalised (NFKD), which would change `ë` and `½`.
     expect(describeNamed('Checked domains of Zoë ½')).toContain('“Checked domains of Zoë ½”')
   })
 

@@ -79,6 +79,7 @@ test('an urgent hand-off has the step about a phone number once, below that numb
           trigger: 'detention-ice',
           urgency: 'urgent',
           why: 'A detained person needs an attorney today.',
+          // The page quotes only matches of at least three characters that are not a part of another match.
           matched: ['took', 'ICE took', 'ICE', 'me', 'this morning'],
           because: 'question',
           source: { title: 'Detention', url: 'https://www.ice.gov/detain' },

@@ -13,6 +13,7 @@ import {
 } from './claim-pages.ts'
 import { toMarkup } from './html.ts'
 
+/** Has the length of a real secret of a link: 32 bytes in base64url. */
 const secret = 'A'.repeat(43)
 const question: ClaimQuestionPage = {
   secret,

@@ -4,7 +4,10 @@ import { STYLESHEET } from './index.ts'
 
 type Colours = Readonly<Record<string, string>>
 
-/** The colours of each `:root` block, by name: light, dark, forced colours and print, in the order of the stylesheet. */
+/**
+ * The colours of each `:root` block, by name: light, dark, forced colours and print, in the order of the stylesheet. A value is
+ * hexadecimal, or a system colour such as `CanvasText`.
+ */
 const rootBlocks = [...STYLESHEET.body.matchAll(/:root \{(?<body>[^}]*)\}/g)].map(({ groups }) =>
   Object.fromEntries(
     [...(groups?.['body'] ?? '').matchAll(/(--[a-z-]+): (#[0-9a-f]{3,6}|[A-Z][A-Za-z]+);/g)].map(
@@ -64,6 +67,7 @@ describe('the stylesheet', () => {
     )
   })
 
+  // 7 to 1 is the minimum of WCAG 2.2, 1.4.6 (level AAA).
   test.for(schemes)('gives text a contrast of at least 7 to 1 in the %s scheme', ([, colours]) => {
     const pairs = [
       ['--ink', '--paper'],
@@ -80,6 +84,7 @@ describe('the stylesheet', () => {
     }
   })
 
+  // 3 to 1 is the minimum of WCAG 2.2, 1.4.11.
   test.for(schemes)('gives the focus ring a contrast of at least 3 to 1 in the %s scheme', ([, colours]) => {
     for (const paper of ['--paper', '--warm-paper', '--code-paper']) {
       // The focus ring has the accent colour.
