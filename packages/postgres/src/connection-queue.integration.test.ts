@@ -7,6 +7,8 @@ import { openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
 import { createReservedPool } from './reserved-pool.ts'
 
+// The numbers in the titles, such as F-02, are those of the faults in e2e/faults/fault-numbers.ts.
+
 const CONNECTIONS = 2
 /** Two for each connection. */
 const MAX_WAITING = 4
@@ -21,7 +23,9 @@ beforeAll(async () => {
 afterAll(() => database?.[Symbol.asyncDispose]())
 
 interface Outcome {
+  /** The time until the work succeeded or failed. */
   readonly ms: number
+  /** Undefined if the work succeeded. */
   readonly error: unknown
 }
 
@@ -75,6 +79,7 @@ test('F-02 lets two requests wait for each connection to a frozen server, and re
 
 test('F-11 lets two requests wait for each connection while all are in use, and refuses the others', async () => {
   await using pool = openPool(database.appUrl, { max: CONNECTIONS })
+  // 1.6 s is longer than the 1 s for which a request waits, and shorter than the 2 s that a statement may take.
   const longQueries = Promise.all(
     Array.from({ length: CONNECTIONS }, () => pool.query('select pg_sleep(1.6)').then(() => undefined)),
   )
@@ -125,6 +130,7 @@ test('F-11 makes reserved work wait for the reserved connections when the server
   })
   await using pool = createReservedPool(openPool(database.appUrl, { max: 3 }), reserve)
   await pool.openReserved()
+  // Now the server refuses every new connection of the app's role with 53300. The open connections stay.
   await runAsAdmin(`alter database "${database.name}" connection limit 0`)
   try {
     const sleep = () => pool.query('select pg_sleep(0.02)')

@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ConnectionQueueFullError, createConnectionQueue } from './connection-queue.ts'
 
+// The numbers in the titles, such as F-02, are those of the faults in e2e/faults/fault-numbers.ts.
+
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 /**
- * Creates a queue for one connection, so two requests may wait. A request uses the connection until `serve` or `fail`.
+ * Creates a queue for one connection, so two requests may wait during a stall. A request uses the connection until `serve` or
+ * `fail`. `outcomes` lists how requests ended, in order: a name with `served`, `failed` or `refused`.
  */
 function createTestQueue() {
   const queue = createConnectionQueue(1, { waitMs: 60_000, stallMs: 200, countsAsServed: () => false })
@@ -39,7 +42,10 @@ function createTestQueue() {
   }
 }
 
-/** Creates a queue that is stalled: more than two requests waited for 0.2 s without a success. Leaves two waiting. */
+/**
+ * Creates a queue that is stalled: more than two requests waited for 0.2 s without a success. `a` then uses the connection, and
+ * `b` and `c` wait.
+ */
 async function createStalledQueue() {
   const queue = createTestQueue()
   await queue.arrive('a', 'b', 'c', 'd')

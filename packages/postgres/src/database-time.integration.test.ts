@@ -25,6 +25,7 @@ test('reads the current time within a transaction, and not the time when the tra
   })
 })
 
+// The limit is 30 s. F-17 is the number of a fault in e2e/faults/fault-numbers.ts.
 test.for([
   [0, true],
   [20_000, true],

@@ -9,7 +9,10 @@ import { openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
 import { createReservedPool } from './reserved-pool.ts'
 
+// The numbers in the titles, such as F-33, are those of the faults in e2e/faults/fault-numbers.ts.
+
 let database: TestDatabase
+/** Has one connection: if the process id of its session changes, the connection was replaced. */
 let pool: Pool
 let admin: Pool
 const logEntries: { message: string; fields?: Record<string, unknown> }[] = []
@@ -89,6 +92,7 @@ describe('rows', () => {
     const [row] = rows
     expect(row?.hashes).toEqual([row?.hash, null])
     const buffers = [row?.hash, ...(row?.hashes ?? [])].flatMap((bytes) => (bytes ? [bytes] : []))
+    // A slice of pg's shared memory would have a larger `buffer` than the 32 bytes of a hash.
     expect(buffers.map((bytes) => bytes.buffer.byteLength)).toEqual([32, 32])
   })
 
@@ -180,10 +184,12 @@ describe('isUnavailable returns true for', () => {
   ] as const)('%s a connection that this machine cannot open: %s %s', ([, syscall, code]) => {
     const error = Object.assign(new Error(`${syscall} ${code}`), { syscall, code })
     expect(isUnavailable(error)).toBe(true)
+    // The same code from another system call says nothing about the database.
     expect(isUnavailable(Object.assign(error, { syscall: 'open' }))).toBe(false)
   })
 
   test('F-35 a host name that does not resolve', async () => {
+    // No name below `.invalid` exists (RFC 6761).
     await using unresolvablePool = openPool('postgresql://user@plainpath.invalid/none')
     expect(isUnavailable(await catchError(unresolvablePool.query('select 1')))).toBe(true)
   })
@@ -212,6 +218,7 @@ describe('isUnavailable returns true for', () => {
   })
 
   test('a server that accepts the connection and never responds', async () => {
+    // Without a listener, a socket error such as a reset would end the process.
     const silentServer = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
     await once(silentServer, 'listening')
     const { port } = silentServer.address() as AddressInfo

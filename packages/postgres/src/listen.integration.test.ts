@@ -63,6 +63,7 @@ test('receives notifications of its channel, with and without a payload', async 
   expect(listener.countConnections()).toBe(1)
   await notify('agt_1')
   await pool.query('notify "Agents changed"')
+  // The listener does not listen on this channel.
   await pool.query('notify "Agents"')
   await vi.waitFor(() => expect(listener.payloads).toEqual(['agt_1', '']))
 })
@@ -122,5 +123,6 @@ test('closes its connection when disposed', async () => {
 test('rejects when the first connection fails', async () => {
   const unknownUser = new URL(database.appUrl)
   unknownUser.username = 'no_such_user'
+  // SQLSTATE class 28: invalid authorization.
   await expect(openListener(unknownUser.href)).rejects.toMatchObject({ code: expect.stringMatching(/^28/) })
 })

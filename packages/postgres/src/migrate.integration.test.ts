@@ -12,6 +12,8 @@ import { openPool } from './database.ts'
 import { isSchemaCurrent, migrate } from './migrate.ts'
 import { ensureRolesAndDatabases } from './roles-and-databases.ts'
 
+// The numbers in the titles, such as F-31, are those of the faults in e2e/faults/fault-numbers.ts.
+
 const folder = path.join(import.meta.dirname, '../test/migrations')
 
 /** Copies the migrations into a new folder, and adds files. */
@@ -49,6 +51,7 @@ describe('migrate', () => {
     await using extendedFolder = await createFolderWith({ '0003-tags.sql': 'create table tags (name text)' })
     const migration = migrate({ url: database.ownerUrl, folder: extendedFolder.path })
     await using owner = openPool(database.ownerUrl, { patience: 10 })
+    // While a migration waits, its last statement is `pg_try_advisory_lock`.
     const findWaitingMigration = () =>
       owner.query(`select from pg_stat_activity
         where application_name = 'plainpath migrate' and datname = current_database() and query ~ 'advisory'`)
@@ -92,6 +95,7 @@ describe('migrate', () => {
     await using database = await createEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     await using owner = openPool(database.ownerUrl, { patience: 10 })
+    // In 0001-notes.sql, a comment that begins with `up migration` comes between the table and this index.
     expect((await owner.query(`select to_regclass('notes_body_idx') as found`)).rows[0]).toEqual({
       found: 'notes_body_idx',
     })
@@ -159,6 +163,7 @@ describe('the app role', () => {
     await disconnect(client)
     return rows[0].privileges
   }
+  /** 0002-audit.sql marks `audit` as append-only. */
   const GRANTS = {
     notes: 'select insert update delete',
     audit: 'select insert',

@@ -4,6 +4,8 @@ import { openTestDatabase, type TestDatabase } from '../test/test-database.ts'
 import { type Database, openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
 
+// F-12 is the number of a fault in e2e/faults/fault-numbers.ts.
+
 let database: TestDatabase
 /** Connects as an administrator, because only an administrator can lower `deadlock_timeout`. */
 let admin: Pool
@@ -89,12 +91,14 @@ test('F-12 retries a transaction at most twice after serialization failures', as
   const retried = incrementCount(2)
   await retried.completion
   expect(retried.runs.count).toBe(3)
+  // Two conflicts added 100 each, and the last run added 1.
   expect(await readCount()).toBe(201)
   const failing = incrementCount(Number.POSITIVE_INFINITY)
   const error = await catchError(failing.completion)
   expect(error).toMatchObject({ code: '40001' })
   expect(isUnavailable(error)).toBe(true)
   expect(failing.runs.count).toBe(3)
+  // Three more conflicts, and no increment.
   expect(await readCount()).toBe(501)
 })
 

@@ -52,6 +52,7 @@ test('does not overwrite values that another process changes in the meantime', a
     async query(text, values) {
       if (text.startsWith('update') && !hasWritten) {
         hasWritten = true
+        // In the order of text keys, `1` is in the batch that was just read, and `9` in the next one.
         await db.query(`update written set value = 'theirs' where id in ('1', '9')`)
       }
       return db.query(text, values)

@@ -4,6 +4,7 @@ import pg from 'pg'
 export interface DatabaseContents {
   readonly schema: string
   readonly tables: readonly { readonly name: string; readonly rows: string }[]
+  /** `last` is the sequence's `last_value`. `called` is `is_called`: whether that value was already returned. */
   readonly sequences: readonly { readonly name: string; readonly last: string; readonly called: boolean }[]
 }
 

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** A proxy to a server. It can simulate a network partition: sockets stay open, but no bytes pass. */
 export interface TcpProxy extends AsyncDisposable {
+  /** The server's URL, with the host and port of the proxy. */
   url: string
   /** Stops forwarding bytes. */
   silence(): void
@@ -22,6 +23,7 @@ export async function startTcpProxy(url: string): Promise<TcpProxy> {
       [upstream, client],
     ] as const) {
       sockets.add(from)
+      // Without a listener, a reset would end the process. The event `close` follows, and ends the other side.
       from.on('error', () => undefined).on('close', () => to.destroy())
       if (isSilent) from.pause()
       else from.pipe(to)

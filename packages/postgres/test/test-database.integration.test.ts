@@ -68,6 +68,7 @@ test('reuses a returned database with its contents reset', async () => {
   expect(await queryAsAdmin(nextDatabase, 'select count(*)::int from notes')).toEqual({ count: 0 })
 })
 
+// `current_database` stands for the name of the database. The 60,000 rows exceed `MAX_TABLE_BYTES`, 2 MB.
 test.each([
   ['a table', 'create table ours ()'],
   ['a privilege', 'grant select on notes to public'],
@@ -88,6 +89,7 @@ test('removes the leftovers of ended runs when a run begins, but not the data of
   const silentLog = { error: () => undefined }
   await using activeDatabase = await openTestDatabase({ folder, name: 'live' })
   await using adminPool = openPool(adminUrl, { patience: 10 })
+  // No run has this id, so the names belong to a run that has ended.
   const leftoverName = createRunName('0000dead', 'auth', 'left')
   await adminPool.query(`create role "${leftoverName}"`)
   await adminPool.query(`create database "${leftoverName}" owner "${leftoverName}"`)

@@ -32,7 +32,9 @@ export interface TestDatabase extends AsyncDisposable {
   readonly adminUrl: string
 }
 
+/** How long a caller waits while another one creates the template. */
 const LOCK_SECONDS = 30
+/** How long a return waits for each session of the database to end. */
 const TERMINATION_MS = 5_000
 
 /** `file_copy` is twice as fast, but needs two checkpoints, which would stall all tests on a server with fsync. */
@@ -208,6 +210,7 @@ async function isFinished(admin: Pick<pg.Client, 'query'>, name: string): Promis
   return rowCount === 1
 }
 
+/** The time limit for a statement of a pool of administrator connections, and for opening or awaiting such a connection. */
 const ADMIN_STATEMENT_MS = 40_000
 
 /**

@@ -31,6 +31,7 @@ const NAME_PREFIX = 'plainpath_test_'
 const RUN_NAME_PATTERN = /^plainpath_test_([0-9a-f]{8})_/
 /** The application name of the connection that a run keeps open is this prefix and the run id. */
 const RUN_SESSION_PREFIX = 'plainpath test run '
+/** How long a clean-up waits for that of another run. */
 const LOCK_SECONDS = 30
 
 /**
@@ -56,6 +57,7 @@ export async function beginTestRun(
   options: { isServerTemporary?: boolean } = {},
 ): Promise<TestPostgres & AsyncDisposable> {
   const runId = randomBytes(4).toString('hex')
+  // While this connection is open, other runs do not remove the data of this run.
   const runSession = await keepConnected({
     url: adminUrl,
     applicationName: RUN_SESSION_PREFIX + runId,

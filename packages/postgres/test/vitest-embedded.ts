@@ -9,6 +9,7 @@ import { abortServer, findRunningServer, POLL_MS } from '../src/embedded/postmas
 import { getServerUser } from '../src/embedded/server-user.ts'
 import { beginTestRun } from './test-run.ts'
 
+/** Matches the data folder of a run, and the folder with the suffix `.new-…` in which initdb creates it. */
 const DATA_FOLDER = /^plainpath-test-[0-9a-f]{8}(?:\.new-\w+)?$/
 /** No server takes this long to start, so an older folder is abandoned if its server is not in use. */
 const ABANDONED_AFTER_MS = 120_000
@@ -42,6 +43,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   project.provide('testPostgres', testPostgres)
   const runResources = resources.move()
   const removeServer = () => removeServerSync(server.dir)
+  // For a process that exits before Vitest has called the function below.
   process.once('exit', removeServer)
   return async () => {
     await runResources.disposeAsync()
@@ -62,7 +64,10 @@ function chooseDataFolder(): string {
   }
 }
 
-/** Removes the server synchronously, because an exiting process cannot wait for promises. */
+/**
+ * Removes the server synchronously, because an exiting process cannot wait for promises. Waits at most 2 s for the server to
+ * end.
+ */
 function removeServerSync(dir: string): void {
   abortServer(dir)
   const sleepBuffer = new Int32Array(new SharedArrayBuffer(4))

@@ -24,6 +24,7 @@ let dir: string
 let usedCluster: string
 beforeAll(async () => {
   const folder = fs.mkdtempSync(path.join(tmpdir(), 'plainpath-embedded-'))
+  // If root runs the tests, the server runs as another user, who must be able to enter the folder.
   fs.chmodSync(folder, 0o755)
   usedCluster = path.join(folder, 'pg')
   await (await useEmbeddedPostgres({ dir: usedCluster, settings: FAST_SETTINGS }))[Symbol.asyncDispose]()
@@ -50,6 +51,7 @@ async function startUserProcess(): Promise<{
   wasStarted: boolean
 }> {
   const child = startProgram('use-server.ts', dir, JSON.stringify(FAST_SETTINGS))
+  // `stdout` is a pipe, so it is never null: `process.stdin` only satisfies the type.
   const [line] = await once(createInterface(child.stdout ?? process.stdin), 'line')
   return { child, ...JSON.parse(line) }
 }
@@ -115,6 +117,7 @@ describe('a first start', () => {
   test('removes the files that a killed start left next to the folder', async () => {
     const abandonedDir = `${dir}.new-Abc123`
     fs.mkdirSync(abandonedDir)
+    // An unfinished folder counts as abandoned after ten minutes.
     fs.utimesSync(abandonedDir, 0, 0)
     await using server = await useServer()
     expect(server.wasStarted).toBe(true)
@@ -126,6 +129,7 @@ describe('a first start', () => {
     const spec = {
       name: 'auth',
       owner: { name: 'o', password: 'first' },
+      // A URL must encode each of these special characters.
       app: { name: 'a', password: 'pass:/?#@%word' },
     }
     const [created] = await ensureRolesAndDatabases(server.url, [spec])
@@ -177,6 +181,7 @@ describe('a server that is killed', () => {
   })
 
   test('does not prevent a start when another process has its process id', async () => {
+    // Process 1 always runs, and is no server for this folder. The eighth line, `ready`, is the state.
     const pidLines = ['1', dir, '1700000000', '5432', '', '127.0.0.1', '  5432001         0', 'ready   ', '']
     fs.writeFileSync(path.join(dir, 'postmaster.pid'), pidLines.join('\n'))
     await using server = await useServer()
@@ -221,11 +226,13 @@ test('starts a new server if the running one is stopping and accepts no connecti
   await endProcess(killedUser.child, 'SIGKILL')
   const lastUser = await connect(killedUser.url, { applicationName: 'test' })
   expect(await tryLock(lastUser, IN_USE_LOCK)).toBe(true)
+  // Connects while the server still runs, and then waits for the lock that `lastUser` holds.
   const nextServer = useServer()
   await vi.waitFor(async () => {
     const { rowCount } = await lastUser.query('select from pg_locks where not granted')
     expect(rowCount).toBe(1)
   })
+  // From now on, the server refuses connections. It ends once `lastUser` has disconnected.
   process.kill(findServerPid() ?? 0, SMART_SHUTDOWN)
   await disconnect(lastUser)
   await using server = await nextServer
@@ -235,6 +242,7 @@ test('starts a new server if the running one is stopping and accepts no connecti
 })
 
 describe('refuses in one line', () => {
+  /** Returns the error as text, or `nothing` if the server starts. */
   const getRefusal = () =>
     useServer().then(
       async (server) => {
@@ -250,6 +258,7 @@ describe('refuses in one line', () => {
     expect(await getRefusal()).toBe(
       `EmbeddedPostgresError: cannot store a database in ${dir}: file already exists`,
     )
+    // `afterEach` stops the server in `dir`.
     dir = path.join(parent, 'pg')
   })
 
@@ -314,6 +323,7 @@ test('takes over the data of a server that ran as the user nobody, if root start
 })
 
 test('uses a folder in /var/tmp if the server has no access to the requested one, and reports it', async () => {
+  // Only root is affected, because only root runs the server as another user.
   fs.chmodSync(parent, 0o700)
   const server = await useServer()
   await server[Symbol.asyncDispose]()
