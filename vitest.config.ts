@@ -74,6 +74,7 @@ export default defineConfig({
     sequence: { sequencer: RandomOrderSequencer },
     reporters: [
       'default',
+      // A run of all files fails if one of them takes more than a tenth of the time of all.
       ['./scripts/vitest/slow-files-reporter.ts', { maxShare: 0.1 }],
       './scripts/vitest/run-summary-reporter.ts',
     ],

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { findDebianPrograms, MissingPrograms } from './infra/stack/src/debian-program.ts'
 
+// Ends the run before any test if a program from Debian is missing.
 try {
   await findDebianPrograms(
     ['caddy', 'chromium', 'gcc', 'prometheus', 'promtool', 'redis-server', 'slowhttptest', 'spin'],

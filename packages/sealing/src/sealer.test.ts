@@ -149,6 +149,7 @@ describe('a sealer', () => {
     expect(twoKeySealer.seal('Atlas', context).includes(twoKeySealer.newestKeyId)).toBe(true)
   })
 
+  // \ud800 is half of a surrogate pair, so the string is not well-formed Unicode.
   test.for(['', '\ud800'])('rejects the context %j', (invalidContext) => {
     expect(() => sealer.seal('Atlas', invalidContext)).toThrow(TypeError)
     expect(() => sealer.unseal(sealer.seal('Atlas', context), invalidContext)).toThrow(TypeError)

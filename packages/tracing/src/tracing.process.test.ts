@@ -52,6 +52,7 @@ test('records calls as children of their request, and none after the response', 
       )
       expect([getTraceHeaders(), getTraceFields()]).toEqual([{}, {}])
     })
+    // The call has a span of its own, which the called service continues.
     expect(headersInCall).not.toEqual({ traceparent: span.traceparent })
   }
   const [call, failedCall, request, ...others] = collector.listSpans()
@@ -125,6 +126,7 @@ test('exports at most one queue and one batch of spans, and at most 200 calls pe
     for (let n = 0; n < 10_000; n++) tracing.startRequest(undefined).endWithResponse(RESPONSE)
   }
   expect(collector.listSpans().length).toBeGreaterThan(0)
+  // A full queue, and a batch that is already being exported.
   expect(collector.listSpans().length).toBeLessThanOrEqual(2_048 + 512)
 
   await using otherCollector = await startCollector()
@@ -140,6 +142,7 @@ test('exports at most one queue and one batch of spans, and at most 200 calls pe
     })
     endWithResponse(RESPONSE)
   }
+  // 200 calls, and the request.
   expect(otherCollector.listSpans()).toHaveLength(201)
 })
 
@@ -150,6 +153,7 @@ test('logs once that a collector is down or does not respond', async () => {
     const log = { info: () => undefined, warn: (message: string) => void warnings.push(message) }
     {
       await using tracing = await open(url, log)
+      // At least four batches, because a batch has at most 512 spans. None of them can be delivered.
       for (let n = 0; n < 2_000; n++) tracing.startRequest(undefined).endWithResponse(RESPONSE)
     }
     await expect.poll(() => warnings).toEqual(['traces cannot be delivered'])

@@ -37,6 +37,7 @@ interface ExportBody {
 }
 interface Attribute {
   key: string
+  /** Has one member, whose name is the type, such as `stringValue`. */
   value: Record<string, unknown>
 }
 
@@ -84,6 +85,7 @@ function readSpans(body: string): CollectedSpan[] {
         name,
         traceId,
         spanId,
+        // A root span has no parent id, or an empty one.
         parentSpanId: parentSpanId || undefined,
         attributes: toAttributeValues(attributes),
         hasFailed: status.code === ERROR_STATUS,
