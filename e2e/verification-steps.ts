@@ -8,9 +8,15 @@ export interface AgentCredentials {
   readonly client_secret: string
 }
 
+/** The address to which the API mails messages to staff. */
 export const STAFF_INBOX = 'desk@answers.example.org'
 
 const DELIVERY_TIMEOUT_MS = 20_000
+
+/*
+ * The steps with which a person confirms by e-mail that an agent acts for them, over HTTP. The response to the agent, the mail
+ * and the page show the same two words, by which the person recognises the agent's request.
+ */
 
 /** Creates settings for both apps: mail goes to this server, and messages are not held before they go to staff. */
 export const createMailSettings = ({ url }: Pick<MailServer, 'url'>) => ({

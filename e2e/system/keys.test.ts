@@ -17,6 +17,10 @@ import { forgeIntrospection, type LeakedKey, parseKid } from './forge-introspect
 /** The number of rotations. Before a release, run the rotation test with KEY_ROTATIONS=100 KEY_RATE=200. */
 const ROTATION_COUNT = Number(process.env['KEY_ROTATIONS'] ?? 10)
 const REQUESTS_PER_SECOND = Number(process.env['KEY_RATE'] ?? 40)
+/**
+ * Settings with which a rotation takes seconds. No verifier may cache a key set for longer than a second, and the successor of a
+ * key is always due.
+ */
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '1',
@@ -25,6 +29,7 @@ const SETTINGS = {
   AUTH_KEYS_PERIOD_SECONDS: '0',
   AUTH_KEYS_LEASE_SECONDS: '10',
 }
+/** How long an API may trust a key set that it has fetched. */
 const TRUST_MS = 1_000 * Number(SETTINGS.AUTH_KEYS_TRUST_SECONDS)
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 
@@ -33,6 +38,7 @@ const silentLog = createLog({ service: 'e2e', write: () => {} })
 /** Forges the introspection responses for the APIs of `startDeceivedApi`. If undefined, the responses are empty. */
 let forge: ((token: string) => string) | undefined
 let stack: Stack
+/** A valid access token of an agent. */
 let token: string
 
 beforeAll(async () => {
@@ -77,6 +83,7 @@ async function startDeceivedApi(authUrl: string): Promise<string> {
       Promise.resolve(handleProxied(request, response)).catch(() => response.destroy())
     }, serverOptions),
   )
+  // The API needs its own port in its settings, so its listener starts first.
   let handler: RequestHandler = (_request, response) => void response.writeHead(503).end()
   const { port } = resources.use(
     await serve((request, response) => handler(request, response), serverOptions),
@@ -176,6 +183,7 @@ function watchKeySets() {
           continue
         }
         const kid = parseKid(responseText)
+        // A key set that has been cached for longer need not contain the key.
         if (performance.now() - fetchedAt > TRUST_MS) continue
         const setsWithoutKey = sets.filter((set) => !set.includes(kid))
         missingKeys.push(...setsWithoutKey.map((set) => `${kid} not in ${set.join(' ')}`))
@@ -255,6 +263,7 @@ test('after `keys revoke` has returned, no API accepts responses signed with the
     forgeIntrospection(key, { token: introspected, issuer: stack.origin, audience, revocationMark })
   const attempts: { startedAt: number; status: number }[] = []
   let isAttacking = true
+  /** Repeatedly presents a token that auth never issued. The API accepts it only because of a forged response. */
   const attack = async (origin: string) => {
     while (isAttacking) {
       const startedAt = performance.now()
@@ -289,7 +298,10 @@ test('after `keys revoke` has returned, no API accepts responses signed with the
   expect(response.status).toBe(200)
 })
 
-/** Reads the current revocation mark, which a forged response must contain. An attacker could read it from any introspection response. */
+/**
+ * Reads the current revocation mark, the random id of the revocation state (docs/revocation/README.md). The API caches only
+ * responses that contain it. An attacker could read it from any introspection response.
+ */
 async function readRevocationMark(): Promise<string> {
   const redis = new Redis(stack.redis.adminUrl)
   const mark = await redis.hget('revocation:state', 'mark')
@@ -297,6 +309,7 @@ async function readRevocationMark(): Promise<string> {
   return mark ?? ''
 }
 
+/** Reads a signing key with its private part, which an attacker is supposed to have. */
 async function readLeakedKey(kid: string): Promise<LeakedKey> {
   await using stores = await openStores(loadConfig(stack.env), { log: silentLog, now: () => new Date() })
   const storedKey = (await stores.keys.read()).keys.find((key) => key.kid === kid)

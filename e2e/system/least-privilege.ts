@@ -18,6 +18,7 @@ export function describeLeastPrivilege(getSystem: () => System): void {
       lazyConnect: true,
       retryStrategy: () => null,
     })
+    // Without a listener, ioredis prints connection errors. The command rejects with them too.
     redis.on('error', () => {})
     try {
       await redis.connect()
@@ -73,7 +74,7 @@ export function describeLeastPrivilege(getSystem: () => System): void {
       'select pg_reload_conf()',
       `set session authorization postgres`,
     ])('may not: %s', async (sql) => {
-      // The SQLSTATE of insufficient privileges, and of the error "must be owner".
+      // PostgreSQL reports both a missing privilege and "must be owner" with this SQLSTATE (insufficient_privilege).
       expect(await runQuery(sql)).toBe('42501')
     })
 
@@ -128,6 +129,7 @@ export function describeLeastPrivilege(getSystem: () => System): void {
       )
     })
 
+    // Each API process has a field in this hash, `member` with its id, by which revokers know that it subscribes.
     test('may use the shared hash of revocations and publish in their channel; only the API may subscribe', async () => {
       expect(await sendCommand(app, 'HGET', 'revocation:state', 'number')).toBe('done')
       expect(await sendCommand(app, 'HSET', 'revocation:state', 'member planted', '0')).toBe('done')
@@ -232,15 +234,18 @@ interface Connection {
 
 /** Lists the established TCP connections of a process from /proc. */
 function listConnections(pid: number): Connection[] {
+  /** The inodes of the sockets that the process has open. */
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
       try {
         return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? []
       } catch {
+        // The descriptor was closed after the folder was read.
         return []
       }
     }),
   )
+  // The kernel's code in the column `st` (include/net/tcp_states.h). `sl`, `st` and `inode` are columns 0, 3 and 9.
   const ESTABLISHED = '01'
   return ['tcp', 'tcp6'].flatMap((table) =>
     readFileSync(`/proc/${pid}/net/${table}`, 'utf8')

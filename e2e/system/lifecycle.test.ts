@@ -10,6 +10,11 @@ import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { explainIfBusy, REPEAT_IF_BUSY } from '../faults/repeat-if-busy.ts'
 import { openSystem, type System } from './open-system.ts'
 
+/*
+ * Tests the service while its processes restart, are killed, or start without their stores. The numbers in the titles, such as
+ * F-19, are those of `e2e/faults/fault-numbers.ts`.
+ */
+
 /** The number of requests per second. Before a release, run the tests with ROLLING_RATE=200 on a machine without other work. */
 const RATE = Number(process.env['ROLLING_RATE'] ?? 40)
 /**
@@ -50,6 +55,7 @@ async function waitForFirstRequest({ ports }: RunningApp): Promise<void> {
 const formatEntry = ({ operation, outcome, mistake = '', startedAt, endedAt }: Entry) =>
   `${operation} ${outcome} ${mistake} after ${Math.round(endedAt - startedAt)} ms`
 
+/** Lists the requests that were refused or got a wrong response. */
 const listFailed = () => load.entries.filter(({ outcome }) => outcome !== 'good')
 
 /**
@@ -64,6 +70,7 @@ function describeUnexcused(entries: readonly Entry[]): string[] {
   return entries.filter((entry) => !excused.includes(entry)).map(formatEntry)
 }
 
+/** Prints the figures of the load as a line of JSON. */
 function printFigures(title: string, additionalFigures: Record<string, unknown>): void {
   const slowest = Math.max(...load.entries.map(({ startedAt, endedAt }) => endedAt - startedAt))
   const stalls = load.stalls.length
@@ -85,6 +92,7 @@ test(
   },
   explainIfBusy(async () => {
     load = startLoad({ origin: system.origin, ledger, rate: RATE })
+    // `RATE` requests take a second.
     await load.waitUntilSent(RATE)
     for (const app of listProcesses()) {
       await app.stop('SIGTERM')
@@ -142,6 +150,7 @@ test('F-36 instances that start while all stores are down are live, name the mis
   const postgres = createPostgresProcess(stack.postgres)
   await Promise.all(listProcesses().map((app) => app.stop('SIGKILL')))
   await Promise.all([postgres.stop('SIGQUIT'), stack.redis.stop('SIGKILL')])
+  // The starts of auth resolve only after the stores have started, so the test awaits all starts at its end.
   const pendingStarts = listProcesses().map((app) => app.start())
   const readStatus = async ({ ports }: RunningApp, path: string) => {
     const response = await fetch(`http://127.0.0.1:${ports.operations}${path}`).catch(() => undefined)

@@ -5,7 +5,9 @@ import { basic, form, type HttpResponse, json, type Sender } from '../send.ts'
 import { openSystem, type System } from './open-system.ts'
 import { repeatIfUncounted } from './repeat-if-uncounted.ts'
 
-// Production limits, with two processes of each app that share Redis.
+// Production limits, with two processes of each app that share Redis. The quotas that the tests expect are in
+// `apps/auth/src/limits.ts` and `apps/resource/src/limits.ts`. Each test repeats itself if Redis did not count, see
+// `repeatIfUncounted`.
 const resources = new AsyncDisposableStack()
 let system: System
 beforeAll(async () => {
@@ -56,7 +58,10 @@ function createDirectSender(app: AppName, options: { from?: string } = {}) {
   return { send, [Symbol.dispose]: () => {} }
 }
 
-/** Shifts the counts in Redis into the past. */
+/**
+ * Shifts the counts in Redis into the past, as if so many seconds had passed. A count is a list of parts, each with the times of
+ * its first and its last request and their number (`redis-limit-store.ts`).
+ */
 async function shiftCounts(seconds: number): Promise<void> {
   const redis = new Redis(system.stack.redis.adminUrl)
   const keys = await redis.keys('*:limit:*')
@@ -91,8 +96,10 @@ describe('two processes behind the gateway count together:', () => {
     repeatIfUncounted(system.stack, async () => {
       const sender = system.createSender({ from: takeNewAddress() })
       expect(countStatuses(await repeat(15, () => register(sender)))).toEqual({ 201: 15 })
+      // After 550 s, the 15 requests still count in the window of 600 s.
       await shiftCounts(550)
       expect(countStatuses(await repeat(20, () => register(sender)))).toEqual({ 201: 5, 429: 15 })
+      // After 630 s, only the 5 later ones do.
       await shiftCounts(80)
       expect(countStatuses(await repeat(20, () => register(sender)))).toEqual({ 201: 15, 429: 5 })
     }))
@@ -120,6 +127,7 @@ describe('two processes behind the gateway count together:', () => {
     repeatIfUncounted(system.stack, async () => {
       const email = system.createEmail()
       const spellings = [email, email.toUpperCase(), ` ${email} `]
+      // The first join gets 201, and later ones 200, because the address is on the list already.
       const responses = await repeat(9, (index) =>
         system
           .createSender({ from: takeNewAddress() })
@@ -151,6 +159,7 @@ describe('a forged header changes nothing:', () => {
       const victim = takeNewAddress()
       const attacker = system.createSender({ from: takeNewAddress() })
       await repeat(30, () => register(attacker, { 'x-forwarded-for': victim }))
+      // 127.0.0.1 is the address of the gateway, which the apps trust.
       await repeat(5, () => register(attacker, { 'x-forwarded-for': `${victim}, 127.0.0.1` }))
       const responses = await repeat(20, () => register(system.createSender({ from: victim })))
       expect(countStatuses(responses)).toEqual({ 201: 20 })

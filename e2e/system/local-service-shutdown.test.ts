@@ -36,6 +36,7 @@ test('the local service completes an in-flight request before it stops', async (
       ({ status }) => String(status),
       () => 'refused',
     )
+  // The service no longer accepts connections, so it has begun to stop before the body arrives.
   await expect.poll(probeHealth).toBe('refused')
   joinRequest.end(body)
   const [response] = await responsePromise

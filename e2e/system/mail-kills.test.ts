@@ -6,6 +6,7 @@ import { type MailSystem, obtainContactToken, openMailSystem } from './open-mail
 
 /** The number of kills. Before a release, run the test with MAIL_KILLS=50. */
 const KILLS = Number(process.env['MAIL_KILLS'] ?? 8)
+/** Determines `KILL_PLAN`. The test prints it, to repeat a failure. */
 const SEED = Number(process.env['MAIL_KILLS_SEED'] ?? 20_261_120)
 /** The number of requests per second. */
 const RATE = Number(process.env['MAIL_KILLS_RATE'] ?? 25)
@@ -21,7 +22,10 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => system?.[Symbol.asyncDispose]())
 
-/** The processes to kill in order, by index, each with the number of requests to send before its kill. */
+/**
+ * The processes to kill in order, each with the number of requests to send before its kill. The index selects one of the four
+ * processes, two of auth and two of the API.
+ */
 const KILL_PLAN = fc.sample(
   fc.record({ index: fc.nat(3), requestsBefore: fc.integer({ min: 5, max: 60 }) }),
   {
@@ -57,6 +61,7 @@ test(`${KILLS} kills at ${RATE} requests a second: every promised mail arrives, 
     staffInbox: STAFF_INBOX,
     rate: RATE,
   })
+  // Stops the load after a failed kill or start too.
   const kills = await killProcesses(load).catch(async (error: unknown) => {
     await load.stop()
     throw error
@@ -93,5 +98,6 @@ test(`${KILLS} kills at ${RATE} requests a second: every promised mail arrives, 
   expect(mailsWithSeveralIds.map(([mail]) => mail)).toEqual([])
   expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(copiesByMail.size)
   for (const accepted of Object.values(load.accepted)) expect(accepted).toBeGreaterThan(0)
+  // Kills explain only lost connections (0) and the gateway's 502 and 503.
   expect(Object.keys(load.statuses).filter((key) => !/ (201|202|0|502|503)$/.test(key))).toEqual([])
 })

@@ -2,11 +2,16 @@ import type { ReceivedMail } from '@plainpath/mail/testing'
 import { basic, createSender, type HttpRequest, json } from '../send.ts'
 import type { RegisteredAgent } from './open-system.ts'
 
+/**
+ * The requests that cause mails: joining the waitlist, beginning a verification (*claim* is its older name), and writing to
+ * staff.
+ */
 type MailRequest = 'join' | 'claim' | 'contact'
 
 export interface MailLoad {
   /** The number of responses by request and status, such as `join 201`. Status 0 means that no response arrived. */
   readonly statuses: Readonly<Record<string, number>>
+  /** The number of accepted requests by kind. */
   readonly accepted: Readonly<Record<MailRequest, number>>
   /** The mails that the accepted requests must cause, in the format of `identifyMail`. */
   readonly promised: readonly string[]
@@ -17,7 +22,7 @@ export interface MailLoad {
 }
 
 const TICK_MS = 10
-/** While this number of requests is in flight, no request is sent. */
+/** While this number of requests is in flight, no request is sent. The load catches up afterwards. */
 const MAX_IN_FLIGHT = 2_000
 
 /**
@@ -31,7 +36,9 @@ export function startMailLoad(options: {
   token: string
   /** The address of the person who confirmed the agent. */
   verifiedEmail: string
+  /** The address to which messages to staff are mailed. */
   staffInbox: string
+  /** Requests per second. */
   rate: number
 }): MailLoad {
   const sender = createSender(options.origin)
@@ -39,6 +46,7 @@ export function startMailLoad(options: {
   const accepted = { join: 0, claim: 0, contact: 0 }
   const promised: string[] = []
   const inFlight = new Set<Promise<void>>()
+  /** The pending calls of `waitUntilSent`. Each is done when `sentCount` reaches `at`. */
   const sendWaiters = new Set<{ readonly at: number; readonly done: () => void }>()
   let sentCount = 0
 
@@ -77,6 +85,7 @@ export function startMailLoad(options: {
       const headers = { ...message.headers, ...messageHeaders }
       const { status, text } = await sendRequest({ path: '/api/contact', ...message, headers }, 'contact')
       if (status !== 202) return
+      // An accepted message causes two mails: one to staff, and a receipt to the person.
       const { id } = JSON.parse(text) as { id: string }
       recordAccepted('contact', `desk ${options.staffInbox} ${id}`, `receipt ${options.verifiedEmail} ${id}`)
     },
@@ -120,6 +129,10 @@ export function startMailLoad(options: {
   }
 }
 
+/**
+ * The kinds of mails, by the beginnings of their subjects. `confirmed` tells a person that an agent can now act for them; no
+ * request of the load causes it. `desk` goes to staff.
+ */
 const SUBJECTS = {
   join: /^Confirm that you want to be on/,
   claim: /^Did you ask an AI agent/,
@@ -128,7 +141,10 @@ const SUBJECTS = {
   receipt: /^We received your message/,
 }
 
-/** Identifies a mail by its kind, its recipients and, if it is about a message to staff, the id of that message. */
+/**
+ * Identifies a mail by its kind, its recipients and, if it is about a message to staff, the id of that message. A mail of no
+ * known kind has its whole subject instead of the kind.
+ */
 export function identifyMail({ to, subject, text }: ReceivedMail): string {
   const kind = Object.entries(SUBJECTS).find(([, pattern]) => pattern.test(subject))?.[0] ?? subject
   const message = /^Message: ([\w-]{36})$/m.exec(text)?.[1]

@@ -33,6 +33,7 @@ async function runScenario(url: string, scenario: string): Promise<string> {
   return (await promisify(execFile)(process.execPath, args, { timeout: 60_000 })).stdout
 }
 
+/** Matches the summary of a report in which all checks passed: both numbers are equal. */
 const PASSED = /^Passed: (\d+)\/\1, 0 failed, 0 warnings$/m
 
 const resources = new AsyncDisposableStack()

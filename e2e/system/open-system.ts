@@ -16,7 +16,9 @@ export interface RegisteredAgent {
 /** The whole topology as processes, with helpers for tests. */
 export interface System extends AsyncDisposable {
   readonly stack: Stack
+  /** The origin of the gateway. */
   readonly origin: string
+  /** The temporary folder with the logs and data, which disposing deletes. */
   readonly folder: string
   /** The secret with which the API authenticates to auth. */
   readonly apiSecret: string
@@ -36,6 +38,7 @@ export interface System extends AsyncDisposable {
   createSender(options?: { from?: string; url?: string; allowedFailureStatus?: number }): Sender
   /** Registers an agent with a name that no other test uses. */
   register(sender?: Sender): Promise<RegisteredAgent>
+  /** Requests an access token with the agent's secret. */
   issueToken(agent: RegisteredAgent, sender?: Sender): Promise<string>
   /** Returns an e-mail address that no other test uses. */
   createEmail(): string
@@ -63,6 +66,7 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
       ...options,
       settings: { ...options.settings, ...documents?.settings },
       postgresSettings: WITHOUT_FSYNC,
+      // Auth fetches the documents over TLS from a server of the tests, so the processes must trust its certificate authority.
       ...(documents && { processEnvFor: () => ({ NODE_EXTRA_CA_CERTS: authorityFile }) }),
       folder,
       print: (line) => lines.push(line),
@@ -83,6 +87,7 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
         sendAndRecord(sender, request, confidential, { origin: stack.origin, allowedFailureStatus }),
     }
   }
+  /** The default sender of `register` and `issueToken`. */
   const gateway = createRecordingSender({ from: '127.0.0.100' })
   let serial = 0
   const resources = opening.move()

@@ -27,7 +27,8 @@ import { startLocalService, toLocalProgram } from './start-local-service.ts'
 
 /*
  * Mistakes of operators that need a real `npm start`, or a database server of their own. Each is refused with a message
- * that says what to do. For other mistakes, see `e2e/in-process/operator-mistakes.test.ts`.
+ * that says what to do. The test with a full disk mounts a file system, so it needs root. For other mistakes, see
+ * `e2e/in-process/operator-mistakes.test.ts`.
  */
 
 const runProgram = promisify(execFile)
@@ -83,11 +84,12 @@ describe('the local service refuses', () => {
     const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
     return { code: code as number | null, errors: errors.trim() }
   }
-  /** Reads the files of a data directory, except those of the database and mails. */
+  /** Reads the files of a data directory, except those of the database and mails. Returns pairs of a name and a content. */
   const readFiles = async (folder: string) => {
     const names = (await readdir(folder)).filter((name) => !/^(postgres|outbox)$/.test(name)).toSorted()
     return Promise.all(names.map(async (name) => [name, await readFile(path.join(folder, name), 'utf8')]))
   }
+  /** Runs `keys audit`, which only reads, with the `PORT` of the running service. Returns the exit code. */
   const runAudit = async () =>
     (await runLocalProgram({ DATA_DIR: dataDirectory, PORT: String(port) }, ['keys', 'audit', '--json'])).code
 
@@ -174,6 +176,7 @@ describe('commands of auth change nothing', () => {
     const { uid, gid } = await stat(stores.postgres.dir)
     await server.stop('SIGINT')
     await writeFile(signalFile, '')
+    // If this process is root, PostgreSQL runs as another user, the owner of its folder.
     await chown(signalFile, uid, gid)
     await server.start()
     for (const line of ['keys rotate --now', 'stop --all-tokens --reason drill'])
@@ -194,6 +197,8 @@ describe('commands of auth change nothing', () => {
     const disk = path.join(folder, 'small')
     await mkdir(disk)
     await runProgram('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk])
+    // `resources` disposes of this before PostgreSQL. After a failed test, PostgreSQL still uses the disk, so `-l` detaches it
+    // anyway.
     resources.defer(async () => void (await runProgram('umount', ['-l', disk]).catch(() => undefined)))
     const { uid, gid } = await stat(stores.postgres.dir)
     await chown(disk, uid, gid)
@@ -220,6 +225,7 @@ describe('commands of auth change nothing', () => {
     Object.assign(new URL(stores.postgres.url), { pathname: '/plainpath_auth' }).href
 })
 
+/** Writes a file, `filler`, until the disk is full. */
 async function fillDisk(disk: string): Promise<void> {
   const { bavail, bsize } = await statfs(disk)
   await using file = await open(path.join(disk, 'filler'), 'w')

@@ -5,6 +5,11 @@ import { isOnScreen } from '../pages/is-on-screen.ts'
 import { openBrowser } from '../pages/open-browser.ts'
 import { EXAMPLE_QUESTIONS } from '../pages/site-pages.ts'
 
+/*
+ * What people come to the site for, each from the first page to the result. `pages.test.ts` and `safe-pages.test.ts` test single
+ * pages.
+ */
+
 const resources = new AsyncDisposableStack()
 const stack = inject('pagesStack')
 let browser: Browser
@@ -33,8 +38,10 @@ async function openWithKeyboard(address: string) {
     }
     throw new Error(`Tab does not reach ${element} on ${page.url()}`)
   }
+  /** Presses Enter on the focused element, which must open a page, and waits for that page. */
   async function pressEnter(): Promise<void> {
     activationCount += 1
+    // The wait must begin before the press, or it could miss the navigation.
     await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
   }
   const findControl = (name: string | RegExp) => {
@@ -117,6 +124,7 @@ describe('with the keyboard alone and without scripts, in at most three activati
     await page.context().setOffline(true)
     const guideTexts = await page.locator('.guide .text :is(p, li)').allInnerTexts()
     const pdf = await page.pdf({ format: 'Letter' })
+    // A PDF has an object of this type for each page.
     expect(pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(1)
     await page.emulateMedia({ media: 'print' })
     const printedText = removeSpaces(await page.locator('main').innerText())

@@ -23,7 +23,7 @@ const pageNames = Object.keys(SITE_PAGES) as (keyof typeof SITE_PAGES)[]
 const createEmail = () => `${randomUUID()}@example.org`
 
 /**
- * Opens an empty page, and records what our pages must not do: throw errors, write to the console (except about
+ * Opens an empty page, and records in `forbidden` what our pages must not do: throw errors, write to the console (except about
  * responses with 400 or 404), load other scripts, or send requests to another origin.
  */
 async function openVisit(options: BrowserContextOptions = {}) {
@@ -73,6 +73,7 @@ describe('the form of the waitlist, without scripts', () => {
   test('focuses the message about a mistake, which links to the field, and keeps the input', async () => {
     await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
+    // A referral that has the right form, and belongs to nobody.
     await openPath(page, '/?ref=k3v7q2mzt5ndw4ha')
     await page.fill('#email', 'nobody at home')
     await page.getByRole('button', { name: 'Join the waitlist' }).click()
@@ -132,6 +133,7 @@ describe('the page for questions', () => {
     await page.locator('#check').waitFor()
     const button = page.getByRole('button', { name: 'None of these applies' })
     for (let round = 0; (await button.count()) > 0; round += 1) {
+      // Without this bound, a page that repeats its questions would keep the test running until its time limit.
       expect(round).toBeLessThan(6)
       await button.focus()
       await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
@@ -270,6 +272,7 @@ describe.for(pageNames)('the page %s', (name) => {
     await using visit = await openVisit({ viewport: { width: 320, height: 640 } })
     await openPath(visit.page, SITE_PAGES[name])
     expect(await visit.page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+    // The half pixel allows for rounded layout.
     const overflowingElements = `[...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > 320.5).map((each) => each.outerHTML.slice(0, 80))`
     expect(await visit.page.evaluate(overflowingElements)).toEqual([])
     expect(await visit.page.evaluate(LIST_BROKEN_NAMES)).toEqual([])
@@ -340,6 +343,7 @@ describe('the commands of /docs', () => {
     const getExpectedStatus = (command: string) =>
       NEEDS_MAIL_OR_SECRET.test(command) ? /^40[0349] / : /^20[0124] /
     expect(outputs.filter((output) => !getExpectedStatus(output).test(output))).toEqual([])
+    // These numbers show that the selector and the pattern still find the commands of the page.
     expect(commands.length).toBeGreaterThanOrEqual(18)
     expect(commands.filter((command) => NEEDS_MAIL_OR_SECRET.test(command))).toHaveLength(7)
   })

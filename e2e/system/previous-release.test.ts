@@ -11,6 +11,12 @@ import { openReleaseStores } from '../releases/open-release-stores.ts'
 import { runSmokeTest } from '../releases/run-smoke-test.ts'
 import { type RunningRelease, runAppCommand, startRelease } from '../releases/start-release.ts'
 
+/*
+ * Tests that the newest release works on the tables of this commit, as it must while an upgrade replaces its processes one by
+ * one. The tests depend on their order: each leaves the tables for the next one. F-32 is a number in
+ * `e2e/faults/fault-numbers.ts`.
+ */
+
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const ORIGIN = 'http://localhost:8080'
 
@@ -43,8 +49,10 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(() => resources.disposeAsync(), 60_000)
 
+/** The folder with the migrations of this commit, by app. */
 const MIGRATION_FOLDERS = { AUTH: AUTH_MIGRATIONS, RESOURCE: RESOURCE_MIGRATIONS }
 
+/** Applies the missing migrations of a folder to the database of an app, and grants its role access. */
 function migrateApp(app: keyof typeof MIGRATION_FOLDERS, migrations = MIGRATION_FOLDERS[app]) {
   const appRole = decodeURIComponent(new URL(env[`${app}_DATABASE_URL`] ?? '').username)
   return migrate({ url: env[`${app}_MIGRATION_DATABASE_URL`] ?? '', folder: migrations, appRole })
@@ -81,6 +89,7 @@ test('F-32 both releases work on the new tables, and the previous one can start 
 
 test('F-32 the check detects a migration that removes what the previous release uses', async () => {
   await plantMigration('RESOURCE', 'alter table waitlist_entries rename column email_hash to email_digest')
+  // A finding begins with the step and the status of its response, here 5xx.
   expect(await runSmokeTest(previousRelease)).toEqual([
     expect.stringMatching(/^join: 5/),
     expect.stringMatching(/^join again: 5/),

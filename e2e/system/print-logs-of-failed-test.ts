@@ -7,8 +7,10 @@ import path from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import { openFolders } from './open-folders.ts'
 
+/** The number of lines to print of each log, the last ones. */
 const MAX_LINES = 40
 
+/** When the current test began, in the format of the logs (ISO 8601), which sorts as text. */
 let startedAt = ''
 beforeEach(() => {
   startedAt = new Date().toISOString()

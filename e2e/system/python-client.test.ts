@@ -26,11 +26,13 @@ afterAll(() => system[Symbol.asyncDispose]())
 test.for(['basic', 'post', 'key-with-kid', 'key-without-kid'])(
   'with requests-oauthlib, an agent gets two tokens and revokes one: %s',
   async (method) => {
+    // oauthlib refuses plain http without this variable.
     const env = { ...process.env, OAUTHLIB_INSECURE_TRANSPORT: '1' }
     const args = ['-B', SCRIPT, system.origin, method]
     const { stdout } = await runProgram(PYTHON, args, { env, timeout: 50_000 })
     expect(JSON.parse(stdout)).toEqual({
       scope: ['guides:read', 'waitlist:write'],
+      // A status for each of the two tokens. The first token is the one that is not revoked.
       read: [200, 200],
       revocation: [200, {}],
       readAfterRevocation: [200, 401],

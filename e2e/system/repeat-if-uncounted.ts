@@ -28,10 +28,11 @@ async function countLocalDecisions({ auth, resource }: Stack): Promise<number> {
   const counts = await Promise.all(
     [...auth, ...resource].map((app) => readMetric(app, 'limit_decisions_total', 'decision="uncounted"')),
   )
-  // A process without such decisions does not export the series.
+  // A process without such decisions does not export the series, and `readMetric` returns NaN.
   return counts.reduce((sum, count) => sum + (count || 0), 0)
 }
 
+/** Deletes the counts of all limits of both apps, so that the next round starts with full quotas. */
 async function deleteCounts({ redis }: Stack): Promise<void> {
   const admin = new Redis(redis.adminUrl)
   try {

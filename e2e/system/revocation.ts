@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { basic, form, json, type Sender } from '../send.ts'
 import type { RegisteredAgent, System } from './open-system.ts'
 
+/** A request with the token, and the status of its response. */
 interface Use {
+  /** From `performance.now()`. */
   readonly startedAt: number
   readonly status: number
 }
@@ -115,6 +117,7 @@ export function describeRevocation(getSystem: () => System): void {
           .poll(() => uses.filter(({ startedAt }) => startedAt > respondedAt).length)
           .toBeGreaterThan(10)
         await stop()
+        // A request that began before the response may have either status.
         const laterUses = uses.filter(({ startedAt }) => startedAt > respondedAt)
         expect(laterUses.filter(({ status }) => status !== 401)).toEqual([])
         expect(uses.filter(({ status }) => status !== 200 && status !== 401)).toEqual([])

@@ -12,9 +12,16 @@ import { createKeyRequests, type KeyRequests } from '../key-holder.ts'
 import { createRandom } from '../revocation/virtual-time.ts'
 import { basic, createSender, form, json, type Sender } from '../send.ts'
 
+/*
+ * Tests R-LIN (docs/revocation/README.md): no request that begins after the response to a revocation succeeds with a revoked
+ * token. Clients of all kinds obtain, use and revoke tokens at random while connections, Redis and API processes fail.
+ */
+
 /** The duration of the test. Before a release, run it with REVOCATION_SECONDS=3600 and a new REVOCATION_SEED. */
 const SECONDS = Number(process.env['REVOCATION_SECONDS'] ?? 25)
+/** Seeds the random choices. The loops share the generator, so a run with the same seed may still differ. */
 const SEED = Number(process.env['REVOCATION_SEED'] ?? 1)
+/** The number of loops that each obtain a token and revoke it, with one client at a time. */
 const CLIENT_COUNT = 6
 /** The number of people who sign in with an app before the faults begin. */
 const PEOPLE_COUNT = 8
@@ -28,6 +35,7 @@ let apiSenders: Sender[]
 let operationsSenders: Sender[]
 let requests: KeyRequests
 let app: App
+/** The people who have not become a client of a loop yet. `createClient` takes them from here. */
 const people: ConnectedPerson[] = []
 
 beforeAll(async () => {
@@ -64,6 +72,7 @@ interface Client {
 }
 interface IssuedToken {
   readonly value: string
+  /** `bound` tokens need a DPoP proof. A `person’s` token belongs to the connection of a person with the app. */
   readonly kind: 'bearer' | 'bound' | 'person’s'
 }
 interface Use {
@@ -87,6 +96,9 @@ const post = (
     ...form({ ...fields, ...createAuthFields(client) }),
     headers: { ...form(fields).headers, ...dpop, ...createBasicHeader(client) },
   })
+/**
+ * Returns the form fields that identify or authenticate a client. An agent with a secret has none: it sends `createBasicHeader`.
+ */
 const createAuthFields = (client: Client) => {
   if (client.person) return { client_id: client.client_id }
   return client.client_secret === undefined ? requests.createAuthFields(toKeyHolder(client)) : {}
@@ -100,6 +112,7 @@ const createAuthHeader = (client: Client) =>
     ? requests.createAuthHeader(toKeyHolder(client))
     : createBasicHeader(client)
 
+/** Creates a client of a random kind: the app of a connected person, an agent with a document, or a registered agent. */
 async function createClient(): Promise<Client> {
   const person = random.happens(0.4) ? people.pop() : undefined
   if (person) return { client_id: app.clientId, person }
@@ -107,6 +120,7 @@ async function createClient(): Promise<Client> {
   const { text } = await send(pickOne(authSenders), { method: 'POST', path: '/api/agent/register' })
   return JSON.parse(text) as Client
 }
+/** Requests a token. Returns undefined if the request is refused. */
 async function obtainToken(client: Client): Promise<IssuedToken | undefined> {
   if (client.person) return refresh(client, client.person)
   const isBound = random.happens(0.5)
@@ -115,6 +129,7 @@ async function obtainToken(client: Client): Promise<IssuedToken | undefined> {
   const createProof = (nonce?: string) => ({
     dpop: system.documentKey.signProof({ method: 'POST', url: `${system.stack.origin}/oauth/token`, nonce }),
   })
+  // The endpoint refuses a proof without its current nonce, and sends the nonce (RFC 9449 §8).
   let response = await requestToken(isBound ? createProof() : {})
   const nonce = response.headers.get('dpop-nonce')
   if (nonce !== null && response.status === 400) response = await requestToken(createProof(nonce))
@@ -195,6 +210,7 @@ const INCIDENTS: readonly { readonly description: string; cause(): Promise<unkno
         })),
       )
       await pause(random.between(0, 1_000))
+      // Nothing listens on port 9. When Redis becomes a primary again, it has a new replication ID, as after a real failover.
       await system.redis.replicaof('127.0.0.1', 9)
       await system.redis.replicaof('NO', 'ONE')
       for (const { key, dump } of olderCopy) if (dump) await system.redis.restore(key, 0, dump, 'REPLACE')
@@ -242,12 +258,14 @@ test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and
   timeout: (SECONDS + 60) * 1_000,
 }, async () => {
   const uses: Use[] = []
+  /** When the response to the revocation of a token arrived, by token. */
   const revokedAt = new Map<string, number>()
   const statuses = new Map<string, number>()
   const faultCounts = new Map<string, number>()
   const countStatus = (description: string) => statuses.set(description, (statuses.get(description) ?? 0) + 1)
   const tokensInUse: IssuedToken[] = []
 
+  // Four loops use tokens at each API process. Status 0 means that no response arrived.
   const useLoops = apiSenders.flatMap((api) =>
     [0, 1, 2, 3].map(async () => {
       while (isRunning) {
@@ -279,9 +297,11 @@ test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and
         : post('/oauth/revoke', client, { token: token.value })
       ).catch(() => ({ status: 0 }))
       countStatus(`${revokesClient ? 'end' : 'revoke'} ${client.person ? 'person’s ' : ''}${response.status}`)
+      // Only an acknowledged revocation must hold. The deletion of an agent responds with 204, and the others with 200.
       if (response.status === (revokesClient && !client.person ? 204 : 200))
         revokedAt.set(token.value, performance.now())
       if (revokesClient) client = await createClient().catch(() => client)
+      // The token stays in use for a while, so that requests begin after its revocation.
       await pause(random.between(50, 1_000))
       tokensInUse.splice(tokensInUse.indexOf(token), 1)
     }
@@ -300,12 +320,14 @@ test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and
       `${JSON.stringify(Object.fromEntries([...statuses].sort()))}\n${JSON.stringify(Object.fromEntries([...faultCounts].sort()))}\n`,
   )
   expect(lateSuccesses).toEqual([])
+  // The rest shows that the test exercised what it promises: revocations, each kind of token, and the cache of each API process.
   expect(revokedAt.size).toBeGreaterThan(SECONDS / 2)
   for (const kind of ['bearer', 'bound', 'person’s'])
     expect(statuses.get(`use ${kind} 200`)).toBeGreaterThan(20)
   expect(Math.min(...hits)).toBeGreaterThan(20)
 })
 
+/** Reads how many introspections an API process has served from its cache. Returns NaN if the metric is missing. */
 async function readCacheHits(sender: Sender): Promise<number> {
   const { text } = await sender.send({ path: '/metrics' })
   return Number(/^introspection_cache_hits_total(?:\{[^}]*\})? (\S+)$/m.exec(text)?.[1])

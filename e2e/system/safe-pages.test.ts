@@ -14,6 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
+/** A guide that somebody may have to hide, so its page has the quick exit. */
 const GUIDE = '/guides/vawa-basics'
 
 /** Opens a browser window in which the test serves the neutral site, and records the `Referer` headers sent to it. */
@@ -71,6 +72,7 @@ describe('the quick exit', () => {
     const { page } = window
     await openPath(page, '/guides')
     await openPath(page, GUIDE)
+    // The link to a section adds a second entry of the guide to the history.
     await page.locator('.contents a').nth(1).click()
     await expect.poll(() => new URL(page.url()).hash).toMatch(/^#./)
     await leave(page)
@@ -93,6 +95,7 @@ describe('the quick exit', () => {
     expect(await status.innerText()).toBe('Press Shift once more to leave')
     await page.keyboard.press('a')
     expect(await status.innerText()).toBe('')
+    // Two presses after the other key are one too few.
     await pressShift(page, 2)
     await expect.poll(() => page.url()).toBe(`${stack.origin}/ask`)
   })
@@ -205,11 +208,13 @@ describe('a printed guide', () => {
       await using window = await openWindow()
       const { page } = window
       await openPath(page, address)
+      // Leaves out the parts of a guide that are not printed.
       const lines = `[...document.querySelectorAll('.guide :is(h1, h2, h3, p, li)')].filter((each) => !each.closest('.contents, .machines, .mistaken, .before, .source')).map((each) => each.textContent)`
       const content = await page.evaluate<string[]>(lines)
       await page.emulateMedia({ media: 'print' })
       const removeSpaces = (text: string) => text.replaceAll(/\s+/g, '')
       const printedText = removeSpaces(await page.locator('main').innerText())
+      // From the first citation on, such as [1], a text consists of sources, whose details are not printed.
       const isPrinted = (text: string) =>
         printedText.includes(removeSpaces(text.replaceAll(/\[\d+\][^]*/g, '')))
       expect(content.filter((text) => !isPrinted(text))).toEqual([])
@@ -267,6 +272,7 @@ describe('/docs', () => {
     await using window = await openWindow({ viewport: { width: 320, height: 640 } })
     const { page } = window
     await openPath(page, '/docs')
+    // An option is an inline block. One with a second line is higher than 40 px. Fewer than 20 characters fit on a line.
     const brokenOptions = `[...document.querySelectorAll('.command span')].filter((each) => each.getClientRects().length > 1 || (each.offsetHeight > 40 && each.textContent.length < 20)).map((each) => each.textContent)`
     expect(await page.evaluate(brokenOptions)).toEqual([])
   })

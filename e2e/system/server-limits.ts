@@ -24,6 +24,7 @@ const APPS = [auth, resource] as const
 const HEADERS_MS = 10_000
 const REQUEST_MS = { gateway: 18_000, app: 15_000 }
 const IDLE_MS = { gateway: 30_000, app: 5_000 }
+/** How much later than its time-out a connection may be closed, on a busy machine. */
 const MAX_DELAY_MS = 4_000
 /** The time after which the client closes a connection. Longer than every time-out above, with its delay. */
 const GIVE_UP_MS = 40_000
@@ -34,6 +35,7 @@ export function describeServerLimits(getSystem: () => System): void {
 
   describe.concurrent.for(SERVERS)('$name ends a connection', ({ url, name, bodyPath }) => {
     test('with headers that never end, after 10 s', async () => {
+      // Without its last line break, the request lacks the empty line that ends the headers.
       const { responses, closed, ms } = await trickle(
         url(getSystem()),
         formatRequest('GET /api/health', getHost()).slice(0, -2),
@@ -76,6 +78,7 @@ export function describeServerLimits(getSystem: () => System): void {
   })
 
   describe.for(SERVERS)('$name', ({ url }) => {
+    // Each request exceeds 16 KiB, the limit of `server.ts` and of the Caddyfile for the size of the headers.
     test.for([
       [
         '20 KiB in one header',
@@ -105,6 +108,7 @@ export function describeServerLimits(getSystem: () => System): void {
     test('closes connections over the limit of 4096, serves the others, and accepts new ones afterwards', async () => {
       const system = getSystem()
       const serverUrl = url(system)
+      /** The process behind the URL, for the port of its operations listener. */
       const app = [...system.stack.auth, ...system.stack.resource].find(({ ports }) =>
         serverUrl.endsWith(`:${ports.public}`),
       )
@@ -132,7 +136,12 @@ export function describeServerLimits(getSystem: () => System): void {
   })
 }
 
-/** Sends the beginning of a request, and then a few bytes each second, until the server closes the connection. */
+/**
+ * Sends the beginning of a request, and then a few bytes each second, until the server closes the connection, or for
+ * `GIVE_UP_MS`.
+ *
+ * @returns the statuses of the responses, whether the server closed the connection, and the time until the end of the connection
+ */
 async function trickle(url: string, beginning: string, fewBytes: string) {
   const startedAt = performance.now()
   const { hostname, port } = new URL(url)
@@ -141,6 +150,7 @@ async function trickle(url: string, beginning: string, fewBytes: string) {
   socket.on('data', (chunk) => {
     received += chunk.toString('latin1')
   })
+  // Writing to a closed connection can cause a reset. The event `close` follows.
   socket.on('error', () => undefined)
   socket.write(beginning)
   const dripTimer = setInterval(() => socket.write(fewBytes), 1_000)
@@ -169,6 +179,7 @@ async function openIdleConnections(port: number, count: number) {
       })
     }
     sockets.push(...batch)
+    // The server may reset a connection over the limit before its event `connect`.
     await Promise.all(batch.map((socket) => once(socket, 'connect').catch(() => undefined)))
   }
   // The server closes excess connections a moment after they open.

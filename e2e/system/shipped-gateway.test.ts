@@ -20,12 +20,18 @@ import {
   startShippedGateway,
 } from './shipped-gateway.ts'
 
+/*
+ * Tests Caddy with the variables that Kubernetes and compose.yaml give it, in front of the apps and without them. `gateway.ts`
+ * tests the gateway of a local stack.
+ */
+
 const { host } = new URL(origin)
 const mcpPublicOrigin = SHIPPED.kubernetes['PLAINPATH_MCP_PUBLIC_ORIGIN'] ?? ''
 /** Nothing listens on this port, so mails stay in the queue. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
+/** Hosts that the apps must reject. Only the gateway's own health checks may use the last one. */
 const OTHER_HOSTS = ['evil.example', `${host}.evil.example`, `${host}:8443`, '127.0.0.1', GATEWAY_CHECK_HOST]
-/** A request id that the gateway or an app generated. */
+/** Matches a request id that the gateway or an app generated: a UUID. */
 const GENERATED_ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 const REQUEST_ID = 'an-id.of_the-client'
 
@@ -66,6 +72,7 @@ afterAll(() => resources.disposeAsync())
 const sendToApp = (app: AppName, request: HttpRequest) =>
   apps[app].send({ ...request, headers: { ...request.headers, connection: 'close' } })
 
+/** Adds the `Host` header of the origin, and other headers, which may replace it. */
 const addHost = (request: HttpRequest, extraHeaders: Readonly<Record<string, string>> = {}): HttpRequest => ({
   ...request,
   headers: { host, ...request.headers, ...extraHeaders },
@@ -169,7 +176,7 @@ test('over TLS, the gateway forwards the paths of the public MCP origin to the A
   expect([toolList.status, toolList.headers.get('www-authenticate')]).toEqual([200, null])
 })
 
-/** Headers that may differ between the gateway and an app. The gateway has no rate limits. */
+/** Headers that may differ between the gateway and an app. The gateway has no rate limits, so it sends no `ratelimit` headers. */
 const VARYING_HEADERS = new Set(['connection', 'date', 'keep-alive', 'ratelimit', 'ratelimit-policy'])
 const omitVaryingHeaders = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => !VARYING_HEADERS.has(name)))
@@ -196,6 +203,7 @@ test.for([
   },
 )
 
+/** Requests, each with the app to which the gateway forwards it, and with the format of that app's errors on the path. */
 const REQUESTS: [HttpRequest, AppName, ErrorFormat][] = [
   [{ path: '/oauth/jwks.json' }, 'auth', 'oauth'],
   [{ path: '/oauth/token' }, 'auth', 'oauth'],

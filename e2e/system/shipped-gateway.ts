@@ -22,10 +22,12 @@ const POD_FOLDER = '/run/plainpath'
  * Starts Caddy with the shipped variables and a self-signed certificate. Replaces what depends on the machine: the
  * ports, the addresses of the apps, and the folder of the certificate.
  *
- * @returns the ports, and senders to them: `plain` sends HTTP, `secure` sends HTTPS
+ * @returns the ports, and senders to them: `plain` sends HTTP, `secure` sends HTTPS. `tls` has the options with which a client
+ *   trusts the certificate
  */
 export async function startShippedGateway(
   variables: Readonly<Record<string, string | undefined>>,
+  /** The addresses of the processes of each app, such as `127.0.0.1:8081`. */
   apps: { auth: readonly string[]; resource: readonly string[] },
 ) {
   await using opening = new AsyncDisposableStack()

@@ -8,6 +8,7 @@ const CONNECTION_COUNT = 200
 const ATTACK_SECONDS = 14
 /** The interval between the requests that another client sends to each server. */
 const PROBE_MS = 50
+/** The bound for the 99th percentile of the times until a response to another client. */
 const MAX_P99_MS = 1_000
 
 /** Options of `slowhttptest`: the connections, their rate, the duration, the time-out of its probe, and its log level. */
@@ -27,6 +28,10 @@ const LOAD_OPTIONS = [
 /**
  * The attacks, each with its options of `slowhttptest`, and with its paths at the gateway, an auth process and an API
  * process. `-H`, `-B` and `-X` select slow headers, slow bodies and slow reading.
+ *
+ * Slow headers and bodies: `-i` is the interval between two pieces in seconds, `-x` the maximum size of a piece, `-s` the
+ * Content-Length, and `-f` the Content-Type. Slow reading: every `-n` seconds, `-z` bytes are read; the advertised TCP window is
+ * between `-w` and `-y` bytes; `-k` requests are sent on each connection.
  */
 const ATTACKS = [
   {
@@ -60,6 +65,7 @@ export function describeSlowClients(getSystem: () => System): void {
           'slowhttptest',
           [...options, ...proxyOption, ...LOAD_OPTIONS, '-u', `${system.origin}${paths[index]}`],
           { timeout: (ATTACK_SECONDS + 15) * 1_000 },
+          // The program may end with an error status, or be stopped by the time-out. Its report is judged anyway.
         ).catch((error: unknown) => ({ stdout: (error as { stdout?: string }).stdout ?? String(error) })),
       )
       const reports = await Promise.all(attacks)

@@ -24,7 +24,9 @@ beforeAll(async () => {
 }, START_MS)
 afterAll(() => resources.disposeAsync(), START_MS)
 
-// The port table is in the usage text of the command (`stack-command.ts`).
+// The port table is in the usage text of the command (`stack-command.ts`). Auth-N is at the base port + 10 N, resource-N at 5
+// more, and the operations listener of each at one more. So 20 is auth-2, which does not run, and 36 is the operations listener
+// of resource-3.
 test('each process listens at its port of the port table', async () => {
   for (const [name, offset] of [
     ['PostgreSQL', 0],
@@ -153,7 +155,7 @@ test(
 
 const INTERVAL_MS = 20
 
-/** Sends a request every 20 ms over persistent connections, without waiting for responses. One in ten has a body. */
+/** Sends a request every `INTERVAL_MS` over persistent connections, without waiting for responses. One in ten has a body. */
 function startRequests(origin: string) {
   const client = createHttpClient(origin)
   const statuses: number[] = []
@@ -192,6 +194,7 @@ async function countRequests(port: number, route = '/api/guides'): Promise<numbe
 /** Returns the id of the process with an environment variable, such as `AUTH_PORT=8080`. */
 async function findProcess(variable: string): Promise<number> {
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    // The file cannot be read if the process has ended, or belongs to another user.
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
     if (environment.split('\0').includes(variable)) return Number(pid)
   }

@@ -7,7 +7,12 @@ import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/manag
 export const toLocalProgram = (name: string): string =>
   fileURLToPath(new URL(`../../apps/local/src/${name}.ts`, import.meta.url))
 
-/** Runs the program of `npm start`, without npm, on free ports, with its data and log in `folder`. Waits until the service is ready. */
+/**
+ * Runs the program of `npm start`, without npm, on free ports, with its data and log in `folder`. Waits until the service is
+ * ready.
+ *
+ * @returns the process, its port, and the folder of its data inside `folder`
+ */
 export async function startLocalService(
   folder: string,
 ): Promise<{ service: ManagedProcess; port: number; dataDirectory: string }> {

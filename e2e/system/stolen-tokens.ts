@@ -115,6 +115,7 @@ interface Fixture {
   readonly system: System
   /** Publishes the document of an agent with a key of its own. */
   publishAgent(): KeyHolder
+  /** Requests a token. If `isBound`, the request has a proof of the key, and the token is bound to it. */
   issueToken(holder: KeyHolder, isBound: boolean, sender: Sender): Promise<string>
 }
 
@@ -192,6 +193,7 @@ export function describeStolenTokens(getFixture: () => Fixture): void {
       headers: { ...grant.headers, origin, dpop },
     })
     expect(JSON.parse(nonceRefusal.text)).toMatchObject({ error: 'use_dpop_nonce' })
+    // 32 bytes in base64url.
     expect(nonceRefusal.headers.get('dpop-nonce')).toMatch(/^[\w-]{43}$/)
     expect(nonceRefusal.headers.get('access-control-allow-origin')).toBe(origin)
     expect(readList(nonceRefusal, 'expose-headers')).toContain('DPoP-Nonce')

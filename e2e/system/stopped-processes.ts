@@ -39,13 +39,16 @@ export function describeStoppedProcesses(getSystem: () => System): void {
   })
 }
 
+/** A state of a connection in `/proc/net/tcp` (include/net/tcp_states.h). */
 const ESTABLISHED = '01'
+/** Another state: the server has closed the connection, and the client has not. */
 const CLOSE_WAIT = '08'
 
 /** Counts the connections of this machine's processes to these local ports that their clients have not closed. */
 function countConnectionsTo(ports: readonly number[]): number {
   const lines = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1)
   return lines.filter((line) => {
+    // The columns are `sl`, `local_address`, `rem_address` and `st` (proc_net_tcp). Addresses and ports are hexadecimal.
     const [, , remoteAddress = '', state = ''] = line.trim().split(/\s+/)
     const port = Number.parseInt(remoteAddress.split(':')[1] ?? '', 16)
     return ports.includes(port) && [ESTABLISHED, CLOSE_WAIT].includes(state)

@@ -14,6 +14,11 @@ import { EXAMPLE_QUESTIONS } from '../pages/site-pages.ts'
 import { basic, form, json, type Sender } from '../send.ts'
 import { openSystem, type RegisteredAgent, type System } from './open-system.ts'
 
+/*
+ * Tests a real Prometheus and the real alert rules, dashboard and documentation: every metric that they name exists, and every
+ * metric that exists is documented. `rules.test.yaml` tests when each alert fires.
+ */
+
 const toInfraPath = (file: string) => fileURLToPath(new URL(`../../infra/${file}`, import.meta.url))
 const readDocs = (file: string) => readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8')
 const Dashboard = z.looseObject({
@@ -21,15 +26,20 @@ const Dashboard = z.looseObject({
     z.looseObject({ title: z.string(), targets: z.array(z.looseObject({ expr: z.string() })).min(1) }),
   ),
 })
+/** The queries of the dashboard, each with the title of its panel. */
 const QUERIES = Dashboard.parse(
   JSON.parse(readFileSync(toInfraPath('grafana/dashboards/plainpath.json'), 'utf8')),
 ).panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ title, expr })))
 
+/**
+ * The expressions of the alerts. In the YAML file, each is on the line of `expr:`, or in a block that is indented by ten spaces.
+ */
 const ALERTS = Array.from(
   readFileSync(toInfraPath('prometheus/rules.yaml'), 'utf8').matchAll(/expr: (?:\|\n((?: {10}.*\n)+)|(.+))/g),
 ).map(([, block, line]) => block ?? line ?? '')
 /** Matches the metrics of other programs. */
 const FOREIGN_METRIC = /^kube_/
+/** Matches the keywords and functions of PromQL that the alerts use. */
 const PROMQL_WORD =
   /^(abs|absent|and|or|unless|by|on|sum|min|max|count|rate|increase|time|offset|histogram_quantile)$/
 /** Finds the metrics of a query: words that are not keywords, functions, labels or values. */
@@ -83,6 +93,7 @@ beforeAll(async () => {
   const { stack, folder } = system
   const [port = 0, ...ports] = await reserveFreePorts(4)
   const [publicPort = 0, operations = 0, internal = 0] = ports
+  // Nothing listens on port 9, so this third instance of auth waits for its database, and never becomes ready.
   const waitingApp = resources.use(
     await startApp({
       app: 'auth',
@@ -174,6 +185,7 @@ describe('a Prometheus that scrapes every instance', () => {
 
   test('has every metric that docs/telemetry.md names', async () => {
     expect(DOCUMENTED_METRICS.length).toBeGreaterThan(8)
+    // The series of a histogram are named `…_count` and so on, and the table names the histogram.
     for (const name of DOCUMENTED_METRICS)
       expect(await queryPrometheus(`count({__name__=~"${name}(_count)?"})`), name).toHaveLength(1)
   })

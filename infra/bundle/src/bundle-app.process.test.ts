@@ -15,6 +15,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
+/** Runs a file with a Node option of the image, and without environment variables that could affect it. */
 const run = (file: string, args: readonly string[]) =>
   promisify(execFile)(process.execPath, ['--disable-proto=throw', file, ...args], { cwd: folder, env: {} })
 
@@ -39,6 +40,7 @@ describe.for(APPS)('the bundle of %s', (app) => {
     const expected = globSync(`apps/${app}/migrations/*.sql`, { cwd: ROOT }).toSorted()
     expect(globSync('apps/*/migrations/*.sql', { cwd: bundle }).toSorted()).toEqual(expected)
     const code = readFileSync(path.join(bundle, `${app}.mjs`), 'utf8')
+    // The bundler replaces the URL of a module by this form, so that a module finds its files in the bundle.
     const namedFiles = [
       ...code.matchAll(/new URL\("([^"$`]+)", new URL\("([^"]+)", import\.meta\.url\)\.href\)/g),
     ].map(([, file = '', module = '']) => path.join(path.dirname(module), file))

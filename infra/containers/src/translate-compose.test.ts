@@ -2,6 +2,10 @@ import { readCompose } from '@plainpath/topology/read-manifests'
 import { expect, test } from 'vitest'
 import { translateNetworks, translateService } from './translate-compose.ts'
 
+/*
+ * Tests the translation of infra/compose.yaml to arguments of podman. The images and addresses are those of that file.
+ */
+
 const compose = readCompose({ PLAINPATH_PORT: '18080' })
 const options = { composeFolder: '/repository/infra', secretsFolder: '/secrets' }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { readShippedOptions } from './start-app.ts'
 
+/** Formats an entry point of a Dockerfile: the program, its options and the file. */
 const formatEntryPoint = (...args: string[]) => `ENTRYPOINT ${JSON.stringify(args)}\n`
 
 test('readShippedOptions returns the options between the program and its file', () => {

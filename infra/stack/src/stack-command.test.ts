@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseStackCommand, STACK_USAGE } from './stack-command.ts'
 
+/** Parses a command line with these environment variables, in the project folder `/project`. */
 const parse = (env: Record<string, string>, ...args: string[]) => parseStackCommand(args, env, '/project')
 
 test('by default, and with empty variables, the stack starts two instances of each app on port 8080 with data in .data/stack, and passes on no settings', () => {
@@ -14,6 +15,7 @@ test('by default, and with empty variables, the stack starts two instances of ea
     settings: {},
     processEnv: {},
   }
+  // Of the apps' settings, only those for tracing are passed on.
   expect(parse({ HOME: '/root', AUTH_LIMITS_FACTOR: '1' })).toEqual(start)
   expect(parse({ PORT: '', DATA_DIR: '', AUTH_OTLP_URL: '' })).toEqual(start)
 })
@@ -60,6 +62,7 @@ test.for([
   ['--auth', 'two', '--auth must be a number from 1 to 9.'],
   ['--resource', '10', '--resource must be a number from 1 to 9.'],
   ['--base-port', '0', '--base-port must be a number from 1 to 65436.'],
+  // The last port of the range of 100 would be 65536.
   ['--base-port', '65437', '--base-port must be a number from 1 to 65436.'],
   [
     '--base-port',

@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
 import { formatEnv, writeStackEnv } from './stack-env.ts'
 
+/** Settings, of which one has characters that are special in such a file, and one is empty. */
 const ENV = {
   AUTH_ORIGIN: 'http://localhost:8080',
   AUTH_REDIS_URL: 'redis://auth:p"#$w\\d@127.0.0.1:1',
@@ -15,6 +16,7 @@ test('Node reads the same settings from the written file, which only its owner m
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stack-env-'))
   try {
     const file = await writeStackEnv(folder, ENV)
+    // A later start replaces the file.
     await writeStackEnv(folder, ENV)
     expect(parseEnv(await readFile(file, 'utf8'))).toEqual(ENV)
     expect((await stat(file)).mode & 0o777).toBe(0o600)

@@ -52,6 +52,7 @@ test('the error for a busy port names the process that needs it and the setting 
     await expect(refuseBusyPorts(requiredPorts, 'set --base-port to another port')).rejects.toThrow(
       `Port ${busy} is in use, and resource-2 needs it. Stop the program that uses it, or set --base-port to another port.`,
     )
+    // Does not throw, because this port is free.
     await refuseBusyPorts(requiredPorts.slice(0, 1), 'set --base-port to another port')
   } finally {
     server.close()

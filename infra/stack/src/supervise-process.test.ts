@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type SupervisedProcess, superviseProcess } from './supervise-process.ts'
 
-/** Creates a process that the test can end. The first `failureCount` restarts fail. */
+/** Creates a process that the test can end with `end`, for the given reason. The first `failureCount` restarts fail. */
 function createEndableProcess(failureCount = 0) {
   let crash = Promise.withResolvers<string>()
   let startCount = 0
@@ -34,6 +34,7 @@ test('a process that ends by itself is announced and restarted, with a pause tha
     'auth-1 is running again.',
   ]
   await expect.poll(() => lines).toEqual(expected)
+  // The pause doubles again, because the process has run for less than a minute.
   end('signal SIGKILL')
   await expect
     .poll(() => lines.slice(expected.length))

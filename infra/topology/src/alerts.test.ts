@@ -29,6 +29,7 @@ test.for(rules)('the runbook of the alert $alert mentions it', ({ alert, annotat
   expect(readFileSync(path.join(root, annotations.runbook), 'utf8')).toContain(`\`${alert}\``)
 })
 
+/** A file of tests for `promtool`. A test with an empty list `exp_alerts` expects that the alert does not fire. */
 interface AlertTests {
   readonly tests: readonly { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
 }
@@ -46,6 +47,7 @@ test('each alert has a series that raises it and another that does not', () => {
   expect(listTestedAlerts(false)).toEqual(allAlerts)
 })
 
+/** The operations listeners that Prometheus may scrape, as `workload:port`. */
 const EXPECTED_TARGETS = CONNECTIONS.filter(({ from }) => from === 'prometheus').map(
   ({ to, port }) => `${to}:${port}`,
 )

@@ -8,6 +8,11 @@ import { CONNECTIONS, WORKLOADS } from './arrows.ts'
 import { readPods } from './pods.ts'
 import { listNetworks, parseWorkload, readCompose, readManifests } from './read-manifests.ts'
 
+/*
+ * Compares the connections that `arrows.ts` lists with the network policies of Kubernetes, the networks of compose.yaml, the
+ * settings of the apps and the picture in docs/architecture.md.
+ */
+
 const NAME_LABEL = 'app.kubernetes.io/name'
 const PodPeer = z.strictObject({
   namespaceSelector: z
@@ -37,6 +42,7 @@ const readPolicies = () =>
 const isWorkload = (name: string) => (WORKLOADS as readonly string[]).includes(name)
 const formatConnection = ({ from, to, port }: { from: string; to: string; port: number }) =>
   `${from} -> ${to}:${port}`
+/** Lists the workloads that peers select. A rule without peers, like one with a block of addresses, allows the whole internet. */
 const listNames = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
   peers
     ? [
@@ -76,6 +82,7 @@ test('network policies allow exactly the outgoing connections of arrows.ts, and 
   expect(others).toEqual([])
   expect(defaultPolicy?.podSelector).toEqual({})
   expect(defaultPolicy?.ingress).toEqual([])
+  // DNS over UDP and TCP.
   expect(defaultPolicy?.egress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([53, 53])
 })
 
@@ -104,6 +111,7 @@ test('policies name the namespace of each peer in another namespace', () => {
 
 test.for([
   ...['10.1.2.3', '100.64.0.1', '127.0.0.1', '169.254.169.254', '172.30.80.2', '192.168.1.1'],
+  // The last one is 10.0.0.1 behind NAT64.
   ...['::1', 'fd00::1', 'fe80::1', '64:ff9b::a00:1'],
 ])('policies that allow the internet exclude %s', (address) => {
   const blocks = readPolicies().flatMap(({ egress }) =>
@@ -116,6 +124,7 @@ test.for([
     for (const [network = '', bits] of except.map((each) => each.split('/')))
       excluded.addSubnet(network, Number(bits), isIPv6(network) ? 'ipv6' : 'ipv4')
   expect(excluded.check(address, type)).toBe(true)
+  // A public address is not excluded.
   expect(excluded.check(isIPv6(address) ? '2606:4700::1' : '93.184.215.14', type)).toBe(false)
 })
 
@@ -141,6 +150,7 @@ test('services of compose.yaml share a network if and only if arrows.ts connects
 
 /** Maps each service of compose.yaml that is a second container of a Job on Kubernetes to that Job. */
 const COMPOSE_ONLY: Readonly<Record<string, string>> = { 'resource-guides': 'resource-migrate' }
+/** Returns the app to which a service such as `auth-migrate` belongs; undefined for any other service. */
 const parseApp = (name: string) => /^(auth|resource)(-|$)/.exec(name)?.[1]
 
 test('only services with a published port, Prometheus, and auth (which fetches client documents) are on a network with a way out', () => {

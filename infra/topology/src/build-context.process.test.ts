@@ -4,6 +4,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = path.resolve(import.meta.dirname, '../../..')
+/** The rules of .dockerignore, in order. A rule includes files if its line begins with `!`, and otherwise excludes them. */
 const rules = readFileSync(path.join(root, '.dockerignore'), 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
@@ -14,6 +15,7 @@ const isIncluded = (file: string) => rules.findLast(({ pattern }) => matches(fil
 const matches = (file: string, pattern: string) =>
   pattern === '*' || path.matchesGlob(file, pattern) || path.matchesGlob(file, `${pattern}/**`)
 
+/** The files of the repository, without untracked ones. */
 const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)
 
 test('the build context has the lock file, the bundler, and the sources and data of the apps', () => {

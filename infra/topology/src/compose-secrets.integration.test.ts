@@ -29,7 +29,10 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const readCreatedFile = (file: string) => readFileSync(path.join(folder, file), 'utf8')
-/** Reads an environment file with one line. Element 1 of the result is the variable, and element 2 its value. */
+/**
+ * Reads an environment file with one line. Element 1 of the result is the variable, and element 2 its value. The result is empty
+ * otherwise.
+ */
 const matchVariable = (file: string) => /^([A-Z_]+)=(.+)\n$/.exec(readCreatedFile(file)) ?? []
 
 test('createComposeSecrets creates every file that compose.yaml names, in a folder that only its owner can enter', () => {
@@ -104,6 +107,7 @@ test.for(CONFIGURED_CONTAINERS)(
     const secrets = container.env.map(({ name, valueFrom }) => [name, readSecret(valueFrom.secretKeyRef.key)])
     const environment = Object.fromEntries([...settings, ...secrets]) as Record<string, string>
     expect(() => LOAD_CONFIG[app](environment)).not.toThrow()
+    // An https origin, as on Kubernetes, needs a mail server.
     const { [`${app.toUpperCase()}_SMTP_URL`]: _url, ...withoutMail } = environment
     expect(() => LOAD_CONFIG[app](withoutMail)).toThrow('_SMTP_URL')
   },
@@ -140,6 +144,7 @@ test('createComposeSecrets creates a password for the administrator of Grafana, 
   expect(file).toBe(`/run/secrets/${secret}`)
   expect(grafana.secrets).toContain(secret)
   expect(grafana.environment).not.toHaveProperty('GF_SECURITY_ADMIN_PASSWORD')
+  // Grafana's default is `Viewer`.
   expect(grafana.environment['GF_AUTH_ANONYMOUS_ORG_ROLE'] ?? 'Viewer').toBe('Viewer')
   expect(readCreatedFile(path.basename(secrets[secret]!.file))).toMatch(/^[\w-]{32}$/)
 })
@@ -166,6 +171,7 @@ test('roles.sql creates an app role that can use the tables, but not alter them 
     await using admin = openPool(databaseUrl(server.name), { max: 1 })
     await admin.query(`grant connect, temporary on database "${server.name}" to public`)
   }
+  // `\connect` is a command of psql, not SQL. Each section after one begins with the name of its database.
   const sections = sql.split(/^\\connect /m)
   for (const [index, section] of sections.entries()) {
     const [database = '', ...lines] = index === 0 ? [server.name, section] : section.split('\n')
@@ -176,6 +182,7 @@ test('roles.sql creates an app role that can use the tables, but not alter them 
       .map((each) => each.trim()))
       if (statement) await admin.query(statement)
   }
+  /** Reads a database URL from an environment file, with the names and the server of this test. */
   const readTestUrl = (file: string, base: string) => {
     const url = new URL((matchVariable(file)[2] ?? '').replaceAll('plainpath_', prefix))
     const baseUrl = new URL(base)

@@ -12,13 +12,16 @@ import { type Manifest, readCompose, readManifests } from './read-manifests.ts'
 const TSC = path.resolve(import.meta.dirname, '../../../node_modules/typescript/bin/tsc')
 /** Resolves the module with the schemas of an API version such as `apps/v1`. */
 const resolveGroup = (apiVersion: string) => import.meta.resolve(`kubernetes-models/${apiVersion}`)
+/** The options for all manifests; `--skipLibCheck`, because the test is not about the published types. */
 const COMPILER_OPTIONS = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'esnext']
 
 /** The schema of the Compose Specification, from a linter that contains it. */
 const COMPOSE_SCHEMA = path.resolve(import.meta.dirname, '../node_modules/dclint/schemas/compose.schema.json')
 
+/** Lists the violations of the schema, each as a path and a message. */
 const findComposeMistakes = (compose: unknown) => {
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
+  // The schema names its draft with https, which Ajv does not know. Without a name, Ajv assumes the same draft.
   const { $schema: _draft, ...schema } = JSON.parse(readFileSync(COMPOSE_SCHEMA, 'utf8')) as Record<
     string,
     unknown
@@ -39,8 +42,10 @@ test('compose.yaml matches the Compose Specification, which rejects a misspelt m
   )
 })
 
+/** A class of `kubernetes-models`. Its method `validate` throws if the data does not match the schema. */
 type Model = new (data: object) => { validate(): void }
 
+/** Validates a manifest with the schema of its kind. Returns the mistake, or undefined. Unknown members are not reported. */
 async function findSchemaMistake(manifest: Manifest): Promise<string | undefined> {
   const group = (await import(resolveGroup(manifest.apiVersion))) as Record<string, Model>
   const Kind = group[manifest.kind]

@@ -10,6 +10,7 @@ import { type Pod, readPods } from './pods.ts'
 import { readCompose, readInfra, readManifests, readVariables } from './read-manifests.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
+/** The listeners, each with the end of the name of its port setting. The API has no internal one. */
 const LISTENERS = { public: 'PORT', internal: 'INTERNAL_PORT', operations: 'OPERATIONS_PORT' } as const
 
 const Service = z.looseObject({

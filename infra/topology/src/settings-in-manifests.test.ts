@@ -36,6 +36,7 @@ function listPodVariables({ envFrom, env }: Container): Map<string, string | und
   ])
 }
 
+/** Finds a container of a pod. @throws {Error} if there is none */
 const findContainer = (pod: string, container: string): Container => {
   const match = readPods()
     .find(({ name }) => name === pod)
@@ -158,6 +159,7 @@ test('traces are off by default', () => {
   )
 })
 
+/** The kustomization of the example overlay. Being strict, it rejects members that the test does not check. */
 const Overlay = z.strictObject({
   apiVersion: z.literal('kustomize.config.k8s.io/v1beta1'),
   kind: z.literal('Kustomization'),

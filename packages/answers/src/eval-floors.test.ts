@@ -8,6 +8,11 @@ import { findOtherSubject, mayBeOtherSubject } from './scope/out-of-scope.ts'
 import { choosePassages } from './sections/choose-passages.ts'
 import { findUnknownStrings, ORIGIN } from './served-sentences.ts'
 
+/*
+ * Floors for the quality of answers to labelled questions. A letter or digit names the author of a file of questions, in which
+ * questions that no model has learned from are marked as held-out (packages/answers/README.md).
+ */
+
 /** The shares that the sections must reach, and the greatest share of refusals, as if no trigger handed a question off. */
 const SECTION_FLOORS = {
   guideAmongPassages: 0.95,
@@ -30,6 +35,7 @@ const UNSEEN_AUTHORS_FLOORS = {
   maxRefused: 0.05,
 }
 
+/** The day on which the questions are asked. The distance of a date in a question depends on it. */
 const TODAY = new Date('2026-11-23T00:00:00Z')
 const knowledge = preparePackagedKnowledge(ORIGIN)
 const guides = new Set(knowledge.guides.keys())
@@ -38,6 +44,7 @@ const isOutOfScope = ({ expected }: LabelledQuestion) => expected === 'out_of_sc
 
 const readExamples = (name: string) =>
   readLabelledQuestions(new URL(`../examples/${name}.jsonl`, import.meta.url))
+/** Questions of five authors, whose files are not separate. */
 const GIVEN = readExamples('given')
 const AUTHORS = new Map(['f', 'g', 'h', 'i', 'j', 'k'].map((author) => [author, readExamples(author)]))
 const isHeldOut = ({ split }: LabelledQuestion) => split === 'held-out'
@@ -135,6 +142,7 @@ describe.for([
     const { matches, suggestedChecks } = readOnce(example).triggers
     const acceptedIds = listAcceptedNames(example, 'handoff')
     const statedIds = matches.map(({ trigger }) => trigger)
+    // docs/answers.md reports the same figure: a trigger among the first three checks.
     const checkIds = suggestedChecks.slice(0, 3).map(({ trigger }) => trigger)
     return {
       kind: example.expected.split(':')[0],

@@ -24,6 +24,7 @@ describe('thoughts of suicide', () => {
     expect(handOff?.findHelp[0]?.phone).toBe('988')
   })
 
+  // Near misses: another person's past death, and `die` or `live` in another sense.
   test.each([
     'My husband killed himself last year. He was my sponsor. What happens to my petition?',
     'My grandmother wants to die in Mexico. Can she come back with her green card?',

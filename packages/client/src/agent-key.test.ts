@@ -16,7 +16,7 @@ describe('a client with a key', () => {
       'verify',
     ])) as AgentKeys
 
-  /** Starts a service that returns no secret when an agent registers. */
+  /** Starts a service that returns no secret when an agent registers, because the agent has a key. */
   const startKeyService: typeof startTokenService = async (replies) =>
     startTokenService({
       '/api/agent/register': () => ({ status: 201, body: { client_id: 'agt_1' } }),
@@ -50,6 +50,7 @@ describe('a client with a key', () => {
       protectedHeader: { alg },
       payload: { iss: 'agt_1', sub: 'agt_1', jti: expect.any(String) },
     })
+    // In seconds.
     expect(assertion.payload.exp! - assertion.payload.iat!).toBe(60)
     const tokenProof = await jwtVerify(getProof(tokenRequest), jwk, { typ: 'dpop+jwt' })
     expect(tokenProof.payload).toMatchObject({ htm: 'POST', htu: `${service.origin}/oauth/token` })
@@ -94,6 +95,7 @@ describe('a client with a key', () => {
   })
 
   test('signs a new proof for each attempt', async () => {
+    // With `Retry-After: 0`, the client tries again at once.
     let remainingFailures = 1
     await using service = await startKeyService({
       [GUIDE_PATH]: () => (remainingFailures-- > 0 ? createRefusal(503, 'unavailable', '0') : { body: {} }),

@@ -22,6 +22,7 @@ describe('tokens', () => {
     expect(new Set(listAuthorizations(service, GUIDE_PATH))).toEqual(new Set(['Bearer ppt_1']))
   })
 
+  // The client renews a token a minute before it expires.
   test('that expire within a minute are used for one call', async () => {
     let tokenCount = 0
     await using service = await startTokenService({
@@ -96,6 +97,7 @@ describe('retries', () => {
   test.for([
     { status: 429, retryAfter: '0', attempts: 2 },
     { status: 503, retryAfter: '0', attempts: 2 },
+    // The client waits for at most 5 s.
     { status: 503, retryAfter: '6', attempts: 1 },
     { status: 503, retryAfter: undefined, attempts: 1 },
     { status: 500, retryAfter: '0', attempts: 1 },
@@ -231,6 +233,7 @@ describe('an error', () => {
     const networkError = { status: 0, code: 'network-error' }
     await expect(new Plainpath(service.origin).guide('work-permit')).rejects.toMatchObject(networkError)
     expect(service.received.length).toBe(1)
+    // Nothing listens on port 9.
     await expect(new Plainpath('http://127.0.0.1:9').guide('x')).rejects.toMatchObject(networkError)
   })
 })

@@ -5,12 +5,15 @@ import { text } from 'node:stream/consumers'
 
 export interface ReceivedRequest {
   readonly method: string
+  /** The path without the query string. */
   readonly path: string
+  /** The headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: string
 }
 
 interface Reply {
+  /** By default 200. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** A string is sent unchanged; any other value is sent as JSON. */
@@ -19,6 +22,7 @@ interface Reply {
 
 export interface FakeService extends AsyncDisposable {
   readonly origin: string
+  /** The requests so far, in the order in which their bodies arrived. */
   readonly received: readonly ReceivedRequest[]
   /** Counts the requests for a path. */
   count(path: string): number

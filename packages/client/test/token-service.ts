@@ -3,9 +3,9 @@ import { type FakeService, type ReceivedRequest, startFakeService } from './fake
 export const SECRET = 'pps_secret'
 export const GUIDE_PATH = '/api/guides/work-permit'
 
-/** Creates the body of an error response. */
+/** Creates the body of an error response: a problem with an additional member, `extra`. */
 export const createProblem = (code: string) => ({ code, detail: 'What to do.', request_id: 'r-1', extra: 1 })
-/** Creates an error response. */
+/** Creates an error response. @param retryAfter the header `Retry-After`, in seconds; by default absent */
 export const createRefusal = (status: number, code: string, retryAfter?: string) => ({
   status,
   headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
@@ -13,7 +13,7 @@ export const createRefusal = (status: number, code: string, retryAfter?: string)
 })
 
 /**
- * Starts a service that issues numbered tokens.
+ * Starts a service that issues the tokens `ppt_1`, `ppt_2` and so on. It responds with 404 to any path without a reply.
  *
  * @param replies replace the default replies, by path
  */

@@ -5,6 +5,12 @@ import { argument, type Command, createWholeNumberParser, DRY_RUN, option } from
 import { runCommandLine } from './command-line.ts'
 import { Refusal } from './refusal.ts'
 
+/**
+ * Runs a command line of an app whose only command is `things make`, unless `command` replaces its name. `RangeError` stands for
+ * an error that the app can explain.
+ *
+ * @returns the exit code, what was printed, and the lines of the log if there are any
+ */
 const run = async (
   words: string,
   command: Pick<Command<object>, 'parameters' | 'run'> & Partial<Command<object>>,

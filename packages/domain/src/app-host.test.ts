@@ -12,6 +12,7 @@ test.for([
   ['http://127.0.0.1/', 'loopback', { kind: 'loopback' }],
   ['http://[::1]:3118/callback', 'loopback', { kind: 'loopback' }],
   ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor:', { kind: 'scheme', scheme: 'cursor:' }],
+  // Near misses of loopback: another scheme, and a host that only begins with `localhost`.
   ['cursor://localhost/oauth/callback', 'cursor:', { kind: 'scheme', scheme: 'cursor:' }],
   ['http://localhost.example/callback', 'http:', { kind: 'scheme', scheme: 'http:' }],
 ] as const)('formats %s as %s, and parses the result', ([uri, appHost, destination]) => {

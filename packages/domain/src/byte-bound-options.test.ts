@@ -3,6 +3,7 @@ import { estimateEntryBytes } from './byte-bound-options.ts'
 
 const EMPTY_ENTRY_BYTES = estimateEntryBytes('', undefined)
 
+// A character counts as two bytes.
 test.each([
   ['text', 'x'.repeat(1_000), 2_000],
   ['bytes', Buffer.alloc(1_000), 1_000],
@@ -12,6 +13,7 @@ test.each([
 ])('estimateEntryBytes counts the memory of %s', (_kind, value, contentBytes) => {
   const bytes = estimateEntryBytes('', value) - EMPTY_ENTRY_BYTES
   expect(bytes).toBeGreaterThanOrEqual(contentBytes)
+  // The rest is for the objects and their members.
   expect(bytes).toBeLessThan(contentBytes + 300)
 })
 

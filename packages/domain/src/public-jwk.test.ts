@@ -20,6 +20,8 @@ test('rejects P-256 coordinates that exceed the prime or are both zero', () => {
   expect(isOnP256(Buffer.alloc(32), Buffer.alloc(32))).toBe(false)
 })
 
+// Encoded as in RFC 8032 §5.1.2: little-endian y, with the sign of x in the highest bit. A signature of a key of small order
+// proves nothing, because anybody can create one.
 describe('rejects the Ed25519 point with', () => {
   test.for([
     ['order 1', `01${'00'.repeat(31)}`],

@@ -7,6 +7,7 @@ import type { PackagedGuide } from './packaged-guide.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 
+/** Replaces a part of the example's body. @throws {Error} if the body does not have that part, so that no test plants nothing */
 const replaceInBody = (from: string | RegExp, to: string) => {
   const body = EXAMPLE_GUIDE.body.replace(from, to)
   if (body === EXAMPLE_GUIDE.body) throw new Error(`nothing planted: ${from}`)
@@ -17,9 +18,11 @@ const changeSource = (change: Partial<PackagedGuide['sources'][number]>) => ({
   sources: EXAMPLE_GUIDE.sources.map((form) => ({ ...form, ...change })),
 })
 const UNUSED_SOURCE = { sources: [...EXAMPLE_GUIDE.sources, ...changeSource({ id: 'other' }).sources] }
+/** A sentence that raises the reading grade of a text. */
 const DIFFICULT_SENTENCE =
   'Naturalization applicants demonstrating continuous residence simultaneously satisfy additional statutory eligibility requirements. [^form] '
 
+/** Mistakes, each as a change of a guide without mistakes. */
 const PLANTED_MISTAKES: [check: GuideCheckName, mistake: string, change: Partial<PackagedGuide>][] = [
   ['paragraph-without-source', 'a paragraph', replaceInBody('on a form. [^form]', 'on a form.')],
   ['paragraph-without-source', 'an item of a list', replaceInBody('- The form. [^form]', '- The form.')],

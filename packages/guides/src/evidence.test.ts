@@ -7,6 +7,7 @@ const guide = {
   ...EXAMPLE_GUIDE,
   body: 'Send **Form I-90** within ten days. You have one year. One of you signs. [^form]\n\n- H-1B status, 221(g). [^form]',
 }
+/** Creates evidence without a mistake for the first sentence of `guide`. */
 const createEvidence = (overrides: Partial<Evidence> = {}): Evidence => ({
   guide: 'example',
   sentence: 'Send Form I-90 within ten days.',

@@ -8,6 +8,7 @@ test('findFreshnessPeriod returns the period in which no source becomes stale', 
   ] as const
   const readStaleFlags = (now: number) => sources.map((source) => isStale(source, new Date(now)))
   const { after, until } = findFreshnessPeriod(sources, new Date('2026-06-30T00:00:00Z'))
+  // The contact became stale after 100 days, on 11 April 2026. The statute will after 400 days.
   expect([after, until].map((time) => new Date(time).toISOString().slice(0, 10))).toEqual([
     '2026-04-11',
     '2027-03-08',

@@ -55,6 +55,7 @@ describe('sections of a guide', () => {
   })
 })
 
+// Questions in people's words that lead to a section: `asks` are those that it answers, and `near` those that it does not.
 describe('asks', () => {
   const asks = new Map(loadSectionAsks().map((file) => [file.guide, file]))
 

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { removeAttorneySection } from './guide-body.ts'
 import { loadGuides, readGuides } from './load-guides.ts'
 
+/** The front matter of a valid guide file, `a.md`. The tests replace parts of it. */
 const FRONT_MATTER = `slug: a
 title: A
 summary: About a.
@@ -20,6 +21,7 @@ sources:
   - { id: form, title: Form, url: 'https://www.uscis.gov/i-90', agency: USCIS, kind: form-instructions, checked: 2026-06-26, checkedBy: a copy }`
 const formatFile = (front: string, body = 'Text. [^form]') => `---\n${front}\n---\n\n${body}\n`
 
+/** Writes files to a temporary folder, and reads the guides in it. */
 function readGuidesFromFiles(files: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), 'plainpath-guides-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

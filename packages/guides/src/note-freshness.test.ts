@@ -9,6 +9,9 @@ const sources = [
   { ...form!, id: 'older', checked: '2019-01-01' },
   { ...form!, id: 'new', checked: '2026-06-26' },
 ]
+/**
+ * Adds notes on 30 June 2026, when `old` and `older` are stale and `new` is fresh. A note names the dates of the stale sources.
+ */
 const addNotes = (body: string) =>
   noteFreshness(toDatedGuide({ ...EXAMPLE_GUIDE, sources, body }, new Date('2026-06-30')), {
     stale: (staleSources) => `(${staleSources.map(({ checked }) => checked).join(', ') || 'never'})`,

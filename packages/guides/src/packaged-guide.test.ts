@@ -74,6 +74,7 @@ const arbitraryBlock = fc.record({
   }),
   cited: fc.subarray(['a', 'b', 'c']),
 })
+/** Formats blocks as the body of a guide, in which the markers of a block follow its sentences. */
 const formatBlocks = (blocks: readonly { lead: string; sentences: string[]; cited: string[] }[]) =>
   blocks
     .map(({ lead, sentences, cited }) => lead + [...sentences, ...cited.map((id) => `[^${id}]`)].join(' '))
@@ -87,6 +88,7 @@ test('removing a citation never makes a guide fresher', () => {
       fc.tuple(days, days, days),
       fc.nat(),
       (blocks, [dayA, dayB, dayC], randomNumber) => {
+        // The random number selects the citation to remove.
         const citations = blocks.flatMap(({ cited }, index) => cited.map((id) => ({ index, id })))
         fc.pre(citations.length > 0)
         const removed = citations[randomNumber % citations.length]

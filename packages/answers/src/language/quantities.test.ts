@@ -14,6 +14,7 @@ test.each([
   ['my hearing was on 2026-11-22', 'ago 1'],
   ['my hearing is on 11/25/2026', 'in 2'],
   ['my hearing is on December 1', 'in 8'],
+  // A past year counts from its last day.
   ['I came in 2025', 'ago 327'],
 ])('reads the same distance in "%s" at any time of the day', (question, distance) => {
   for (const time of ['00:00:00', '11:59:59', '12:00:01', '23:59:59'])

@@ -18,6 +18,7 @@ test.each(['I.C.E. took him', 'i.c.e took him', 'I.C.E took him'])(
   'readTokens reads the abbreviation in "%s" as a word, without the end of a sentence',
   (question) => {
     expect(readWords(question)).toEqual(['ice', 'took', 'him'])
+    // Only the beginning counts as the start of a sentence (2). The dots break nothing (0).
     expect(readTokens(question).map(({ breakBefore }) => breakBefore)).toEqual([2, 0, 0])
   },
 )

@@ -8,6 +8,7 @@ const triggers = loadTriggers()
 const read = (question: string) => readTriggers(question, triggers, TODAY)
 const listStatedTriggers = (question: string) => read(question).matches.map(({ trigger }) => trigger)
 
+/** Words and signs of which triggers, negations, numbers and clauses are made, so that random questions contain them. */
 const WORDS =
   'i my husband was arrested by ice yesterday court judge asylum 13 months ago not never no if people what does mean green card visa expired $3000 21 2014 i-751 , . ? ! - \n A123456789 4111 1111 1111 1111'.split(
     ' ',
@@ -27,6 +28,7 @@ test('readTriggers gives the same result twice, and quotes only the person’s w
       for (const { matched, clauses } of reading.matches) {
         for (const phrase of matched) {
           expect(question).toContain(phrase)
+          // Seven digits can identify a person or a card, see `LONG_NUMBER`.
           expect(phrase.replaceAll(/[\s.-]/g, '')).not.toMatch(/\d{7}/)
         }
         for (const clause of clauses) expect(reading.clauses[clause]).toBeDefined()
@@ -69,7 +71,9 @@ const EXPENSIVE_TEXTS = [
 ]
 
 test('readTriggers takes less than 100 ms of processor time for expensive texts', () => {
+  // Before the measurement, V8 compiles the code.
   for (const text of EXPENSIVE_TEXTS) read(text)
+  /** Returns the shortest of three times, without such effects as a garbage collection. */
   const measureCpuMs = (text: string) => {
     const timesMs = [1, 2, 3].map(() => {
       const usageBefore = process.cpuUsage()

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { minimise } from './minimise.ts'
 
-/** A function with a narrow valley, in which the gradient hardly points to the minimum. */
+/**
+ * A function of two variables with its minimum at (3, -3), in a narrow valley in which the gradient hardly points to the minimum.
+ */
 function computeValley(point: Float64Array, gradient: Float64Array): number {
   const [x = 0, y = 0] = point
   gradient[0] = 2 * (x - 3) + 200 * (x + y)

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { readTriggerFiles } from './trigger-file.ts'
 
+/** Formats a trigger file that is valid. The tests replace parts of it. */
 const formatTrigger = (id: string, precedence: number) => `id: ${id}
 title: A title
 urgency: high
@@ -18,6 +19,7 @@ patterns:
   - { id: one, slots: [court], matches: [court] }
 `
 
+/** Writes files to a temporary folder, and reads the triggers in it. */
 function load(files: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), 'plainpath-triggers-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
