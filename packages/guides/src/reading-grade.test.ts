@@ -24,8 +24,10 @@ test.for([
   ['January', 4],
   ['being', 2],
   ['naturalization', 6],
+  // A number has one syllable for each digit.
   ['90', 2],
   ['765', 3],
+  // An acronym has one for each letter, and three for W.
   ['USCIS', 5],
   ['TPS', 3],
   ['EOIR', 4],

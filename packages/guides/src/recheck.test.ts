@@ -7,6 +7,7 @@ import { readGuides } from './load-guides.ts'
 import { parseReadings, planRecheck, type Reading, writeRecheck } from './recheck.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
+/** A guide file. Its paragraph and its list item cite the source `law`; the list item also cites `page`. */
 const FILE = `---
 slug: a
 title: A
@@ -39,6 +40,7 @@ You have **ten** days. Count each day. [^law]
 
 - Send [the form](https://www.uscis.gov/i-90). [^law] [^page]
 `
+/** Creates a reading that updates the source `law`: its copy is newer and official, and supports the text. */
 const createReading = (overrides: Partial<Reading> = {}): Reading => ({
   guide: 'a',
   source: 'law',
@@ -53,6 +55,7 @@ const createReading = (overrides: Partial<Reading> = {}): Reading => ({
   ...overrides,
 })
 
+/** Creates a content folder with one guide file, `a.md`, which `read` returns. */
 function createFolder(text: string) {
   const path = mkdtempSync(join(tmpdir(), 'plainpath-recheck-'))
   onTestFinished(() => rmSync(path, { recursive: true }))
@@ -72,6 +75,7 @@ test('writeRecheck writes `checked` and `checkedBy` of the source, the next vers
       .replace('checkedBy: an old copy', 'checkedBy: "a copy: current through that day"'),
   )
   expect(readGuides(folder)[0]?.sources[0]).toMatchObject({ checkedBy: 'a copy: current through that day' })
+  // The source now has the date of the copy, so the same reading is no longer newer.
   expect(planRecheck(readGuides(folder), [createReading()], NOW).changes).toEqual([])
 })
 
@@ -85,6 +89,7 @@ test.for([
   ],
   ['a copy with a future date', { newest_copy_date: '2026-11-21', how_dated: '' }, 'yet to come'],
   ['two dates, one of them not newer', { how_dated: 'published 2021-12-31' }, 'the copy of 2021-12-31'],
+  // The host looks like the official `uscis.gov`.
   ['a copy from an unofficial host', { url: 'https://usciss.us/i-90' }, 'no official address'],
   ['an item without a verdict', { verdicts: createReading().verdicts.slice(0, 1) }, 'Send the form.'],
   [

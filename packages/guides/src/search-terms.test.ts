@@ -12,8 +12,10 @@ describe('splitWords', () => {
     ['Form I-90 and the N-400', ['form', 'i90', 'and', 'the', 'n400']],
     ["I don't know", ['i', 'dont', 'know']],
     ['I don\u2019t, can\u2018t, won\u00B4t', ['i', 'dont', 'cant', 'wont']],
+    // Only abbreviations of three or more letters are joined.
     ['an R.F.E. in the U.S.', ['an', 'rfe', 'in', 'the', 'u', 's']],
     ['Fiancé(e)', ['fiance', 'e']],
+    // Only three digits after a space make a form number, because `i 90` also occurs in sentences.
     ['i 765', ['i765']],
     ['am i 90 days late', ['am', 'i', '90', 'days', 'late']],
   ] as const)('splits %j into %j', ([text, words]) => expect(splitWords(text)).toEqual(words))
@@ -35,6 +37,7 @@ test('toSearchTerms gives three synonyms a common term, and drops stop words', (
   const [card, resident, form] = ['green card', 'permanent resident card', 'I-551'].map((name) =>
     toSearchTerms(splitWords(name)),
   )
+  // Terms that begin with `=` are the markers of synonym groups.
   expect(card?.some((term) => term.startsWith('=') && resident?.includes(term) && form?.includes(term))).toBe(
     true,
   )
@@ -56,6 +59,7 @@ describe('spelling', () => {
     ['rgeen', 'green'],
     ['imigration', 'immigration'],
     ['biometircs', 'biometrics'],
+    // Not corrected: a known word, a word of three letters, a word with digits, and a word like no other.
     ['greet', 'greet'],
     ['cad', 'cad'],
     ['i131', 'i131'],

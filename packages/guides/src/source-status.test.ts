@@ -4,6 +4,7 @@ import { describeStatus, summarizeFreshness } from './source-status.ts'
 
 const [form] = EXAMPLE_GUIDE.sources
 const phone = { ...form!, id: 'phone', kind: 'contact', url: 'https://www.usa.gov/', agency: 'GSA' } as const
+/** Two guides. Of their sources, only the contact of the guide `one` is stale on 2026-06-30. */
 const guides = [
   {
     ...EXAMPLE_GUIDE,
@@ -27,11 +28,13 @@ test('summarizeFreshness lists sources by check date, oldest first, each once fo
   expect(
     sources.map(({ checked, guides: slugs, owner, freshUntil }) => [checked, slugs, owner, freshUntil]),
   ).toEqual([
+    // A contact stays fresh for 100 days, and form instructions for 200.
     ['2026-01-01', ['one'], 'support desk', '2026-04-11'],
     ['2026-06-26', ['one', 'two'], 'content editor', '2027-01-12'],
   ])
 })
 
+// A source is due for a new check 30 days before it becomes stale.
 test.for([
   ['2026-03-12T00:00:00Z', 'fresh'],
   ['2026-03-12T00:00:00.001Z', 'due'],

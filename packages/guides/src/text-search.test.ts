@@ -33,6 +33,12 @@ test('a text with more of the terms comes first', () => {
 })
 
 test('scores are those of BM25+, times the number of terms found', () => {
+  /**
+   * Computes the score of a term in one field of one text, with k = 1.2, b = 0.7 and δ = 0.5. Three texts are searched.
+   *
+   * @param texts the number of texts whose field contains the term
+   * @param length the number of distinct terms in the field
+   */
   const bm25 = (frequency: number, texts: number, length: number, meanLength: number) =>
     Math.log(1 + (3 - texts + 0.5) / (texts + 0.5)) *
     (0.5 + (frequency * 2.2) / (frequency + 1.2 * (0.3 + (0.7 * length) / meanLength)))

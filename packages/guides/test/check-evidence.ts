@@ -7,9 +7,13 @@ import { findSourceIds } from '../src/statements.ts'
 
 /** The words of a source that support a sentence of a guide. */
 const Evidence = z.strictObject({
+  /** The guide's slug. */
   guide: z.string(),
+  /** One sentence of the guide, or several consecutive ones, without source markers. */
   sentence: z.string().min(1),
+  /** The id of the source in the guide. */
   source: z.string(),
+  /** The words of the source, at most 25. */
   quote: z.string().min(1),
   /** Identifies the copy of the source that was read. */
   copy: z.string().min(1),
@@ -22,6 +26,7 @@ export type Evidence = z.infer<typeof Evidence>
 const Exception = z.strictObject({
   guide: z.string(),
   sentence: z.string(),
+  /** The form name, or the number in digits. */
   missing: z.string(),
   reason: z.string().min(10),
 })
@@ -50,7 +55,14 @@ export function loadEvidence(folder = EVIDENCE_FOLDER): { evidence: Evidence[]; 
 
 const MAX_QUOTE_WORDS = 25
 
-/** Returns the mistakes in the evidence, one line each. */
+/**
+ * Checks that the guide contains each sentence and cites the source there, that no quote is too long, that no copy is older than
+ * the source's `checked`, and that the quotes of a sentence together contain its numbers and form names. Does not check that the
+ * source contains the quotes.
+ *
+ * @param exceptions excuse missing numbers and form names. An exception that excuses nothing is a mistake
+ * @returns the mistakes, one line each
+ */
 export function checkEvidence(
   guides: readonly PackagedGuide[],
   evidence: readonly Evidence[],
@@ -83,6 +95,7 @@ export function checkEvidence(
   return [...new Set([...mistakes, ...needlessExceptions])]
 }
 
+/** Returns what is wrong with one line of evidence, apart from missing numbers and form names. */
 function findMistakes({ sentence, source: id, quote, date }: Evidence, guide: PackagedGuide): string[] {
   const blocks = parseBlocks(guide.body).filter(({ text }) => containsSentences(text, sentence))
   const source = guide.sources.find((candidate) => candidate.id === id)
@@ -111,6 +124,7 @@ const FORM_NAME = /\b(?:AR|DS|EOIR|G|I|N)-\d{2,4}[A-Z]*\b/g
 /** Matches visa classes and sections of the law, whose digits do not count as numbers. */
 const OTHER_NAMES = /\b[A-Z]{1,2}-\d[A-Z]?\b|\b\d+\([a-z]\)/g
 const NUMBER = /\d+(?:[.,]\d+)*/g
+/** Units of time, as a part of a regular expression. */
 const UNITS = '(?:second|minute|hour|day|week|month|year)s?'
 
 const SMALL_NUMBERS = [
@@ -145,6 +159,7 @@ const VALUES_BY_NAME = new Map([
     ),
   ),
 ])
+/** Longer names come first, so that `twenty-one` is not read as `twenty`. */
 const NUMBER_NAMES = [...VALUES_BY_NAME.keys()].toSorted((a, b) => b.length - a.length).join('|')
 
 /** Returns the form names and numbers that a sentence has but a quote lacks, in any notation. */

@@ -2,7 +2,7 @@ import { createMemoryLimitStore } from '../src/limits/limit-store.ts'
 import { BATCHES_PER_REMAINING_QUOTA, type SharedLimitStore } from '../src/limits/prefetching-limit-store.ts'
 
 /**
- * Creates a shared store in memory, for several prefetching stores.
+ * Creates a shared store in memory, for several prefetching stores. It never has a cached daily key.
  *
  * @param onTakeUpTo called at each call of `takeUpTo`, for example to count the calls. If it throws, the call fails
  */

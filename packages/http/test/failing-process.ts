@@ -6,7 +6,10 @@ import { addRequestContext } from '../src/request/request-context.ts'
 import { exitOnUncaughtErrors } from '../src/server/run-app.ts'
 import { serve } from '../src/server/server.ts'
 
-/* Runs a server that fails in the way that the request path names. Its errors quote personal data. */
+/*
+ * Runs a server that fails in the way that the request path names: `/throw` in the handler, the others outside it, where no
+ * handler of the request catches the error. Its errors quote personal data, which contains `canary`.
+ */
 
 const log = createLog({ service: 'failing' })
 exitOnUncaughtErrors(log)

@@ -15,7 +15,7 @@ export interface Conversation {
 
 /**
  * Sends bytes unchanged. Reads until the server ends the connection, or has sent `options.responses` complete
- * responses.
+ * responses. Has no time limit. Understands `Content-Length`, but no chunked responses.
  *
  * @param options.bodiless true if the responses have no bodies, as for HEAD
  */
@@ -40,6 +40,7 @@ export async function converse(
   // A reset also ends the connection. The bytes that arrived before it are parsed.
   socket.on('close', () => resolveIfComplete(true))
   socket.on('error', (error: NodeJS.ErrnoException) => {
+    // A server that refuses a request may close the connection before all bytes are written.
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error)
   })
   socket.write(bytes)

@@ -44,7 +44,10 @@ const MEMBERS: Readonly<Record<'oauth' | 'agent' | 'problem', readonly string[]>
 /** Members that some problems add to an error response. */
 const OPTIONAL_MEMBERS = new Set(['errors', 'policy', 'successor', 'first', 'attempts_remaining'])
 
-/** Checks the properties that every response must have, whatever the request. */
+/**
+ * Expects the properties that every response must have, whatever the request: security headers, a request id, no confidential
+ * text, no 5xx status that is not allowed, and, in an error response, the members and headers of its format.
+ */
 export function expectSafeResponse(response: ResponseFacts, options: SafetyOptions): void {
   const { status, headers, text } = response
   if (status >= 500) expect(status, text.slice(0, 500)).toBe(options.allowedFailureStatus)

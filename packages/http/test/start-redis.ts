@@ -22,6 +22,7 @@ export interface TestRedis extends AsyncDisposable {
  * Starts a Redis server on a free port, in a new folder.
  *
  * @param settings such as `{ 'maxmemory-policy': 'allkeys-lru' }`
+ * @throws {Error} with the server's output if it does not start
  */
 export async function startRedis(settings: Record<string, string> = {}): Promise<TestRedis> {
   const port = (await reserveFreePorts(1))[0] ?? 0

@@ -12,13 +12,18 @@ import { type RunningServer, type ServeOptions, serve } from '../src/server/serv
 export const ORIGIN = 'https://plainpath.example'
 
 export interface ServiceOptions {
+  /** The public origin; by default `ORIGIN`. */
   origin?: string
+  /** A list for `parseTrustedProxies`; by default, no proxy is trusted. */
   trustedProxies?: string
+  /** By default, every error has the format `problem`. */
   errors?: Partial<HandleErrorsOptions>
   /** Middleware between the error handler and the routes. */
   use?: readonly Middleware[]
   routes?: readonly (Route | RawRoute)[]
+  /** By default, a limiter with a store in memory. */
   limiter?: Limiter
+  /** By default none, so routes that need one respond with 500. */
   authenticators?: Authenticators
   serve?: Partial<ServeOptions>
 }

@@ -10,7 +10,7 @@ import {
 
 const CALLER: Caller = { clientId: 'agt_1', scopes: new Set(['guides:read']) }
 
-/** Accepts one token and one client's credentials. */
+/** Accepts the token in `Bearer good`, with the scope `guides:read`, and the client credentials in `Basic good`. */
 export const authenticators: Authenticators = {
   async bearer(ctx, scopes) {
     if (ctx.get('authorization') === 'Bearer good') {

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import { type MailTestbed, openMailTestbed } from '../test/open-mail-testbed.ts'
 
+/*
+ * Caps limit the mails of 24 hours. A mail over the cap of its mailbox is dropped. A mail over a shared cap (`domain`, `all`)
+ * waits until the upkeep of a mailer releases it. Mails that no person is known to have requested may use only four fifths of a
+ * shared cap, so a cap of 5 lets four of them through. Tests set the clock of the mailers.
+ */
+
+/** Caps that no test reaches. Each test lowers those that it needs. */
 const HIGH_CAPS = { mailbox: 100, domain: 100, all: 100 }
 
 const DAY_MS = 24 * 3600_000
@@ -8,7 +15,7 @@ const advance = (testbed: MailTestbed, ms: number) => {
   testbed.clock.now = new Date(testbed.clock.now.getTime() + ms)
 }
 const readMetrics = ({ registry }: MailTestbed) => registry.metrics()
-/** Expects that within 10 s, `count` mails wait for room. */
+/** Waits until exactly `count` mails wait for room under a cap. */
 const expectWaiting = async (testbed: MailTestbed, count: number) => {
   const countWaiting = async () =>
     (
@@ -36,6 +43,7 @@ test('drops mails over the cap of a mailbox for a day, whatever the case, plus-t
   )
   advance(testbed, DAY_MS)
   await testbed.waitForState(await testbed.addMail({ to }), 'sent')
+  // The hashes of mailboxes are erased 25 hours after their mails were counted.
   advance(testbed, 26 * 3600_000)
   await mailer.runUpkeep()
   const { rows } = await testbed.db.query('select count(mailbox_hash) as hashes from mails')
@@ -192,6 +200,7 @@ test('counts a released mail again if it is not delivered within a day, instead 
       attempts: 1,
       leased_until: null,
     })
+  // The next attempt is after the upkeep 26 hours later, which forgets that the mail was counted.
   await testbed.db.query(`update mails set overdue_at = $1 where id = $2`, [
     new Date(testbed.clock.now.getTime() + 27 * 3600_000),
     deferredId,
@@ -298,6 +307,7 @@ test.for([
     })
     expect((await testbed.db.query('select count(*) as mails from mails')).rows).toEqual(countBefore.rows)
     if (otherNetwork !== undefined) await testbed.addMail({ requesterNetwork: otherNetwork })
+    // There is room for a mail of another kind that a person requested. A mail without a network has no bound.
     await testbed.addMail({ requesterNetwork, kind: 'ask', isRequestedByPerson: true })
     await testbed.addMail({ kind: 'ask' })
   },
@@ -349,6 +359,7 @@ test('does not send an uncounted mail while mails cannot be counted', async () =
   await using testbed = await openMailTestbed()
   const { promise: releaseSignal, resolve: release } = Promise.withResolvers<void>()
   const { promise: lockTaken, resolve: reportLock } = Promise.withResolvers<void>()
+  // `countMail` needs this lock, and fails when `lock_timeout` has passed.
   const locking = testbed.db.transaction(async (tx) => {
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`)
     reportLock()

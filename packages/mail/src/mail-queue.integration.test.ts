@@ -65,6 +65,7 @@ test('sends one notification for 20 mails, all of which are then sent', async ()
 test('sends another notification if the notifier is called while it sends one', async () => {
   await using testbed = await openMailTestbed()
   await using notifications = await startCountingNotifications(testbed)
+  /** How often the notifier is still called: once at the start, and then during the first two notifications. */
   let remaining = 3
   const notifyAgain = () => {
     if (remaining-- > 0) notifier.notifyMailers()

@@ -7,6 +7,8 @@ import { expect, test } from 'vitest'
 import { type MailTestbed, MIGRATIONS, openMailTestbed } from '../test/open-mail-testbed.ts'
 import { toContentEncryptionContext } from './mail.ts'
 
+/* Tests the second mail migration, which takes over due times from graphile-worker's jobs, and the apps' copies of all three. */
+
 const MAILS_MIGRATION = '0001-mails.sql'
 const ONE_QUEUE_MIGRATION = '0002-one-mail-queue.sql'
 const DEFERRED_MAILS_MIGRATION = '0003-deferred-mails.sql'
@@ -120,6 +122,7 @@ test('both apps have exact copies of the mail migrations', async () => {
   const files = [MAILS_MIGRATION, ONE_QUEUE_MIGRATION, DEFERRED_MAILS_MIGRATION]
   for (const [app, numbers] of Object.entries(numbersByApp)) {
     for (const [index, file] of files.entries()) {
+      // `slice(5)` removes the number of the file, such as `0001-`.
       const copy = path.join(ROOT, `apps/${app}/migrations`, `${numbers[index]}-${file.slice(5)}`)
       expect(await readFile(copy, 'utf8')).toBe(await readFile(path.join(MIGRATIONS, file), 'utf8'))
     }

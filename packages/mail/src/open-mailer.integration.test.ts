@@ -131,6 +131,7 @@ test('sends a mail again under the same Message-ID if the sending process was ki
   // The killed process still holds the lease.
   await mailer.runUpkeep()
   expect(testbed.server.received).toHaveLength(1)
+  // The lease of 80 s has ended.
   testbed.clock.now = addMinutes(testbed.clock.now, 5)
   await mailer.runUpkeep()
   await testbed.waitForState(id, 'sent')
@@ -216,6 +217,7 @@ test('neither sends nor erases mails while the clock is not synchronised, and co
     deadId,
     testbed.clock.now,
   ])
+  // After 9 days, the content of the dead mail should have been erased (7 days), but not its row (30 days).
   testbed.clock.now = addMinutes(testbed.clock.now, 9 * 24 * 60)
   const clock = { isSynchronised: false, checks: 0 }
   const isClockSynchronised = () => {
@@ -248,6 +250,7 @@ test('tries a mail of an unknown kind again, so that a mailer with its handler s
 
 test('a mailer starts and stops while its database is unreachable, and its upkeep then rejects', async () => {
   await using testbed = await openMailTestbed()
+  // Nothing listens on port 9.
   await using unreachable = openPool('postgres://nobody:x@127.0.0.1:9/none')
   const mailer = testbed.startMailer({ db: unreachable, databaseUrl: 'postgres://nobody:x@127.0.0.1:9/none' })
   await expect(mailer.runUpkeep()).rejects.toThrow('ECONNREFUSED')
@@ -261,6 +264,7 @@ test('a mailer records its upkeep at its start and after each success', async ()
   const mailer = testbed.startMailer({ metrics })
   expect(recordedSweeps).toEqual(['mails'])
   await using owner = openPool(testbed.database.ownerUrl, { max: 1 })
+  // Makes the upkeep fail.
   await owner.query('alter table mails rename to mails_away')
   await expect(mailer.runUpkeep()).rejects.toThrow('mails')
   expect(recordedSweeps).toEqual(['mails'])
@@ -272,6 +276,7 @@ test('a mailer records its upkeep at its start and after each success', async ()
 test('a mailer keeps running if the database fails during a delivery, and settles the mail later', async () => {
   await using testbed = await openMailTestbed()
   const { name, adminUrl } = testbed.database
+  // Connected to another database, because the test forbids connections to its own.
   await using admin = openPool(adminUrl.replace(/\/[^/]*$/, '/postgres'), { max: 1 })
   testbed.server.beforeAccept = async () => {
     testbed.server.beforeAccept = undefined

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { openMailTestbed } from '../test/open-mail-testbed.ts'
 import { MAILER_INTERVALS } from './open-mailer.ts'
 
+/** The intervals and the clock of production. In other tests, intervals are short, and tests set the clock. */
 const PRODUCTION = { intervals: MAILER_INTERVALS, now: () => new Date() }
 
 test('sends a mail at the second attempt after the server refused it temporarily', async () => {
@@ -18,6 +19,7 @@ test('sends a mail at the second attempt after the server refused it temporarily
 test('sends a mail that is added after the database has disconnected every client', async () => {
   await using testbed = await openMailTestbed()
   const { name, adminUrl } = testbed.database
+  // Connected to another database, because the test forbids connections to its own.
   await using admin = openPool(adminUrl.replace(/\/[^/]*$/, '/postgres'), { max: 1 })
   testbed.startMailer(PRODUCTION)
   await testbed.waitForState(await testbed.addMail(), 'sent')

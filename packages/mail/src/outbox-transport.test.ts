@@ -4,6 +4,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { createOutboxTransport } from './mail-transport.ts'
 
+/** Its first line quotes another person, so the link in that line is not announced. */
 const mail = {
   to: 'ana@example.org',
   subject: 'Confirm',
@@ -20,6 +21,7 @@ test('writes a mail to a file that only its owner can read, announces its link, 
   const directory = path.join(parent, 'outbox')
   const lines: string[] = []
   using transport = createOutboxTransport({ directory, announce: (line) => lines.push(line) })
+  // The directory does not exist yet.
   await transport.sweep?.(new Date())
   await transport.send(mail)
   expect(lines).toEqual(['Mail for ana@example.org: http://localhost:8080/waitlist/confirm?link=abc'])
@@ -31,6 +33,7 @@ test('writes a mail to a file that only its owner can read, announces its link, 
   expect(message).toContain('Message-ID: <1@localhost>')
 
   const writtenAt = new Date('2026-11-20T12:00:00Z')
+  // The sweep deletes by the time of the last change to the file.
   await utimes(file, writtenAt, writtenAt)
   await transport.sweep?.(new Date('2026-11-21T12:00:00Z'))
   expect(await readdir(directory)).toHaveLength(1)

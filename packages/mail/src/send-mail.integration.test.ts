@@ -5,6 +5,7 @@ test('settles a sent mail once the database is available again, and does not sen
   await using testbed = await openMailTestbed()
   let failureCount = 0
   const query: typeof testbed.db.query = (text, ...rest) => {
+    // Only the statement of `settleMail` begins like this. It fails three times.
     const isSettling = text.startsWith('update mails set state')
     if (!isSettling || failureCount === 3) return testbed.db.query(text, ...rest)
     failureCount += 1

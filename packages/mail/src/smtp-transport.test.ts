@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { startMailServer } from '../test/mail-server.ts'
 import { createSmtpTransport, DeliveryError, type OutgoingMail } from './mail-transport.ts'
 
+/** The text has lines that SMTP and mail files treat specially: a single dot, and `From` at the beginning. */
 const mail: OutgoingMail = {
   to: 'Ana+Tag@example.org',
   subject: 'Gr\u00fc\u00dfe',
@@ -15,6 +16,7 @@ const mail: OutgoingMail = {
   date: new Date('2026-11-20T12:00:00Z'),
 }
 
+/** Returns the error of a delivery, or `sent`. */
 async function catchFailure(sending: Promise<void>): Promise<unknown> {
   return await sending.then(
     () => 'sent',
@@ -49,6 +51,7 @@ test('sends to an address with a non-ASCII local part without changing it (SMTPU
 test('reports a refusal with its status code but no text, and whether the recipient was refused permanently', async () => {
   await using server = await startMailServer()
   using transport = createSmtpTransport(server.url)
+  // Only the first is a permanent refusal (5xx) of the recipient.
   server.refuseNext({ at: 'rcpt', code: 550 }, { at: 'rcpt', code: 450 }, { at: 'data', code: 552 })
   for (const isRecipientRefused of [true, false, false]) {
     const error = await catchFailure(transport.send(mail))

@@ -30,7 +30,10 @@ export interface MailServer extends AsyncDisposable {
   waitForMails(count: number, to?: string): Promise<ReceivedMail[]>
   /** Refuses the next deliveries with these SMTP codes, in order. */
   refuseNext(...refusals: { at: 'rcpt' | 'data'; code: number }[]): void
-  /** Called for each mail after the server has read it and before the server accepts it. */
+  /**
+   * Set by a test. Called for each mail after the server has read it. The server accepts the mail once the returned promise
+   * resolves.
+   */
   beforeAccept: ((mail: ReceivedMail) => Promise<void>) | undefined
 }
 
@@ -43,6 +46,7 @@ const MAX_RECEIVED = 100_000
 /**
  * Starts an SMTP server on this machine. It stores the newest 100,000 mails in memory.
  *
+ * @param options options of `smtp-server`, for example to require a password
  * @param port the port; by default a free one
  */
 export async function startMailServer(options: SMTPServerOptions = {}, port = 0): Promise<MailServer> {

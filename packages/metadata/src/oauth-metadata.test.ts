@@ -189,6 +189,7 @@ test('the metadata address of each resource is the one that RFC 9728 §3.1 deriv
     expect(metadataUrl).toBe(`${origin}/.well-known/oauth-protected-resource${pathname}`)
     expect(getResourceMetadataUrl(urls, pathname)).toBe(metadataUrl)
   }
+  // All other paths, even similar ones, have the metadata of the API.
   for (const path of ['/api/guides', '/api/mcp/server-card', '/api/mcpx', '/mcp/', '/mcpx'])
     expect(getResourceMetadataUrl(urls, path)).toBe(urls.protectedResource)
 })

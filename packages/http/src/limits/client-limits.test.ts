@@ -19,10 +19,11 @@ const createUrlClient = (host: string, path = '/agent'): Caller => ({
 })
 const createRegisteredClient = (clientId: string): Caller => ({ clientId, scopes: new Set() })
 
-/** Counts a request. Returns each policy's name and remaining quota, or a single string that says why nothing was counted. */
+/** Counts a request. Returns each policy's name and remaining quota, or a single string if a limit refuses the request. */
 type Take = (caller: Caller) => Promise<string[]>
 const now = () => new Date(Date.UTC(2026, 10, 22, 12))
 
+/** Starts a service with one limited route. `take` sends a request to the route. */
 async function startRoute(): Promise<{ take: Take } & AsyncDisposable> {
   const state: { caller?: Caller } = {}
   const service = await startService({
@@ -60,6 +61,7 @@ async function startRoute(): Promise<{ take: Take } & AsyncDisposable> {
   }
 }
 
+/** Counts with `createTakeLocally` alone, without a service. */
 async function startTakingLocally(): Promise<{ take: Take } & AsyncDisposable> {
   const takeLocally = createTakeLocally({ store: createMemoryLimitStore(now), factor: 1, now })
   return {
@@ -115,6 +117,7 @@ describe.for([
     await using limits = await start()
     const busyClient = createUrlClient('agent.example.org', '/busy')
     for (let index = 0; index < 20; index += 1) await limits.take(busyClient)
+    // Of the 20 requests, four are within the client's own quota. Only these count against the domain's quota of six.
     const otherClient = createUrlClient('agent.example.org', '/other')
     expect(await limits.take(otherClient)).toEqual(['verified 3', 'domain 1'])
   })

@@ -23,6 +23,7 @@ async function fetchWithLimits(...calls: LimitState[][]): Promise<Response> {
     ],
   })
   const response = await fetch(service.url)
+  // Reads the body before the service closes.
   return new Response(await response.text(), response)
 }
 
@@ -43,12 +44,14 @@ function parseList(field: string): Item[] {
     return match[1] ?? match[0]
   }
   do {
+    // A string has printable ASCII characters, of which quotes and backslashes are escaped (RFC 9651 §3.3.3).
     const value = take(/^"((?:[\x20\x21\x23-\x5B\x5D-\x7E]|\\["\\])*)"/)
     const parameters: Record<string, number> = {}
     while (remainingText.startsWith(';')) {
       take(/^; */)
       const name = take(/^[a-z*][a-z0-9_\-.*]*/)
       take(/^=/)
+      // An integer has at most 15 digits. A dot after them would make it a decimal (§3.3.1 and §3.3.2).
       parameters[name] = Number(take(/^-?\d{1,15}(?![\d.])/))
     }
     items.push({ value, parameters })

@@ -7,7 +7,10 @@ const policy: LimitPolicy = { name: 'reads', quota: 4, windowSeconds: 60 }
 const closedPolicy: LimitPolicy = { name: 'mail', quota: 4, windowSeconds: 60, failsClosed: true }
 const STORE_ERROR = new Error('the store is unavailable')
 
-/** Creates a limiter with a clock and a store that can fail. Records its log lines and its decisions. */
+/**
+ * Creates a limiter with a clock that the test sets and a store that can fail. Records the keys and the number of calls that the
+ * store receives, the log lines, and each decision as `<policy> <decision>`.
+ */
 function setUp(options: { factor?: number } = {}) {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
@@ -36,6 +39,7 @@ function setUp(options: { factor?: number } = {}) {
   return { limiter, clock, storeState, logLines, decisions }
 }
 
+/** Calls `take` this many times, one after the other, and counts how many requests were allowed. */
 const countAllowed = async (count: number, take: (index: number) => Promise<{ allowed: boolean }>) => {
   let allowed = 0
   for (let index = 0; index < count; index += 1) if ((await take(index)).allowed) allowed += 1
@@ -87,6 +91,7 @@ describe('takeForAddress', () => {
     for (const network of [2, 3, 4]) {
       await countAllowed(4, () => limiter.takeForAddress(policy, `2001:db8:0:${network}::1`))
     }
+    // The /48 has counted 13 of 16 requests, and the /64 one of four.
     const state = await limiter.takeForAddress(policy, '2001:db8:0:1::1')
     expect(state).toMatchObject({ remaining: 2, allowed: true })
     await limiter.takeForAddress(policy, '2001:db8:0:5::1')
@@ -101,6 +106,7 @@ describe('takeForAddress', () => {
 describe('a limiter', () => {
   test('counts each pair of policy and subject under its own hash, even if the joined texts are equal', async () => {
     const { limiter, storeState } = setUp()
+    // Joined with a space, the first two pairs are both `a b c`.
     await limiter.take({ ...policy, name: 'a' }, 'b c')
     await limiter.take({ ...policy, name: 'a b' }, 'c')
     await limiter.take({ ...policy, name: 'a' }, 'b')
@@ -124,9 +130,11 @@ describe('a limiter', () => {
     const { limiter, storeState, clock } = setUp()
     clock.at = Date.UTC(2026, 0, 1, 23, 59, 30)
     expect(await countAllowed(3, () => limiter.take(policy, 's'))).toBe(3)
+    // Ten seconds after midnight, the three requests still count.
     clock.at += 40_000
     expect(await countAllowed(5, () => limiter.take(policy, 's'))).toBe(1)
     expect(new Set(storeState.keys).size).toBe(2)
+    // They have left the window, but the request after midnight has not.
     clock.at += 55_000
     expect(await countAllowed(5, () => limiter.take(policy, 's'))).toBe(3)
   })
@@ -186,6 +194,7 @@ describe('while the store fails', () => {
     const { limiter, storeState, clock } = setUp()
     await countAllowed(3, () => limiter.take(policy, 's'))
     storeState.isBroken = true
+    // Without the store, this process has counted only this request.
     expect((await limiter.take(policy, 's')).remaining).toBe(3)
     storeState.isBroken = false
     clock.at += 1_000
@@ -208,6 +217,8 @@ describe('while the store fails', () => {
   test('logs a failure at most once in ten seconds, and reports each uncounted request', async () => {
     const { limiter, storeState, clock, logLines, decisions } = setUp()
     storeState.isBroken = true
+    // Each request comes at least a second after the last failure, so the limiter tries the store again. The sixth request
+    // exceeds the quota.
     for (const seconds of [0, 2, 4, 6, 8, 9]) {
       clock.at = Date.UTC(2026, 0, 1, 12, 0, seconds)
       await limiter.take({ ...policy, quota: 5 }, 's')

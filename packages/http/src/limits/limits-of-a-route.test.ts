@@ -4,6 +4,7 @@ import { startService } from '../../test/start-service.ts'
 import { createLimiter, createLog, createMemoryLimitStore, defineRoute } from '../index.ts'
 
 test('does not count a request against later limits when an earlier one refuses it', async () => {
+  // The clock stands still, so quotas always reset in 60 s (`t=60`).
   const now = () => new Date(0)
   const memory = createMemoryLimitStore(now)
   const countedPolicies: string[] = []
@@ -38,5 +39,6 @@ test('does not count a request against later limits when an earlier one refuses 
   const refusal = await fetch(`${service.url}/limited`)
   expect(refusal.status).toBe(429)
   expect(refusal.headers.get('ratelimit')).toBe('"narrow";r=0;t=60')
+  // The second request was refused by `narrow`, before `wide`.
   expect(countedPolicies).toEqual(['narrow', 'wide', 'narrow'])
 })

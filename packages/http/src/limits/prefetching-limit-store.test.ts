@@ -20,6 +20,7 @@ function setUp() {
 }
 
 const times = (count: number) => Array.from({ length: count })
+/** Sends this many requests, one after the other, and counts how many were allowed. */
 async function countAllowed(count: number, store: LimitStore, policy = reads): Promise<number> {
   let allowed = 0
   for (const _ of times(count)) if ((await store.take('key', policy)).allowed) allowed += 1
@@ -47,7 +48,8 @@ describe('a policy with a batch', () => {
   test('allows one process exactly the quota, with far fewer calls to the store', async () => {
     const { storeState, createProcessStore } = setUp()
     expect(await countAllowed(210, createProcessStore())).toBe(200)
-    // Calls for 1, 2, 4 and 7 requests, then for 8 whenever two are left. The last 64 are fetched in ever smaller batches. Ten calls are refused.
+    // Calls for 1, 2, 4 and 7 requests, then for 8 whenever two are left. The last 64 are fetched in ever smaller batches.
+    // Ten calls are refused.
     expect(storeState.callCount).toBeLessThan(70)
   })
 
@@ -64,6 +66,7 @@ describe('a policy with a batch', () => {
     const maxCount = Math.max(
       ...allowedAtMs.map((from) => allowedAtMs.filter((at) => at >= from && at < from + 60_000).length),
     )
+    // Shows that the traffic comes near the quota. Otherwise the test would prove nothing.
     expect(maxCount).toBeGreaterThan(150)
     expect(maxCount).toBeLessThanOrEqual(200 + 2 * 10)
   })
@@ -81,6 +84,7 @@ describe('a policy with a batch', () => {
     const { clock, createProcessStore } = setUp()
     const stores = times(8).map(() => createProcessStore())
     const policy = { ...reads, quota: 120 }
+    // 90 requests in each of five windows.
     const requestCount = 5 * 90
     let allowed = 0
     for (let request = 0; request < requestCount; request += 1) {
@@ -124,6 +128,7 @@ describe('a policy with a batch', () => {
   test('evicts the least recently used batches when all batches take too much memory', async () => {
     const { createProcessStore, storeState } = setUp()
     const store = createProcessStore()
+    /** Takes two requests. Returns the number of store calls: two for a new key, and one if a batch is stored. */
     const takeTwice = async (key: string) => {
       const callsBefore = storeState.callCount
       for (const _ of times(2)) await store.take(key, reads)
@@ -131,6 +136,7 @@ describe('a policy with a batch', () => {
     }
     for (const key of ['first', 'second']) await takeTwice(key)
     const callsWithCachedBatch = await takeTwice('second')
+    // The keys alone take 40 MB, which is more than `MAX_BATCHES_BYTES`.
     for (let index = 0; index < 20_000; index += 1) await store.take(`${'x'.repeat(1_000)}${index}`, reads)
     const callsAfterEviction = await takeTwice('first')
     expect([callsWithCachedBatch, callsAfterEviction]).toEqual([1, 2])
@@ -154,6 +160,7 @@ describe('a policy with a batch', () => {
 
   test('calls the store for each request if the quota is as small as 9', async () => {
     const { storeState, createProcessStore } = setUp()
+    // A batch is at most a tenth of the quota, which is less than one request here.
     expect(await countAllowed(12, createProcessStore(), { ...reads, quota: 9 })).toBe(9)
     expect(storeState.callCount).toBe(12)
   })

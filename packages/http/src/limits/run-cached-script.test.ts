@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { runCachedScript } from './run-cached-script.ts'
 
+/** The SHA-1 digest of the script `return 1`. */
 const DIGEST = 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db'
 
 test('runs a script by its digest, and in full on a server that has not cached it', async () => {

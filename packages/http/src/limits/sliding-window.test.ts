@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Part, takeFromWindow } from './limit-store.ts'
 
+/** In the first test, about 264 requests count at once, so this quota refuses none of them. */
 const window = { quota: 1_000, windowMs: 60_000 }
 
 test('stores a window of requests every 250 ms in at most twelve parts', () => {

@@ -11,6 +11,7 @@ const limits = {
   client: [createPolicy('client', 3)],
 }
 
+/** Creates a `take` with a memory store and a clock that the test sets. Records the keys under which requests are counted. */
 function setUp() {
   const clock = { at: NOON }
   const now = () => new Date(clock.at)
@@ -60,6 +61,7 @@ test('counts a caller under different keys on the next day', () => {
   take(limits, '203.0.113.7', { clientId: 'agt_a' })
   clock.at += DAY_MS
   take(limits, '203.0.113.7', { clientId: 'agt_a' })
+  // One key for the address and one for the client, on each of two days.
   expect(offeredKeys).toHaveLength(4)
   expect(new Set(offeredKeys)).toHaveLength(4)
 })
@@ -68,5 +70,6 @@ test('counts nothing against the address limit when the client limit refuses a r
   const { take } = setUp()
   for (const _ of [1, 2, 3]) expect(take(limits, '2001:db8::1', { clientId: 'agt_a' })).toBeDefined()
   expect(take(limits, '2001:db8::1', { clientId: 'agt_a' })).toBeUndefined()
+  // Four of five requests count against the address: those that were allowed.
   expect(listRemaining(take(limits, '2001:db8::1', { clientId: 'agt_b' }))?.[0]).toEqual(['address', 1])
 })

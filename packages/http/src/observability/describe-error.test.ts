@@ -5,6 +5,7 @@ import { createLog } from './log.ts'
 
 const redactMessage = (message: string) => describeError(new Error(message)).message
 
+// Each message contains the text `canary` where personal data or a secret could be.
 describe('redacts from a message', () => {
   test.for([
     { kind: 'a quoted value', message: 'invalid input for uuid: "canary"' },
@@ -23,6 +24,7 @@ describe('redacts from a message', () => {
     { kind: 'a bearer token', message: 'refused bearer canary' },
     { kind: 'a URL with a password', message: 'connect postgres://auth:canary@db/auth failed' },
     { kind: 'a URL with a query', message: 'GET https://plainpath.example/claim?attempt=canary' },
+    // The searched text ends after 1,000 characters, within `canary-canary`. No `@` shows there that it is an address.
     {
       kind: 'an e-mail address whose beginning is at the end of the searched text',
       message: `refused: ${'x@example.org '.repeat(70)}canary-canary@example.org`,
@@ -57,6 +59,7 @@ test('does not mistake a message for stack frames', () => {
 test('describes at most four causes of a circular chain', () => {
   const error = new Error('round')
   error.cause = error
+  // The error itself and four causes.
   expect(JSON.stringify(describeError(error)).match(/round/g)).toHaveLength(5)
 })
 
@@ -69,6 +72,7 @@ test.for(['canary', { canary: 1 }, undefined, null, 5])(
 
 test('cuts messages of a million characters to 500, within a second of CPU time', async () => {
   const ms = await measureCpuMs(() => {
+    // Long runs of the characters that the patterns look for. Without a bound on the text, some patterns take quadratic time.
     for (const unit of ['a', 'a ', '"', "'", '@', 'a@', 'ab://', '_-', ' '])
       expect(redactMessage(unit.repeat(1_000_000 / unit.length)).length).toBeLessThanOrEqual(500)
   })

@@ -4,6 +4,7 @@ import { createFailureLogger } from './failure-log.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
+/** Creates a failure logger and records its lines. The calls of `logFailure` have the request ids `request-1`, `request-2` … */
 function setUp() {
   const lines: { title: string; [field: string]: unknown }[] = []
   const log = createFailureLogger({ error: (title, fields) => void lines.push({ title, ...fields }) })
@@ -50,5 +51,6 @@ test('groups at most 100 kinds of failure, and logs the count of a kind that it 
   logFailure(new Error('first'))
   logFailure(new Error('first'))
   for (let index = 0; index < 100; index += 1) logFailure(new Error(`other ${index}`))
+  // The last kind evicts the first, whose one repetition is logged early.
   expect(lines.filter(({ repeated }) => repeated === 1)).toHaveLength(1)
 })

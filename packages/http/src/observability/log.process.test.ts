@@ -6,10 +6,15 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
+/* `F-34` in a title is the number of a fault in `e2e/faults/RESULTS.md`: nobody reads the log. */
+
 const LOG_MODULE = fileURLToPath(new URL('log.ts', import.meta.url))
 const LINE_COUNT = 40_000
 
-/** Logs much more than a pipe and the log's buffer hold. Then writes to standard error, to show that it was not blocked. */
+/**
+ * Logs much more than a pipe and the log's buffer hold, and lets the log write after every 100 lines. Then writes to standard
+ * error, to show that it was not blocked.
+ */
 const PROGRAM = `
 import { createLog } from ${JSON.stringify(LOG_MODULE)}
 const log = createLog({ service: 'test' })
@@ -29,6 +34,7 @@ const parseLines = (output: string) =>
 
 test('F-34 logs without waiting for the reader, and counts dropped lines', async () => {
   const child = startProgram()
+  // Nobody reads standard output until the program has logged all its lines.
   const [output] = (await once(child.stderr, 'data')) as [Buffer]
   expect(output.toString()).toContain('went on')
   const lines = parseLines(await text(child.stdout))
@@ -47,10 +53,12 @@ test('F-34 writes the lines in order, and omits none without a report of dropped
   const lines = parseLines(await text(child.stdout))
   const writtenNumbers = lines.flatMap(({ number }) => number ?? [])
   expect(writtenNumbers).toEqual(writtenNumbers.toSorted((a, b) => a - b))
+  // Lines may be dropped here too, if this process reads too slowly. Then there is a report.
   if (lines.every(({ msg }) => msg === 'a line')) expect(writtenNumbers).toHaveLength(LINE_COUNT)
   expect(lines.at(-1)).toBeDefined()
 }, 60_000)
 
+/** Creates a program that logs one line and then runs the statements. */
 const createProgram = (statements: string) => `
 import { createLog } from ${JSON.stringify(LOG_MODULE)}
 const log = createLog({ service: 'test' })

@@ -9,7 +9,7 @@ import { getProblemKind, PROBLEM_CODES } from './problems.ts'
 
 const SECRET = 'canary-7f3a'
 
-/** Starts a service that calls `fail` for every request. */
+/** Starts a service that calls `fail` for every request. A `RangeError` stands for a failure of a store. */
 const startFailingService = (fail: (ctx: Context) => unknown, format: ErrorFormat = 'problem') =>
   startService({
     errors: {
@@ -20,6 +20,7 @@ const startFailingService = (fail: (ctx: Context) => unknown, format: ErrorForma
     use: [async (ctx) => void (await fail(ctx))],
   })
 
+/** Throws a 410 problem. Its detail has characters that RFC 6749 forbids in `error_description`. */
 const throwGuideRetired = () => {
   throw new Problem('guide-retired', { detail: 'Say "no" to §1.' })
 }
@@ -50,6 +51,7 @@ describe('formats an error', () => {
 
   test('with the path percent-encoded where a URI requires it', async () => {
     await using service = await startFailingService(throwGuideRetired)
+    // Sent as bytes, because `fetch` would percent-encode the path itself.
     const bytes = Buffer.from(
       formatHead('GET /a<b>"{c}%zz%2F HTTP/1.1', 'Host: h', 'Connection: close'),
       'latin1',
@@ -112,6 +114,7 @@ describe('formats an error', () => {
 })
 
 describe('does not reveal what was thrown:', () => {
+  /** Has members that Koa would use for the response: `status`, `expose` and `headers`. */
   class DriverError extends Error {
     override readonly name = 'DriverError'
     readonly detail = `Key (email)=(${SECRET}) already exists`
@@ -218,6 +221,7 @@ test('responds to an error of a library that set ctx.respond to false', async ()
     ctx.respond = false
     throwGuideRetired()
   })
+  // Without a response, `fetch` would wait for one.
   expect((await fetch(service.url, { signal: AbortSignal.timeout(2_000) })).status).toBe(410)
 })
 

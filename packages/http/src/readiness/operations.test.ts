@@ -3,6 +3,7 @@ import { createMetrics } from '../observability/metrics.ts'
 import { serve } from '../server/server.ts'
 import { createOperationsApp, createReadiness, type ReadinessChecks } from './readiness.ts'
 
+/** Starts an operations app with a page of its own, `/own`. */
 async function startOperationsApp(checks: ReadinessChecks) {
   const readiness = createReadiness(checks)
   const metrics = createMetrics('test')
@@ -81,6 +82,7 @@ describe('a check that hangs', () => {
     const firstCheck = readiness.check()
     await vi.advanceTimersByTimeAsync(2_000)
     expect(await firstCheck).toEqual({ ready: false, checks: { slow: 'failed' } })
+    // The first run still hangs, so this check waits for the same run.
     const secondCheck = readiness.check()
     await vi.advanceTimersByTimeAsync(2_000)
     expect((await secondCheck).ready).toBe(false)
@@ -135,6 +137,7 @@ test('serves the pages of an app as plain text', async () => {
     'no-store',
   ])
   expect(body).toBe('made for operators')
+  // A member that every object inherits, but not a page.
   expect((await app.get('/toString')).status).toBe(404)
 })
 

@@ -4,6 +4,9 @@ import { createWaitingApp, type Finding, type WaitingAppOptions } from './readin
 
 class TransientError extends Error {}
 
+/**
+ * Starts to open an app that waits for PostgreSQL. The test changes `findings.database` to let the check pass, or aborts `stop`.
+ */
 function startWaiting(options: Partial<WaitingAppOptions<string>> = {}) {
   const logLines: string[] = []
   const findings: { database: Finding } = { database: { awaited: 'PostgreSQL' } }
@@ -65,6 +68,7 @@ test('checks several times in the first second, and then about once a second', a
       },
     }
     const { stop, result } = startWaiting({ startupDependencies })
+    // The pauses double from 100 ms to 1 s, so the app checks after 0, 100, 300 and 700 ms.
     await vi.advanceTimersByTimeAsync(1_000)
     expect(checkCount).toBeGreaterThanOrEqual(4)
     await vi.advanceTimersByTimeAsync(60_000)

@@ -3,7 +3,15 @@ import { createLog } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 import { refuseWritesUnderClockSkew, watchClock, withSynchronisedClock } from './watch-clock.ts'
 
-/** Creates a machine whose wall clock is `aheadMs` ahead of the database's. The test sets the time. */
+/* `F-17` in a title is the number of a fault in `e2e/faults/RESULTS.md`: the clock of an instance is wrong. */
+
+/**
+ * Creates a machine whose wall clock is `aheadMs` ahead of the database's, and watches its clock. The test sets the time:
+ * `elapsedMs` is the monotonic clock, and each reading of the database's clock takes `databaseResponseMs`.
+ *
+ * `waitForComparisons` waits for more than `count` further comparisons, because one may have begun before the test changed the
+ * machine.
+ */
 function createMachine() {
   const machine = { elapsedMs: 0, aheadMs: 0, isDatabaseDown: false, databaseResponseMs: 0 }
   const logLines: string[] = []
@@ -51,6 +59,7 @@ test.for([2_500, -2_500])('F-17 logs a skew of %i ms once, and its end once', as
   expect(logLines).toHaveLength(2)
 })
 
+// The maximum skew is 30 s.
 test.for([3_600_000, -3_600_000, 31_000])(
   'F-17 rejects a clock with a skew of %i ms immediately',
   async (aheadMs) => {
@@ -82,6 +91,7 @@ test('F-17 ignores the time of a database that responds slowly', async () => {
   const { machine, clock, waitForComparisons } = createMachine()
   await using _ = clock
   await waitForComparisons()
+  // A comparison must not take longer than a second.
   machine.databaseResponseMs = 5_000
   machine.aheadMs = 60_000
   await waitForComparisons()
@@ -93,6 +103,7 @@ test('F-17 allows reads and refuses writes while the clock is not synchronised',
   await using _ = clock
   const isAllowed = async (method: string) => {
     let wasCalled = false
+    // A refusal is an error, but here it only matters whether the handler was called.
     await refuseWritesUnderClockSkew(clock)({ method }, async () => (wasCalled = true)).catch(() => undefined)
     return wasCalled
   }

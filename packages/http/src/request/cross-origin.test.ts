@@ -6,6 +6,10 @@ import { handleCrossOrigin } from './cross-origin.ts'
 const ALLOWED = 'https://app.example'
 const EVIL = 'https://evil.example'
 
+/**
+ * Starts a service. Any origin may GET the paths that begin with `/public`, and POST to `/public/question`. Paths that end in
+ * `/fails` respond with 429, and the others with 200.
+ */
 const start = (allowedOrigins: string[] = []) =>
   startService({
     use: [
@@ -133,6 +137,7 @@ describe('a POST', () => {
     EVIL,
     'null',
     'https://good.example.evil',
+    // From here on, origins that resemble the allowed one. Browsers send origins in lower case, so they are compared exactly.
     `${ALLOWED}.evil.example`,
     `${ALLOWED}:8443`,
     'http://app.example',

@@ -55,6 +55,7 @@ test.for([
   createNestedArray(16),
   '[{"a":1},{"a":2}]',
   '{"a":{"a":{"a":1}}}',
+  // The second value is a string that looks like another member `a`.
   '{"a":":","b":"\\",\\"a\\":1"}',
   '{"toString":1,"hasOwnProperty":2}',
   '"😀"',
@@ -93,6 +94,7 @@ const isAcceptable = (value: unknown): boolean => {
   }
 }
 
+/** Returns true unless `parseJson` refuses the value's strings, numbers or depth. `depth` is the number of levels around it. */
 function isStorable(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
   if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
@@ -113,6 +115,7 @@ test('parseJson preserves random valid JSON values', () => {
 })
 
 test('parseJson parses random text as JSON.parse does, or refuses it', () => {
+  // The characters of JSON syntax and a few others, so that some of the texts are valid.
   const jsonLikeText = fc.string({ unit: fc.constantFrom(...'{}[]:,"\\ae01.- \n\u0000é😀') })
   fc.assert(
     fc.property(jsonLikeText, (text) => {
@@ -144,6 +147,7 @@ describe('parseJson takes less than 150 ms of CPU time for 64 KiB:', () => {
     { kind: 'brackets only', text: '['.repeat(LENGTH) },
     { kind: 'brackets that close', text: createNestedArray(LENGTH / 2) },
     { kind: 'an array of empty arrays', text: `[${'[],'.repeat(LENGTH / 3)}[]]` },
+    // Each member takes 9 bytes or fewer, so these are about 60 KiB.
     { kind: 'an object of many members', text: `{${createMembers(6_800)}}` },
     { kind: 'blanks', text: `${' '.repeat(LENGTH)}x` },
     { kind: 'a long number', text: '1'.repeat(LENGTH) },

@@ -33,6 +33,7 @@ const optionalRoute = defineRoute({
   handle: ({ body }) => ({ status: 200, body: { given: body } }),
 })
 
+/** Starts a service that returns the body that it read: JSON at `/echo` and `/optional`, the fields of a form at `/form`. */
 const startEchoService = () =>
   startService({
     routes: [echoRoute, optionalRoute],
@@ -57,7 +58,7 @@ const post = (
     ...(type !== undefined && { headers: { 'content-type': type } }),
   })
 
-/** Creates a JSON object of exactly this many bytes. */
+/** Creates a JSON object of exactly this many bytes. Eight of them are around the string. */
 const createObjectText = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`
 
 describe('accepts the media type', () => {
@@ -162,6 +163,7 @@ describe('a body', () => {
       `Content-Type: ${JSON_TYPE}`,
       'Transfer-Encoding: chunked',
     )
+    // 16,000 + 384 bytes are 16 KiB.
     const completeRequest = `${requestHead}${chunk(createObjectText(16_000))}${chunk(' '.repeat(384))}0\r\n\r\n`
     expect((await converse(service.port, completeRequest, { responses: 1 })).responses[0]?.status).toBe(200)
     // The last chunk never comes, because the body must be refused before its end.
@@ -173,6 +175,7 @@ describe('a body', () => {
     expect(refusal.closed).toBe(true)
   })
 
+  // One byte too many, lengths that would overflow 32 bits, and a very large one.
   test.for(['16385', '4294967296', '4294967297', '99999999999999'])(
     'that announces %s bytes and sends none is 413 within 2 s',
     async (length) => {
@@ -197,6 +200,7 @@ describe('a body', () => {
     'that is too large and sent %s is 413, and closes the connection before the next request',
     async (framing) => {
       await using service = await startEchoService()
+      // The body ends with a request, which must not be handled.
       const body = createObjectText(200_000) + formatHead('GET /hidden HTTP/1.1', 'Host: h')
       const [framingHeader, framedBody] =
         framing === 'in chunks'
@@ -221,12 +225,14 @@ describe('a body', () => {
       `Content-Type: ${JSON_TYPE}`,
       'Transfer-Encoding: chunked',
     )
+    // 0x4001 is 16 KiB and a byte. The chunk is not followed by a line end.
     const malformed = `4001\r\n${'x'.repeat(0x4001)}nonsense`
     const { responses, closed } = await converse(service.port, chunked + malformed)
     expect(responses.map(({ status }) => status)).toEqual([413])
     expect(closed).toBe(true)
   })
 
+  // In the next two tests, the body looks like the beginning of a request.
   test('of the wrong type is skipped, and the next request gets its own response', async () => {
     await using service = await startEchoService()
     const { responses } = await converse(

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { converse, formatHead } from '../../test/raw-http.ts'
 import { startService } from '../../test/start-service.ts'
 
+/** Sends a request with this id, or without one. Returns the id in the response. */
 const fetchRequestId = async (sentId?: string) => {
   await using service = await startService()
   const headers = sentId === undefined ? {} : { 'x-request-id': sentId }
@@ -114,6 +115,7 @@ test('accepts headers that are named like members of Object', async () => {
 })
 
 describe('the request log', () => {
+  /** Sends requests one after the other. Returns the numbers of log lines and of calls of `onResponse`. */
   const sendAndCount = async (
     count: number,
     send: (url: string) => Promise<unknown>,
@@ -137,6 +139,7 @@ describe('the request log', () => {
 
   test('has every slow read', async () => {
     const respondSlowly: Middleware = async (ctx) => {
+      // Reads that take more than 500 ms are slow.
       for (const until = performance.now() + 510; performance.now() < until; );
       ctx.body = 'slow'
     }

@@ -4,6 +4,7 @@ import { type Service, startService } from '../../test/start-service.ts'
 import { defineRoute } from '../routing/route.ts'
 
 const EVIL = 'https://evil.example'
+/** The forms that the handler received since the last call of `sendForm`. */
 let receivedForms: unknown[] = []
 let service: Service
 

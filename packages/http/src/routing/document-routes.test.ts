@@ -4,6 +4,7 @@ import { type Service, startService } from '../../test/start-service.ts'
 import { createDocumentRoutes } from './document-routes.ts'
 
 let service: Service
+/** Part of the content of `/list.txt`. */
 let version = 0
 beforeAll(async () => {
   service = await startService({
@@ -74,6 +75,7 @@ test('serves the part that the query selects, with its own ETag; the whole docum
     'whole',
   ])
   const etags = responses.map((response) => response.headers.get('etag') ?? '')
+  // The first and the last response have the same content.
   expect(new Set(etags).size).toBe(3)
   expect((await get('/parts?name=c')).status).toBe(400)
 })

@@ -38,6 +38,7 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   },
 }
 const createPolicy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
+/** The quotas differ, so the number of allowed requests shows which limit refuses. */
 const limits = {
   address: [createPolicy('address', 300)],
   anonymous: [createPolicy('anonymous', 30)],
@@ -46,7 +47,10 @@ const limits = {
   domain: [createPolicy('domain', 70)],
 }
 
-/** Starts the same service twice: the app alone (`slow`), and with the fast path in front of it (`fast`). */
+/**
+ * Starts the same service twice: the app alone (`slow`), and with the fast path in front of it (`fast`). Records the targets that
+ * the fast path leaves to the app (`passedTargets`), and the arguments of `onResponse` without `seconds`, which vary.
+ */
 async function startBoth({ store, now = () => new Date() }: { store?: LimitStore; now?: () => Date } = {}) {
   const recordedResponses: object[] = []
   const log = createLog({ service: 'test', write: () => {} })
@@ -123,6 +127,7 @@ interface SentRequest {
 const listNamesAndValues = (headers: Record<string, string | string[]>): string[] =>
   Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]))
 
+/** Sends a request with a fixed id, and returns the response without `Date`, so that responses of both services can be equal. */
 async function get(port: number, { method = 'GET', path = '/guides', headers = {} }: SentRequest = {}) {
   const clientRequest = sendRequest({
     port,
@@ -208,6 +213,7 @@ describe('limits', () => {
     const now = () => NOON
     const { local: _local, ...shared } = createMemoryLimitStore(now)
     await using storeService = await startBoth({ store: shared, now })
+    // Both services count in the same store, so their RateLimit headers differ.
     expect(await get(storeService.ports.fast)).toEqual(
       await get(storeService.ports.slow).then((response) => ({ ...response, headers: expect.anything() })),
     )

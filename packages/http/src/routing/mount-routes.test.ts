@@ -95,9 +95,10 @@ describe('input', () => {
     const response = await post(`${service.url}/join/abc`, { ...unknownMembers, [longName]: 1 })
     expect(response.status).toBe(400)
     const { detail, errors } = (await response.json()) as { detail: string; errors: { pointer: string }[] }
+    // 401 unknown members and two missing ones, of which the detail describes the first.
     expect(errors).toHaveLength(50)
     expect(detail).toContain('There are 402 more mistakes.')
-    // A name that is cut in the middle of a surrogate pair must still be valid text.
+    // A name is cut after 60 UTF-16 units. If that is in the middle of a surrogate pair, the name must still be valid text.
     const longNameResponse = await post(`${service.url}/join/abc`, { email: 'a', age: 20, [longName]: 1 })
     const [mistake] = ((await longNameResponse.json()) as { errors: { pointer: string }[] }).errors
     expect(decodeURIComponent(mistake?.pointer ?? '')).toBe(`#/a${'😀'.repeat(29)}\uFFFD`)
@@ -262,6 +263,7 @@ describe('methods and paths:', () => {
     '/a/../b/1x/y',
   ])('%s is 404', async (path) => {
     await using service = await start(...routes)
+    // Not `fetch`, which would normalise the path.
     const { status } = await new Promise<{ status: number | undefined }>((resolve, reject) => {
       request({ port: service.port, path }, (response) => resolve({ status: response.resume().statusCode }))
         .on('error', reject)

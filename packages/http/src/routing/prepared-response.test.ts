@@ -23,6 +23,7 @@ const createPreparedRoute = (path: `/${string}`, content: string) => {
   })
 }
 
+/** Sends a request without `fetch`, which would set `Accept-Encoding` and decompress the body. */
 async function get(
   path: string,
   headers: Record<string, string> = {},

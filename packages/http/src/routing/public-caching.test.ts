@@ -6,6 +6,7 @@ import { Problem } from '../problems/problem.ts'
 import { prepareResponse } from './prepared-response.ts'
 import { defineRoute } from './route.ts'
 
+/** A cacheable route. The query parameter `fail` selects a response that must not be cached. */
 const guideRoute = defineRoute({
   method: 'get',
   path: '/guide',
@@ -151,6 +152,7 @@ test('gives no entity tag to a prepared response whose route sets Cache-Control'
     'cache-control': 'public, max-age=300',
     etag: expect.stringMatching(/^"/),
   })
+  // With an entity tag, this response would be 304.
   const { headers } = await get('/own', { 'if-none-match': '*' })
   expect(headers).toMatchObject(NO_STORE)
   expect(headers.etag).toBeUndefined()

@@ -7,6 +7,7 @@ import { Problem } from '../problems/problem.ts'
 import type { Authenticators } from './mount-routes.ts'
 import { defineRoute, type Route } from './route.ts'
 
+/** Starts a service that accepts `Bearer good`, with the scope `guides:read`, and `Basic good`, both for the client `agt_1`. */
 const start = (...routes: Route[]) => startService({ routes, authenticators })
 
 const post = (url: string, body: unknown) =>
@@ -100,6 +101,7 @@ describe('limits', () => {
     await using service = await startService({ routes: [route], authenticators: withProofs })
     const send = async (dpop: string) =>
       (await fetch(`${service.url}/a`, { headers: { authorization: 'DPoP good', dpop } })).status
+    // The third request exceeds the client's limit, so its proof is not marked.
     expect([await send('one'), await send('one'), await send('two')]).toEqual([200, 401, 429])
     expect(usedProofs).toEqual(['one', 'guides:read'])
   })

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { reserveFreePorts } from './free-ports.ts'
 
+/** Prints 1,000 of the 12,000 ports. Without reservations, about 80 of them would be among those of this process. */
 const program = `
   import { reserveFreePorts } from ${JSON.stringify(path.join(import.meta.dirname, 'free-ports.ts'))}
   console.log(JSON.stringify(await reserveFreePorts(1_000)))

@@ -5,6 +5,7 @@ import type { RequestHandler } from '../request/request-context.ts'
 import { GATEWAY_CHECK_HOST, respondToGatewayCheck } from './run-app.ts'
 import { serve } from './server.ts'
 
+/** The wrapped handler. Its response shows that a request was not treated as a gateway check. */
 const respondHandled: RequestHandler = (_request, response) => response.end('handled')
 
 async function sendRequest(handler: RequestHandler, line: string, host: string, ...headers: string[]) {

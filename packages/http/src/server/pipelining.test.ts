@@ -69,6 +69,7 @@ test('drops the waiting requests of a lost connection', async () => {
   const [firstRequest] = requests
   socket.destroy()
   await once(firstRequest!.socket, 'close')
+  // If the server handled the next request, it would do so now.
   await new Promise(setImmediate)
   expect(requests.map(({ url }) => url)).toEqual(['/first'])
   requests = []

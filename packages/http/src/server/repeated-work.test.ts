@@ -9,6 +9,7 @@ function createControlledWork() {
     runs.push(run)
     return run.promise
   })
+  /** Ends a run. Another run that was requested has then begun. */
   const finish = async (index: number) => {
     runs[index]?.resolve()
     await new Promise(setImmediate)

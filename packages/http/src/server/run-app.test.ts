@@ -7,10 +7,12 @@ import { runApp } from './run-app.ts'
 
 test('runApp collects the garbage of the startup before the listeners of the app open', async () => {
   const steps: string[] = []
+  // Without `--expose-gc`, Node has no global `gc`.
   vi.stubGlobal('gc', () => void steps.push('collected'))
   const onLine = (line: string) => {
     const { msg } = JSON.parse(line) as { msg: string }
     steps.push(msg)
+    // Ends the app.
     if (msg === 'listening') process.emit('SIGTERM')
   }
   await runApp({

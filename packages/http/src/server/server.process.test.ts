@@ -7,10 +7,11 @@ import { describe, expect, test } from 'vitest'
 import { converse, formatHead } from '../../test/raw-http.ts'
 import { type ServeOptions, serve } from './server.ts'
 
+/** A server that waits for a connection during its disposal takes 5 s: `drainSeconds`, or the default `keepAliveTimeout`. */
 const OPTIONS: ServeOptions = { port: 0, host: '127.0.0.1', drainSeconds: 5 }
 const GET = formatHead('GET / HTTP/1.1', 'Host: h')
 
-/** Creates a handler that responds to no request until the test calls `respond`. */
+/** Creates a handler that responds to no request until the test calls `respond`. `arrival` resolves at the first request. */
 function createHoldingHandler() {
   const heldResponses: ServerResponse[] = []
   const { promise: arrival, resolve } = Promise.withResolvers<void>()
@@ -127,6 +128,7 @@ describe('a disposed server', () => {
     await arrival
     const startedAt = performance.now()
     await server[Symbol.asyncDispose]()
+    // The drain lasts 100 ms, less a tolerance for imprecise timers.
     expect(performance.now() - startedAt).toBeGreaterThan(90)
     expect(await outcome).toMatchObject({ code: 'ECONNRESET' })
   })
@@ -163,6 +165,7 @@ describe('a disposed server', () => {
 })
 
 describe('a server closes', () => {
+  /** The limits of the server in milliseconds, so short that a test can wait for them. */
   const SHORT_LIMITS = {
     headersTimeout: 150,
     requestTimeout: 300,
@@ -175,6 +178,7 @@ describe('a server closes', () => {
       limits: { ...SHORT_LIMITS, ...limits },
     })
 
+  // In the next two tests, `requestTimeout` is too long to close the connection, so `headersTimeout` does.
   test('a connection that sends nothing', async () => {
     await using server = await startServer({ requestTimeout: 60_000 })
     expect(await converse(server.port, '')).toMatchObject({ closed: true })
@@ -207,6 +211,7 @@ describe('a server closes', () => {
 
   test('a connection whose response is not read', async () => {
     const { promise: cutOffPromise, resolve } = Promise.withResolvers<boolean>()
+    // The response is larger than the buffers of both sockets.
     await using server = await serve(
       (_request, response) =>
         response.on('close', () => resolve(!response.writableFinished)).end(Buffer.alloc(50_000_000)),

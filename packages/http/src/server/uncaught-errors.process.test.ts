@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const PROGRAM = fileURLToPath(new URL('../../test/failing-process.ts', import.meta.url))
 
-/** Starts a process that fails on request, and collects its output and its exit code. */
+/** Starts a process that fails on request (`failing-process.ts`), and collects its output and its exit code. */
 async function startFailingProcess() {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
   const child = spawn(process.execPath, [PROGRAM], { env: { PATH, NODE_COMPILE_CACHE } })
@@ -21,6 +21,7 @@ async function startFailingProcess() {
     if (msg === 'listening') resolve(port ?? 0)
   })
   const exitCodeOrSignal = once(child, 'close').then(([code, signal]) => {
+    // Without effect if the process has listened.
     reject(new Error(errorLines.join('\n')))
     return (code ?? signal) as number | string
   })
@@ -63,6 +64,7 @@ test.for(['/timer', '/promise', '/text'])('logs an uncaught error and exits with
 
 test('opens no debugger on SIGUSR1, and keeps running', async () => {
   await using failingProcess = await startFailingProcess()
+  // Node would announce its debugger on standard error. The requests give it the time to do so.
   failingProcess.child.kill('SIGUSR1')
   for (let count = 0; count < 20; count += 1) expect((await failingProcess.get('/')).status).toBe(200)
   failingProcess.child.kill('SIGTERM')

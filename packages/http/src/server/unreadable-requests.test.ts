@@ -71,6 +71,7 @@ describe('refuses with 400 and closes the connection for', () => {
       bytes: `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked')}zz\r\n`,
     },
     {
+      // More than 64 bits.
       defect: 'a chunk size of 17 hex digits',
       bytes: `${formatHead(...POST_LINES, 'Transfer-Encoding: chunked')}${'f'.repeat(17)}\r\n`,
     },
@@ -311,6 +312,7 @@ test('opens no tunnel for CONNECT', async () => {
   expect(closed).toBe(true)
 })
 
+// The server would wait for `drainSeconds` if it did not close the connection of such a client.
 test('the server closes without waiting for a refused client that keeps its half of the connection open', async () => {
   const server = await serve(echoBody, { port: 0, host: '127.0.0.1', drainSeconds: 60 })
   const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })

@@ -182,6 +182,7 @@ describe('auth.md', () => {
 })
 
 test.for(AUTH_DOCUMENTS)('%s has only addresses of this service outside code blocks', (path) => {
+  // Commands in code blocks may have example addresses.
   const prose = getContentAt(path).replaceAll(/^```[\s\S]*?^```$/gm, '')
   expect(listAddresses(prose).filter((address) => !address.startsWith(ORIGIN))).toEqual([])
 })
@@ -224,6 +225,7 @@ describe('security.txt (RFC 9116)', () => {
     )
   })
 
+  // The file is valid for longest after a start in the first second of a month, and shortest after one in the last second.
   test.for(['2026-11-20T12:00:00Z', '2026-11-30T23:59:59Z', '2027-01-01T00:00:00Z'])(
     'expires 300 to 365 days after an app start at %s',
     (text) => {

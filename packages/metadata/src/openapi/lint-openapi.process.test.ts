@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, '../../../..')
 const DOCUMENT_PATH = 'packages/metadata/openapi.json'
 const DOCUMENT_TEXT = readFileSync(path.join(root, DOCUMENT_PATH), 'utf8')
 
-/** Writes a document to `folder`, and runs the two commands of `npm run lint:openapi` on it. */
+/** Writes a document to `folder`, and runs the two commands of `npm run lint:openapi` on it. Returns both exit statuses. */
 function lint(name: string, document: string): { statuses: (number | null)[]; output: string } {
   const file = path.join(folder, `${name}.json`)
   writeFileSync(file, document)
@@ -34,6 +34,7 @@ let lintOutput: string
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'plainpath-openapi-test-'))
   let text = DOCUMENT_TEXT
+  // One replacement for each of `MISTAKES`, in the same order.
   for (const [from, to] of [
     ['"name": "Health"', '"name": "Other"'],
     ['"expires_in": 3600', '"expires_in": "3600"'],
