@@ -118,7 +118,7 @@ export function loadMigrationConfig(env: Environment) {
 export type SettingName = keyof typeof SETTINGS
 export type SelectedSettings<Name extends SettingName> = Pick<SettingValues<typeof SETTINGS>, Name>
 
-/** Finds mistakes in combinations of settings. Checks only combinations whose settings were all requested and are valid. */
+/** Finds mistakes in combinations of settings. `values` lacks the settings that are invalid or were not requested. */
 function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values
   const { RESOURCE_MCP_PUBLIC_ORIGIN: mcpPublicOrigin, RESOURCE_ALSO_ACCEPT_HOSTS: hosts = [] } = values

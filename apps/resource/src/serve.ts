@@ -11,7 +11,7 @@ export const serveResource = (config: Config, deps: { log: Log; now: () => Date 
     ...config,
     ...deps,
     startupDependencies: {},
-    // `openResource` does not wait for the stores, so none of its errors is transient.
+    // `openResource` does not fail while a store is unavailable, so none of its errors is transient.
     isTransient: () => false,
     open: () => openResource(config, deps),
     listeners: ({ handler }) => ({ public: { ...config.public, handler } }),

@@ -92,7 +92,7 @@ advice.
 const findWithdrawLink = (text = '') => /^\S+withdraw\?link=([\w-]{43})$/m.exec(text)?.[1] ?? ''
 
 describe('the receipt of a message from an agent', () => {
-  /** Composes the end of a receipt. @param howToEnd how the person can end the agent's access */
+  /** Composes the part of a receipt about the agent. @param howToEnd how the person can end the agent's access */
   const composeAccessPart = (name: string, howToEnd: string) => `The agent calls itself:
 
    “${name}”

@@ -69,7 +69,7 @@ beforeAll(async () => {
 })
 afterAll(() => contact[Symbol.asyncDispose]())
 
-/** Counts the used proofs, and everything that a request of these tests could store. */
+/** Counts the used proofs, messages, mails and waitlist entries. */
 async function countStoredRows(): Promise<number> {
   const { rows } = await contact.api.db.query<{ count: number }>('select count(*)::int from used_proofs')
   return (

@@ -5,7 +5,7 @@ import { publishGuides } from '../src/guides/publish-guides.ts'
 import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
-// Most of these tests start the API twice, which can take longer than Vitest's default time limit of 5 s.
+// Most of these tests start the API twice.
 vi.setConfig({ testTimeout: 60_000 })
 
 const NOW = new Date('2026-11-20T12:00:00Z')

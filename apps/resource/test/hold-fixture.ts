@@ -44,7 +44,7 @@ export async function startHoldFixture() {
     advanceClock,
     /** Makes the mailer check for due mails now. */
     wakeMailer,
-    /** Advances the clock by `afterMs`, which must end the hold, and waits until the message has been mailed to staff. */
+    /** Advances the clock by `afterMs`, and waits until the message has been mailed to staff. By then, its hold must be over. */
     async deliver(id: unknown, afterMs: number): Promise<void> {
       advanceClock(afterMs)
       await wakeMailer()

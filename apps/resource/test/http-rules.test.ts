@@ -15,7 +15,7 @@ afterAll(async () => {
   await httpsApi[Symbol.asyncDispose]()
 })
 
-/** A path of each kind of public document: a list, a guide, metadata and pages. */
+/** The paths of public documents of several kinds: a list, a guide, metadata and pages. */
 const PUBLIC_PATHS = [
   '/api/guides',
   '/api/guides/avoid-scams',

@@ -4,7 +4,7 @@ import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 /*
- * With a factor of 1, the limit of an address without a token is 120 reads a minute. The tests send a few more.
+ * With a factor of 1, the limit of an address without a token is 120 reads a minute. The tests with this factor send a few more.
  */
 
 const readGuides = (origin: string, forwardedFor?: string) =>

@@ -156,7 +156,7 @@ test('no form is shown for a question that is handed off or that no guide answer
     expect((await callTool({ args: { question } })).result).toMatchObject({ structuredContent: { outcome } })
 })
 
-/** The JSON-RPC error `Invalid params`, with our reason. */
+/** The JSON-RPC error `Invalid params`, with the reason that the MCP library adds. */
 const REFUSAL = { error: { code: -32602, data: { reason: 'invalid_request_state' } } }
 
 test('a form reply is accepted only with its own state, caller, tool and arguments', async () => {

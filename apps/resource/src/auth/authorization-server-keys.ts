@@ -80,7 +80,7 @@ export function createAuthorizationServerKeys(
     const trustedSet = cachedSet && clock.now() < cachedSet.trustedUntil ? cachedSet : undefined
     let keySet = trustedSet ?? (await fetchTrustedKeySet())
     const now = clock.now()
-    // If this fetch fails, the cached set stays in use, and `failedAt` delays the next attempt.
+    // If this fetch fails, the cached set stays in use while it is trusted. `failedAt` delays the next fetch in the background.
     if (now >= keySet.staleAt && now >= failedAt + RETRY_MS) void fetchKeys().catch(() => undefined)
     // An unknown key may be new, so a fetch that is in flight or allowed by the cooldown is awaited.
     const hasKey = keySet.kids.has(header.kid ?? '')

@@ -156,7 +156,7 @@ interface ExpectedResponse {
   readonly now: () => Date
 }
 
-/** A response is refused when more time than this has passed since its `iat`. */
+/** A response is refused when it is older, by its `iat`, than this and the clock tolerance together. */
 const MAX_AGE_SECONDS = 60
 const CLOCK_TOLERANCE_SECONDS = 5
 

@@ -20,7 +20,7 @@ async function startServer(respond: (socket: Socket, connectionNumber: number) =
   const server = createServer((socket) => {
     connectionCount += 1
     const connectionNumber = connectionCount
-    // A client that aborts may reset its connection. Without a listener, the error would end the process.
+    // A client that aborts may reset its connection. Without a listener, the error would be an uncaught exception.
     sockets.add(socket.on('error', () => undefined))
     socket.once('data', () => respond(socket, connectionNumber))
   }).listen(0, '127.0.0.1')

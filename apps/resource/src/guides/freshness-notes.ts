@@ -3,7 +3,7 @@ import { formatLongDate } from '@plainpath/pages'
 
 /** The freshness notes that are inserted into a guide's text, on pages and in Markdown. */
 export const FRESHNESS_NOTES: FreshnessNotes = {
-  // All of these sources are stale. The note names the one that was checked last.
+  // All of these sources are stale. The note has the date of the one that was checked last.
   stale(sources) {
     const [newestSource] = sources.toSorted((a, b) => (a.checked < b.checked ? 1 : -1))
     if (!newestSource) return '_We have not checked this._'

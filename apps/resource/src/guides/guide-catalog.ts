@@ -21,7 +21,7 @@ export interface AnswerSwitches {
   readonly disabledTriggers: readonly string[]
 }
 
-/** The published guides, their successors and their latest changes, as they were read from the store. */
+/** The published guides, the successors of retired guides, and the latest publications. */
 export interface StoredGuides {
   /** The served version of each guide, with its review. Retired guides are left out. */
   readonly guides: readonly PackagedGuide[]

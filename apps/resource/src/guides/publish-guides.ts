@@ -45,8 +45,8 @@ export async function publishGuides(
 }
 
 /**
- * Publishes the guides of this release if none was ever published, for `npm start`. Unlike `guides publish`, does not check the
- * guides for mistakes.
+ * Publishes the guides of this release if none was ever published. Unlike `guides publish`, does not check the guides for
+ * mistakes.
  *
  * @returns the number of published guides
  */

@@ -106,7 +106,7 @@ async function startPausableProxy(target: string) {
       [upstream, client],
     ] as const) {
       sockets.add(from)
-      // Without a listener, the reset of a connection would end the process.
+      // Without a listener, the reset of a connection would be an uncaught exception.
       from.on('error', () => {})
       from.pipe(to)
       from.on('close', () => to.destroy())

@@ -109,8 +109,8 @@ const MODEL_STATUSES = new Set([400, 404, 409, 410])
  * the routes.
  *
  * A missing scope is a special case. An HTTP challenge helps only a client whose token is for a verified person, because that
- * client can get the scope by another token request. No token request of any other client results in the scope,
- * so its model reads a description of the problem instead.
+ * client can get the scope by another token request. For any other client, a person has to verify an e-mail address first, so its
+ * model reads a description of the problem instead.
  */
 function describeForModel(problem: Problem, { caller }: ToolRequest, { origin }: ServiceUrls) {
   const { status, detail, code } = createProblemDocument(problem, { origin, path: '', requestId: '' })

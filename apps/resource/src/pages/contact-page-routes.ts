@@ -100,7 +100,7 @@ export function createContactPageRoutes(deps: {
   /**
    * Fills in the form for a person who followed a section's link to report a mistake. Returns undefined for an unknown section.
    *
-   * @param id the section, as `guide#anchor`
+   * @param id the section: `guide#anchor`, or the slug alone for an introduction
    */
   function prefillForPassage(id: string) {
     const guide = guides.current().find(id.split('#')[0] ?? '')
