@@ -36,7 +36,10 @@ export interface BearerRefusals {
   invalidProof(detail: string): Problem
   /** For a request with several Authorization headers, or with a token in its URL. */
   ambiguousToken(detail: string): Problem
-  /** For a valid token without the route's scopes or a verified e-mail address. By default, `detail` names the scopes. */
+  /**
+   * For a valid token without the route's scopes or, for a message, without a verified e-mail address. By default, `detail` names
+   * the scopes.
+   */
   missingScope(detail?: string): Problem
 }
 
