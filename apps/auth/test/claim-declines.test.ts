@@ -87,7 +87,7 @@ async function requestMail(agent: RegisteredAgent, email: string): Promise<strin
   await expect.poll(readState, { timeout: 10_000 }).not.toBe('queued')
   return readState()
 }
-/** Returns whether the attempt became a verification that was not revoked. */
+/** Returns whether the attempt became a verification that has not ended. */
 const isLive = async ({ registrationId }: Attempt) => {
   const { rows } = await system.testbed.db.query('select from claims where id = $1 and ended_at is null', [
     registrationId,

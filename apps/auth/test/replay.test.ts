@@ -117,7 +117,7 @@ test('replay repeats the revocations in the log after a restore, and disables cl
   const allAgents = [deleted, disabled, enabled, reduced, replaced, added, keyed, undone, unchanged]
   expect(await Promise.all(allAgents.map(requestStatus))).toEqual(Array(9).fill(200))
   expect(await countLiveVerifications()).toBe(1)
-  // `told` counts the revocations that the log records, and `ended` those that the replay has applied.
+  // `told` counts the revocations that the log records, and `ended` what the replay has revoked.
   const told = { clients: 2, claims: 1, secrets: 3, changed: 5, documents: 0, domains: 0 }
   expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told })
   expect(await countLiveVerifications()).toBe(1)

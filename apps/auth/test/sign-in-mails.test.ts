@@ -39,7 +39,7 @@ describe('a sign-in reveals nothing about an address:', () => {
     for (const email of emails) system.auth.confidential.add(email)
     await completeSignIn(system, { email: verifiedEmail })
     await sayNo(system.auth, await beginVerification(system, { email: blockedEmail }))
-    // Ten wrong codes lock a mailbox for a day. Each code allows five tries.
+    // Ten wrong codes lock a mailbox for a day. Each attempt allows five tries.
     for (let attempts = 0; attempts < 2; attempts++) {
       const tab = await Tab.open(system)
       const code = await tab.requestCode(lockedEmail)

@@ -78,7 +78,6 @@ export function signAssertionByClock(
 }
 
 interface FormOptions {
-  /** The parameters of the form. */
   fields?: Record<string, string>
   /** The claims of the assertion. */
   claims?: Record<string, unknown>

@@ -259,7 +259,7 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
 
   test('expires without a row in expired_agents if it is not used, and can begin again', async () => {
     const agent = publish()
-    // An agent expires 91 days after its last token: 90, and one because the time of that token is recorded only once a day.
+    // An agent expires at most 91 days after its last token: 90, and one because its use is recorded at most once a day.
     setClockBack(clock, 92 * 86_400)
     const { token } = await getUrlToken(auth, agent, clock)
     setClockBack(clock, 0)

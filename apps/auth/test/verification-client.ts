@@ -15,7 +15,7 @@ export interface VerificationSystem extends AsyncDisposable {
   startAnother(env?: Record<string, string>): Promise<RunningAuth>
 }
 
-/** Starts the system. @param options.env settings of every instance */
+/** @param options.env settings of every instance, including those that `startAnother` starts */
 export async function startVerificationSystem(
   options: { env?: Record<string, string>; tokenStore?: TokenStoreKind } = {},
 ): Promise<VerificationSystem> {
@@ -81,7 +81,6 @@ export interface Attempt {
   readonly email: string
   /** The two words that the agent and the page behind the mailed link show to the person. */
   readonly phrase: string
-  /** The id of the attempt. */
   readonly id: string
   /** The id of the verification that the attempt leads to. */
   readonly registrationId: string

@@ -43,7 +43,7 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
         const isNew = await writeOnce(file, createContent)
         return { path: file, content: await readFile(file, 'utf8'), isNew }
       } catch (error) {
-        // Only errors of the file system have both members. An error of `createContent` is rethrown as it is.
+        // An error of the file system has both members. Any other error is rethrown as it is.
         const { code, syscall } = error as NodeJS.ErrnoException
         if (code === undefined || syscall === undefined) throw error
         throw new LocalError(

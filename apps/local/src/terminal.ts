@@ -29,7 +29,7 @@ export function createPlainLog(service: string, print: (line: string) => void): 
     (level: string) =>
     (message: string, fields: LogFields = {}) => {
       const time = new Date().toTimeString().slice(0, 8)
-      // The access log has a line of this form for each request.
+      // A line of the access log.
       if (message === 'request') {
         const { method, route, status, ms } = fields
         return print(
@@ -45,7 +45,7 @@ export function createPlainLog(service: string, print: (line: string) => void): 
     info: createLogFunction('info'),
     warn: createLogFunction('warn'),
     error: createLogFunction('error'),
-    // Otherwise, only one in a hundred successful reads would be logged.
+    // Otherwise, only one in a hundred of the fast, successful reads would be logged.
     logsEveryRead: true,
   }
 }
@@ -77,7 +77,7 @@ export function formatWelcome({ origin, publicMcp, limitsFactor }: LocalSettings
 /** The names of errors whose message says what to do. Any other error is unexpected, and Node prints it with its stack. */
 const ONE_LINE_ERRORS = new Set(['LocalError', 'EmbeddedPostgresError', 'ConfigError'])
 
-/** Runs a program and returns its exit code. Prints the message of an error of `ONE_LINE_ERRORS`, and rethrows any other. */
+/** Runs a program and returns its exit code. For an error of `ONE_LINE_ERRORS`, prints the message and returns 1. Rethrows others. */
 export async function runProgram(program: () => Promise<number>): Promise<number> {
   try {
     return await program()

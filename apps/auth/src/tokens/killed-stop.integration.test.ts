@@ -61,7 +61,7 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
     const actor = { user: 'rosa', host: 'desk' }
     for (let killedStatement = 1, wasKilled = true; wasKilled; killedStatement += 1) {
       const { clientId, isActive, tokens } = await issueToken(stores)
-      // After the issue of the token. Times of issue, and therefore this time too, are whole seconds.
+      // After the issue of the token.
       const at = new Date(Math.floor(Date.now() / 1000) * 1000 - 30_000)
       const scopes: Record<typeof kind, RevocationScope> = {
         'all-tokens': { kind: 'all-tokens' },

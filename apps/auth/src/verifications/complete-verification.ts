@@ -20,7 +20,8 @@ export type CompletionRefusal =
  * @param request.code six digits
  * @param request.attemptId by default, the agent's open attempt, or else its newest one
  * @param request.purpose the purpose of the code; a code that was issued for another purpose is wrong
- * @returns the verification and the id of its attempt, or the refusal; `unknown` if the agent has no such attempt
+ * @returns the verification and the id of its attempt, or the refusal; `unknown` if the agent has no such attempt, or is no
+ *   longer active
  */
 export async function completeVerification(
   {

@@ -10,14 +10,14 @@ import type { CodePurpose } from './verification-code.ts'
 const MAX_MAILBOX_TRIES = 10
 
 /**
- * The states of an attempt that can still become a verification. `initiated`: its mail is queued. `sent`: its mail was sent.
- * `code_shown`: a code was shown on the page, or mailed for a sign-in.
+ * The states of an attempt that can still become a verification. `initiated`: its mail is queued, or was dropped. `sent`: its
+ * mail was sent. `code_shown`: a code was shown on the page, or the attempt is a sign-in, whose mail contains the code.
  */
 export const OPEN_STATES = ['initiated', 'sent', 'code_shown'] as const
 /**
  * The states of a closed attempt. `completed`: it became a verification. `locked`: no tries are left. `declined`: the person
- * declined. `expired`: its link expired. `superseded`: it was withdrawn, or the agent began another one. `failed`: its mail could
- * not be delivered.
+ * declined. `expired`: its link expired. `superseded`: it was withdrawn, the agent began another one, or the agent was deleted or
+ * expired. `failed`: its mail could not be delivered.
  */
 export const CLOSED_STATES = ['completed', 'locked', 'declined', 'expired', 'superseded', 'failed'] as const
 export type OpenState = (typeof OPEN_STATES)[number]
