@@ -1,6 +1,6 @@
 /** The import rules. `npm run check` applies them to every file; `scripts/import-rules.test.ts` plants a violation of each rule. */
 
-/** Patterns for files that exist for tests alone, as strings, because dependency-cruiser takes no regular expressions. */
+/** Patterns for files that exist for tests alone, as strings, because dependency-cruiser takes no `RegExp` objects. */
 const TEST_FILES = [/\.(test|contract|fixture)\.ts$/, /^(apps|packages)\/[^/]+\/test\//, /^e2e\//].map(
   ({ source }) => source,
 )

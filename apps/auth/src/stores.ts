@@ -88,7 +88,7 @@ export interface Stores extends AsyncDisposable {
   readonly connections: ConnectionStore
   /** oidc-provider's records of sign-ins. */
   readonly oauthRecords: OAuthRecordStore
-  /** The `jti` of each client assertion that was used. */
+  /** Hashes of the `jti` of used client assertions. */
   readonly usedJtis: UsedJtiStore
   /** Used DPoP proofs, in the same store as the tokens. */
   readonly usedProofs: UsedProofStore

@@ -12,7 +12,10 @@ type Entry = { readonly record: AgentRecord | undefined }
 
 /** Caches agents in this process. NOTIFY invalidates entries; the TTL is the fallback. */
 export interface AgentCache {
-  /** Returns an agent in any status, or undefined if there is none. The record may be stale until the entry is invalidated. */
+  /**
+   * Returns an agent in any status, or undefined if there is none. The result may be stale until the entry is invalidated or
+   * expires.
+   */
   find(id: AgentId): Promise<AgentRecord | undefined>
   invalidate(id: string): void
   /** For a new connection to PostgreSQL: notifications may have been missed before it was open. */

@@ -1,7 +1,7 @@
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 
-/** An agent is idle if it received its last token at least this long ago. It expires later, after `RULES.idleMs`. */
+/** An agent is idle if it received its last token at least this long ago. It expires later, after at least `RULES.idleMs`. */
 export const IDLE_AFTER_MS = 30 * 24 * 3_600_000
 /** Counts for metrics stop at this number, to bound their cost. */
 const MAX_COUNTED = 1_000_000

@@ -22,7 +22,7 @@ export type BlockEntry = z.infer<typeof BlockEntry>
  */
 export function parseDomain(text: string): Result<string, 'no-domain'> {
   const host = URL.parse(`https://${text.trim().replace(/\.$/, '')}/`)
-  // The URL is longer if the text contains more than a host, such as a path or a port.
+  // The URL is longer if the text contains more than a host, such as a path or a user name.
   if (!host || host.href !== `https://${host.hostname}/`) return err('no-domain')
   return host.hostname.length <= MAX_HOST_NAME_LENGTH && HOST_NAME.test(host.hostname)
     ? ok(host.hostname)

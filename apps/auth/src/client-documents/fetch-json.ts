@@ -15,9 +15,9 @@ const MAX_BODY_BYTES = 5 * 1024
 const MAX_HEADER_BYTES = 8 * 1024
 
 /**
- * The steps of a fetch that can fail. `url`: this URL may not be fetched. `name`: the host has no address. `address`: one of its
- * addresses is not public. `type`: the body is not declared as JSON, or is compressed. These names label a metric; callers of the
- * service never see them.
+ * The steps of a fetch that can fail. `url`: this URL may not be fetched. `name`: no address of the host was found. `address`:
+ * one of its addresses is not public. `type`: the body is not declared as JSON, or is compressed. These names label a metric;
+ * callers of the service never see them.
  */
 export const FETCH_FAULTS = [
   'url',

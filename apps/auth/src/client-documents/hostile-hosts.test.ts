@@ -212,7 +212,7 @@ async function startRawServer(respond: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
-    // The fetcher may reset the connection. Without a listener, the error would end the process.
+    // The fetcher may reset the connection. Without a listener, the error would be an uncaught exception.
     socket.on('error', () => {})
     respond(socket)
   })

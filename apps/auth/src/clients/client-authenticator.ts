@@ -105,8 +105,8 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
     if (!verified.ok) return verified
     const { outcome, credentialVersion } = await markUsed(verified.value)
     if (outcome === 'accepted') return ok({ credentialVersion })
-    // `not-current`: the client is no longer active, or the key is no longer one of its keys. The response is the same as for a
-    // wrong signature.
+    // `not-current`: the client is no longer active, the key is no longer one of its keys, or a new URL client was refused. The
+    // response is the same as for a wrong signature.
     return err(outcome === 'used' ? 'assertion-used' : 'signature-unverified')
   }
 

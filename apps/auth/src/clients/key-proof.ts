@@ -43,7 +43,7 @@ type Claims = z.infer<typeof Claims>
 
 const MAX_LIFETIME_SECONDS = RULES.keyProofMs / 1000
 
-/** The reason why a proof is refused. `PROOF_FAULT_DETAILS` in `agent-routes.ts` describes each. */
+/** The reason why a proof is refused. `agent-routes.ts` describes each. */
 export type KeyProofFault =
   | JwtFault<keyof Claims>
   | 'key'

@@ -9,7 +9,7 @@ const REDIS: TokenStoreIdentity = {
   database: 0,
   address: 'redis:6379',
 }
-/** Settings of a command that reach `REDIS` under another host name, as the id shows that the command read there. */
+/** Settings of a command that reaches `REDIS` under another host name. `redisId` in `TARGET` shows that it is the same Redis. */
 const SETTINGS = { kind: 'redis', prefix: 'auth:', database: 0, address: 'other-name:6379' } as const
 const TARGET: CommandTarget = {
   origin: 'https://plainpath.example',

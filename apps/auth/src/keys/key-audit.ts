@@ -9,7 +9,7 @@ export const KeyAuditEntry = z.strictObject({
   by: Actor,
   /** A step of a rotation, such as `activate`; or `init`, `adopt`, `revoke` or `rewrap`. */
   step: z.string(),
-  /** For `revoke`, the operator's reason. For `rewrap`, the number of keys and the new key-encryption key. */
+  /** For `revoke`, the operator's reason. For `rewrap`, the number of keys and the id of the new key-encryption key. */
   reason: z.string().optional(),
   /** The version of the ring after the change. */
   ring_version: z.int(),

@@ -114,7 +114,7 @@ test('refuses a direct write to the table that makes a second key sign', async (
 test('changes nothing in a dry run or after a refusal', async () => {
   const kid = (await initKeys({ keys })) ?? ''
   const before = await dumpTables(stores.db)
-  // `ring` is what the change would lead to: its version is one higher than the stored version.
+  // The `ring` in the result is the ring after the change, so its version is one higher than the stored version.
   const dryRun = await keys.update(
     actor,
     ({ ring }) => {

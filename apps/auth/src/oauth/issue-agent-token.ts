@@ -153,10 +153,10 @@ const formatNoScopeDetail = (allowed: readonly Scope[], urls: AgentTokenDeps['ur
   `Begin with POST ${urls.claim}; the steps are in ${urls.authVerifiedEmail}.`
 
 /**
- * Grants the requested scopes to an agent that presents an identity assertion. No scope is excluded. The token expires no later
- * than the verification.
+ * Grants the requested scopes, or all scopes by default, to an agent that presents an identity assertion. No scope is excluded.
+ * The token expires no later than the verification.
  *
- * @throws {Problem} `invalid-request`, `invalid-grant` or `invalid-scope`
+ * @throws {Problem} `invalid-request`, `invalid-grant`, `invalid-scope` or `invalid-client`
  */
 async function grantForAssertion(
   ctx: Context,

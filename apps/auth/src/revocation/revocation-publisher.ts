@@ -67,7 +67,7 @@ export function createRedisRevocationPublisher(
   let knownMark: KnownMark | undefined
 
   async function readMark(): Promise<void> {
-    // The UUID becomes the mark if Redis has none.
+    // The UUID becomes the mark if Redis has no valid one.
     const mark = await runScript(ENSURE_MARK_SCRIPT, randomUUID())
     knownMark = updateKnownMark(knownMark, mark, performance.now())
   }
