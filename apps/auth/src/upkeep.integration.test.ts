@@ -32,8 +32,8 @@ function createEventsFor(metrics: Metrics) {
   return events
 }
 
-// An agent that never got a token expires after 7 days, and any other agent at most 91 days after its last use. The tombstone of an
-// expired agent is deleted 90 days after the expiry. An agent counts as idle after 30 days without a token.
+// An agent that never got a token expires after 7 days, and any other agent at most 91 days after its last use. The tombstone of
+// an expired agent is deleted 90 days after the expiry. An agent counts as idle after 30 days without a token.
 test('expires unused agents, deletes their tombstones, and updates the counts', async () => {
   const metrics = createMetrics('test')
   const readGauge = async (name: string) =>

@@ -77,7 +77,10 @@ export function formatWelcome({ origin, publicMcp, limitsFactor }: LocalSettings
 /** The names of errors whose message says what to do. Any other error is unexpected, and Node prints it with its stack. */
 const ONE_LINE_ERRORS = new Set(['LocalError', 'EmbeddedPostgresError', 'ConfigError'])
 
-/** Runs a program and returns its exit code. For an error of `ONE_LINE_ERRORS`, prints the message and returns 1. Rethrows others. */
+/**
+ * Runs a program and returns its exit code. For an error of `ONE_LINE_ERRORS`, prints its message and returns 1. Rethrows any
+ * other.
+ */
 export async function runProgram(program: () => Promise<number>): Promise<number> {
   try {
     return await program()
