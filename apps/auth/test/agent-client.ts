@@ -87,7 +87,8 @@ export const requestIntrospection = (
 /**
  * Introspects a token, and verifies the signed response against the published keys, as a resource server does.
  *
- * @param caller the resource server whose credentials are used. A token is active only for the resource server of its audience
+ * @param caller the resource server whose credentials are used. A token is active only for the resource server of its audience,
+ *   and the token of an app also for our API
  * @param clockTolerance the permitted clock skew, in seconds; needed if the instance's clock steps before the verification
  */
 export async function introspect(

@@ -4,7 +4,7 @@ import { createCertificateAuthority, createJsonHandler, startDocumentHost } from
 import type { KeyPair } from './key-agent.ts'
 
 const CLIENT_DOMAIN = 'clients.test'
-/** `deep.agents` is a subdomain of `agents`. `notagents` only ends in the same letters, so a test of a domain must exclude it. */
+/** `deep.agents` is a subdomain of `agents`. `notagents` only ends in the same letters, so a block of `agents` must spare it. */
 const HOSTNAMES = [
   CLIENT_DOMAIN,
   ...['agents', 'other', 'third', 'deep.agents', 'notagents'].map((name) => `${name}.${CLIENT_DOMAIN}`),

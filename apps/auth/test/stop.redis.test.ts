@@ -39,7 +39,7 @@ test('auth stop and the deletion of an agent revoke tokens while the memory of R
   const [token, otherToken] = [await getToken(auth, agent), await getToken(auth, otherAgent)]
   const admin = new Redis(redis.url)
   try {
-    // With a limit of one byte, Redis refuses every ordinary write.
+    // With a limit of one byte, Redis refuses every ordinary command that may need more memory.
     await admin.config('SET', 'maxmemory', '1')
     expect((await deleteAgent(auth, agent)).status).toBe(204)
     expect([await isActive(auth, token), await isActive(auth, otherToken)]).toEqual([false, true])
