@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { listen, readResponses, readSetting } from './recorded-responses.ts'
 
-// This baseline sends the same bytes as the API from memory, with `node:http` and no framework.
+// This baseline sends the same bodies as the API from memory, with `node:http` and no framework.
 const responses = readResponses(readSetting('BENCH_RESPONSES'))
 
 const server = createServer((request, response) => {

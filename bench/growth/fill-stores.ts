@@ -81,7 +81,10 @@ end`
 
 export interface TokensInRedis {
   readonly tokens: number
-  /** Redis memory for one token and its client's credential version, including keys and expiry: the mean of the last call. */
+  /**
+   * Redis memory for one token and its client's credential version, including keys and expiry: the mean over the tokens that the
+   * last call stored.
+   */
   readonly bytesPerToken: number
 }
 

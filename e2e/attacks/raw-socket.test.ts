@@ -96,7 +96,7 @@ describe('request boundaries:', () => {
       const large = formatRequest(requestLine, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
       const storedBefore = await stored.count()
       const bytes = large + formatJoinRequest() + formatRegistrationRequest()
-      // Waits for 1.5 s, so that responses to the requests after the body would be received too.
+      // Reads until the server closes the connection, so that responses to the later requests would be received too.
       const { responses } = await converse(system.origin, bytes, { forMs: 1_500 })
       expect(checkSafetyAndGetStatuses(responses)).toEqual([413])
       expect(await stored.count()).toEqual(storedBefore)

@@ -34,7 +34,7 @@ export async function createSecondSecret(address: string, agent: RegisteredAgent
   return ((await response.json()) as { secret_id: string }).secret_id
 }
 
-/** The members of a token response that the crawl reads, and its status. A refusal has only the status. */
+/** The members of a token response that the crawl reads, and its status. Of these, a refusal has only the status. */
 export interface TokenResponse {
   readonly status: number
   readonly access_token?: string

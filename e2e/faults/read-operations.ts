@@ -4,8 +4,8 @@ const createOperationsUrl = ({ ports }: Pick<RunningApp, 'ports'>, path: string)
   `http://127.0.0.1:${ports.operations}${path}`
 
 /**
- * Reads whether a process is ready. `awaited` maps the names of its failed startup checks to the missing dependencies, such as
- * `database` to `PostgreSQL`. Returns undefined if the process does not listen.
+ * Reads whether a process is ready. `awaited` maps the names of its failed checks to what is missing, such as `database` to
+ * `PostgreSQL`, for the checks that report it. Returns undefined if the process does not listen.
  */
 export async function readReadiness(
   app: Pick<RunningApp, 'ports'>,

@@ -116,7 +116,7 @@ export async function openScene(system: SystemWithMail, documents: AgentDocument
   return scene
 }
 
-/** Counts the e-mail verifications, codes and refresh tokens that are in effect. */
+/** Counts the e-mail verifications that have not ended, and the codes and refresh tokens that were not used. Ignores expiry. */
 async function countGrants(db: Pool): Promise<number> {
   const { rows } = await db.query<{ grants: number }>(
     `select (select count(*) from claims where ended_at is null)::int

@@ -117,7 +117,7 @@ test('no request fails while the API credential is changed and the old one remov
     expect(rotation.errors).toMatch(/^\{.*"event":"api-secret-added".*\}$/)
     expect(await readSecretHashes()).toHaveLength(2)
     const finish = async () => (await runCommand('finish', getClientId())).code
-    // The API used the old secret until now, so the command refuses to remove it.
+    // The new secret has been known, and the old one unused, for less than a lease, so the command refuses.
     expect(await finish()).toBe(1)
     await expect.poll(finish, { timeout: 20_000, interval: 100 }).toBe(0)
     expect(await readSecretHashes()).toHaveLength(1)

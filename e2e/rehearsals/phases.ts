@@ -113,7 +113,6 @@ export async function rehearseUnderLoad(
 }
 
 const NO_EFFECTS = { components: [], refusedOperations: [] } as const
-/** A response that takes longer is late. */
 const LATE_MS = 5_000
 /** For how long the check of acknowledged changes repeats refused requests. */
 const PATIENCE_MS = 180_000

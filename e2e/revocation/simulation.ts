@@ -6,7 +6,7 @@ import type { CodeUnderTest, World } from './world.ts'
 
 /**
  * The first four are the faults of an API process in `ApiProcess`. `flush` deletes the data of the store, `restart` restarts it
- * without data, and `failover` replaces it by a copy that is `ms` old.
+ * without data, and `failover` replaces it by a copy that is at least `ms` old.
  */
 type FaultKind = 'cut' | 'half-open' | 'pause' | 'slow' | 'flush' | 'restart' | 'failover'
 interface PlannedFault {

@@ -16,9 +16,9 @@ export interface SoakResult {
   readonly refused: number
   /** The number of refusals while no process was down or had just started. */
   readonly unprovokedRefusals: number
-  /** Responses that violate a guarantee, one line for each. */
+  /** Incorrect or missing responses, one line for each. */
   readonly wrong: readonly string[]
-  /** Acknowledged changes that were lost, and revoked tokens that are still accepted, one line for each. */
+  /** The lines of `checkAcknowledged` after the run. */
   readonly lost: readonly string[]
   /** The number of tokens that were revoked. */
   readonly revocations: number
