@@ -21,8 +21,8 @@ async function countServedGuideRequests({ stack }: System): Promise<number> {
 }
 
 /**
- * Tests the routing, the hosts, the body limits and the errors of the gateway. Each test sends from an address of its own, because
- * limits count the requests of an address.
+ * Tests the routing, the hosts, the body limits and the errors of the gateway. Different tests send from different addresses,
+ * because limits count the requests of an address.
  */
 export function describeGateway(getSystem: () => System): void {
   describe('the gateway', () => {

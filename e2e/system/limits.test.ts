@@ -6,8 +6,8 @@ import { openSystem, type System } from './open-system.ts'
 import { repeatIfUncounted } from './repeat-if-uncounted.ts'
 
 // Production limits, with two processes of each app that share Redis. The quotas that the tests expect are in
-// `apps/auth/src/limits.ts` and `apps/resource/src/limits.ts`. Each test repeats itself if Redis did not count, see
-// `repeatIfUncounted`.
+// `apps/auth/src/limits.ts` and `apps/resource/src/limits.ts`. Each test repeats itself if it fails while a process counts
+// without Redis, see `repeatIfUncounted`.
 const resources = new AsyncDisposableStack()
 let system: System
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { type MailSystem, obtainContactToken, openMailSystem } from './open-mail
 
 /** The number of kills. Before a release, run the test with MAIL_KILLS=50. */
 const KILLS = Number(process.env['MAIL_KILLS'] ?? 8)
-/** Determines `KILL_PLAN`. The test prints it, to repeat a failure. */
+/** Determines `KILL_PLAN`. The test prints it with its figures. */
 const SEED = Number(process.env['MAIL_KILLS_SEED'] ?? 20_261_120)
 /** The number of requests per second. */
 const RATE = Number(process.env['MAIL_KILLS_RATE'] ?? 25)

@@ -272,7 +272,7 @@ describe('/docs', () => {
     await using window = await openWindow({ viewport: { width: 320, height: 640 } })
     const { page } = window
     await openPath(page, '/docs')
-    // An option is an inline block. One with a second line is higher than 40 px. Fewer than 20 characters fit on a line.
+    // An option is an inline block. One with a second line is higher than 40 px. A line has room for 20 characters.
     const brokenOptions = `[...document.querySelectorAll('.command span')].filter((each) => each.getClientRects().length > 1 || (each.offsetHeight > 40 && each.textContent.length < 20)).map((each) => each.textContent)`
     expect(await page.evaluate(brokenOptions)).toEqual([])
   })

@@ -29,7 +29,7 @@ const { host } = new URL(origin)
 const mcpPublicOrigin = SHIPPED.kubernetes['PLAINPATH_MCP_PUBLIC_ORIGIN'] ?? ''
 /** Nothing listens on this port, so mails stay in the queue. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
-/** Hosts that the apps must reject. Only the gateway's own health checks may use the last one. */
+/** Hosts that the apps must reject. Only health checks may use the last one. */
 const OTHER_HOSTS = ['evil.example', `${host}.evil.example`, `${host}:8443`, '127.0.0.1', GATEWAY_CHECK_HOST]
 /** Matches a request id that the gateway or an app generated: a UUID. */
 const GENERATED_ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
@@ -176,7 +176,7 @@ test('over TLS, the gateway forwards the paths of the public MCP origin to the A
   expect([toolList.status, toolList.headers.get('www-authenticate')]).toEqual([200, null])
 })
 
-/** Headers that may differ between the gateway and an app. The gateway has no rate limits, so it sends no `ratelimit` headers. */
+/** Headers that may differ between the responses of the gateway and an app. The gateway itself has no rate limits. */
 const VARYING_HEADERS = new Set(['connection', 'date', 'keep-alive', 'ratelimit', 'ratelimit-policy'])
 const omitVaryingHeaders = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => !VARYING_HEADERS.has(name)))

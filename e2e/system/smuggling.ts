@@ -9,7 +9,7 @@ const JSON_TYPE = 'Content-Type: application/json'
 /** Matches the names of the two framings that combine valid chunks with a length. */
 const CHUNKS_AND_LENGTH = /^(a length and chunks|chunks and a length)$/
 
-/** A server, and the requests that are sent to it. The hidden request would store a row if any server processed it. */
+/** A server, and the requests that are sent to it. The hidden request would store a row if it reached the app that serves it. */
 interface AttackedServer {
   readonly name: string
   getUrl(system: System): string

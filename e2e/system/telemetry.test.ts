@@ -16,7 +16,7 @@ import { openSystem, type RegisteredAgent, type System } from './open-system.ts'
 
 /*
  * Tests a real Prometheus and the real alert rules, dashboard and documentation: every metric that they name exists, and every
- * metric that exists is documented. `rules.test.yaml` tests when each alert fires.
+ * metric that exists is documented. `rules.test.yaml` and `rules-over-hours.test.yaml` test when each alert fires.
  */
 
 const toInfraPath = (file: string) => fileURLToPath(new URL(`../../infra/${file}`, import.meta.url))

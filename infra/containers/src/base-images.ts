@@ -55,7 +55,7 @@ export async function createBaseImages(
   options: { names: BaseNames; images: readonly string[]; cacheFolder: string; workFolder: string },
 ): Promise<string[]> {
   const { names, cacheFolder, workFolder } = options
-  // With `--keep-images`, the images of an earlier run exist.
+  // With `--keep-images`, the images of an earlier run may exist.
   const imageExists = async (name: string) => (await engine.tryPodman('image', 'exists', name)).code === 0
   const system = await installDebian(cacheFolder)
   if (!(await imageExists(names.node))) {
@@ -72,7 +72,7 @@ export async function createBaseImages(
 /** Installs a minimal Debian with `debootstrap`, unless the cache contains one. Returns its folder. */
 async function installDebian(cacheFolder: string): Promise<string> {
   const system = path.join(cacheFolder, DEBIAN_SUITE)
-  // Missing after an interrupted run, whose folder is incomplete.
+  // After an interrupted run, this file is missing, and the folder is incomplete.
   const completionMarker = path.join(cacheFolder, `${DEBIAN_SUITE}.complete`)
   if (await readFile(completionMarker).catch(() => undefined)) return system
   await rm(system, { recursive: true, force: true })

@@ -168,7 +168,7 @@ export async function addToStack(
     )
     return 1
   }
-  // Without a listener, an error of the socket would end this process with a stack trace.
+  // Without a listener, an error after the last line would end this process with a stack trace.
   socket.on('error', () => {})
   socket.write(`${app}\n`)
   void options.stopRequested.then(() => socket.end())

@@ -31,7 +31,7 @@ afterAll(() => resources.disposeAsync())
 const readCreatedFile = (file: string) => readFileSync(path.join(folder, file), 'utf8')
 /**
  * Reads an environment file with one line. Element 1 of the result is the variable, and element 2 its value. The result is empty
- * otherwise.
+ * if the file has another form.
  */
 const matchVariable = (file: string) => /^([A-Z_]+)=(.+)\n$/.exec(readCreatedFile(file)) ?? []
 

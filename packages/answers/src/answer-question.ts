@@ -72,8 +72,9 @@ export function answerReading(
 }
 
 /**
- * Decides the answer. The first rule that applies wins: a trigger in the facts, the language, deceit, an urgent trigger, a firm
- * other subject, another trigger, another subject, too little evidence, and finally the sections.
+ * Decides the answer. The first rule that applies wins: a trigger that only the facts state, the language, deceit without a
+ * stated danger, an urgent trigger, a firm other subject, another trigger, another subject, too little evidence, and finally the
+ * sections.
  */
 function decide(reading: QuestionReading, knowledge: Knowledge, today: Date): Decision {
   const { question, triggers, sections } = reading

@@ -18,7 +18,7 @@ const FixedTexts = z.strictObject({
   languages: z.strictObject({ en: Text, es: Text }),
   /** The beginning of the sentence that names what an answer leaves open. */
   limitsBegin: Text,
-  /** The end of that sentence, by the type of information that is open. `subject` stands for any part of the question. */
+  /** The other parts of that sentence, by the type of information that is open. `subject` stands for any part of the question. */
   limitsOf: z.record(z.enum([...QUESTION_TYPES, 'subject', 'handOff']), Text),
 })
 export type FixedTexts = Readonly<z.infer<typeof FixedTexts>>

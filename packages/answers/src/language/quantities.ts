@@ -170,7 +170,7 @@ function addTime(words: readonly string[], index: number, span: ParsedNumber, ad
   else if (/^(?:left|remaining)$/.test(wordAfter)) add('in', value, index, end + 1)
   else if (wordBefore === 'in') add('in', value, index - 1, end)
   if (/^(?:old|age)$/.test(wordAfter)) add('age', value / 365.25, index, end + 1)
-  // Only a whole number of years is an age.
+  // After these words, only a whole number of years is an age.
   else if (/^(?:has|have|is|am|turn|turns|turned|turning)$/.test(wordBefore) && Math.abs(value % 365.25) < 1)
     add('age', Math.round(value / 365.25), index - 1, end)
 }
