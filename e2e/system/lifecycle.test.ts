@@ -55,7 +55,7 @@ async function waitForFirstRequest({ ports }: RunningApp): Promise<void> {
 const formatEntry = ({ operation, outcome, mistake = '', startedAt, endedAt }: Entry) =>
   `${operation} ${outcome} ${mistake} after ${Math.round(endedAt - startedAt)} ms`
 
-/** Lists the requests that were refused or got a wrong response. */
+/** Lists the requests that were refused, or got a wrong response or none. */
 const listFailed = () => load.entries.filter(({ outcome }) => outcome !== 'good')
 
 /**
