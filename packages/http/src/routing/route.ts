@@ -22,7 +22,7 @@ export interface Caller {
 }
 
 /**
- * Who may call a route. `open`: anybody, and `Authorization` is ignored. `public`: anybody, but if a token is sent, it
+ * The callers that a route permits. `open`: anybody, and `Authorization` is ignored. `public`: anybody, but if a token is sent, it
  * must be valid. `scopes`: a bearer token with all of them. `client`: client credentials (RFC 6749 §2.3).
  */
 export type Access = 'open' | 'public' | 'client' | { readonly scopes: readonly string[] }
