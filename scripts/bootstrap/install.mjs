@@ -45,8 +45,8 @@ export async function ensureInstalled(root) {
 }
 
 /**
- * Returns whether the pinned dependencies are installed. Compares manifests and lockfiles with those of the last installation. In
- * `node_modules`, checks only that Node and the folders of the workspace's packages exist.
+ * Returns whether the pinned dependencies are installed. Compares manifests and lockfiles with those of the last installation. Of
+ * the installed files, checks only that Node and each `node_modules` folder exist, and that `npm install` has not left its file.
  *
  * @param {string} root
  */

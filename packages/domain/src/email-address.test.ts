@@ -111,7 +111,8 @@ describe('there is no canonical form of an address that we do not accept:', () =
       'a@\u2460\u24d0.org',
       'a@\u{1f4a9}.la',
     ],
-    // Labels that begin with `xn--` but decode to nothing, and characters that the URL parser would convert.
+    // Invalid labels that begin with `xn--`, and characters that a domain may not have, such as those that the URL
+    // parser would convert.
     ...[
       'a@xn--a',
       'a@xn--a.org',

@@ -3,8 +3,8 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 
 /**
- * Maps each item of `talkToAnAttorneyWhen` to the ids of the triggers that it describes. An item without triggers is a reason that
- * no check question decides.
+ * Maps each item of `talkToAnAttorneyWhen` to the ids of the triggers that it describes. An item without triggers is a reason
+ * that no check question decides.
  */
 export type AttorneyItems = ReadonlyMap<string, readonly string[]>
 

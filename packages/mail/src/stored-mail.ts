@@ -15,8 +15,8 @@ export const MAX_ATTEMPTS = 12
 const getPauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_000
 
 /**
- * Exceeds the longest delivery (`DELIVERY_MS`) by 20 s. If the clocks of two machines differ by more, another mailer can repeat a slow
- * delivery.
+ * Exceeds the longest delivery (`DELIVERY_MS`) by 20 s. If the clocks of two machines differ by more, another mailer can repeat a
+ * slow delivery.
  */
 const LEASE_MS = 80_000
 

@@ -15,7 +15,7 @@ interface SearchPage {
 }
 
 interface SearchResult extends GuideInList {
-  /** Text of the guide that matches the search; empty if there is none. */
+  /** Text of the guide, from the sentence with the most search terms; empty if the guide has no text. */
   readonly snippet: string
   /** The section from which the snippet is taken; undefined without a snippet, and for text before the first heading. */
   readonly section: { readonly heading: string; readonly anchor: string } | undefined

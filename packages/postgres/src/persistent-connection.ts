@@ -54,7 +54,7 @@ async function open(options: PersistentOptions): Promise<pg.Client> {
   }
 }
 
-/** Opens the connection, however often that takes. Returns undefined once `stop` aborts. */
+/** Tries to open the connection until that succeeds. Returns undefined once `stop` aborts. */
 async function reopen(options: PersistentOptions, stop: AbortSignal): Promise<pg.Client | undefined> {
   for (let waitMs = FIRST_RETRY_MS; !stop.aborted; waitMs = Math.min(waitMs * 2, MAX_RETRY_MS)) {
     try {

@@ -21,7 +21,7 @@ interface ProblemKind {
 const CONTACT_SCOPE_STEPS =
   'For contact:write a person must confirm you first: follow the steps in /auth/verified-email.md. If one did before and that has ended, ask again only if they tell you to.'
 
-/** Every problem with a page, by its code: the last segment of `type` (RFC 9457 §3.1.1). Published codes are never removed. */
+/** Every problem with a page, by its code: the last segment of `type` (RFC 9457 §3.1.1). */
 const PROBLEMS = {
   'invalid-request': {
     status: 400,

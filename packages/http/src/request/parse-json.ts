@@ -59,7 +59,7 @@ function requireStorable(value: unknown): void {
   }
 }
 
-/** Refuses numbers that JavaScript cannot write back: infinity, integers that it rounds, and minus zero, which becomes 0. */
+/** Refuses numbers that JavaScript cannot write back: infinity, integers that it may round, and minus zero, which becomes 0. */
 function requireExact(value: number): void {
   const isInexact = !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
   if (isInexact || Object.is(value, -0)) throw new JsonError('A number is too large, or minus zero.')

@@ -5,7 +5,7 @@ import { createProblemDocument, Problem, toOauthDescription, toOauthError } from
 import type { ProblemCode } from '../problems/problems.ts'
 import { createCommonHeaders, type RequestHandler } from '../request/request-context.ts'
 
-/** The problem for each error code of Node's HTTP server. Every other error is `invalid-request`. */
+/** The problems for some error codes of Node's HTTP server. Requests with other errors are refused as `invalid-request`. */
 const PROBLEM_CODES_BY_ERROR: Readonly<Record<string, ProblemCode>> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content-too-large',

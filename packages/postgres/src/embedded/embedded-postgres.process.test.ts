@@ -232,7 +232,7 @@ test('starts a new server if the running one is stopping and accepts no connecti
     const { rowCount } = await lastUser.query('select from pg_locks where not granted')
     expect(rowCount).toBe(1)
   })
-  // From now on, the server refuses connections. It ends once `lastUser` has disconnected.
+  // From now on, the server refuses connections. It ends once both open connections are closed.
   process.kill(findServerPid() ?? 0, SMART_SHUTDOWN)
   await disconnect(lastUser)
   await using server = await nextServer
