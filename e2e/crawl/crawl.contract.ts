@@ -54,7 +54,7 @@ interface Crawl {
   readonly description: ApiDescription
   readonly operations: readonly CallableOperation[]
   readonly server: ServerMetadata
-  /** Parses the JSON response at a path. Returns `{}` if the crawl did not reach the path. */
+  /** Parses the JSON response at a path. Throws if the crawl did not reach the path. */
   readJson(path: string): unknown
   registerNewAgent(): Promise<RegisteredAgent>
 }
@@ -66,8 +66,11 @@ function crawlBeforeAll(openService: () => Promise<CrawledService>): () => Crawl
   beforeAll(async () => {
     const { origin } = resources.use(await openService())
     const visits = await crawlService(`${origin}/`)
-    const readJson = (path: string): unknown =>
-      JSON.parse(visits.find(({ href }) => href === `${origin}${path}`)?.text ?? '{}')
+    const readJson = (path: string): unknown => {
+      const visit = visits.find(({ href }) => href === `${origin}${path}`)
+      if (!visit) throw new Error(`the crawl did not reach ${path}`)
+      return JSON.parse(visit.text)
+    }
     const description = readJson('/openapi.json') as ApiDescription
     const server = readJson('/.well-known/oauth-authorization-server') as ServerMetadata
     const registerNewAgent = () => registerAgent(server.agent_auth.register_uri)
@@ -215,7 +218,9 @@ function describeOperations(getCrawl: () => Crawl): void {
       const usedMethods = operations
         .filter(({ urlTemplate }) => urlTemplate === operation.urlTemplate)
         .map(({ method }) => method)
-      const unusedMethod = ['PUT', 'PATCH', 'DELETE'].find((method) => !usedMethods.includes(method)) ?? 'PUT'
+      const unusedMethod = ['PUT', 'PATCH', 'DELETE'].find((method) => !usedMethods.includes(method))
+      if (!unusedMethod)
+        throw new Error(`${operation.urlTemplate} supports every method that this test sends`)
       const url = operation.urlTemplate.replace(/\{\w+\}/, 'no-such-thing')
       const methodError = await readResponse(await fetch(url, { method: unusedMethod }))
       const allow = methodError.headers.get('allow')?.split(', ') ?? []
