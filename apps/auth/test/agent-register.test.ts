@@ -291,7 +291,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
   test.for([
     [
       'a body of 16 KiB and one byte in chunks',
-      [JSON_CHUNKED, '', '4001', `"${'x'.repeat(0x4000 - 1)}"x`, '0', '', ''],
+      [JSON_CHUNKED, '', '4001', `"${'x'.repeat(0x4001 - 2)}"`, '0', '', ''],
       contentTooLarge,
     ],
     [

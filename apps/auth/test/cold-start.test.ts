@@ -169,11 +169,10 @@ test('an instance exits at its start for invalid settings, which it names, and f
     expect.stringMatching(/^ {2}AUTH_ORIGIN /),
     expect.stringMatching(/^ {2}AUTH_PORT /),
   ])
-  const portHolder = createServer().listen(0, '127.0.0.1')
+  await using portHolder = createServer().listen(0, '127.0.0.1')
   await once(portHolder, 'listening')
   const { port } = portHolder.address() as { port: number }
   await using blocked = await startServe({ AUTH_PORT: String(port) })
   expect(await blocked.exited).toBe(1)
   expect(blocked.printed.at(-1)).toBe(`Port ${port} is already in use.`)
-  portHolder.close()
 }, 120_000)

@@ -189,11 +189,14 @@ describe.for(TOKEN_STORES)('expiry, tokens in %s:', (tokenStore) => {
       auth.testbed.runAsOwner(
         `alter table agents ${action} trigger agents_changed; alter table agent_secrets ${action} trigger agent_secrets_changed`,
       )
-    await alterTriggers('disable')
-    passDays(7)
-    expect(await expire()).toBeGreaterThan(0)
-    expectProblem(await requestToken(otherInstance, agent), INVALID_CLIENT)
-    await alterTriggers('enable')
+    try {
+      await alterTriggers('disable')
+      passDays(7)
+      expect(await expire()).toBeGreaterThan(0)
+      expectProblem(await requestToken(otherInstance, agent), INVALID_CLIENT)
+    } finally {
+      await alterTriggers('enable')
+    }
     const headers = basicAuth(agent.client_id, 'x')
     expect((await send(auth.url, { path: '/api/agent', headers })).status).toBe(401)
   })

@@ -130,8 +130,10 @@ const FOREIGN_CLIENT_IDS: readonly (readonly [title: string, change: (url: strin
   ['the URL of another document', (url) => `${url}x`],
   ['the URL with another host', (url) => url.replace('agents.', '')],
   ['the URL with a host in capitals', (url) => url.replace('agents', 'AGENTS')],
-  // Encodes the first character of the path if it is a digit: `%37` is 7. If it is a letter, the result decodes to another URL.
-  ['the URL with percent-encoding', (url) => url.replace(/\/([^/])([^/]*)$/, '/%3$1$2')],
+  [
+    'the URL with percent-encoding',
+    (url) => url.replace(/[^/](?=[^/]*$)/, (character) => `%${character.charCodeAt(0).toString(16)}`),
+  ],
   ['the id of a registered agent', () => `agt_${'A'.repeat(22)}`],
 ]
 

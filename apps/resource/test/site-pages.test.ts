@@ -184,11 +184,10 @@ describe('/docs', () => {
   test('has a form for each GET that needs no credentials, and the form works without scripts', async () => {
     const { body } = await get('/docs')
     const forms = [...body.matchAll(/<form class="form try" action="([^"]+)" method="get">([^]*?)<\/form>/g)]
-    expect(forms.map(([, action]) => action)).toHaveLength(
-      OPERATION_LIST.filter(
-        ({ method, access }) => method === 'get' && (access === 'open' || access === 'public'),
-      ).length,
-    )
+    const openPaths = OPERATION_LIST.filter(
+      ({ method, access }) => method === 'get' && (access === 'open' || access === 'public'),
+    ).map(({ path }) => path.replace('{slug}', loadGuides()[0]?.slug ?? ''))
+    expect(forms.map(([, action]) => action).toSorted()).toEqual(openPaths.toSorted())
     for (const [, action = '', formMarkup = ''] of forms) {
       const fields = Array.from(
         formMarkup.matchAll(/name="([^"]+)"[^>]*value="([^"]*)"/g),

@@ -218,7 +218,8 @@ describe('a registration', () => {
 
   test.for([undefined, null, '', '   '])('has no name if its client_name is %j', (client_name) => {
     const parsed = parse({ redirect_uris: uris, client_name })
-    expect(parsed.ok && parsed.value).not.toHaveProperty('name')
+    expect(parsed).toMatchObject({ ok: true })
+    expect(parsed).not.toHaveProperty('value.name')
   })
 
   test('keeps only one copy of a repeated redirect URI', () => {
@@ -234,7 +235,7 @@ describe('a document', () => {
   )('of %s (%s) is a public client with all its redirect URIs', ([_label, id, metadata]) => {
     const parsed = parseAppDocument(metadata, AgentId.parse(id), DEFAULT_CHAT_HOSTS)
     expect(parsed).toMatchObject({ ok: true, value: { redirectUris: metadata['redirect_uris'] } })
-    expect(parsed.ok && parsed.value).not.toHaveProperty('keySet')
+    expect(parsed).not.toHaveProperty('value.keySet')
   })
 
   test('of Claude Code counts as native, although it does not say so', () => {
@@ -258,7 +259,8 @@ describe('a document', () => {
     }
     const token_endpoint_auth_methods_supported = ['none', 'private_key_jwt']
     const parsed = parseDocument({ ...keyMembers, token_endpoint_auth_methods_supported })
-    expect(parsed.ok && parsed.value).not.toHaveProperty('keySet')
+    expect(parsed).toMatchObject({ ok: true })
+    expect(parsed).not.toHaveProperty('value.keySet')
     expect(parseDocument(keyMembers)).toMatchObject({
       value: { keySet: { uri: new URL(keyMembers.jwks_uri) } },
     })
