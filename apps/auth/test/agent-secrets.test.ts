@@ -153,15 +153,18 @@ describe.for(TOKEN_STORES)('/api/agent/secrets, tokens in %s,', (tokenStore) => 
       auth.testbed.runAsOwner(
         `alter table agents ${action} trigger agents_changed; alter table agent_secrets ${action} trigger agent_secrets_changed`,
       )
-    await alterTriggers('disable')
-    expect((await removeSecret(renewedAgent, oldest!.secret_id)).status).toBe(204)
-    const response = await requestToken(otherInstance, agentWithOldSecret)
-    if (response.status === 200) {
-      const { access_token: token } = JSON.parse(response.text) as { access_token: string }
-      auth.confidential.add(token)
-      for (const instance of [auth, otherInstance]) expect(await isActive(instance, token)).toBe(false)
+    try {
+      await alterTriggers('disable')
+      expect((await removeSecret(renewedAgent, oldest!.secret_id)).status).toBe(204)
+      const response = await requestToken(otherInstance, agentWithOldSecret)
+      if (response.status === 200) {
+        const { access_token: token } = JSON.parse(response.text) as { access_token: string }
+        auth.confidential.add(token)
+        for (const instance of [auth, otherInstance]) expect(await isActive(instance, token)).toBe(false)
+      }
+    } finally {
+      await alterTriggers('enable')
     }
-    await alterTriggers('enable')
   })
 
   test('lets a client that did not receive its new secret remove it and get another', async () => {
