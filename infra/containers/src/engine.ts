@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -82,12 +82,12 @@ network_config_dir = "${path.join(folder, 'networks')}"
         imageName,
       ]
       const importProcess = spawn('podman', args, { env, stdio: [tarProcess.stdout, 'ignore', 'inherit'] })
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      importProcess.once('error', reject)
-      importProcess.once('close', (code) =>
-        code === 0 ? resolve() : reject(new Error(`podman import exited with code ${code}`)),
-      )
-      await promise
+      try {
+        await Promise.all([requireSuccess(importProcess, 'podman import'), requireSuccess(tarProcess, 'tar')])
+      } finally {
+        // If podman fails, tar would wait for a reader of its output.
+        tarProcess.kill()
+      }
     },
     async [Symbol.asyncDispose]() {
       await removeAllButImages()
@@ -96,4 +96,14 @@ network_config_dir = "${path.join(folder, 'networks')}"
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Waits until a process ends. @throws {Error} if it cannot be started or its exit code is not 0 */
+async function requireSuccess(child: ChildProcess, name: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  child.once('error', reject)
+  child.once('exit', (code, signal) =>
+    code === 0 ? resolve() : reject(new Error(`${name} ended with ${signal ?? `exit code ${code}`}`)),
+  )
+  await promise
 }

@@ -129,17 +129,20 @@ async function serveAddition(
   }
 }
 
+/** A longer first line cannot be the name of an app. */
+const MAX_LINE_CHARACTERS = 99
+
 /**
- * Reads the first line, of at most 99 characters, and ignores what follows. A longer line is never read.
+ * Reads the first line, and ignores what follows.
  *
- * @returns undefined if the line names no app, or if `stopRequested` resolves first
+ * @returns undefined if the line names no app or is too long, or if `stopRequested` resolves first
  */
 async function readApp(socket: Socket, stopRequested: Promise<void>): Promise<AppName | undefined> {
   const line = Promise.withResolvers<string>()
   let received = ''
   socket.setEncoding('utf8').on('data', (text: string) => {
-    received = `${received}${text}`.slice(0, 100)
-    if (received.includes('\n')) line.resolve(received)
+    received = `${received}${text}`.slice(0, MAX_LINE_CHARACTERS + 1)
+    if (received.includes('\n') || received.length > MAX_LINE_CHARACTERS) line.resolve(received)
   })
   const name = (await Promise.race([line.promise, stopRequested.then(() => '')])).split('\n')[0]
   return name === 'auth' || name === 'resource' ? name : undefined

@@ -50,7 +50,7 @@ const DEFAULT_STOP_MS = 15_000
 /**
  * Starts a process and waits until it is ready.
  *
- * @throws {Error} with the end of its output, if it ends or is not ready in time
+ * @throws {Error} with the end of its output, if it ends, is not ready in time, or its log cannot be written
  */
 export async function startManagedProcess(options: ManagedProcessOptions): Promise<ManagedProcess> {
   let currentRun = launch(options)
@@ -81,6 +81,8 @@ interface Run {
   readonly stopMs: number
   /** Resolves only when the process ends without a call of `stop`. */
   readonly crash: Promise<string>
+  /** Resolves when the process has ended and all its output was read. */
+  readonly closed: Promise<void>
   isStopping: boolean
 }
 
@@ -103,7 +105,8 @@ function launch(options: ManagedProcessOptions): Run & { readonly startup: Promi
   })
   const ready = Promise.withResolvers<void>()
   const crash = Promise.withResolvers<string>()
-  const run: Run = { child, log, stopMs, crash: crash.promise, isStopping: false }
+  const closed = Promise.withResolvers<void>()
+  const run: Run = { child, log, stopMs, crash: crash.promise, closed: closed.promise, isStopping: false }
   let isStarting = true
   let tail = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -117,9 +120,12 @@ function launch(options: ManagedProcessOptions): Run & { readonly startup: Promi
   }
   const fail = (reason: string) => ready.reject(new Error(`${options.name} ${reason}:\n${tail}`))
   child.once('error', (error) => fail(`cannot be started (${error.message})`))
+  // A process that is already ready keeps running without its log.
+  log.once('error', (error) => fail(`cannot write its log (${error.message})`))
   // Unlike 'exit', 'close' is emitted after all output was read.
   child.once('close', (code, signal) => {
     log.end()
+    closed.resolve()
     fail(`ended (${code ?? signal})`)
     if (!run.isStopping) crash.resolve(signal ? `signal ${signal}` : `exit code ${code}`)
   })
@@ -144,9 +150,9 @@ async function stop(run: Run, signal: NodeJS.Signals): Promise<void> {
     child.kill(signal)
   }
   const killTimer = setTimeout(() => child.kill('SIGKILL'), stopMs)
-  // The log ends after the process has ended. An error of the log must not make `stop` fail.
-  await finished(log).catch(() => {})
+  await run.closed
   clearTimeout(killTimer)
+  await finished(log).catch(() => {})
 }
 
 const POLL_MS = 50
