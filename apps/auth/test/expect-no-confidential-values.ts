@@ -17,7 +17,17 @@ const listStoredForms = (value: string) => {
   ]
 }
 
-/** Checks that no table, Redis value or log line contains a value of `auth.confidential` in one of its `listStoredForms`. */
+/**
+ * Creates a pattern that matches a code as people read it, with or without a space in the middle. It does not match the digits in
+ * a longer number, word, id or encoded value, or in a decimal number such as the seconds of a time.
+ */
+const createCodePattern = (code: string) =>
+  new RegExp(`(?<![\\w-]|\\d\\.)${code.slice(0, 3)} ?${code.slice(3)}(?![\\w-]|\\.\\d)`)
+
+/**
+ * Checks that no table, Redis value or log line contains a value of `auth.confidential` in one of its `listStoredForms`, or a code
+ * of `auth.confidentialCodes`.
+ */
 export async function expectNoConfidentialValues(auth: RunningAuth): Promise<void> {
   // `confidential` always contains the secrets of the two resource servers. Without other values, this check would prove nothing.
   expect(auth.confidential.size).toBeGreaterThan(2)
@@ -30,4 +40,7 @@ export async function expectNoConfidentialValues(auth: RunningAuth): Promise<voi
     for (const form of listStoredForms(value))
       if (storedText.includes(form))
         expect.unreachable(`found the confidential value ${value} in a table, in Redis or in the log`)
+  for (const code of auth.confidentialCodes)
+    if (createCodePattern(code).test(storedText))
+      expect.unreachable(`found the confidential code ${code} in a table, in Redis or in the log`)
 }

@@ -29,6 +29,8 @@ export interface AuthTestbed extends AsyncDisposable {
   readonly secrets: { readonly rs_api: string; readonly rs_other: string }
   /** See `RunningAuth.confidential`. */
   readonly confidential: Set<string>
+  /** See `RunningAuth.confidentialCodes`. */
+  readonly confidentialCodes: Set<string>
   /** Runs SQL as the owner of the tables. */
   runAsOwner(sql: string): Promise<void>
   /** Runs SQL as the server's administrator, in the same database. */
@@ -65,6 +67,7 @@ export async function openAuthTestbed(tokenStore: TokenStoreKind = 'Postgres'): 
     redis,
     secrets: { rs_api: api.secret, rs_other: other.secret },
     confidential: new Set([api.secret, other.secret]),
+    confidentialCodes: new Set(),
     runAsOwner: (sql) => runSql(database.ownerUrl, sql),
     runAsAdmin: (sql) => runSql(database.adminUrl, sql),
     async createSettings(origin) {

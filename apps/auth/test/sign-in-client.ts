@@ -129,7 +129,7 @@ export class Tab {
   }
 
   /**
-   * Waits until `count` codes have arrived for the address. Adds them to `confidential`: no log may contain them.
+   * Waits until `count` codes have arrived for the address. Adds them to `confidentialCodes`.
    *
    * @returns all codes that have arrived, the oldest first
    */
@@ -164,8 +164,7 @@ export const findMailedCodes = (system: SignInSystem, email: string): string[] =
 async function waitForMailedCodes(system: SignInSystem, email: string, count: number): Promise<string[]> {
   const findCodes = () => findMailedCodes(system, email)
   await expect.poll(() => findCodes().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count)
-  // Adds each code with a prefix, because six digits alone can be in a log by chance.
-  for (const code of findCodes()) system.auth.confidential.add(`otp ${code}`)
+  for (const code of findCodes()) system.auth.confidentialCodes.add(code)
   return findCodes()
 }
 

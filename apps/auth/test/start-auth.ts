@@ -22,6 +22,8 @@ export interface RunningAuth extends AsyncDisposable {
   readonly now: () => Date
   /** Confidential values that the test sent or received. They must not be stored or logged in plaintext. */
   readonly confidential: Set<string>
+  /** Confidential codes of six digits. They are not in `confidential`, because their digits can be part of another number. */
+  readonly confidentialCodes: Set<string>
 }
 
 export interface StartOptions {
@@ -92,6 +94,7 @@ export async function startInstance(testbed: AuthTestbed, options: StartOptions 
     logged,
     now,
     confidential: testbed.confidential,
+    confidentialCodes: testbed.confidentialCodes,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
