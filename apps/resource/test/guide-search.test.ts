@@ -32,7 +32,7 @@ describe('GET /api/guides?q=', () => {
       },
     })
     for (const { snippet } of results) {
-      expect(snippet.length).toBeLessThanOrEqual(242)
+      expect(snippet.length).toBeLessThanOrEqual(240)
       // A snippet is plain text, without the Markdown of a citation, a link or bold text.
       expect(snippet).not.toMatch(/\[\^|\]\(|\*\*/)
     }

@@ -39,6 +39,16 @@ describe('search', () => {
     for (const text of ['', '   ', '?!', 'what is the', 'qqqqqq']) expect(index.search(text, 5)).toEqual([])
   })
 
+  test.for([
+    ['not shortened if it has 240 characters', 'x'.repeat(240), 'x'.repeat(240)],
+    ['cut at a blank if it is longer', `${'x'.repeat(238)} ${'y'.repeat(9)}`, `${'x'.repeat(238)} …`],
+    ['cut within a word that is longer', 'x'.repeat(241), `${'x'.repeat(238)} …`],
+  ] as const)('a snippet is %s', ([, body, snippet]) => {
+    const guides = loadGuides().slice(0, 1)
+    const [hit] = createGuideIndex(guides.map((guide) => ({ ...guide, body }))).search(guides[0]!.title, 1)
+    expect(hit?.snippet).toBe(snippet)
+  })
+
   test('returns at most `limit` guides, by descending score', () => {
     const scores = index.search('visa', 5).map(({ score }) => score)
     expect(scores).toHaveLength(5)

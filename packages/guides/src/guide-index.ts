@@ -150,8 +150,10 @@ function joinUpToMaxLength([firstSentence = '', ...laterSentences]: readonly str
     if (text.length + sentence.length + 1 > MAX_SNIPPET_LENGTH) break
     text += ` ${sentence}`
   }
-  // A single long sentence is cut between words, with room for the two characters of ` …`.
-  return text.length <= MAX_SNIPPET_LENGTH
-    ? text
-    : `${text.slice(0, text.lastIndexOf(' ', MAX_SNIPPET_LENGTH - 2))} …`
+  if (text.length <= MAX_SNIPPET_LENGTH) return text
+  // A single long sentence is cut between words if it has a blank.
+  const ellipsis = ' …'
+  const maxLength = MAX_SNIPPET_LENGTH - ellipsis.length
+  const lastBlank = text.lastIndexOf(' ', maxLength)
+  return text.slice(0, lastBlank > 0 ? lastBlank : maxLength) + ellipsis
 }
