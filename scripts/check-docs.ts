@@ -92,8 +92,12 @@ function listAnchors(text: string): string[] {
 
 /** Finds paths and file names that match no file of the repository. Globs count as present if they match a file. */
 function findMissingPaths(repository: Repository, file: string, text: string): string[] {
-  // Punctuation after a path belongs to the text around it.
-  const trimPunctuation = (name: string) => name.replace(/[.,{}]+$/, '')
+  const trimPunctuation = (name: string) => {
+    // Punctuation after a path belongs to the text around it.
+    const trimmed = name.replace(/[.,{}]+$/, '')
+    // The brace that closes alternatives, as in `apps/{auth,local}`, belongs to the path.
+    return trimmed.lastIndexOf('{') > trimmed.lastIndexOf('}') ? `${trimmed}}` : trimmed
+  }
   const ownFolder = /^(?:apps|packages)\/[^/]+\//.exec(file)?.[0]
   const paths = [...(text.match(REPOSITORY_PATH) ?? [])]
   if (ownFolder) paths.push(...(text.match(PACKAGE_PATH) ?? []).map((name) => ownFolder + name))
