@@ -1,7 +1,12 @@
 let state = 1
 
-/** Seeds `random`. The seed determines the choices of a run, but not the timing of requests and faults. */
+/**
+ * Seeds `random`. The seed determines the choices of a run, but not the timing of requests and faults.
+ *
+ * @throws {RangeError} if the seed is not an integer
+ */
 export function seedRandom(seed: number): void {
+  if (!Number.isSafeInteger(seed)) throw new RangeError('The seed must be an integer')
   state = seed >>> 0
 }
 

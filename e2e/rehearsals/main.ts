@@ -62,6 +62,7 @@ const [name = '', ...others] = positionals
 const rehearsal = Object.hasOwn(REHEARSALS, name) ? REHEARSALS[name] : undefined
 if (options.help) print(HELP)
 else if (!rehearsal || others.length > 0) {
-  print(HELP)
+  const mistake = positionals.length === 1 ? `There is no rehearsal ${name}.` : 'Name one rehearsal.'
+  process.stderr.write(`${mistake}\n\n${HELP}\n`)
   process.exitCode = 1
 } else if (!(await main(name, rehearsal))) process.exitCode = 1
