@@ -101,7 +101,9 @@ describe('the judgement', () => {
     const createRefusedJoin = (startedAt: number, endedAt: number) =>
       createEntry({ operation: 'join', outcome: 'refused', startedAt, endedAt })
     const afterTimeout = createRefusedJoin(2_500, 2_700)
-    const duringStall = createRefusedJoin(1_650, 1_900)
+    const beforeStall = createRefusedJoin(1_490, 1_499)
+    const duringStall = createRefusedJoin(1_650, 1_660)
+    const shortlyAfterStall = createRefusedJoin(1_999, 2_009)
     const longAfterStall = createRefusedJoin(2_001, 2_010)
     const wrong = createEntry({
       operation: 'join',
@@ -111,11 +113,12 @@ describe('the judgement', () => {
       endedAt: 1_660,
     })
     // With so many good requests, the excused ones are less than 4 % of all requests.
-    const goodJoins = Array.from({ length: 50 }, () => createEntry({ operation: 'join' }))
-    const joins = [...goodJoins, afterTimeout, duringStall, longAfterStall, wrong]
+    const goodJoins = Array.from({ length: 100 }, () => createEntry({ operation: 'join' }))
+    const excusedJoins = [afterTimeout, duringStall, shortlyAfterStall]
+    const joins = [...goodJoins, ...excusedJoins, beforeStall, longAfterStall, wrong]
     expect(judge([refusedEntry, ...recoveredEntries, ...joins], { ...FAULT, stalls })).toMatchObject({
-      excused: 2,
-      wrong: ['join: refused although it needs nothing that failed (1)', 'join: 500 (1)'],
+      excused: 3,
+      wrong: ['join: refused although it needs nothing that failed (2)', 'join: 500 (1)'],
     })
   })
 
@@ -161,7 +164,7 @@ describe('the judgement', () => {
     const shed = createEntry({ operation: 'token', outcome: 'refused' })
     const good = createEntry({ operation: 'token' })
     expect(judge([shed, good], loadFault).wrong).toEqual([])
-    expect(judge([shed, shed, good], loadFault).wrong).toHaveLength(1)
+    expect(judge([shed, shed, good], loadFault).wrong).toEqual(['2 of 3 refused'])
     expect(judge([shed, good], { ...loadFault, maxShedShare: undefined }).wrong).not.toEqual([])
     const wrong = createEntry({ operation: 'token', outcome: 'wrong', mistake: 'it is still active' })
     expect(judge([wrong, good], loadFault).wrong).toEqual(['token: it is still active (1)'])

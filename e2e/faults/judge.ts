@@ -88,9 +88,9 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
       ...describeSlowRecovery(goodput, expected.maxRecoveryMs),
       ...[...countLines(mistakes)].map(([mistake, count]) => `${mistake} (${count})`),
       ...unseenRefusals.map((name) => `${name}: never refused, so the fault had no effect`),
-      ...(excused.length > (maxShedShare ?? MAX_EXCUSED_SHARE) * entries.length
-        ? [`${excused.length} refusals after a time-out or a stall that the fault does not explain`]
-        : []),
+      ...(maxShedShare === undefined
+        ? describeExcessExcuses(excused.length, entries.length)
+        : describeExcessRefusals(entries, maxShedShare)),
       ...unrecovered.map((name) => `${name}: no good response after the fault`),
     ],
     firstGoodSeconds:
@@ -128,6 +128,11 @@ function describeExcessRefusals(entries: readonly Entry[], maxShare = 1): string
   const refused = entries.filter(({ outcome }) => outcome === 'refused').length
   return refused <= maxShare * entries.length ? [] : [`${refused} of ${entries.length} refused`]
 }
+
+const describeExcessExcuses = (excusedCount: number, requestCount: number): string[] =>
+  excusedCount <= MAX_EXCUSED_SHARE * requestCount
+    ? []
+    : [`${excusedCount} refusals after a time-out or a stall that the fault does not explain`]
 
 /** Finds the `refusedOperations` that have not been refused since the fault began. */
 export const findUnseenRefusals = (
