@@ -335,7 +335,7 @@ describe('/auth/errors.md', () => {
     if (!requestError) {
       const file = new URL(`../../${TESTED_ELSEWHERE[code]}`, import.meta.url)
       expect(await readFile(file, 'utf8')).toContain(`'${code}'`)
-      expect(error ?? kind.oauth).toBe(kind.oauth)
+      expect(error).toBe(kind.oauth)
       return
     }
     const response = await requestError()

@@ -144,12 +144,12 @@ test('no log line contains a token, a secret, an e-mail or IP address, or a quer
   const agent = await register()
   const { access_token } = await issueToken(agent)
   await get('/api/guides?limit=1&probe=canary-in-query', access_token)
-  expect((await join('canary-address@example.org')).status).toBe(201)
-  // The log also has the lines of the earlier tests, one of which joined with the address of `ana.lopez`.
-  const logged = system.logged.join('')
+  for (const email of ['canary-address@example.org', 'Ana.Lopez@Example.ORG'])
+    expect((await join(email)).ok).toBe(true)
+  const logged = system.logged.join('').toLowerCase()
   const addresses = ['canary-address', 'ana.lopez', '127.0.0.1']
   for (const canary of [access_token, agent.client_secret, 'canary-in-query', ...addresses]) {
-    expect(logged).not.toContain(canary)
+    expect(logged).not.toContain(canary.toLowerCase())
   }
   expect(logged).toContain('/oauth/token')
 })

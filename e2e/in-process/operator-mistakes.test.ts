@@ -112,7 +112,7 @@ interface Mistake {
   /** Returns the settings that are wrong. */
   readonly getSettings?: () => Promise<Record<string, string | undefined>>
   /** Changes the stores as the mistake would. @returns a function that undoes this */
-  readonly prepare?: () => Promise<() => Promise<unknown>>
+  readonly prepare?: () => Promise<() => Promise<void>>
   /** The message of the refusal. */
   readonly error: RegExp
   /** The exit code; by default 1. It is 2 for a mistake in the settings. */
@@ -121,7 +121,7 @@ interface Mistake {
 
 const recordMigration = (db: () => Pool, name: string) => async () => {
   await db().query('insert into schema_migrations (name, run_on) values ($1, now())', [name])
-  return () => db().query('delete from schema_migrations where name = $1', [name])
+  return async () => void (await db().query('delete from schema_migrations where name = $1', [name]))
 }
 const forgetMigration = (db: () => Pool) => async () => {
   const { rows } = await db().query<{ name: string }>(
@@ -129,7 +129,7 @@ const forgetMigration = (db: () => Pool) => async () => {
   )
   const name = rows[0]?.name ?? ''
   await db().query('delete from schema_migrations where name = $1', [name])
-  return recordMigration(db, name)
+  return async () => void (await recordMigration(db, name)())
 }
 
 const MISTAKES: Record<string, Mistake> = {
@@ -177,16 +177,16 @@ const MISTAKES: Record<string, Mistake> = {
   'a newer schema': {
     command: 'auth keys rotate --now',
     async prepare() {
-      const setRelease = (release: string) =>
-        admin.auth.query('update key_followers set release = $1', [release])
-      const undo = await recordMigration(() => admin.auth, '9999-of-a-later-release')()
+      const setRelease = async (release: string) =>
+        void (await admin.auth.query('update key_followers set release = $1', [release]))
+      await using preparing = new AsyncDisposableStack()
+      preparing.defer(() => setRelease(API_VERSION))
+      preparing.defer(await recordMigration(() => admin.auth, '9999-of-a-later-release')())
       // While the instance reports this release, it runs on newer tables, as after a rollback, and commands work.
       expect(await runCommand('auth keys list')).toMatchObject({ code: 0 })
       await setRelease('9.9.9')
-      return async () => {
-        await undo()
-        await setRelease(API_VERSION)
-      }
+      const prepared = preparing.move()
+      return () => prepared.disposeAsync()
     },
     error:
       /^The tables that AUTH_DATABASE_URL names are newer than this release, which does not know 9999-of-a-later-release\. Run the command from the release that the service runs\./,
@@ -250,9 +250,12 @@ const MISTAKES: Record<string, Mistake> = {
 describe('a mistake is refused with an exit code other than 0, and changes nothing:', () => {
   test.for(Object.entries(MISTAKES))('%s', async ([, { command, getSettings, prepare, error, code = 1 }]) => {
     const digestsBefore = await readDigests()
-    const undo = await prepare?.()
-    const result = await runCommand(command, await getSettings?.())
-    await undo?.()
+    const makeMistake = async () => {
+      await using undoing = new AsyncDisposableStack()
+      if (prepare) undoing.defer(await prepare())
+      return await runCommand(command, await getSettings?.())
+    }
+    const result = await makeMistake()
     expect(result).toEqual({ code, errors: expect.stringMatching(error), out: '' })
     expect(await readDigests()).toEqual(digestsBefore)
   })
@@ -369,9 +372,9 @@ describe('an unusual situation is handled:', () => {
   })
 
   test('"resource guides publish" succeeds although the schema is newer, as in the Job of a rollback', async () => {
-    const undo = await recordMigration(() => admin.resource, '9999-of-a-later-release')()
+    await using undoing = new AsyncDisposableStack()
+    undoing.defer(await recordMigration(() => admin.resource, '9999-of-a-later-release')())
     expect(await runCommand('resource guides publish')).toMatchObject({ code: 0, errors: '' })
-    await undo()
   })
 
   test('"auth migrate" accepts an older schema', async () => {

@@ -24,7 +24,7 @@ beforeAll(async () => {
     const [port, operations] = [takePort(), takePort()]
     const name = app.toUpperCase()
     const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))
-    return startProcess(app, port, {
+    const started = await startProcess(app, port, {
       ...env,
       [`${name}_PORT`]: String(port),
       [`${name}_HOST`]: '127.0.0.1',
@@ -34,11 +34,17 @@ beforeAll(async () => {
         ? { AUTH_INTERNAL_PORT: String(internalPort) }
         : { RESOURCE_AUTH_URL: `http://127.0.0.1:${internalPort}` }),
     })
+    return resources.use(started)
   }
   const internalPorts = [takePort(), takePort()]
-  auth = await Promise.all(internalPorts.map((internalPort) => start('auth', internalPort)))
-  api = await Promise.all(internalPorts.map((internalPort) => start('resource', internalPort)))
-  for (const each of [...auth, ...api]) resources.use(each)
+  const startBoth = async (app: AppName) => {
+    const starts = internalPorts.map((internalPort) => start(app, internalPort))
+    // If one process fails to start, the other must be registered for disposal before `afterAll` runs.
+    await Promise.allSettled(starts)
+    return Promise.all(starts)
+  }
+  auth = await startBoth('auth')
+  api = await startBoth('resource')
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
