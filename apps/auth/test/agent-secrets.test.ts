@@ -245,10 +245,8 @@ describe.for(TOKEN_STORES)('/api/agent/secrets, tokens in %s,', (tokenStore) => 
     const { id: strangersSecretId } = await addSecret(stranger)
     const [oldest] = await findSecrets(renewedAgent)
     const notFound = { status: 404, code: 'not-found', errorFormat: 'agent' } as const
-    for (const id of [strangersSecretId, crypto.randomUUID()])
+    for (const id of [strangersSecretId, crypto.randomUUID(), 'x'])
       await expectRefusal(auth, () => removeSecret(renewedAgent, id), notFound)
-    const malformedResponse = await removeSecret(renewedAgent, 'x')
-    expect([400, 404]).toContain(malformedResponse.status)
     expect((await removeSecret(renewedAgent, oldest!.secret_id)).status).toBe(204)
     await expectRefusal(auth, () => removeSecret(renewedAgent, oldest!.secret_id), notFound)
     expect(await findSecrets(stranger)).toHaveLength(2)
