@@ -1,5 +1,5 @@
 import { DAY_MS } from '@plainpath/domain'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { addVerification, requestAssertion } from './add-verification.ts'
 import { agentAuthHeader, createJsonContent, type RegisteredAgent, register } from './agent-client.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
@@ -18,9 +18,7 @@ import {
   startVerificationSystem,
 } from './verification-client.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
-/** A mail to a mailbox counts for at most 1.1 minutes. After this time, the client may send another one. */
+/** Longer than the minute after which a client may send another mail to the same mailbox. */
 const OVER_A_MINUTE_MS = 67_000
 const RETRY_AFTER = { 'retry-after': /^[1-9]\d*$/ }
 const rateLimited = (says: RegExp): Refusal => ({

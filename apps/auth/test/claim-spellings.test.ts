@@ -1,6 +1,6 @@
 import { JWT_BEARER_GRANT_TYPE } from '@plainpath/metadata'
 import { decodeJwt } from 'jose'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { getAssertion } from './add-verification.ts'
 import { ACCEPT_SIGNED, apiAuthHeader, requestToken } from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
@@ -15,8 +15,6 @@ import {
   startVerificationSystem,
   type VerificationSystem,
 } from './verification-client.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 let system: VerificationSystem
 beforeAll(async () => {

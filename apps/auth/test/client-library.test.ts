@@ -72,7 +72,7 @@ describe('the client library oauth4webapi', () => {
       const jwk = await crypto.subtle.exportKey('jwk', publicKey)
       const content = createJsonContent({ jwks: { keys: [jwk] } })
       const registration = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...content })
-      const client = (await JSON.parse(registration.text)) as oauth.Client & {
+      const client = JSON.parse(registration.text) as oauth.Client & {
         jwks: { keys: { kid: string }[] }
       }
       expect(client).toMatchObject({ token_endpoint_auth_method: 'private_key_jwt' })

@@ -1,11 +1,9 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { deleteAgent, getToken, isActive, register, revoke } from './agent-client.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { startAuth } from './start-auth.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
-/** The clock of the test steps between 10 s slow and 10 s fast, so two readings differ by at most about 20 s. */
+/** The clock of the test steps between 10 s slow and 10 s fast. */
 const CLOCK_TOLERANCE_SECONDS = 20
 
 test.for(TOKEN_STORES)(

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { hostname, userInfo } from 'node:os'
 import { generateKeyEncryptionKey } from '@plainpath/sealing'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { getToken } from './agent-client.ts'
 import { openAuthTestbed } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
@@ -9,9 +9,6 @@ import { runAuth } from './run-auth.ts'
 import { ORIGIN } from './start-auth.ts'
 import { confirmAgent, startVerificationSystem, type VerificationSystem } from './verification-client.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
-/** Settings with which the `keys` commands need not wait long for caches and leases to expire. */
 const SHORT_INTERVALS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '0.1',

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '@plainpath/domain'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { register } from './agent-client.ts'
 import { expectProblem } from './expect-refusal.ts'
 import {
@@ -11,8 +11,6 @@ import {
   startVerificationSystem,
   type VerificationSystem,
 } from './verification-client.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 /** The SQL condition of a mail that waits for room under a shared cap. */
 const IS_WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`

@@ -1,12 +1,10 @@
 import { startRedis } from '@plainpath/http/testing/start-redis'
 import { Redis } from 'ioredis'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { deleteAgent, getToken, isActive, register, requestToken, revoke } from './agent-client.ts'
 import { openAuthTestbed } from './open-auth-testbed.ts'
 import { send } from './send.ts'
 import { startInstance } from './start-auth.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const ADDRESS = '203.0.113.77'
 

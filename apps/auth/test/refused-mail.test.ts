@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '@plainpath/domain'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { agentAuthHeader, type RegisteredAgent, register } from './agent-client.ts'
 import { runAuth } from './run-auth.ts'
 import { type HttpResponse, send } from './send.ts'
@@ -13,9 +13,6 @@ import {
   type VerificationSystem,
 } from './verification-client.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
-/** Any code. No page shows a code in this test, so none can be right. */
 const OTP = '123456'
 /** The mail server refuses the recipient permanently (550). */
 const NO_MAILBOX = { at: 'rcpt', code: 550 } as const

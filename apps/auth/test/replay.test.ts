@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { backUp } from '@plainpath/postgres/testing'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { agentAuthHeader, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import { generateTestKeyPair } from './key-agent.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
@@ -15,8 +15,6 @@ import {
   startVerificationSystem,
   type VerificationSystem,
 } from './verification-client.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const LOG_FILE = path.join(tmpdir(), `plainpath-replay-${process.pid}`)
 

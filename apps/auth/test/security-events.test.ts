@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { calculateJwkThumbprint } from 'jose'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { countUnusedAgents } from '../src/agents/agent-counts.ts'
 import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { loadConfig } from '../src/config.ts'
@@ -29,8 +29,6 @@ import {
   startVerificationSystem,
   type VerificationSystem,
 } from './verification-client.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 let system: VerificationSystem
 beforeAll(async () => {

@@ -22,10 +22,7 @@ export interface StopSystem {
 export async function startStopSystem(env: Record<string, string>): Promise<StopSystem & AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   const testbed = opening.use(await openAuthTestbed())
-  const start = async () =>
-    opening.use(
-      await startInstance(testbed, { env, ...(env['AUTH_REDIS_URL'] && { redisTimeoutMs: 3_000 }) }),
-    )
+  const start = async () => opening.use(await startInstance(testbed, { env }))
   const instances = [await start(), await start()] as const
   const settings = { ...(await testbed.createSettings(ORIGIN)), ...env }
   const resources = opening.move()

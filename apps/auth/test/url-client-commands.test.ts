@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { JWT_BEARER_GRANT_TYPE } from '@plainpath/metadata'
 import { calculateJwkThumbprint } from 'jose'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { introspect, isActive } from './agent-client.ts'
 import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
@@ -26,8 +26,6 @@ import {
 } from './url-agent.ts'
 import { createAddress, findCode, findLinkSecret, sayYes } from './verification-client.ts'
 
-vi.setConfig({ testTimeout: 30_000 })
-
 const FailedProcess = z.object({ code: z.int(), stdout: z.string(), stderr: z.string() })
 
 const UNPROVEN: Refusal = {
@@ -45,10 +43,9 @@ describe('commands for URL clients:', () => {
   let auth: RunningAuth
   let otherInstance: RunningAuth
   let keys: readonly [KeyPair, KeyPair]
-  let clock: Clock
+  const clock: Clock = { now: new Date() }
   let env: Record<string, string>
   beforeAll(async () => {
-    clock = { now: new Date() }
     agentDocuments = resources.use(await startAgentDocuments())
     testbed = resources.use(await openAuthTestbed())
     mailServer = resources.use(await startMailServer())

@@ -1,12 +1,9 @@
 import { loadGuides } from '@plainpath/guides'
 import { openPool } from '@plainpath/postgres'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { publishGuides } from '../src/guides/publish-guides.ts'
 import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
-
-// Most of these tests start the API twice.
-vi.setConfig({ testTimeout: 60_000 })
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const packagedGuides = loadGuides()
