@@ -13,6 +13,7 @@ import {
   type VerificationSystem,
 } from './verification-client.ts'
 
+/** Any code. No page shows a code in this test, so none can be right. */
 const OTP = '123456'
 /** The mail server refuses the recipient permanently (550). */
 const NO_MAILBOX = { at: 'rcpt', code: 550 } as const

@@ -174,5 +174,6 @@ test('no token and no credential is logged', async () => {
       ...createPost({ email: 'log@example.org' }, { authorization }),
     })
   expect(api.logLines.length).toBeGreaterThan(lineCountBefore)
+  // How tokens, client secrets, the Basic credentials above, and JWTs begin.
   expect(api.logLines.join('')).not.toMatch(/ppt_|prs_|YTpi|eyJ/)
 })
