@@ -23,23 +23,30 @@ import { type InstanceStack, startInstances } from './start-instances.ts'
 const INSTANCE_COUNTS = [1, 2, 4]
 
 interface ScaleOptions {
+  /** The number of times that each path is measured on each stack. */
   readonly rounds: number
+  /** The length of each measurement of a path. */
   readonly seconds: number
   readonly nodeOptions: readonly string[]
-  readonly isSelected: (pathName: string) => boolean
+  /** Whether to take the measurement with this name: that of a path, `revoke` or `limits`. */
+  readonly isSelected: (measurementName: string) => boolean
   /** True to write the result to `bench/results`. */
   readonly shouldStore: boolean
+  /** The start of the run, which dates the result. */
   readonly now: Date
   /** The temporary folder of the run. Each stack gets a folder in it. */
   readonly folder: string
   readonly print: (line: string) => void
-  /** Ends the run after the current measurement. */
+  /** Aborts the run before the next measurement of a path. */
   readonly signal: AbortSignal
 }
 
 /**
- * Measures the same requests at one, two and four instances of each app, and revocations with up to 32 subscribed APIs. All stacks
- * run at the same time and are measured in turns, so that other work on the machine affects all of them alike.
+ * Measures the same requests at one, two and four instances of each app, the usage without requests, and revocations with up to 32
+ * subscribed APIs. Also simulates limits. All stacks run at the same time. Their paths are measured in turns, so that other work on
+ * the machine affects all stacks alike.
+ *
+ * @throws {unknown} the reason of `options.signal` if it is aborted
  */
 export async function runScale(options: ScaleOptions): Promise<void> {
   const { print, now, isSelected } = options
@@ -82,7 +89,7 @@ async function openStack(count: number, { folder, nodeOptions, isSelected }: Sca
 
 const IDLE_SECONDS = 3
 
-/** Waits until a stack has been idle for `IDLE_SECONDS`, and then measures for as long what it uses without requests. */
+/** Waits for `IDLE_SECONDS`, and then measures the stack's usage without requests for another `IDLE_SECONDS`. */
 async function measureIdle(stack: Stack) {
   await sleep(IDLE_SECONDS * 1_000)
   const idle = await measureUsage(stack, () => sleep(IDLE_SECONDS * 1_000))
@@ -93,10 +100,13 @@ async function measureIdle(stack: Stack) {
 const sumMemory = ({ auths, apis }: InstanceStack) =>
   [...auths, ...apis].reduce((sum, { pid }) => sum + readMemory(pid).now, 0)
 
-/** The warm-up of each path, in seconds per instance: long enough for V8 to compile the hot code. */
+/**
+ * The warm-up of each path, in seconds per instance: long enough for V8 to compile the hot code. More instances need longer,
+ * because the load is spread over them.
+ */
 const WARM_UP_SECONDS = 1
 
-/** Measures each path at each stack, in an order that alternates from round to round. */
+/** Measures each path on each stack, in an order that alternates from round to round. */
 async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Promise<InstanceSeries[]> {
   const { rounds, seconds, print, signal } = options
   for (const stack of stacks) {
@@ -107,7 +117,7 @@ async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Pr
     }
   }
   const names = stacks[0]?.paths.map(({ name }) => name) ?? []
-  const measuredPaths = names.flatMap((pathName) =>
+  const seriesList = names.flatMap((pathName) =>
     stacks.map((stack) => {
       const scalePath = stack.paths.find(({ name }) => name === pathName)
       if (!scalePath) throw new Error(`a stack has no path ${pathName}`)
@@ -123,14 +133,14 @@ async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Pr
     }),
   )
   for (let round = 1; round <= rounds; round += 1) {
-    for (const measured of round % 2 === 0 ? measuredPaths.toReversed() : measuredPaths) {
+    for (const series of round % 2 === 0 ? seriesList.toReversed() : seriesList) {
       signal.throwIfAborted()
-      const usage = await measureLoad(measured.load, measured.stack, seconds)
-      measured.rounds.push(usage)
-      print(formatProgress(`${round}/${rounds}  ${measured.name} ${measured.instances}`, usage))
+      const usage = await measureLoad(series.load, series.stack, seconds)
+      series.rounds.push(usage)
+      print(formatProgress(`${round}/${rounds}  ${series.name} ${series.instances}`, usage))
     }
   }
-  return measuredPaths.map(({ name, title, instances, rounds: usages }) => ({
+  return seriesList.map(({ name, title, instances, rounds: usages }) => ({
     name,
     title,
     instances,
@@ -138,6 +148,7 @@ async function measurePaths(stacks: readonly Stack[], options: ScaleOptions): Pr
   }))
 }
 
+/** Formats the expected responses per second, and each part's processor time per expected response in µs. */
 function formatProgress(
   name: string,
   { expectedResponses, errors, seconds, processorMs }: LoadUsage,
@@ -153,7 +164,10 @@ function formatProgress(
   return [...columns, ...(errors > 0 ? [`${errors} errors`] : [])].join('  ')
 }
 
-/** Measures revocations at the stack with one instance of each app. Stops its API first, which would be one more subscriber. */
+/**
+ * Measures revocations on the stack with one instance of each app. First stops its API, which would otherwise be one more
+ * subscriber.
+ */
 async function measureRevocations([stack]: readonly Stack[], options: ScaleOptions) {
   if (!stack) throw new Error('there is no stack')
   for (const api of stack.apis) await api[Symbol.asyncDispose]()

@@ -8,10 +8,11 @@ interface ConnectionFault {
   readonly numbers: readonly FaultNumber[]
   readonly fault: Fault
 }
-/** Faults of the connections to auth's database, and to the API's database. A latency applies to each direction. */
+/** Faults of the connections to auth's database, and to the API's database. */
 const CONNECTION_FAULTS: readonly ConnectionFault[] = [
   { description: 'refused', numbers: ['F-01'], fault: { kind: 'refuse' } },
   { description: 'half-open', numbers: ['F-23'], fault: { kind: 'half-open' } },
+  // Requests and replies are each delayed by 1.5 s. Together, that exceeds the limits for connecting (1 s) and statements (2 s).
   { description: '3 s slow', numbers: ['F-03'], fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
   { description: 'replies lost', numbers: ['F-05'], fault: { kind: 'drop-replies' } },
 ]
@@ -25,7 +26,7 @@ const AUTH_CONNECTION_FAULTS: typeof CONNECTION_FAULTS = [
   },
 ]
 
-const SERVER_FAULT = { components: ['auth database', 'api database'] } as const
+const BOTH_DATABASES = { components: ['auth database', 'api database'] } as const
 
 export const POSTGRES_FAULTS: readonly FaultCase[] = [
   // These have no `failingCheck`, because `/api/health` checks the API's database and not auth's.
@@ -51,7 +52,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     }),
   ),
   {
-    ...SERVER_FAULT,
+    ...BOTH_DATABASES,
     name: 'Postgres: stopped and restarted',
     numbers: ['F-01'],
     refusedOperations: ['register', 'join'],
@@ -60,7 +61,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     end: ({ postgres }) => postgres.start(),
   },
   {
-    ...SERVER_FAULT,
+    ...BOTH_DATABASES,
     name: 'Postgres: killed (kill -9) and restarted',
     numbers: ['F-01'],
     refusedOperations: ['register', 'join'],
@@ -69,7 +70,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     end: ({ postgres }) => postgres.start(),
   },
   {
-    ...SERVER_FAULT,
+    ...BOTH_DATABASES,
     name: 'Postgres: stopped for 10 s and restarted, while clients send refused requests three times',
     numbers: ['F-38'],
     refusedOperations: ['register', 'join'],
@@ -82,12 +83,13 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     end: ({ postgres }) => postgres.start(),
   },
   {
-    ...SERVER_FAULT,
+    ...BOTH_DATABASES,
     name: 'Postgres: all its processes are suspended (SIGSTOP)',
     numbers: ['F-02'],
     refusedOperations: ['register', 'join'],
     failingCheck: 'database',
     begin: async ({ postgres }) => postgres.freeze(true),
+    // Lets the processes continue.
     end: async ({ postgres }) => postgres.freeze(false),
   },
   ...(['auth database', 'api database'] as const).map((connection) =>
@@ -102,7 +104,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     }),
   ),
   {
-    ...SERVER_FAULT,
+    ...BOTH_DATABASES,
     name: 'Postgres: read-only',
     numbers: ['F-06'],
     refusedOperations: ['register', 'join'],
@@ -111,12 +113,14 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     end: ({ admin }) => reconfigure(admin.server, 'reset default_transaction_read_only'),
   },
   {
-    ...SERVER_FAULT,
+    ...BOTH_DATABASES,
     name: 'Postgres: all connections killed, repeatedly',
     numbers: ['F-04'],
+    // No operation must be refused, because a killed connection is replaced.
     refusedOperations: [],
+    // Kills the connections 20 times in about two seconds, under load. Nothing is left to end then.
     begin: async ({ admin }) => {
-      for (let times = 0; times < 20; times += 1) {
+      for (let round = 0; round < 20; round += 1) {
         await admin.server.query(
           `select count(pg_terminate_backend(pid)) from pg_stat_activity
            where datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`,
@@ -128,6 +132,11 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   },
 ]
 
+/**
+ * Changes a server setting and reloads the configuration.
+ *
+ * @param change the part of `alter system` that follows these two words
+ */
 async function reconfigure(server: Pool, change: string): Promise<void> {
   await server.query(`alter system ${change}`)
   await server.query('select pg_reload_conf()')

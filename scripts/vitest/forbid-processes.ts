@@ -1,13 +1,13 @@
 /*
- * A Vitest setup file for the unit project: a test that tries to start a process fails, and the error says how to name its file
- * instead.
+ * A Vitest setup file for the unit project. A test that tries to start a process fails with an error that says how to rename its
+ * test file. Such a test belongs to another project (docs/testing.md).
  */
 import childProcess from 'node:child_process'
 import { syncBuiltinESMExports } from 'node:module'
 
 const refuseProcess = () => {
   throw new Error(
-    'unit tests must not start processes: name the file *.process.test.ts, or *.integration.test.ts if it needs PostgreSQL',
+    'unit tests must not start processes: rename the file to *.process.test.ts, or *.integration.test.ts if it needs PostgreSQL',
   )
 }
 

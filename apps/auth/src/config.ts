@@ -1,6 +1,6 @@
 /*
  * The settings of the authorization server: every `AUTH_*` variable with its schema, description and default. Only this
- * module parses them. The settings of the signing keys are declared in `keys/key-settings.ts`.
+ * module parses them. It includes the settings of the signing keys, which `keys/key-settings.ts` declares.
  */
 import type { TrustedProxies } from '@plainpath/http'
 import {
@@ -31,12 +31,12 @@ import { KEY_SETTINGS, type KeySettings, toKeySettings } from './keys/key-settin
 import type { ResourceServer } from './resource-servers/resource-servers.ts'
 import { parseResourceServers } from './resource-servers/resource-servers-file.ts'
 
-/** All variables of the authorization server. A test compares them with the table in README.md. */
+/** All settings of the authorization server. A test compares them with the table in `apps/auth/README.md`. */
 export const SETTINGS = {
   AUTH_ORIGIN: {
     schema: Origin,
     description:
-      'Site root and OAuth issuer, such as `https://plainpath.example`. Requests for another Host are refused.',
+      'Site root and OAuth issuer, such as `https://plainpath.example`. Requests for another Host are refused, unless AUTH_ALSO_ACCEPT_HOSTS lists it.',
   },
   AUTH_PORT: { schema: port, description: 'Port of the public listener.', default: '8081' },
   AUTH_HOST: { schema: nonEmptyText, description: 'Address of the public listener.', default: '0.0.0.0' },
@@ -47,7 +47,7 @@ export const SETTINGS = {
   },
   AUTH_INTERNAL_HOST: {
     schema: nonEmptyText,
-    description: 'Address of the internal listener. It must never be a public one.',
+    description: 'Address of the internal listener. It must not be reachable from the internet.',
     default: '127.0.0.1',
   },
   AUTH_OPERATIONS_PORT: {
@@ -139,7 +139,7 @@ export const SETTINGS = {
   AUTH_CLIENT_DOCUMENT_TEST_HOSTS: {
     schema: listOf(hostAndPort),
     description:
-      'For tests: `host:port` of TLS servers on 127.0.0.1 from which client documents are fetched, separated by commas. Refused unless AUTH_ORIGIN is on loopback.',
+      'For tests: `host:port` of TLS servers on 127.0.0.1 from which client documents are fetched, separated by commas. Allowed only if the host of AUTH_ORIGIN is a loopback address or `localhost`.',
     default: '',
   },
   AUTH_LIMITS_FACTOR: {
@@ -155,7 +155,7 @@ export const SETTINGS = {
   AUTH_NEVER_USED_CLIENTS: {
     schema: wholeNumberBetween(1, 10_000_000),
     description:
-      'Maximum number of registered clients that never got a token. If there are more, the oldest expire, except those registered within the last hour. Unused apps are limited separately to the same number.',
+      'Maximum number of registered clients that never got a token. If there are more, the oldest expire, except those registered within the last hour. The same limit applies separately to apps that nobody has used.',
     default: '100000',
   },
   AUTH_DRAIN_DELAY_SECONDS: {
@@ -182,7 +182,7 @@ export interface Config {
   readonly databaseUrl: string
   /** The same database without a pooler. */
   readonly sessionDatabaseUrl: string
-  /** Whether `databaseUrl` goes through a pooler. Inferred: AUTH_SESSION_DATABASE_URL is set only in that case. */
+  /** Whether `databaseUrl` goes through a pooler. True if AUTH_SESSION_DATABASE_URL is set. */
   readonly isDatabasePooled: boolean
   readonly migrationDatabaseUrl: string | undefined
   readonly redisUrl: string | undefined
@@ -224,7 +224,7 @@ const readSettings = createSettingsReader({
 /**
  * Reads the settings from the `AUTH_*` variables.
  *
- * @throws {ConfigError} that names every invalid, missing and unknown variable, but no value
+ * @throws {ConfigError} whose message names every invalid, missing and unknown variable, but no value
  */
 export function loadConfig(env: Environment): Config {
   const settings = readSettings(env)
@@ -264,7 +264,7 @@ export function loadConfig(env: Environment): Config {
 
 /** Finds settings that are valid alone, but not together. `values` lacks the settings that are invalid alone. */
 function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
-  // The parsed values of these settings are in milliseconds.
+  // The parsed values of the two durations are in milliseconds.
   const { AUTH_KEYS_LEASE_SECONDS: leaseMs, AUTH_KEYS_POLL_SECONDS: pollMs, AUTH_ORIGIN: origin } = values
   const mistakes: string[] = []
   // A shorter lease would expire after a single failed poll.
@@ -272,6 +272,7 @@ function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): 
     mistakes.push('AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS')
   if (origin && !isLoopbackOrigin(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length)
     mistakes.push('AUTH_CLIENT_DOCUMENT_TEST_HOSTS may be set only if AUTH_ORIGIN is on loopback')
+  // The variable is absent from `values` if it is invalid, and undefined if it is not set. An invalid one is already reported.
   const smtpMistake =
     origin && 'AUTH_SMTP_URL' in values && describeMissingSmtpServer(origin, values.AUTH_SMTP_URL)
   if (smtpMistake) mistakes.push(`AUTH_SMTP_URL ${smtpMistake}`)

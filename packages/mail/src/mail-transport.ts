@@ -15,14 +15,16 @@ export interface OutgoingMail extends MailContent {
   readonly date: Date
 }
 
+/** Delivers mails over SMTP, or stores them as files. */
 export interface MailTransport extends Disposable {
   /**
    * Delivers a mail. Resolves once the server has accepted it, or the file is written.
    *
-   * @throws {DeliveryError} if the server did not accept the mail; an error of the file system if the file could not be written
+   * @throws {DeliveryError} if no acceptance was received; after a timeout the server may still accept the mail. Throws an error of
+   *   the file system if the file could not be written
    */
   send(mail: OutgoingMail): Promise<void>
-  /** Deletes the mails that the transport stored more than 24 hours ago. */
+  /** Deletes the mails that the transport stored more than 24 hours ago. Absent if it stores none (SMTP). */
   sweep?(now: Date): Promise<void>
 }
 
@@ -41,27 +43,31 @@ export class DeliveryError extends Error {
 /** Builds the message (RFC 5322) that every transport sends. */
 const buildMessage = (mail: OutgoingMail) => ({
   from: { name: 'Plainpath', address: mail.from },
+  // As plain text, nodemailer would parse an address as a list of addresses.
   to: { name: '', address: mail.to },
   ...(mail.replyTo !== undefined && { replyTo: { name: '', address: mail.replyTo } }),
   subject: mail.subject,
   text: mail.text,
   messageId: `<${mail.messageId}>`,
   date: mail.date,
-  // Asks auto-responders, such as holiday notices, not to reply (RFC 3834 §5).
+  // Asks auto-responders, such as out-of-office replies, not to reply (RFC 3834 §5).
   headers: { 'Auto-Submitted': 'auto-generated' },
   envelope: { from: mail.from, to: [mail.to] },
   disableFileAccess: true,
   disableUrlAccess: true,
 })
 
-/** The time limit for each step of a connection: the DNS lookup, the connection itself, and the greeting of the server. */
+/** The time limit for each step of connecting: the DNS lookup, the connection, and the server's greeting. */
 const CONNECT_MS = 5_000
 /** The time limit for silence on an open connection. */
 const SOCKET_MS = 20_000
 /** The time limit for a whole delivery, even if a slow server keeps sending. */
 const DELIVERY_MS = 60_000
 
-/** The codes of a nodemailer error, without its texts. A code of another form could be a text, and is replaced. */
+/**
+ * The codes of a nodemailer error, without its texts. A code that is not all capitals could contain a text, so it is replaced by
+ * EUNKNOWN. `command` serves only to recognise RCPT TO.
+ */
 const DeliveryFailure = z.object({
   code: z
     .string()
@@ -74,32 +80,33 @@ const DeliveryFailure = z.object({
 /**
  * Creates a transport that sends over SMTP (RFC 5321), with SMTPUTF8 (RFC 6531) for addresses that need it.
  *
- * @param url `smtp://user:password@host:587`, which must offer STARTTLS unless the host is this machine, or
- *   `smtps://…:465`
+ * @param url `smtp://user:password@host:587` or `smtps://…:465`. With `smtp:`, the server must offer STARTTLS unless its host is
+ *   a loopback address or `localhost`
+ * @param timeouts in milliseconds; by default 5 s, 20 s and 60 s. For tests
  */
 export function createSmtpTransport(
   url: string,
-  bounds: { connectMs?: number; socketMs?: number; deliveryMs?: number } = {},
+  timeouts: { connectMs?: number; socketMs?: number; deliveryMs?: number } = {},
 ): MailTransport {
   const { protocol, hostname, port, username, password } = new URL(url)
   const usesTls = protocol === 'smtps:'
-  const connectMs = bounds.connectMs ?? CONNECT_MS
+  const connectMs = timeouts.connectMs ?? CONNECT_MS
   const transporter = createTransport({
-    // Without the brackets of an IPv6 address.
+    // nodemailer expects an IPv6 address without brackets.
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port) || (usesTls ? 465 : 587),
     secure: usesTls,
-    requireTLS: !usesTls && !isThisMachine(hostname),
+    requireTLS: !usesTls && !isLoopbackHost(hostname),
     ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
     dnsTimeout: connectMs,
-    socketTimeout: bounds.socketMs ?? SOCKET_MS,
+    socketTimeout: timeouts.socketMs ?? SOCKET_MS,
   })
   return {
     async send(mail) {
       try {
-        await withTimeout(transporter.sendMail(buildMessage(mail)), bounds.deliveryMs ?? DELIVERY_MS)
+        await withTimeout(transporter.sendMail(buildMessage(mail)), timeouts.deliveryMs ?? DELIVERY_MS)
       } catch (error) {
         throw toDeliveryError(error)
       }
@@ -108,7 +115,7 @@ export function createSmtpTransport(
   }
 }
 
-const isThisMachine = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+const isLoopbackHost = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
 function toDeliveryError(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error
@@ -117,7 +124,7 @@ function toDeliveryError(error: unknown): DeliveryError {
   return new DeliveryError({ code, responseCode, isRecipientRefused })
 }
 
-/** Rejects if `work` takes longer than `ms` milliseconds. Does not close the connection, which has its own timeouts. */
+/** Rejects if `work` takes longer than `ms` milliseconds. Does not close the connection. A server that keeps sending keeps it open. */
 async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   const timeout = sleep(ms, undefined, { ref: false }).then(() => {
     throw new DeliveryError({ code: 'ETIMEDOUT' })
@@ -127,7 +134,8 @@ async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
 
 /**
  * Creates a transport for a service that only this machine can reach. It writes each mail to `<Message-ID>.eml` in a directory
- * (0700, files 0600) and announces its link, or its subject if it has no link. `sweep` deletes the files after 24 hours.
+ * (0700, files 0600) and passes a line with its link, or its subject if it has no link, to `announce`. `sweep` deletes the files
+ * after 24 hours.
  *
  * @param options.announce receives one line: `Mail for ana@example.org: http://localhost:8080/…`
  */
@@ -141,7 +149,8 @@ export function createOutboxTransport(options: {
     async send(mail) {
       const { message } = await composer.sendMail(buildMessage(mail))
       const name = `${mail.messageId.replaceAll(/[^\w.@-]/g, '_')}.eml`
-      // Synchronous, because this takes less processor time than the four asynchronous calls (mkdir, open, write, close).
+      // Synchronous, because this takes less processor time than the four asynchronous calls (mkdir, open, write, close). A mail
+      // is small.
       mkdirSync(directory, { recursive: true, mode: 0o700 })
       // A Buffer, because the composer has `buffer: true`.
       writeFileSync(path.join(directory, name), message as Buffer, { mode: 0o600 })

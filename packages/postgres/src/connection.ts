@@ -5,20 +5,23 @@ export interface ErrorLog {
   error(message: string, fields?: Record<string, unknown>): void
 }
 
+/** The time limit for connecting, here and in the pool. */
 export const CONNECT_TIMEOUT_MS = 1_000
 const CLOSE_TIMEOUT_MS = 1_000
 
 /**
- * Opens a connection outside any pool. Each statement on it may take `statementMs`, by default 2 s. Disposing calls `disconnect`.
+ * Opens a connection outside any pool. Each statement on it may take `statementMs`, by default 2 s. Disposing the client calls
+ * `disconnect`.
  *
- * @throws errors for which `isUnavailable` returns true, and the server's error if it refuses the connection, for example because of a wrong password
+ * @throws an error for which `isUnavailable` returns true if the server cannot be reached; otherwise the server's error, for
+ *   example for a wrong password
  */
 export async function connect(
   url: string,
   options: {
     applicationName: string
     statementMs?: number
-    /** Multiplies the time limits. For tests on a busy machine. */
+    /** Multiplies the time limits for connecting and for statements. For tests on a busy machine. */
     patience?: number
   },
 ): Promise<pg.Client & AsyncDisposable> {
@@ -46,6 +49,7 @@ export async function connect(
 
 /** Closes a connection. Destroys the socket if the server does not close its side within 1 s. */
 export async function disconnect(client: pg.Client): Promise<void> {
+  // `connection.stream` is not part of pg's documented API.
   const destroyTimer = setTimeout(() => client.connection.stream.destroy(), CLOSE_TIMEOUT_MS)
   try {
     await client.end()
@@ -54,12 +58,12 @@ export async function disconnect(client: pg.Client): Promise<void> {
   }
 }
 
-/** Ignores error events, which would end the process. A lost connection also fails the current or next statement. */
+/** Ignores error events, which would otherwise end the process. A lost connection also fails the current or next statement. */
 export function ignoreErrorEvents(client: pg.ClientBase): void {
   client.on('error', () => undefined)
 }
 
-type Parse = (value: string) => unknown
+type ColumnParser = (value: string) => unknown
 
 /** Object identifiers of types, from pg_type. */
 const BYTEA = 17
@@ -69,18 +73,19 @@ const DATE = 1082
 const DATE_ARRAY = 1182
 const TEXT_ARRAY = 1009
 
-const getBuiltInParser = pg.types.getTypeParser as (oid: number, format: 'text' | 'binary') => Parse
+const getBuiltInParser = pg.types.getTypeParser as (oid: number, format: 'text' | 'binary') => ColumnParser
 
 /**
- * The column parsers of our connections, which do not change pg's global parsers:
- * - `date` remains `YYYY-MM-DD` text, because a Date would shift it by the process's time zone.
- * - `bigint` becomes a number. A value beyond 2^53-1 fails the statement instead of being rounded.
- * - `bytea` becomes a Buffer with its own memory. pg returns a slice, which would keep a whole 8 KiB buffer in memory.
+ * The parsers for the columns that our connections read. pg's global parsers stay unchanged.
+ * - `date`, also in an array, remains `YYYY-MM-DD` text, because a Date would shift it by the process's time zone.
+ * - `bigint` becomes a number. A value beyond ±(2^53-1) fails the statement instead of being rounded.
+ * - `bytea`, also in an array, becomes a Buffer with its own memory. pg may return a slice of Node's shared 8 KiB pool, which
+ *   would stay in memory as a whole.
  *
  * pg parses the other types: `timestamptz` becomes a Date.
  */
 export const columnParsers = {
-  getTypeParser(oid: number, format: 'text' | 'binary' = 'text'): Parse {
+  getTypeParser(oid: number, format: 'text' | 'binary' = 'text'): ColumnParser {
     if (format === 'binary') return getBuiltInParser(oid, format)
     if (oid === INT8) return parseExactNumber
     if (oid === DATE) return String

@@ -6,8 +6,8 @@ import { bindContact, unbindContact } from './contact-binding.ts'
 import { createContactBindingStore } from './contact-binding-store.ts'
 
 /*
- * The contact binding is the lock that `contact-binding.ts` explains: an agent that is bound receives `contact:write` only with
- * tokens that are bound to a key.
+ * The contact binding is the lock that `contact-binding.ts` explains: a locked agent receives `contact:write` only in key-bound
+ * tokens.
  */
 
 let stores: TestStores
@@ -23,13 +23,14 @@ async function addAgent(): Promise<AgentId> {
 }
 
 /**
- * Creates dependencies that record each revocation of tokens and each publication in `steps`.
+ * Creates dependencies that record each revocation of tokens in `steps` as `revoke <credential version>`, and each publication as
+ * `publish`.
  *
  * @param options.failAt the step that throws
  */
 function createRecordingDeps(options: { failAt?: 'revoke' | 'publish' } = {}) {
   const steps: string[] = []
-  const record = async (kind: 'revoke' | 'publish', step: string) => {
+  const recordStep = async (kind: 'revoke' | 'publish', step: string) => {
     if (options.failAt === kind) throw new Error(`cannot ${kind}`)
     steps.push(step)
   }
@@ -37,21 +38,21 @@ function createRecordingDeps(options: { failAt?: 'revoke' | 'publish' } = {}) {
     contactBindings: createContactBindingStore(stores.db, stores.events),
     tokens: {
       revokeTokensOf: (subject: object) =>
-        record('revoke', `revoke ${(subject as { credentialVersion: number }).credentialVersion}`),
+        recordStep('revoke', `revoke ${(subject as { credentialVersion: number }).credentialVersion}`),
     },
     agentCache: { invalidate: () => undefined },
-    revocationPublisher: { publish: () => record('publish', 'publish') },
+    revocationPublisher: { publish: () => recordStep('publish', 'publish') },
   }
   return { deps, steps }
 }
 
-/** Reads the agent's credential version, and the version since which it is bound. */
+/** Reads the agent's credential version, and the version since which it is bound, as a pair. The second is undefined if unbound. */
 const readBinding = async (id: AgentId) => {
   const agent = (await stores.agents.find(id))?.agent
   return [agent?.credentialVersion, agent?.contactBoundSince]
 }
 
-test('bindContact revokes the tokens before the commit and again after it, then publishes', async () => {
+test('bindContact revokes the tokens twice, then publishes', async () => {
   const id = await addAgent()
   const { deps, steps } = createRecordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(2)
@@ -63,6 +64,7 @@ test('bindContact raises the credential version once when called repeatedly, and
   const id = await addAgent()
   await bindContact(createRecordingDeps().deps, id, 1)
   const { deps, steps } = createRecordingDeps()
+  // Version 1 is the one before the binding, so a request that was authenticated under it still receives version 2.
   expect([await bindContact(deps, id, 1), await bindContact(deps, id, 2)]).toEqual([2, 2])
   expect(steps).toEqual(['revoke 2', 'publish', 'revoke 2', 'publish'])
   expect(await readBinding(id)).toEqual([2, 2])
@@ -76,9 +78,9 @@ test('bindContact raises the credential version once for many simultaneous calls
   expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('bindContact returns the outdated credential version of a request that was authenticated before a credential was removed', async () => {
+test('bindContact returns the credential version of the request unchanged if a credential was removed after its authentication', async () => {
   const id = await addAgent()
-  /** Raises the credential version, as the removal of a credential does. */
+  /** Raises the credential version (the column `generation`), as the removal of a credential does. */
   const raiseCredentialVersion = () =>
     stores.db.query('update agents set generation = generation + 1 where id = $1', [id])
   await raiseCredentialVersion()
@@ -87,16 +89,18 @@ test('bindContact returns the outdated credential version of a request that was 
   expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
   expect(await bindContact(deps, id, 2)).toBe(3)
   await raiseCredentialVersion()
+  // Version 2 is the one before the binding and becomes 3. Version 3 stays, because only a removed credential raised it to 4.
   expect([await bindContact(deps, id, 2), await bindContact(deps, id, 3)]).toEqual([3, 3])
-  // The token store gets the current credential version of the agent, not the one of the request.
+  // The last step is the publication. The token store gets the agent's current credential version, not that of the request.
   expect(steps.at(-2)).toBe('revoke 4')
   expect(await readBinding(id)).toEqual([4, 3])
 })
 
-test('bindContact does not bind a disabled agent', async () => {
+test('bindContact does not bind a disabled agent, and unbindContact returns false for it', async () => {
   const id = await addAgent()
   await stores.agents.deactivate(id, 'disabled', async () => {})
   const { deps, steps } = createRecordingDeps()
+  // Disabling raised the credential version to 2.
   expect(await bindContact(deps, id, 2)).toBe(2)
   expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
   expect(await unbindContact(deps, id)).toBe(false)
@@ -116,7 +120,7 @@ test('bindContact changes nothing if revoking the tokens fails, and publishes on
   expect(steps).toEqual(['revoke 2', 'publish'])
 })
 
-test('unbindContact revokes no tokens, and the next call of bindContact binds the agent again', async () => {
+test('unbindContact revokes no tokens, and the next call to bindContact binds the agent again', async () => {
   const id = await addAgent()
   const { deps, steps } = createRecordingDeps()
   await bindContact(deps, id, 1)

@@ -7,16 +7,19 @@ import { computeIdleExpiry } from './describe-agent.ts'
 /** Enough for the last uses of about 10,000 registered agents (estimated by `createByteBoundOptions`). */
 const MAX_REMEMBERED_BYTES = 2_500_000
 
-/** Records when each agent was last used, about once a day, so that issuing a token seldom writes to the database. */
+/**
+ * Records when each agent was last used, about once a day, so that issuing a token seldom writes to the database. A use is the
+ * issue of a token to the agent.
+ */
 export interface UsageRecorder {
   /**
-   * Records a use. Call this before a token is stored, so that clients with an unexpired token are never expired.
+   * Records a use. Call this before a token is stored, so that an agent with a valid token never expires.
    *
    * @returns false if the agent is no longer active and must not receive the token; this is checked only when a use is
    *   written
    */
   recordUse(id: AgentId): Promise<boolean>
-  /** Returns when the agent expires if it receives no further token; undefined if this process remembers no use of the agent. */
+  /** Estimates when the agent expires if it receives no further token. Returns undefined if this process remembers no use of it. */
   findExpiry(id: string): Date | undefined
 }
 
@@ -39,11 +42,12 @@ export function createUsageRecorder(deps: {
       const now = deps.now()
       const agent = (await deps.agentCache.find(id))?.agent
       const rememberedUse = lastUses.get(id)
-      // A URL client may have been removed and stored again since the remembered use. The new row does not record that use, so
-      // without a write it would expire as never used.
-      const isOutdated = rememberedUse && agent && rememberedUse < agent.registeredAt
-      const lastUse = pickLatest(agent?.lastUsedAt, isOutdated ? undefined : rememberedUse)
+      // An agent whose id is a URL may have been removed and stored again since the remembered use. Its new row does not record
+      // that use. Without a write, the agent would expire as never used.
+      const isUseOfOlderRow = rememberedUse && agent && rememberedUse < agent.registeredAt
+      const lastUse = pickLater(agent?.lastUsedAt, isUseOfOlderRow ? undefined : rememberedUse)
       if (lastUse && now.getTime() - lastUse.getTime() < RULES.useRecordedMs) {
+        // `findExpiry` needs this if another instance recorded the use.
         lastUses.set(id, lastUse)
         return true
       }
@@ -54,13 +58,13 @@ export function createUsageRecorder(deps: {
     },
     findExpiry(id) {
       const lastUsedAt = lastUses.get(id)
-      // `registeredAt` is required, but has no effect here.
+      // `registeredAt` is required, but has no effect if `lastUsedAt` is set.
       return lastUsedAt && computeIdleExpiry({ registeredAt: lastUsedAt, lastUsedAt })
     },
   }
 }
 
-function pickLatest(one: Date | undefined, other: Date | undefined): Date | undefined {
-  if (!one || !other) return one ?? other
-  return one > other ? one : other
+function pickLater(a: Date | undefined, b: Date | undefined): Date | undefined {
+  if (!a || !b) return a ?? b
+  return a > b ? a : b
 }

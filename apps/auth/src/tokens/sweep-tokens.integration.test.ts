@@ -10,6 +10,11 @@ import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { sweepTokens } from './sweep-tokens.ts'
 import { generateToken } from './token-store.contract.ts'
 
+/*
+ * Tests `sweepTokens`, and `startSweep` with it. All tests share one table. The valid token of the first test remains in it
+ * throughout.
+ */
+
 let stores: TestStores
 let clientId: AgentId
 beforeAll(async () => {
@@ -42,15 +47,15 @@ const readStoredHashes = async () => {
 }
 
 test('deletes expired tokens and keeps the others', async () => {
-  const validToken = await saveToken(1)
+  const validHash = await saveToken(1)
   await Promise.all([saveToken(0), saveToken(-1), saveToken(-3600)])
   expect(await sweepTokens(stores.db, now)).toBe(3)
   expect(await sweepTokens(stores.db, now)).toBe(0)
-  expect(await readStoredHashes()).toEqual([validToken])
+  expect(await readStoredHashes()).toEqual([validHash])
 })
 
 test('deletes at most 1,000 tokens per sweep, even in two concurrent sweeps', async () => {
-  // More expired tokens than one sweep deletes. The column `generation` is the credential version.
+  // 1,500 expired tokens are more than one sweep deletes. The column `generation` holds the credential version.
   await stores.db.query(
     `insert into tokens (token_hash, client_id, generation, scope, audience, issued_at, expires_at)
      select sha256(number::text::bytea), $1, 1, '', '', $2, $2 from generate_series(1, 1500) number`,
@@ -58,17 +63,18 @@ test('deletes at most 1,000 tokens per sweep, even in two concurrent sweeps', as
   )
   const deletedCounts = await Promise.all([sweepTokens(stores.db, now), sweepTokens(stores.db, now)])
   expect(Math.max(...deletedCounts)).toBeLessThanOrEqual(1_000)
+  // Sweeps until nothing is left to delete.
   while ((await sweepTokens(stores.db, now)) > 0);
-  // The valid token of the first test remains.
+  // Only the valid token of the first test remains.
   expect(await readStoredHashes()).toHaveLength(1)
 })
 
-test('a started sweep runs until it is disposed, and continues after the database was unavailable', async () => {
-  const lines: string[] = []
+test('a started sweep continues after a database outage, and stops when it is disposed', async () => {
+  const logLines: string[] = []
   const sweptNames: string[] = []
   const events = createEvents()
   events.on('swept', ({ sweep }) => sweptNames.push(sweep))
-  const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
+  const log = createLog({ service: 'test', write: (line) => void logLines.push(line) })
   let isUnavailable = true
   const db = {
     query: (...args: Parameters<typeof stores.db.query>) =>
@@ -83,28 +89,31 @@ test('a started sweep runs until it is disposed, and continues after the databas
       everyMs: 5,
     })
     await saveToken(0)
-    await expect.poll(() => lines.join()).toContain('expired tokens were not swept')
+    await expect.poll(() => logLines.join()).toContain('expired tokens were not swept')
     expect(sweptNames, 'the event at the start').toEqual(['expired tokens'])
     isUnavailable = false
+    // Only the valid token of the first test remains.
     await expect.poll(readStoredHashes).toHaveLength(1)
     await expect.poll(() => sweptNames.length).toBeGreaterThan(1)
   }
   await saveToken(0)
+  // The token that was just stored, and the valid token of the first test.
   expect(await readStoredHashes()).toHaveLength(2)
 })
 
 test('F-17 sweeps nothing while the clock is not synchronised', async () => {
-  const lines: string[] = []
-  const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
+  const logLines: string[] = []
+  const log = createLog({ service: 'test', write: (line) => void logLines.push(line) })
   const sweptNames: string[] = []
   const events = createEvents()
   events.on('swept', ({ sweep }) => sweptNames.push(sweep))
-  /** By how many hours the clock of this process seems to be ahead of the database clock. */
-  let hoursAhead = 1
+  /** The number of hours that the clock of this process seems to be ahead of the database clock. */
+  let clockLeadHours = 1
   const db = {
     query: (text: string, values?: readonly unknown[]) =>
+      // `isClockSynchronised` reads the database clock with this function. It compares it with `Date.now`, not with `now`.
       text.includes('clock_timestamp')
-        ? stores.db.query(`select clock_timestamp() - $1 * interval '1 hour' as at`, [hoursAhead])
+        ? stores.db.query(`select clock_timestamp() - $1 * interval '1 hour' as at`, [clockLeadHours])
         : stores.db.query(text, values),
   } as typeof stores.db
   await using _sweeping = startSweep('expired tokens', sweepTokens, {
@@ -117,10 +126,10 @@ test('F-17 sweeps nothing while the clock is not synchronised', async () => {
   await saveToken(0)
   const hashesBefore = await readStoredHashes()
   await expect
-    .poll(() => lines.join())
+    .poll(() => logLines.join())
     .toContain('expired tokens were not swept: the clock is not synchronised')
   expect(sweptNames).toEqual(['expired tokens'])
   expect(await readStoredHashes()).toEqual(hashesBefore)
-  hoursAhead = 0
+  clockLeadHours = 0
   await expect.poll(readStoredHashes).toHaveLength(1)
 })
