@@ -12,13 +12,15 @@ const resources = new AsyncDisposableStack()
 let system: System
 let context: AttackContext
 beforeAll(async () => {
+  // The tests must not reach the rate limits, which would refuse the requests early.
   system = resources.use(await startSystem({ limitsFactor: 1_000_000 }))
   const targets = resources.use(await openTargets(system))
   context = { system, targets, stored: resources.use(await openStoredCounts(system)) }
 })
 afterAll(() => resources.disposeAsync())
 
-const listMembers = ({ operation: { request } }: Target) =>
+/** Lists the top-level members of a JSON body or the fields of a form, from the operation's schema. */
+const listBodyFields = ({ operation: { request } }: Target) =>
   request?.body ? Object.keys((request.body as z.ZodObject).shape) : []
 const listTargets = (kind: Target['kind']) => context.targets.all.filter((target) => target.kind === kind)
 const getExpectedStatuses = (target: Target, verdict: Verdict) =>
@@ -27,18 +29,18 @@ const getExpectedStatuses = (target: Target, verdict: Verdict) =>
 const FORM_TEXTS = NASTY_TEXTS.filter((text) => text.isWellFormed())
 
 /** Fewer strings, for operations without query parameters, which ignore the whole query. */
-const SOME_TEXTS = ['', '-1', '%00', "' or 1=1 --", 'x'.repeat(5_000)]
+const IGNORED_QUERY_TEXTS = ['', '-1', '%00', "' or 1=1 --", 'x'.repeat(5_000)]
 
 describe('wrong values:', () => {
   test(
-    'a JSON body, or one of its members, of any type is accepted or refused as the schema and the limits say',
+    'a JSON body of any type, or with a member of any type, gets a status that its schema and the limits permit',
     async () => {
       for (const target of listTargets('json')) {
         const validBody = JSON.parse(String((await target.createValidRequest()).body)) as object
         const wrongValues = WRONG_TYPES.map(([, value]) => value)
         const bodies = [
           ...wrongValues,
-          ...listMembers(target).flatMap((member) =>
+          ...listBodyFields(target).flatMap((member) =>
             [...wrongValues, ...NASTY_TEXTS].map((value) => ({ ...validBody, [member]: value })),
           ),
         ]
@@ -56,17 +58,20 @@ describe('wrong values:', () => {
   )
 
   test(
-    'a wrong value of any form field, instead of the valid one, after it and twice, is accepted or refused as the standards say',
+    'a form with a replaced, appended or repeated field gets a status that the RFCs permit',
     async () => {
       for (const target of listTargets('form')) {
         const validValues = { clientId: context.targets.agent.client_id, resource: `${system.origin}/api` }
         const { body } = await target.createValidRequest()
         const validFields = [...new URLSearchParams(String(body))] as [string, string][]
-        const forms = [...listMembers(target), 'unknown'].flatMap((member) => {
+        const forms = [...listBodyFields(target), 'unknown'].flatMap((member) => {
           const otherFields = validFields.filter(([name]) => name !== member)
           return FORM_TEXTS.flatMap((value): (readonly [string, string])[][] => [
+            // Instead of the valid value.
             [...otherFields, [member, value]],
+            // After the valid value.
             [...validFields, [member, value]],
+            // Twice.
             [...otherFields, [member, value], [member, value]],
           ])
         })
@@ -83,17 +88,19 @@ describe('wrong values:', () => {
   )
 
   test(
-    'a wrong value of any query parameter, known or unknown, is accepted or refused as the schema says',
+    'any value of a known or unknown query parameter gets a status that its schema permits',
     async () => {
       for (const target of context.targets.all) {
         const query = target.operation.request?.query as z.ZodObject | undefined
         const cases: AttackCase[] = []
         const parameters = Object.keys(query?.shape ?? {})
+        // Many other APIs have a parameter `fields`. No operation here has one.
         for (const name of [...parameters, 'fields', 'unknown'])
-          for (const value of parameters.length > 0 ? FORM_TEXTS : SOME_TEXTS) {
+          for (const value of parameters.length > 0 ? FORM_TEXTS : IGNORED_QUERY_TEXTS) {
             const sent = await target.createValidRequest()
             const path = `${sent.path}?${new URLSearchParams([[name, value]]).toString()}`
-            // The service accepts only cursors that it issued, which the schema cannot express.
+            // An operation without a query schema ignores the query. The service accepts only cursors that it issued, which
+            // the schema cannot express.
             const isAccepted =
               query === undefined || (query.safeParse({ [name]: value }).success && name !== 'cursor')
             cases.push({ sent: { ...sent, path }, statuses: isAccepted ? target.acceptedStatuses : [400] })
@@ -105,10 +112,13 @@ describe('wrong values:', () => {
   )
 })
 
-test('no log line is an error, or contains an e-mail address, a secret or a dangerous text', () => {
+/** The domain of the e-mail addresses in these tests, and parts of attack strings that must not be logged. */
+const ATTACK_TRACES = /example\.org|drop table|<script|etc\/passwd/
+
+test('the tests above cause no error in the log, and leave no e-mail address, secret or attack string there', () => {
   const logged = system.logged.join('')
   expect(logged).not.toMatch(/"level":"error"/)
-  expect(logged).not.toMatch(/example\.org|drop table|<script|etc\/passwd/)
+  expect(logged).not.toMatch(ATTACK_TRACES)
   for (const secret of [context.targets.agent.client_secret, context.targets.token])
     expect(logged).not.toContain(secret)
 })

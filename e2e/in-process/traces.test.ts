@@ -3,9 +3,9 @@ import { expect, inject, test } from 'vitest'
 import { basic, createSender, form } from '../send.ts'
 import { startSystem } from './start-system.ts'
 
-/** The names of the apps in traces. */
-const RESOURCE = 'plainpath-resource'
-const AUTH = 'plainpath-auth'
+/** The service names of the apps in traces. */
+const RESOURCE_SERVICE = 'plainpath-resource'
+const AUTH_SERVICE = 'plainpath-auth'
 const EMAIL = 'canary-mailbox@canary.example'
 /** Private values in the requests, which no trace may contain. */
 const CANARIES = { email: EMAIL, mailbox: 'canary-mailbox', query: 'canary-query', name: 'canary-agent' }
@@ -13,8 +13,8 @@ const CLIENT_TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const CLIENT_TRACEPARENT = `00-${CLIENT_TRACE_ID}-00f067aa0ba902b7-01`
 const redisUrl = inject('redisUrl')
 
-const createSettings = (url: string, moreSettings: Readonly<Record<string, string>> = {}) => ({
-  env: { AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url, ...moreSettings },
+const createTracingOptions = (collectorUrl: string, moreSettings: Readonly<Record<string, string>> = {}) => ({
+  env: { AUTH_OTLP_URL: collectorUrl, RESOURCE_OTLP_URL: collectorUrl, ...moreSettings },
 })
 
 /**
@@ -46,7 +46,7 @@ async function runAgentRequests(origin: string, headers: Readonly<Record<string,
     headers: { ...json, ...headers, authorization: `Bearer ${token}` },
     body: JSON.stringify({ email: EMAIL }),
   })
-  // The fast path serves the second read, before Koa.
+  // The fast path serves the second read, before Koa. It must be traced too.
   const readResponses = [
     await sender.send({ path: '/api/guides', headers }),
     await sender.send({ path: '/api/guides', headers }),
@@ -59,7 +59,7 @@ async function runAgentRequests(origin: string, headers: Readonly<Record<string,
 
 const findRootSpans = (collector: Collector, name: string) =>
   collector.listSpans().filter((span) => span.name === name && span.parentSpanId === undefined)
-const isStatement = (span: CollectedSpan) => span.attributes['db.system.name'] === 'postgresql'
+const isPostgresStatement = (span: CollectedSpan) => span.attributes['db.system.name'] === 'postgresql'
 const isRedisCommand = (span: CollectedSpan) => span.attributes['db.system.name'] === 'redis'
 
 /** Every attribute that may be exported. Before you add one, check that it contains no private data. */
@@ -81,46 +81,51 @@ test('a request is one trace through both apps and their stores, without private
   await using collector = await startCollector()
   let secrets: Readonly<Record<string, string>>
   let logged: readonly string[] = []
+  // Closing the system exports its remaining spans.
   {
-    await using system = await startSystem(createSettings(collector.url))
+    await using system = await startSystem(createTracingOptions(collector.url))
     secrets = await runAgentRequests(system.origin, { traceparent: CLIENT_TRACEPARENT })
     logged = system.logged
   }
-  const [requestSpan, ...otherRequestSpans] = findRootSpans(collector, 'POST /api/waitlist')
-  expect(otherRequestSpans).toEqual([])
-  expect(requestSpan).toMatchObject({ service: RESOURCE, parentSpanId: undefined })
-  const trace = collector.listSpans().filter(({ traceId }) => traceId === requestSpan?.traceId)
+  const [joinSpan, ...otherJoinSpans] = findRootSpans(collector, 'POST /api/waitlist')
+  expect(otherJoinSpans).toEqual([])
+  expect(joinSpan).toMatchObject({ service: RESOURCE_SERVICE, parentSpanId: undefined })
+  const trace = collector.listSpans().filter(({ traceId }) => traceId === joinSpan?.traceId)
   const findChildren = (parent: CollectedSpan | undefined, service: string | undefined) =>
     trace.filter((span) => span.parentSpanId === parent?.spanId && span.service === service)
 
-  const introspectionCallSpan = findChildren(requestSpan, RESOURCE).find(({ name }) => name === 'introspect')
-  const [introspectionSpan, ...otherIntrospectionSpans] = findChildren(introspectionCallSpan, AUTH)
-  expect(otherIntrospectionSpans).toEqual([])
-  expect(introspectionSpan).toMatchObject({ name: 'POST /oauth/introspect' })
-  // The statement of a join begins with a CTE, so its span has the name `with`.
+  const introspectionClientSpan = findChildren(joinSpan, RESOURCE_SERVICE).find(
+    ({ name }) => name === 'introspect',
+  )
+  const [introspectionServerSpan, ...otherServerSpans] = findChildren(introspectionClientSpan, AUTH_SERVICE)
+  expect(otherServerSpans).toEqual([])
+  expect(introspectionServerSpan).toMatchObject({ name: 'POST /oauth/introspect' })
+  // The statement that adds a waitlist entry begins with a CTE, so its span has the name `with`.
   expect(
-    findChildren(requestSpan, RESOURCE)
-      .filter(isStatement)
+    findChildren(joinSpan, RESOURCE_SERVICE)
+      .filter(isPostgresStatement)
       .map(({ name }) => name),
   ).toContain('with')
-  const isStoreCommand = redisUrl ? isRedisCommand : isStatement
-  expect(findChildren(introspectionSpan, AUTH).filter(isStoreCommand).length).toBeGreaterThan(0)
+  const isStoreCommand = redisUrl ? isRedisCommand : isPostgresStatement
+  expect(findChildren(introspectionServerSpan, AUTH_SERVICE).filter(isStoreCommand).length).toBeGreaterThan(0)
   const listRedisCommands = (span: CollectedSpan | undefined, service: string | undefined) =>
     findChildren(span, service)
       .filter(isRedisCommand)
       .map(({ name }) => name)
-  if (redisUrl) expect(listRedisCommands(introspectionSpan, AUTH)).toContain('evalsha')
-  if (redisUrl) expect(listRedisCommands(requestSpan, RESOURCE)).toContain('eval')
+  // Both apps run Lua scripts in Redis. The API's spans are named `eval`, even when it sends EVALSHA.
+  if (redisUrl) expect(listRedisCommands(introspectionServerSpan, AUTH_SERVICE)).toContain('evalsha')
+  if (redisUrl) expect(listRedisCommands(joinSpan, RESOURCE_SERVICE)).toContain('eval')
   // The `traceparent` of an untrusted client is ignored.
   expect(collector.listSpans().map(({ traceId }) => traceId)).not.toContain(CLIENT_TRACE_ID)
 
   expect(findRootSpans(collector, 'GET /api/guides')).toHaveLength(2)
 
   const lines = logged.map((each) => JSON.parse(each) as Record<string, unknown>)
-  expect(lines.find(({ route }) => route === '/api/waitlist')?.['trace_id']).toBe(requestSpan?.traceId)
-  expect(lines.find(({ route }) => route === '/oauth/introspect')?.['trace_id']).toBe(requestSpan?.traceId)
+  expect(lines.find(({ route }) => route === '/api/waitlist')?.['trace_id']).toBe(joinSpan?.traceId)
+  expect(lines.find(({ route }) => route === '/oauth/introspect')?.['trace_id']).toBe(joinSpan?.traceId)
 
   const exported = collector.bodies.join('\n')
+  // Statements are exported, so the checks below cover them.
   expect(exported).toContain('insert into waitlist_entries')
   for (const [name, secret] of Object.entries({ ...CANARIES, ...secrets })) {
     expect(exported.includes(secret), name).toBe(false)
@@ -133,9 +138,10 @@ test('a request is one trace through both apps and their stores, without private
 
 test('the apps continue the trace of a trusted proxy', async () => {
   await using collector = await startCollector()
+  // Closing the system exports its remaining spans.
   {
     const proxies = { AUTH_TRUSTED_PROXIES: '127.0.0.1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' }
-    await using system = await startSystem(createSettings(collector.url, proxies))
+    await using system = await startSystem(createTracingOptions(collector.url, proxies))
     await runAgentRequests(system.origin, { traceparent: CLIENT_TRACEPARENT })
   }
   const continuedSpans = collector.listSpans().filter(({ traceId }) => traceId === CLIENT_TRACE_ID)
@@ -147,7 +153,7 @@ test('the apps continue the trace of a trusted proxy', async () => {
   expect(otherSpans.filter(({ name }) => name !== 'GET /oauth/jwks.json')).toEqual([])
 })
 
-test('without the URL of a collector, no log line has a trace id', async () => {
+test('without the URL of a collector, no log line has a trace ID', async () => {
   await using system = await startSystem()
   await runAgentRequests(system.origin)
   expect(system.logged.join()).not.toContain('trace_id')
@@ -160,7 +166,7 @@ test.for(BROKEN_COLLECTORS)('an %s collector affects no request, and each app wa
   const url = kind === 'unresponsive' ? unresponsive.url : 'http://127.0.0.1:9'
   let logged: readonly string[] = []
   {
-    await using system = await startSystem(createSettings(url))
+    await using system = await startSystem(createTracingOptions(url))
     await runAgentRequests(system.origin)
     using sender = createSender(system.origin)
     const responses = await Promise.all(

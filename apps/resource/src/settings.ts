@@ -20,9 +20,9 @@ import { createSealer, parseHashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /**
- * Parses the content of the API credential file.
+ * Parses the content of RESOURCE_CLIENT_SECRET_FILE.
  *
- * @throws {Error} with a message that follows the setting's name
+ * @throws {Error} whose message continues a sentence that begins with the name of the setting
  */
 export function parseClientSecret(content: string): string {
   const secret = content.trim()
@@ -46,12 +46,12 @@ export const SETTINGS = {
   RESOURCE_ORIGIN: {
     schema: Origin,
     description:
-      'Site root and OAuth issuer, such as `https://plainpath.example`. Requests for another Host are refused.',
+      'Site root and OAuth issuer, such as `https://plainpath.example`. Requests for another Host are refused, unless RESOURCE_MCP_PUBLIC_ORIGIN or RESOURCE_ALSO_ACCEPT_HOSTS permits it.',
   },
   RESOURCE_MCP_PUBLIC_ORIGIN: {
     schema: Origin.optional(),
     description:
-      'Origin of the MCP server that works without sign-in, such as `https://mcp.plainpath.example`. Its host or port must differ from that of RESOURCE_ORIGIN, and its requests must reach the same listener. Without this setting, there is no such server.',
+      'Origin of the MCP server that works without sign-in, such as `https://mcp.plainpath.example`. It must have the scheme of RESOURCE_ORIGIN, but another host or port than RESOURCE_ORIGIN and RESOURCE_ALSO_ACCEPT_HOSTS. Its requests must reach the same listener. Without this setting, there is no such server.',
   },
   RESOURCE_PORT: { schema: port, description: 'Port of the public listener.', default: '8082' },
   RESOURCE_HOST: { schema: nonEmptyText, description: 'Address of the public listener.', default: '0.0.0.0' },
@@ -74,29 +74,30 @@ export const SETTINGS = {
   RESOURCE_SESSION_DATABASE_URL: {
     schema: postgresUrl.optional(),
     description:
-      'URL of the same database and role without a pooler, for notifications. Set it if RESOURCE_DATABASE_URL connects through a pooler in transaction mode.',
+      'URL of the same database and role without a pooler, for `LISTEN` and `NOTIFY`. Set it if RESOURCE_DATABASE_URL connects through a pooler in transaction mode.',
     secret: true,
   },
   RESOURCE_MIGRATION_DATABASE_URL: {
     schema: postgresUrl.optional(),
     description:
-      'URL of the same database, as the role that owns the tables. Only `migrate`, `backup` and `restore` use it.',
+      'URL of the same database, as the role that owns the tables. Only `migrate`, `backup` and `restore` use it. Without it, `migrate` connects with RESOURCE_DATABASE_URL, and the other two refuse to run.',
     secret: true,
   },
   RESOURCE_REDIS_URL: {
     schema: redisUrl.optional(),
     description:
-      'URL of the Redis server of the authorization server. Through it, all processes count requests, record used DPoP proofs, and receive revocations. Without it, each process counts by itself and introspects each token.',
+      'URL of the Redis server that the authorization server uses. Through it, all processes count requests, record used DPoP proofs, and receive revocations. Without it, each process counts requests separately, introspects the token of every request, and records used DPoP proofs in PostgreSQL.',
     secret: true,
   },
   RESOURCE_KEK_FILE: {
     schema: parsedFile(createSealer),
-    description: 'File with the key-encryption keys, newest first, one `kek-<id>:<key>` per line.',
+    description:
+      'File with the key-encryption keys, newest first, one `kek-<id>:<key>` per line. A key is 32 bytes in base64url.',
   },
   RESOURCE_HASH_KEY_FILE: {
     schema: parsedFile(parseHashKey),
     description:
-      'File with the key (HMAC) under which addresses and messages are hashed, one line `hash-<id>:<key>`.',
+      'File with the HMAC key with which addresses and messages are hashed, one line `hash-<id>:<key>`. The key is 32 bytes in base64url.',
   },
   RESOURCE_AUTH_URL: {
     schema: listOf(baseUrl).refine((urls) => urls.length > 0, 'must name a listener'),
@@ -107,7 +108,8 @@ export const SETTINGS = {
     schema: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be 1 to 100 letters, digits, dots, underscores or hyphens'),
-    description: 'The client_id of this API at the introspection endpoint.',
+    description:
+      'The client_id of this API at the introspection endpoint: the id for which `auth resource-servers create` made the credential.',
   },
   RESOURCE_CLIENT_SECRET_FILE: {
     schema: parsedFileAndPath(parseClientSecret),
@@ -132,12 +134,13 @@ export const SETTINGS = {
   },
   RESOURCE_DESK_ADDRESS: {
     schema: EmailAddress.optional(),
-    description: 'Address of the staff inbox. By default, `desk@` and the host of RESOURCE_ORIGIN.',
+    description:
+      'Address of the staff inbox. By default, `desk@` and the host of RESOURCE_ORIGIN; for an origin on this machine, an address that never resolves.',
   },
   RESOURCE_CONTACT_HOLD: {
     schema: wholeNumberBetween(0, 60),
     description:
-      'How many minutes a message waits before it goes to the staff inbox. Until then, it can be withdrawn. A message with an urgent hand-off trigger waits at most one minute.',
+      'For how many minutes a message waits before it goes to the staff inbox, 0 to 60. Until then, it can be withdrawn. A message with an urgent hand-off trigger (a circumstance in which the person needs an attorney) waits at most one minute.',
     default: '10',
   },
   RESOURCE_TRUSTED_PROXIES: {
@@ -148,23 +151,25 @@ export const SETTINGS = {
   },
   RESOURCE_CORS_ORIGINS: {
     schema: listOf(WebOrigin),
-    description: 'Origins whose scripts may send requests other than GET and HEAD, separated by commas.',
+    description:
+      'Origins whose scripts may send requests other than GET and HEAD, separated by commas. Scripts of any origin may POST to `/api/answers`.',
     default: '',
   },
   RESOURCE_ALSO_ACCEPT_HOSTS: {
     schema: listOf(hostHeader),
     description:
-      'Additional values of the `Host` header that are accepted, such as `127.0.0.1:8080`, separated by commas. Documents still name RESOURCE_ORIGIN.',
+      'Additional values of the `Host` header that are accepted, such as `127.0.0.1:8080`, separated by commas. URLs in responses still begin with RESOURCE_ORIGIN.',
     default: '',
   },
   RESOURCE_SECURITY_CONTACT: {
     schema: ReportContact.optional(),
     description:
-      'Where `/.well-known/security.txt` sends reports, such as `mailto:security@plainpath.example`. By default, `security@` and the host of RESOURCE_ORIGIN.',
+      'Contact for vulnerability reports in `/.well-known/security.txt`, such as `mailto:security@plainpath.example`. By default, `security@` and the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_LIMITS_FACTOR: {
     schema: positiveNumber(1_000_000),
-    description: 'Multiplies every rate limit, every cap on mails sent, and the limits on queued mails.',
+    description:
+      'Multiplies every rate limit, every cap on mails sent, and the limits on queued mails. More than 0, and at most 1,000,000.',
     default: '1',
   },
   RESOURCE_OTLP_URL: {
@@ -175,12 +180,13 @@ export const SETTINGS = {
   RESOURCE_DRAIN_DELAY_SECONDS: {
     schema: wholeNumberBetween(0, 99),
     description:
-      'How long the app still accepts requests after SIGTERM, while `/ready` fails, so that load balancers stop sending them.',
+      'For how many seconds, 0 to 99, the app still accepts requests after SIGTERM, while `/ready` fails, so that load balancers stop sending them.',
     default: '5',
   },
   RESOURCE_DRAIN_SECONDS: {
     schema: wholeNumberBetween(0, 300),
-    description: 'How long in-flight requests may still run once the drain delay is over.',
+    description:
+      'For how many seconds, 0 to 300, in-flight requests may still run once the drain delay is over.',
     default: '20',
   },
 } as const satisfies Record<string, Setting>

@@ -13,23 +13,27 @@ import {
   SignJWT,
 } from 'jose'
 
+/** The client_id and the secret with which the API introspects. */
 export const CLIENT_ID = 'resource-api'
-/** Has characters that must be encoded in Basic credentials (RFC 6749 §2.3.1). */
+/** The secret has characters that must be encoded in Basic credentials (RFC 6749 §2.3.1). */
 export const CLIENT_SECRET = 'prs_a_secret:_with/characters+that&need%encoding'
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
+/** The client_id of the agent to which the server issues tokens. */
 export const AGENT_ID = 'agt_AAAAAAAAAAAAAAAAAAAAAA'
 
-/** The parts of an introspection response before it is signed. A test can change each of them. */
+/** The parts from which the server builds an introspection response. A test can change each of them. */
 export interface IntrospectionReply {
   status: number
+  /** The media type of the response. */
   type: string
+  /** The header of the JWT. */
   header: JWTHeaderParameters
   payload: JWTPayload & { token_introspection?: unknown; token_hash?: unknown }
-  /** Signs the response instead of the server's key. */
+  /** The key that signs the response; by default the server's. */
   key?: CryptoKey
-  /** Sent instead of the signed response. */
+  /** A body that is sent instead of the signed JWT. */
   body?: string | Buffer
-  /** Sent together with the media type. */
+  /** HTTP headers in addition to the media type. */
   headers?: Record<string, string>
   /** How many milliseconds the server waits before it responds. */
   delayMs?: number
@@ -40,7 +44,7 @@ type Claims = Record<string, unknown>
 /** Imitates the internal listener of the authorization server, with signed introspection responses (RFC 9701). */
 export interface FakeAuthorizationServer extends AsyncDisposable {
   readonly url: string
-  /** How many introspection requests arrived, and how many requests for the key set. */
+  /** The numbers of introspection requests and of key-set requests so far. */
   readonly requests: { introspection: number; keys: number }
   /** The parameter `claims` of each introspection request; an empty string if there was none. */
   readonly requestedClaims: string[]
@@ -50,16 +54,20 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   issue(claims?: Claims): string
   /** Issues a token that is bound to a key. @param jkt the thumbprint of the key */
   issueBound(jkt: string, claims?: Claims): string
+  /** Makes later introspections report the token as inactive. Publishes no notification. */
   revoke(token: string): void
-  /** Changes every later introspection response before it is signed. */
+  /** Changes the parts of every later introspection response, except those with status 401 or 406. */
   tamper(change: (reply: IntrospectionReply) => void): void
-  /** Makes later introspection responses valid again. */
+  /** Ends the effect of `tamper`. */
   stopTampering(): void
-  /** Signs later responses with a new key. If `publish` is true, the key set contains only that key from now on. */
+  /**
+   * Signs later responses with a new key. If `publish` is true, the key set contains only that key from now on. Otherwise it
+   * stays the same.
+   */
   changeKeys(options: { publish: boolean }): Promise<void>
   /** The status of the response with the key set. */
   keySetStatus: number
-  /** For how many seconds the key set may be used: its member `trust_seconds`. If undefined, that member is absent. */
+  /** The member `trust_seconds` of the key set: for how many seconds it may be used. If undefined, the member is absent. */
   trustSeconds: number | undefined
   /** The only client secret that the server accepts. */
   clientSecret: string
@@ -69,12 +77,17 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   getPublicKey(): JWK & { readonly kid: string }
 }
 
-/** Starts the fake. @param origin the issuer of its responses */
+/**
+ * Starts the fake.
+ *
+ * @param origin the issuer of its responses. Tokens are issued for the API at `origin`
+ * @param now the clock for `iat` and `exp`
+ */
 export async function startFakeAuthorizationServer(
   origin: string,
   now: () => Date = () => new Date(),
 ): Promise<FakeAuthorizationServer> {
-  const { base } = createServiceUrls(origin)
+  const { base: audience } = createServiceUrls(origin)
   const tokens = new Map<string, Claims>()
   let key = await generateSigningKey()
   let publishedKeys = [key.jwk]
@@ -138,7 +151,7 @@ export async function startFakeAuthorizationServer(
         active: true,
         client_id: AGENT_ID,
         scope: 'guides:read waitlist:write',
-        aud: base,
+        aud: audience,
         exp: iat + 3600,
         iat,
         iss: origin,
@@ -165,7 +178,7 @@ export async function startFakeAuthorizationServer(
   return fake
 }
 
-/** Creates the introspection of a token. It contains the e-mail address only if the request names that claim. */
+/** Creates the introspection of a token. It contains the e-mail address only if the parameter `claims` is `email`. */
 function createIntrospection(claims: Claims | undefined, requestedClaims: string | null): Claims {
   if (!claims) return { active: false }
   const { email, ...otherClaims } = claims
@@ -181,7 +194,7 @@ async function generateSigningKey() {
 const formatBasicCredentials = (secret: string) =>
   `Basic ${Buffer.from(`${CLIENT_ID}:${encodeURIComponent(secret)}`).toString('base64')}`
 
-/** Finds a URL at which nothing listens: its port was free a moment ago. */
+/** Returns a URL at which nothing listens: a server on its port was just closed. Another process could take the port. */
 export async function findUnusedUrl(): Promise<string> {
   await using server = await serve(() => {}, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
   return server.url

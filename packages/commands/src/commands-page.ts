@@ -8,12 +8,13 @@ const INTRODUCTION = `# Commands
 \`resource …\` means \`npm run resource -- …\`. [In a pod](kubernetes.md#commands), the command line is longer. Every command has \`--help\`.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings. With \`--json\`, a command prints one JSON value, even if it refuses.
 
-Below each command, *Settings* names the settings that it reads, and *Opens* what must be available: the *database* is PostgreSQL, and
-*all stores* are PostgreSQL and, if \`AUTH_REDIS_URL\` is set, Redis. \`serve\` opens everything that its app needs, and \`migrate\` connects as
-the owner of the tables.
+Below each command, *Settings* lists the settings that the command reads. *Opens* lists the stores that it connects to, which must be
+available: the *database* is PostgreSQL, and *all stores* are PostgreSQL and, if \`AUTH_REDIS_URL\` is set, Redis. Some commands without
+*Opens* connect too: \`serve\` to everything that its app needs, and \`migrate\`, \`backup\` and \`restore\` to PostgreSQL as the owner of the
+tables.
 `
 
-/** Formats docs/commands.md, the reference of all commands. */
+/** Formats docs/commands.md, the reference of all commands. It runs none, so their contexts may have any types (`never`). */
 export const formatCommandsPage = (commandLines: readonly CommandLine<never>[]): string =>
   [
     INTRODUCTION,
@@ -31,12 +32,13 @@ function formatSection(app: string, command: Command<never>): string {
       declaration instanceof Option
         ? [declaration.flags, declaration.mandatory]
         : [declaration.required ? `<${declaration.name()}>` : `[${declaration.name()}]`, declaration.required]
-    const fallback = declaration.defaultValue === undefined ? '' : ` (default: ${declaration.defaultValue})`
-    return `| \`${usage}\` | ${isRequired ? '**required**: ' : ''}${declaration.description}${fallback} |`
+    const defaultNote =
+      declaration.defaultValue === undefined ? '' : ` (default: ${declaration.defaultValue})`
+    return `| \`${usage}\` | ${isRequired ? '**required**: ' : ''}${declaration.description}${defaultNote} |`
   })
   const settings =
     command.settings === 'all' ? 'all' : command.settings.map((name) => `\`${name}\``).join(', ')
-  const requirements = [
+  const notes = [
     `Settings: ${settings || 'none'}.`,
     command.opens === undefined ? '' : `Opens: ${command.opens}.`,
     command.json === false ? 'No `--json`.' : '',
@@ -47,7 +49,7 @@ function formatSection(app: string, command: Command<never>): string {
     `${command.summary.charAt(0).toUpperCase()}${command.summary.slice(1)}.`,
     '',
     ...(rows.length > 0 ? ['| parameter | meaning |', '|---|---|', ...rows, ''] : []),
-    requirements.filter(Boolean).join(' '),
+    notes.filter(Boolean).join(' '),
     '',
   ].join('\n')
 }

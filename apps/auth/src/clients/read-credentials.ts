@@ -8,26 +8,27 @@ interface ClientCredentials {
 }
 
 /**
- * The reason why there are no usable credentials. `none`: no credentials. `malformed`: an unreadable header. `several`:
- * more than one authentication method. `mismatch`: the `client_id` in the body differs from the one in the credentials.
+ * The reason why there are no usable credentials. `none`: no credentials, or only an id or only a secret in the body.
+ * `malformed`: an `Authorization` header that is not valid Basic. `several`: more than one set of credentials. `mismatch`: the
+ * `client_id` in the body differs from the one in the credentials.
  */
 type CredentialsFault = 'none' | 'malformed' | 'several' | 'mismatch'
 
 /**
  * Reads client credentials by `client_secret_basic` or `client_secret_post` (RFC 6749 §2.3.1).
  *
- * @param headers every Authorization header of the request
+ * @param authorization every Authorization header of the request
  * @param form the body, if the endpoint takes a form
  */
 export function readCredentials(
-  headers: readonly string[],
+  authorization: readonly string[],
   form?: URLSearchParams,
 ): Result<ClientCredentials, CredentialsFault> {
-  if (headers.length > 1) return err('several')
+  if (authorization.length > 1) return err('several')
   // A parameter without a value counts as omitted (RFC 6749 §3.2).
   const bodyId = form?.get('client_id') || undefined
   const bodySecret = form?.get('client_secret') || undefined
-  const [header] = headers
+  const [header] = authorization
   if (header === undefined) {
     return bodyId && bodySecret ? ok({ clientId: bodyId, secret: bodySecret }) : err('none')
   }
@@ -39,7 +40,7 @@ export function readCredentials(
 }
 
 const BASIC_HEADER = /^basic +(?<encoded>[A-Za-z0-9+/]{4,}={0,2})$/i
-/** In characters. A longer header is rejected without being decoded. */
+/** The maximum length of a header, in characters. A longer one is rejected without being decoded. */
 const MAX_HEADER_LENGTH = 1024
 
 /** Decodes Basic credentials: base64 of `id:secret` (RFC 7617), whose parts are form-urlencoded (RFC 6749 appendix B). */
@@ -69,19 +70,20 @@ export type ClientAuthentication =
   | { readonly method: 'secret'; readonly credentials: ClientCredentials }
   | {
       readonly method: 'assertion'
+      /** The client that the request names, not verified: `sub`, or else `client_id`. Empty if it names none. */
       readonly clientId: string
       readonly assertion: Result<ClientAssertion, FormatFault>
     }
 
 /**
- * The reason why client authentication cannot be read. `assertion-type`: the assertion type is missing or unknown, or it
- * is sent without an assertion. `assertion-location`: the assertion is in a header, but the endpoint takes a form.
+ * The reason why client authentication cannot be read. `assertion-type`: the assertion type is missing or unknown, or an
+ * assertion type is sent without an assertion. `assertion-location`: the assertion is in a header, but the endpoint takes a form.
  */
 export type AuthenticationFault = CredentialsFault | 'assertion-type' | 'assertion-location'
 
 /**
  * Reads client authentication by secret (RFC 6749 §2.3.1) or by assertion: in the form (RFC 7523 §2.2) or, for an
- * endpoint without a form, in the header `Client-Assertion` (decision 10).
+ * endpoint without a form, in the header `Client-Assertion` (decision 10, in docs/decisions).
  *
  * @param headers the values of all `Authorization` and `Client-Assertion` headers
  * @param form the body, if the endpoint takes a form
@@ -91,7 +93,7 @@ export function readClientAuthentication(
   form?: URLSearchParams,
 ): Result<ClientAuthentication, AuthenticationFault> {
   const { authorization, clientAssertion } = headers
-  const [headerAssertion, anotherHeader] = clientAssertion
+  const [headerAssertion, secondHeaderAssertion] = clientAssertion
   const formAssertion = form?.get('client_assertion') || undefined
   const type = form?.get('client_assertion_type') || undefined
   const hasOtherCredentials = authorization.length > 0 || Boolean(form?.get('client_secret'))
@@ -101,7 +103,7 @@ export function readClientAuthentication(
   }
   if (
     hasOtherCredentials ||
-    anotherHeader !== undefined ||
+    secondHeaderAssertion !== undefined ||
     (headerAssertion !== undefined && formAssertion !== undefined)
   )
     return err('several')
@@ -111,6 +113,10 @@ export function readClientAuthentication(
   return readAssertionAuthentication(formAssertion, form?.get('client_id') || undefined)
 }
 
+/**
+ * Reads authentication by assertion. A `client_id` in the body must be the subject (RFC 7521 §4.2). A fault in the assertion's
+ * form does not make the result an error, so that the caller can count the failure for the client that the request names.
+ */
 function readAssertionAuthentication(
   text: string,
   bodyId: string | undefined,

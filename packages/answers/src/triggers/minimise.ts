@@ -1,35 +1,42 @@
-/** Computes a function of many variables at a point, and writes its gradient to `gradient`. */
+/** Computes a function of many variables at a point. Overwrites `gradient` with its gradient; the array may hold old values. */
 export type ComputeLoss = (point: Float64Array, gradient: Float64Array) => number
 
-/** The number of steps from which the curvature is estimated. */
+/** The memory size of L-BFGS: the Hessian is estimated from at most this many of the last steps. */
 const MAX_REMEMBERED_STEPS = 6
-/** The number of lengths that are tried for a step. If none brings enough gain, the step has the shortest of them. */
-const MAX_HALVINGS = 12
-/** The share of the expected gain that a step must bring. Otherwise its length is halved. */
-const MIN_GAIN_SHARE = 1e-4
-/** The search ends at a step with a smaller relative change of the loss. */
+/**
+ * The number of lengths that are tried for a step, each half of the one before. If none decreases the loss enough, the step has
+ * the shortest of them, and the loss may rise.
+ */
+const MAX_TRIED_LENGTHS = 12
+/**
+ * The share of the decrease expected from the gradient that a step must bring (Armijo condition). Otherwise its length is halved.
+ */
+const MIN_DECREASE_SHARE = 1e-4
+/** The search stops after a step that changes the loss by a smaller share than this. */
 const MIN_RELATIVE_CHANGE = 1e-6
 
 /**
- * Searches for the minimum of a convex function (L-BFGS with step halving). The result is deterministic.
+ * Searches for the minimum of a convex function from the origin (L-BFGS with step halving). The result is deterministic. After
+ * `maxSteps` steps, the search stops even if it has not converged. The gradient at the origin must not be zero: the result would
+ * be NaN.
  *
- * @param size the number of variables
+ * @param dimension the number of variables
  */
-export function minimise(computeLoss: ComputeLoss, size: number, maxSteps: number): Float64Array {
-  let point = new Float64Array(size)
-  let gradient = new Float64Array(size)
+export function minimise(computeLoss: ComputeLoss, dimension: number, maxSteps: number): Float64Array {
+  let point = new Float64Array(dimension)
+  let gradient = new Float64Array(dimension)
   let loss = computeLoss(point, gradient)
   const steps: Step[] = []
-  for (let round = 0; round < maxSteps; round += 1) {
-    const direction = findDirection(gradient, steps)
-    const expectedGain = dot(gradient, direction)
-    const nextGradient = new Float64Array(size)
+  for (let step = 0; step < maxSteps; step += 1) {
+    const direction = approximateNewtonStep(gradient, steps)
+    const expectedDecrease = dot(gradient, direction)
+    const nextGradient = new Float64Array(dimension)
     let nextPoint = point
     let nextLoss = loss
-    for (let halvings = 0, length = 1; halvings < MAX_HALVINGS; halvings += 1, length /= 2) {
+    for (let attempt = 0, length = 1; attempt < MAX_TRIED_LENGTHS; attempt += 1, length /= 2) {
       nextPoint = point.map((value, i) => value - length * (direction[i] ?? 0))
       nextLoss = computeLoss(nextPoint, nextGradient)
-      if (nextLoss <= loss - MIN_GAIN_SHARE * length * expectedGain) break
+      if (nextLoss <= loss - MIN_DECREASE_SHARE * length * expectedDecrease) break
     }
     const pointChange = nextPoint.map((value, i) => value - (point[i] ?? 0))
     const gradientChange = nextGradient.map((value, i) => value - (gradient[i] ?? 0))
@@ -49,29 +56,36 @@ export function minimise(computeLoss: ComputeLoss, size: number, maxSteps: numbe
 interface Step {
   readonly pointChange: Float64Array
   readonly gradientChange: Float64Array
-  /** The dot product of the two changes. */
+  /** The dot product of the two changes. Positive. */
   readonly curvature: number
 }
 
-/** Computes the direction against which the next step goes, from the gradient and the last steps, oldest first. */
-function findDirection(gradient: Float64Array, steps: readonly Step[]): Float64Array {
+/**
+ * Multiplies the gradient by an estimate of the inverse Hessian (two-loop recursion of L-BFGS). The next step goes against the
+ * result.
+ *
+ * @param steps the last steps, oldest first
+ */
+function approximateNewtonStep(gradient: Float64Array, steps: readonly Step[]): Float64Array {
   const direction = Float64Array.from(gradient)
   const addScaled = (vector: Float64Array, factor: number) => {
     for (let i = 0; i < direction.length; i += 1)
       direction[i] = (direction[i] ?? 0) + factor * (vector[i] ?? 0)
   }
+  // The first loop goes from the newest step to the oldest, and subtracts a multiple of each gradient change.
   const factors = steps.map(() => 0)
   for (const [i, { pointChange, gradientChange, curvature }] of [...steps.entries()].toReversed()) {
     factors[i] = dot(pointChange, direction) / curvature
     addScaled(gradientChange, -(factors[i] ?? 0))
   }
   const last = steps.at(-1)
-  // The first direction has the length 1. Later ones are scaled by the inverse curvature of the last step.
+  // The first direction has the length 1. Later ones are scaled by an estimate of the inverse Hessian's size from the last step.
   const scale =
     last === undefined
       ? 1 / Math.sqrt(dot(gradient, gradient))
       : last.curvature / dot(last.gradientChange, last.gradientChange)
   for (let i = 0; i < direction.length; i += 1) direction[i] = (direction[i] ?? 0) * scale
+  // The second loop goes from the oldest step to the newest, and adds a multiple of each point change.
   for (const [i, { pointChange, gradientChange, curvature }] of steps.entries())
     addScaled(pointChange, (factors[i] ?? 0) - dot(gradientChange, direction) / curvature)
   return direction
