@@ -3,20 +3,24 @@ import { expect, it } from 'vitest'
 import { openRepository } from './repository.ts'
 import { ROW_RETENTION, readTables, renderStoragePage } from './storage-page.ts'
 
-const SQL = `-- Who is here.
+/**
+ * Contains forms that the parser must handle: a continued column, a constraint, a doubled quote, and a column that is added
+ * later.
+ */
+const GUESTS_MIGRATION = `-- The guests.
 create table guests (
   id   uuid primary key,
-  -- As they said it.
+  -- The names of a guest.
   name text[] not null
     check (name <> ''),
   constraint guests_name unique (name)
 );
 
-comment on column guests.id is 'the guest''s own';
+comment on column guests.id is 'the guest''s identifier';
 alter table guests add column left_at timestamptz;
 `
 
-const createRepository = (files: Record<string, string>) => ({
+const createFakeRepository = (files: Record<string, string>) => ({
   files: Object.keys(files).sort(),
   read: (file: string) => files[file] ?? '',
 })
@@ -24,25 +28,24 @@ const createRepository = (files: Record<string, string>) => ({
 it('reads tables and columns with their comments, and applies later migrations', () => {
   const guests = {
     name: 'guests',
-    description: 'Who is here.',
+    description: 'The guests.',
     columns: [
-      { name: 'id', type: 'uuid', description: "the guest's own" },
-      { name: 'name', type: 'text[]', description: 'As they said it.' },
+      { name: 'id', type: 'uuid', description: "the guest's identifier" },
+      { name: 'name', type: 'text[]', description: 'The names of a guest.' },
       { name: 'left_at', type: 'timestamptz', description: '' },
     ],
   }
-  const base = { 'apps/auth/migrations/0001-guests.sql': SQL }
-  expect(readTables(createRepository(base), 'auth')).toEqual([guests])
+  const migrations = { 'apps/auth/migrations/0001-guests.sql': GUESTS_MIGRATION }
+  expect(readTables(createFakeRepository(migrations), 'auth')).toEqual([guests])
   const withoutColumn = {
-    ...base,
-    'apps/auth/migrations/0002-less.sql': 'alter table guests drop column name;\n',
+    ...migrations,
+    'apps/auth/migrations/0002-drop-column.sql': 'alter table guests drop column name;\n',
   }
-  expect(readTables(createRepository(withoutColumn), 'auth')[0]?.columns.map(({ name }) => name)).toEqual([
-    'id',
-    'left_at',
-  ])
-  const withoutTable = { ...base, 'apps/auth/migrations/0002-none.sql': 'drop table guests;\n' }
-  expect(readTables(createRepository(withoutTable), 'auth')).toEqual([])
+  expect(readTables(createFakeRepository(withoutColumn), 'auth')[0]?.columns.map(({ name }) => name)).toEqual(
+    ['id', 'left_at'],
+  )
+  const withoutTable = { ...migrations, 'apps/auth/migrations/0002-drop-table.sql': 'drop table guests;\n' }
+  expect(readTables(createFakeRepository(withoutTable), 'auth')).toEqual([])
 })
 
 const repository = openRepository(path.resolve(import.meta.dirname, '..'))

@@ -42,9 +42,9 @@ interface ScaleOptions {
 }
 
 /**
- * Measures the same requests at one, two and four instances of each app, the usage without requests, and revocations with up to 32
- * subscribed APIs. Also simulates limits. All stacks run at the same time. Their paths are measured in turns, so that other work on
- * the machine affects all stacks alike.
+ * Measures the same requests at one, two and four instances of each app, the usage without requests, and revocations with up to
+ * 32 subscribed APIs. Also simulates limits. All stacks run at the same time. Their paths are measured in turns, so that other
+ * work on the machine affects all stacks alike.
  *
  * @throws {unknown} the reason of `options.signal` if it is aborted
  */

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import type { HttpResponse } from './http-client.ts'
 import { type ErrorFormat, findRefusalMistake } from './refusal.ts'
 
-const PROBLEM = { type: 'http://localhost/problems/unavailable', status: 503, code: 'unavailable' }
-const OAUTH = { error: 'temporarily_unavailable', error_description: 'Try again.' }
+const PROBLEM_BODY = { type: 'http://localhost/problems/unavailable', status: 503, code: 'unavailable' }
+const OAUTH_BODY = { error: 'temporarily_unavailable', error_description: 'Try again.' }
 
-/** Creates a correct 503, except for the given headers and members. An empty header is absent. */
+/** Creates a correct 503, and then replaces the given headers and body members. An empty value removes the header. */
 function createRefusal(
   format: ErrorFormat,
   headers: Record<string, string> = {},
-  body: object = {},
+  bodyMembers: object = {},
 ): HttpResponse {
   const type = format === 'oauth' ? 'application/json' : 'application/problem+json'
   const allHeaders: Record<string, string> = {
@@ -18,8 +18,10 @@ function createRefusal(
     'content-type': `${type}; charset=utf-8`,
     ...headers,
   }
-  const correctBody = { problem: PROBLEM, agent: { ...PROBLEM, ...OAUTH }, oauth: OAUTH }[format]
-  const text = JSON.stringify({ ...correctBody, ...body })
+  const correctBody = { problem: PROBLEM_BODY, agent: { ...PROBLEM_BODY, ...OAUTH_BODY }, oauth: OAUTH_BODY }[
+    format
+  ]
+  const text = JSON.stringify({ ...correctBody, ...bodyMembers })
   return { status: 503, text, startedAt: 0, endedAt: 1, header: (name) => allHeaders[name] || undefined }
 }
 

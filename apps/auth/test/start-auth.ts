@@ -9,7 +9,7 @@ export const ORIGIN = 'https://plainpath.example'
 
 /** One instance of the authorization server, in the process of the test. Each of its listeners has a port of its own. */
 export interface RunningAuth extends AsyncDisposable {
-  /** The public origin, which the gateway would serve. */
+  /** The public origin, at which a gateway would serve the instance. */
   readonly origin: string
   /** The address of the public listener. */
   readonly url: string
@@ -29,20 +29,20 @@ export interface RunningAuth extends AsyncDisposable {
 export interface StartOptions {
   /** The public origin, or `loopback` for the address of the public listener. The default is `ORIGIN`. */
   origin?: string
-  /** The timeout of a Redis command. The default of 3 s is long, because a machine that runs tests is busy. */
+  /** The timeout of a Redis command. By default 3 s, because test machines can be busy. */
   redisTimeoutMs?: number
-  /** Uses the production timeouts for PostgreSQL. By default they are five times as long, for a busy machine. */
+  /** Uses the production timeouts for PostgreSQL, not for Redis. By default they are five times as long, for a busy machine. */
   useProductionTimeouts?: boolean
   now?: () => Date
   /** Settings that are added to the usual settings, or replace them. */
   env?: Record<string, string>
   /** Replaces DNS and the trusted certificate authorities for fetching client documents. */
   documents?: RuntimeDependencies['documents']
-  /** Replaces the function that finds apps, and optionally the sign-in pages. */
+  /** Replaces the function that finds OAuth app clients, and optionally the sign-in pages. */
   apps?: RuntimeDependencies['apps']
 }
 
-/** Starts an instance in a testbed of its own. */
+/** Starts an instance in a testbed of its own. Disposing the result also closes the testbed. */
 export async function startAuth(
   options: StartOptions & { tokenStore?: TokenStoreKind } = {},
 ): Promise<RunningAuth> {
@@ -53,11 +53,11 @@ export async function startAuth(
   return { ...instance, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** Starts an instance in a testbed that other instances may use too. */
+/** Starts an instance in a testbed that other instances may use too. Disposing the result does not close the testbed. */
 export async function startInstance(testbed: AuthTestbed, options: StartOptions = {}): Promise<RunningAuth> {
   await using opening = new AsyncDisposableStack()
   let handler: RequestListener = (_request, response) => response.writeHead(503).end()
-  // Binds the port before the settings are created, because they must name the port that the Host header may contain.
+  // The port is bound before the settings are created, because they must name it: tests send the listener's address as Host.
   const server = opening.use(
     await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
   )

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 
 /**
- * Creates a schema of text that a person writes. Trims it and converts line endings to `\n`. Refuses empty text, unpaired
- * surrogates, and control characters other than line ends and tabs, which could command a terminal.
+ * Creates a schema of text that a person writes. Trims it and converts line endings to `\n`. Refuses empty text, text that is too
+ * long, and unpaired surrogates. Also refuses control characters other than `\n` and tab, because a terminal could interpret
+ * them as escape sequences.
  *
  * @param maxCharacters the maximum length in code points
  */
@@ -13,4 +14,5 @@ export const createPlainText = (maxCharacters: number) =>
     .refine((text) => text !== '', 'must say something')
     .refine((text) => [...text].length <= maxCharacters, `must be at most ${maxCharacters} characters`)
     .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
+    // Matches any control character (Cc) except `\n` and tab.
     .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'must have no control characters but line ends and tabs')

@@ -1,6 +1,6 @@
 /*
  * The checks that every guide must pass before publication. They cover sources, links, markup, reading grade, required sections
- * and dates. `npm test` applies them to the guides in this package.
+ * and dates. `npm test` applies them to the guides in this package. `resource guides check` lists the mistakes.
  */
 import { ATTORNEY_LISTS } from '@plainpath/domain'
 import {
@@ -55,29 +55,32 @@ const findUnofficialSources: GuideCheck = ({ sources }) =>
 const listSentences = ({ summary, talkToAnAttorneyWhen, body }: PackagedGuide) =>
   [summary, ...talkToAnAttorneyWhen, ...parseBlocks(body).map(({ text }) => text)].flatMap(splitSentences)
 
-const findSentencesMatching =
+const findSentencesMatchingAll =
   (...patterns: readonly RegExp[]): GuideCheck =>
   (guide) =>
     listSentences(guide).filter((sentence) => patterns.every((pattern) => pattern.test(sentence)))
 
 /** Finds amounts such as `$710`, `710 dollars` and `USD 710`. */
-const findStatedFees = findSentencesMatching(/\$\s?\d|\bUSD\b|\b\d[\d,.]*\s+(?:US\s+)?dollars?\b/i)
+const findStatedFees = findSentencesMatchingAll(/\$\s?\d|\bUSD\b|\b\d[\d,.]*\s+(?:US\s+)?dollars?\b/i)
 
 const MONTH =
   '(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)'
 
 /**
- * Finds calendar dates and years, including the Visa Bulletin format (`22JUL19`). They become outdated when the official page
- * changes.
+ * Finds calendar dates and years, including the Visa Bulletin format (`22JUL19`). They could become outdated when the official
+ * page changes.
  */
-const findStatedDates = findSentencesMatching(
+const findStatedDates = findSentencesMatchingAll(
   new RegExp(
     String.raw`\b${MONTH}\.? \d|\b\d{1,2} ${MONTH}\b|\b\d{1,2}[A-Z]{3}\d{2}\b|\b\d{1,4}[/-]\d{1,2}[/-]\d{1,4}\b|\b(?:19|20)\d\d\b`,
   ),
 )
 
-/** Finds sentences that state a duration and mention processing. A duration alone is allowed, because the law sets some. */
-const findStatedProcessingTimes = findSentencesMatching(
+/**
+ * Finds sentences that state a duration and contain a word of processing, waiting or typical times. A duration alone is allowed,
+ * because the law sets some.
+ */
+const findStatedProcessingTimes = findSentencesMatchingAll(
   /\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|few|several|many)\b[ -](?:business |working )?(?:day|week|month|year)s?\b/i,
   /\b(?:process\w*|takes?|took|usual(?:ly)?|typical(?:ly)?|average|normal(?:ly)?|current(?:ly)?|wait(?:s|ing)?|about how long|(?:answers?|decides?|approves?|arrives?) (?:in|within))\b/i,
 )
@@ -85,11 +88,11 @@ const findStatedProcessingTimes = findSentencesMatching(
 const LINK = /\[(?<text>[^[\]]+)\]\((?<target>[^()\s]+)\)/g
 const GUIDE_PATH = /^\/guides\/(?<slug>[a-z0-9-]+)$/
 
-const findLinks = (markdown: string): string[] =>
+const findLinkTargets = (markdown: string): string[] =>
   [...markdown.matchAll(LINK)].flatMap(({ groups }) => groups?.['target'] ?? [])
 
-const listLinks = (markdown: string, kind: 'internal' | 'external') =>
-  findLinks(markdown).filter((target) => target.startsWith('/') === (kind === 'internal'))
+const listTargetsOfKind = (markdown: string, kind: 'internal' | 'external') =>
+  findLinkTargets(markdown).filter((target) => target.startsWith('/') === (kind === 'internal'))
 
 /** Finds square brackets and web addresses outside well-formed links and markers. They belong to a malformed link. */
 const findMalformedLinks: GuideCheck = ({ body }) =>
@@ -98,11 +101,11 @@ const findMalformedLinks: GuideCheck = ({ body }) =>
     .map(({ text }) => text)
 
 const findLinksToUnofficialHosts: GuideCheck = ({ body }) =>
-  listLinks(body, 'external').filter((target) => !isOfficial(target))
+  listTargetsOfKind(body, 'external').filter((target) => !isOfficial(target))
 
 /** Finds links to our own site whose target is not a published guide. */
 const findLinksToUnknownGuides: GuideCheck = ({ body }, { guides }) =>
-  listLinks(body, 'internal').filter((target) => {
+  listTargetsOfKind(body, 'internal').filter((target) => {
     const slug = GUIDE_PATH.exec(target)?.groups?.['slug']
     return !guides.some((guide) => guide.slug === slug && guide.status === 'published')
   })
@@ -128,8 +131,11 @@ const findRepeatedSummary: GuideCheck = (guide, { guides }) =>
     .filter(({ summary }) => normalizeSummary(summary) === normalizeSummary(guide.summary))
     .map(({ slug }) => `the same as ${slug}`)
 
-/** A guide may contain only level-2 and level-3 headings, paragraphs, flat lists, bold text and links. */
-const findOtherMarkup: GuideCheck = ({ body }) => {
+/**
+ * Finds lines with headings of other levels than 2 and 3, indentation, quotes, tables, fences, rules, HTML, images or code. Also
+ * finds a body that begins with a level-3 heading.
+ */
+const findUnsupportedMarkup: GuideCheck = ({ body }) => {
   const lines = body.split('\n').filter((line) => /^(?:# |#{4,}|\s+\S|>|\||```|===|---)|<|!\[|`/.test(line))
   const headingMistakes =
     parseBlocks(body)[0]?.kind === 'heading' && body.startsWith('### ')
@@ -147,9 +153,9 @@ const findMissingAttorneySection: GuideCheck = ({ body }) =>
   listSections(body).at(-1) === ATTORNEY_HEADING ? [] : [`the last section is not "${ATTORNEY_HEADING}"`]
 
 /** Compares the items of the attorney section with `talkToAnAttorneyWhen`. Ignores items that contain links. */
-const findDifferingItems: GuideCheck = ({ body, talkToAnAttorneyWhen }) => {
+const findDifferingAttorneyItems: GuideCheck = ({ body, talkToAnAttorneyWhen }) => {
   const items = listBlocksInSection(body, ATTORNEY_HEADING).filter(
-    ({ kind, text }) => kind === 'item' && findLinks(text).length === 0,
+    ({ kind, text }) => kind === 'item' && findLinkTargets(text).length === 0,
   )
   const itemTexts = items.map(({ text }) => text)
   return [
@@ -163,25 +169,28 @@ const findDifferingItems: GuideCheck = ({ body, talkToAnAttorneyWhen }) => {
 }
 
 const findMissingAttorneyLists: GuideCheck = ({ body }) => {
-  const linkedUrls = listBlocksInSection(body, ATTORNEY_HEADING).flatMap(({ text }) => findLinks(text))
+  const linkedUrls = listBlocksInSection(body, ATTORNEY_HEADING).flatMap(({ text }) => findLinkTargets(text))
   return ATTORNEY_LISTS.map(({ url }) => url).filter((url) => !linkedUrls.includes(url))
 }
 
 const findMissingDisclaimer: GuideCheck = ({ body }) =>
   parseBlocks(body).at(-1)?.text === DISCLAIMER ? [] : ['the body does not end with the disclaimer']
 
-/** A guide does not state facts that change often. Its next-to-last section links to the official page for each of them. */
+/**
+ * Finds a missing or empty section of links, and items in it without a link to an official page. A guide does not state facts
+ * that change often, and this section links to the official page for each of them.
+ */
 const findMissingChangesSection: GuideCheck = ({ body }) => {
   if (listSections(body).at(-2) !== CHANGES_HEADING)
     return [`the next-to-last section is not "${CHANGES_HEADING}"`]
   const items = listBlocksInSection(body, CHANGES_HEADING).filter(({ kind }) => kind === 'item')
   if (items.length === 0) return [`"${CHANGES_HEADING}" has no list items`]
   return items
-    .filter(({ text }) => !findLinks(text).some(isOfficial))
+    .filter(({ text }) => !findLinkTargets(text).some(isOfficial))
     .map(({ text }) => `has no link to an official page: ${text}`)
 }
 
-/** The date of the newest copy of a source that was read. Raise it when newer copies are read. */
+/** The date of the newest copy that anybody has read, of all sources. Raise it when newer copies are read. */
 const NEWEST_COPY_DATE = '2026-09-22'
 
 const findCheckedAfterUpdated: GuideCheck = ({ sources, updated }) =>
@@ -196,7 +205,7 @@ const findDatesAfterNewestCopy: GuideCheck = ({ sources, updated }) =>
     .map(({ id, checked }) => `${id}: ${checked} is after ${NEWEST_COPY_DATE}`)
 
 /** Finds a review before the last update of the text, or in the future. */
-const findImpossibleReview: GuideCheck = ({ reviewed, updated }, { now }) => {
+const findInvalidReviewDate: GuideCheck = ({ reviewed, updated }, { now }) => {
   if (reviewed === null) return []
   if (reviewed < updated) return [`reviewed on ${reviewed}, before the text was updated on ${updated}`]
   return Date.parse(reviewed) > now.getTime() ? [`reviewed on ${reviewed}, which is in the future`] : []
@@ -217,15 +226,15 @@ export const GUIDE_CHECKS = {
   'unknown-guide-linked': findLinksToUnknownGuides,
   'grade-too-high': findGradeTooHigh,
   'summary-repeated': findRepeatedSummary,
-  'other-markup': findOtherMarkup,
+  'other-markup': findUnsupportedMarkup,
   'changes-section-missing': findMissingChangesSection,
   'attorney-section-missing': findMissingAttorneySection,
-  'attorney-triggers-differ': findDifferingItems,
+  'attorney-triggers-differ': findDifferingAttorneyItems,
   'attorney-lists-missing': findMissingAttorneyLists,
   'disclaimer-missing': findMissingDisclaimer,
   'checked-after-updated': findCheckedAfterUpdated,
   'date-after-newest-copy': findDatesAfterNewestCopy,
-  'impossible-review': findImpossibleReview,
+  'impossible-review': findInvalidReviewDate,
 } satisfies Record<string, GuideCheck>
 
 export type GuideCheckName = keyof typeof GUIDE_CHECKS
@@ -233,6 +242,7 @@ export type GuideCheckName = keyof typeof GUIDE_CHECKS
 interface GuideFinding {
   readonly slug: string
   readonly check: GuideCheckName
+  /** The offending text, or what is wrong. */
   readonly detail: string
 }
 

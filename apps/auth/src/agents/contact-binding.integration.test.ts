@@ -46,7 +46,7 @@ function createRecordingDeps(options: { failAt?: 'revoke' | 'publish' } = {}) {
   return { deps, steps }
 }
 
-/** Reads the agent's credential version, and the version since which it is bound, as a pair. The second is undefined if unbound. */
+/** Reads a pair: the agent's credential version, and the version since which it is bound, or undefined if it is not. */
 const readBinding = async (id: AgentId) => {
   const agent = (await stores.agents.find(id))?.agent
   return [agent?.credentialVersion, agent?.contactBoundSince]

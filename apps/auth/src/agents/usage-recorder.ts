@@ -19,7 +19,7 @@ export interface UsageRecorder {
    *   written
    */
   recordUse(id: AgentId): Promise<boolean>
-  /** Estimates when the agent expires if it receives no further token. Returns undefined if this process remembers no use of it. */
+  /** Estimates when the agent expires if it receives no further token. Undefined if this process remembers no use of it. */
   findExpiry(id: string): Date | undefined
 }
 

@@ -5,9 +5,12 @@ import { AuthorizationServerFailure } from './introspection.ts'
 import { createTimeoutSignal } from './send-bounded-request.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
-/** For a `kid` that is not in the set, the set is fetched again only if it is at least this old. */
+/**
+ * For a `kid` that is not in the set, the set is fetched again only if it is at least this old. Tokens with invented `kid`s can
+ * therefore not cause a flood of fetches.
+ */
 const COOLDOWN_MS = 1_000
-/** The pause after a failed fetch, while the cached set is trusted. */
+/** The pause between a failed fetch and the next fetch in the background. */
 const RETRY_MS = 250
 /** Applies to a key set without `trust_seconds`. */
 const DEFAULT_TRUST_SECONDS = 1
@@ -22,7 +25,7 @@ const KeySet = z.object({
 /** A fetched key set. The times are in milliseconds of the monotonic clock. */
 interface CachedKeySet {
   readonly kids: ReadonlySet<string>
-  readonly find: JWTVerifyGetKey
+  readonly getKey: JWTVerifyGetKey
   /** The start of the request for the set. */
   readonly requestedAt: number
   /** From this time on, halfway through the trust period, the set is fetched again in the background. */
@@ -31,8 +34,8 @@ interface CachedKeySet {
 }
 
 /**
- * Creates a function that finds the authorization server's public keys (RFC 7517). It fetches the key set on demand, with one
- * request at a time.
+ * Creates a function that returns the authorization server's public key (RFC 7517) for the header of a token. It fetches the key
+ * set on demand, with one request at a time.
  *
  * A key set is trusted for its `trust_seconds`, measured from the start of the request, even if the authorization server stops
  * responding. The authorization server confirms the revocation of a key only after that time, when no API trusts the
@@ -40,7 +43,9 @@ interface CachedKeySet {
  *
  * @param options.clock a monotonic clock, in milliseconds
  * @param options.timeoutMs the time limit of one fetch; by default a second
- * @returns the function for `jwtVerify`. It throws if no trusted key set can be fetched, and jose's error for an unknown key
+ * @returns the function for `jwtVerify`. If a fetch that it awaits fails, it throws an `AuthorizationServerFailure`, or the error
+ *   of the request or of parsing. A fetch for an unknown key is awaited even while the cached set is trusted. If the set lacks the
+ *   key, it throws jose's error
  */
 export function createAuthorizationServerKeys(
   requestServer: RequestAuthorizationServer,
@@ -53,7 +58,7 @@ export function createAuthorizationServerKeys(
   let pendingFetch: Promise<CachedKeySet> | undefined
   let failedAt = Number.NEGATIVE_INFINITY
 
-  function fetchKeys(): Promise<CachedKeySet> {
+  function fetchSharedKeySet(): Promise<CachedKeySet> {
     pendingFetch ??= fetchKeySet(requestServer, { clock, timeoutMs })
       .then((fetchedSet) => {
         cachedSet = fetchedSet
@@ -71,7 +76,7 @@ export function createAuthorizationServerKeys(
 
   /** Fetches a key set. Throws if its trust period ended before it arrived, as after a slow fetch. */
   async function fetchTrustedKeySet(): Promise<CachedKeySet> {
-    const fetchedSet = await fetchKeys()
+    const fetchedSet = await fetchSharedKeySet()
     if (clock.now() < fetchedSet.trustedUntil) return fetchedSet
     throw new AuthorizationServerFailure('the key set arrived after its trust period had ended')
   }
@@ -81,12 +86,12 @@ export function createAuthorizationServerKeys(
     let keySet = trustedSet ?? (await fetchTrustedKeySet())
     const now = clock.now()
     // If this fetch fails, the cached set stays in use while it is trusted. `failedAt` delays the next fetch in the background.
-    if (now >= keySet.staleAt && now >= failedAt + RETRY_MS) void fetchKeys().catch(() => undefined)
+    if (now >= keySet.staleAt && now >= failedAt + RETRY_MS) void fetchSharedKeySet().catch(() => undefined)
     // An unknown key may be new, so a fetch that is in flight or allowed by the cooldown is awaited.
     const hasKey = keySet.kids.has(header.kid ?? '')
     if (!hasKey && (pendingFetch || now >= keySet.requestedAt + COOLDOWN_MS))
       keySet = await fetchTrustedKeySet()
-    return keySet.find(header, input)
+    return keySet.getKey(header, input)
   }
 }
 
@@ -100,7 +105,7 @@ async function fetchKeySet(
   )
   return {
     kids: new Set(keys.map(({ kid }) => kid)),
-    find: createLocalJWKSet({ keys }),
+    getKey: createLocalJWKSet({ keys }),
     requestedAt,
     staleAt: requestedAt + trustSeconds * 500,
     trustedUntil: requestedAt + trustSeconds * 1_000,
@@ -114,6 +119,9 @@ async function requestKeySet(requestServer: RequestAuthorizationServer, timeoutM
   return text
 }
 
-/** Creates a check that throws if the key set does not arrive within a second, because no token can be verified without it. */
+/**
+ * Creates a check that throws if the key set does not arrive within a second, or with another status than 200. No token can be
+ * verified without it.
+ */
 export const createAuthorizationServerCheck = (requestServer: RequestAuthorizationServer) => () =>
   requestKeySet(requestServer, FETCH_TIMEOUT_MS)

@@ -16,8 +16,9 @@ import { createFormResponse, FormText, PAGE } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
 /**
- * The fields of both forms of the page. Each check question adds a field that has the name of its trigger and the value `yes` or
- * `no`. The button “None of these applies” sends, as `none`, the ids of the triggers that are shown, separated by spaces.
+ * The fields of the question form and of the form with the check questions. Each check question adds a field that has
+ * the name of its trigger and the value `yes` or `no`. The button “None of these applies” sends, as `none`, the ids of the
+ * triggers that are shown, separated by spaces.
  */
 const AskForm = z.looseObject({ question: FormText, none: FormText })
 
@@ -34,7 +35,7 @@ function describeMistake(text: string): string {
     : 'Your question contains characters that we cannot read. Please type it again.'
 }
 
-/** Creates a response for `/ask`, with the quick exit and the headers that it needs. */
+/** Creates a response for `/ask`, with the quick exit and its headers, which forbid storing the page. */
 const createAskPageResponse = <Status extends number>(
   urls: ServiceUrls,
   status: Status,
@@ -76,7 +77,7 @@ export function createAskPageRoutes({
     form: true,
     request: { body: AskForm },
     responses: { 200: z.string(), 400: z.string(), 503: z.string() },
-    handle({ body: { question: typedQuestion, none, ...fields } }) {
+    handle({ body: { question: typedQuestion, none: deniedTriggers, ...fields } }) {
       // A title can reveal the person's situation, so the window and the browser history show a neutral title.
       const respond = <Status extends number>(status: Status, content: Pick<Page, 'title' | 'body'>) =>
         createAskPageResponse(urls, status, { noindex: true, neutralTitle: TITLE, ...content })
@@ -86,11 +87,11 @@ export function createAskPageRoutes({
       }
       const parsed = AnswerRequest.safeParse({
         question: typedQuestion,
-        facts: readStatedFacts(fields, none),
+        facts: readStatedFacts(fields, deniedTriggers),
       })
       if (!parsed.success) {
         const body = renderAskPage({ question: typedQuestion, mistake: describeMistake(typedQuestion) })
-        return createAskPageResponse(urls, 400, { noindex: true, title: 'Error: Ask a question', body })
+        return createAskPageResponse(urls, 400, { noindex: true, title: `Error: ${TITLE}`, body })
       }
       const { question, facts } = parsed.data
       const answer = answers.answer(parsed.data)
@@ -102,11 +103,16 @@ export function createAskPageRoutes({
 }
 
 /**
- * Reads the facts that a person stated. Ignores fields that are not trigger ids. A `yes` counts even if the person then pressed
- * the button that denies all triggers.
+ * Reads the facts that a person stated. Ignores fields that are not trigger ids. Any value but `yes` counts as no. A `yes` counts
+ * even if the person then pressed “None of these applies”.
+ *
+ * @param deniedTriggers the ids that this button sent, separated by spaces
  */
-function readStatedFacts(fields: Readonly<Record<string, unknown>>, none: string): Record<string, boolean> {
-  const deniedFacts = none.split(' ').map((trigger): [string, boolean] => [trigger, false])
+function readStatedFacts(
+  fields: Readonly<Record<string, unknown>>,
+  deniedTriggers: string,
+): Record<string, boolean> {
+  const deniedFacts = deniedTriggers.split(' ').map((trigger): [string, boolean] => [trigger, false])
   const chosenFacts = Object.entries(fields).map(([trigger, value]): [string, boolean] => [
     trigger,
     value === 'yes',
@@ -117,7 +123,7 @@ function readStatedFacts(fields: Readonly<Record<string, unknown>>, none: string
 }
 
 /**
- * Renders a passage. Links to our own pages become relative, and source marks such as `[1]` link to the list below the passage.
+ * Renders a passage. Links to our own pages become relative, and source markers such as `[1]` link to the list below the passage.
  */
 const renderPassage = ({ markdown }: Answer['passages'][number], index: number, origin: string) =>
   renderMarkdown(
