@@ -10,18 +10,18 @@ import {
 import { type ErrorFormat, parseJsonObject } from './refusal.ts'
 
 /*
- * The parts that all operations of the load have in common. The ledger records which changes the service acknowledged, so that
- * `checkAcknowledged` can find lost ones after a fault.
+ * Helpers for the operations of the load (`operations.ts`, `connections.ts`). The ledger records which changes the
+ * service acknowledged, so that `checkAcknowledged` can find lost ones after a fault.
  */
 
-/** A request, and the check of its response. */
+/** One attempt at an operation: a request, and the check of its response. */
 export interface Attempt {
   readonly request: HttpRequest
   /** Overrides the error format of the operation. */
   readonly errorFormat?: ErrorFormat
   /**
-   * Checks a response, and records in the ledger what it acknowledges. A refusal (503) counts as a mistake, so a caller
-   * that expects refusals checks for them first.
+   * Checks a response, and records in the ledger what it acknowledges. A refusal (503) counts as a mistake, so a
+   * caller that expects refusals checks for them first, with `findRefusalMistake`.
    *
    * @returns a description of the mistake in the response; undefined if it is correct
    */
@@ -39,7 +39,10 @@ export function describeUnexpected({ status, text }: HttpResponse): string {
 
 export const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** Immediately adds one to the owner's requests in flight. The `release` of the returned attempt subtracts it again. */
+/**
+ * Increments the owner's requests in flight now. The `release` of the returned attempt decrements them, and replaces that of the
+ * given attempt without calling it.
+ */
 export function trackRequestInFlight(owner: KnownAgent | KnownConnection, attempt: Attempt): Attempt {
   owner.requestsInFlight += 1
   return {
@@ -50,7 +53,7 @@ export function trackRequestInFlight(owner: KnownAgent | KnownConnection, attemp
   }
 }
 
-/** Records a token. It counts as live unless the store may have lost it since it was requested. */
+/** Records a token. Adds it to `liveTokens` unless the store may have lost it between its request and the end of the response. */
 export function recordToken(ledger: Ledger, token: KnownToken, response: HttpResponse): void {
   ledger.tokens.push(token)
   if (!mayBeLost(ledger, token, response.endedAt)) ledger.liveTokens.push(token)

@@ -16,21 +16,24 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
+/** A well-formed token that was never issued. A 401 for it makes a client request a token. */
+const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
+
 async function register(): Promise<Credentials> {
   const response = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
   const agent = (await response.json()) as { client_id: string; client_secret: string }
   return { clientId: agent.client_id, clientSecret: agent.client_secret, expectedIssuer: system.origin }
 }
 
-/** Publishes the document of an agent that does not register. `countFetches` returns how often the server has fetched it. */
+/** Publishes the document of a URL client, which does not register. `countFetches` returns how often auth has fetched it. */
 function publishDocument(): { credentials: KeyCredentials; countFetches(): number } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { client_id: clientId, countFetches } = documents.publish([
     { jwk: publicKey.export({ format: 'jwk' }) },
   ])
-  const jwk = { ...privateKey.export({ format: 'jwk' }) }
+  const privateJwk = { ...privateKey.export({ format: 'jwk' }) }
   return {
-    credentials: { clientId, privateKey: jwk, algorithm: 'ES256', expectedIssuer: system.origin },
+    credentials: { clientId, privateKey: privateJwk, algorithm: 'ES256', expectedIssuer: system.origin },
     countFetches,
   }
 }
@@ -39,13 +42,13 @@ interface Post {
   readonly url: string
   readonly status: number
   readonly authorization: string | null
-  /** The token in the response to a token request. */
+  /** The token in the response to a token request; undefined for another request. */
   readonly token?: string
-  /** The parameter `resource` of a token request. */
+  /** The parameter `resource` of a token request, null if it has none; undefined for another request. */
   readonly resource?: string | null
 }
 
-/** Records the POST requests of a client. */
+/** Creates a `fetch` for a client that records, in `posts`, its token requests and its other POST requests. */
 function recordPosts() {
   const posts: Post[] = []
   const recordingFetch: typeof fetch = async (input, init) => {
@@ -66,7 +69,7 @@ function recordPosts() {
 const readGuides = (token: string) =>
   fetch(`${system.origin}/api/guides`, { headers: { authorization: `Bearer ${token}` } })
 
-async function issueToken({ clientId, clientSecret }: Credentials, resource: string): Promise<string> {
+async function requestToken({ clientId, clientSecret }: Credentials, resource: string): Promise<string> {
   const response = await fetch(`${system.origin}/oauth/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
@@ -78,9 +81,11 @@ async function issueToken({ clientId, clientSecret }: Credentials, resource: str
 describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
   test('requests its token for the MCP server, and the API accepts the token too', async () => {
     const { posts, fetch } = recordPosts()
-    // This token was never issued. The 401 makes the client request one.
-    const oldToken = `ppt_${'A'.repeat(43)}`
-    await using client = await connect(mcpUrl, { credentials: await register(), oldToken, fetch })
+    await using client = await connect(mcpUrl, {
+      credentials: await register(),
+      oldToken: UNKNOWN_TOKEN,
+      fetch,
+    })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
     const tokenPosts = posts.filter((post) => post.token !== undefined)
     expect(tokenPosts.map(({ resource }) => resource)).toEqual([mcpUrl])
@@ -89,10 +94,11 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
 
   test.for(['/api', '/api/mcp'])('can use a token for %s at the MCP server and at the API', async (path) => {
     const credentials = await register()
-    const oldToken = await issueToken(credentials, `${system.origin}${path}`)
+    const oldToken = await requestToken(credentials, `${system.origin}${path}`)
     const { posts, fetch } = recordPosts()
     await using client = await connect(mcpUrl, { credentials, oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
+    // No request got a 401, and none went to the token endpoint.
     for (const { status, authorization } of posts) {
       expect(status).toBeLessThan(300)
       expect(authorization).toBe(`Bearer ${oldToken}`)
@@ -100,14 +106,14 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
     expect((await readGuides(oldToken)).status).toBe(200)
   })
 
-  test('calls a tool with the URL of its document as client id, and gets another token when its token is refused', async () => {
+  test('calls a tool with the URL of its document as client id, and gets another token when its token is refused; auth fetches the document once', async () => {
     const { credentials, countFetches } = publishDocument()
     const { posts, fetch } = recordPosts()
-    for (const tokenOptions of [{ signIn: true }, { oldToken: `ppt_${'A'.repeat(43)}` }]) {
+    for (const tokenOptions of [{ signIn: true }, { oldToken: UNKNOWN_TOKEN }]) {
       await using client = await connect(mcpUrl, { credentials, fetch, ...tokenOptions })
       expect((await client.call('get_guide', { slug: 'work-permit' })).isError).toBeFalsy()
     }
-    // The first client requested its token with `signIn`, which `posts` does not include.
+    // The token request of the first client is not in `posts`, because `signIn` does not use this `fetch`.
     const tokenPosts = posts.filter((post) => post.token !== undefined)
     expect(tokenPosts).toMatchObject([{ status: 200, resource: mcpUrl }])
     expect(posts.filter(({ status }) => status === 401)).toHaveLength(1)
@@ -115,10 +121,10 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
     expect(countFetches()).toBe(1)
   })
 
-  test('is referred to the e-mail verification by the tools for messages, and requests no other token', async () => {
+  test('gets a reference to e-mail verification from the message tools, and requests no new token', async () => {
     const { posts, fetch } = recordPosts()
     await using client = await connect(mcpUrl, { credentials: await register(), signIn: true, fetch })
-    const countBefore = posts.length
+    const postCountBefore = posts.length
     for (const [name, args] of [
       ['send_contact_message', { topic: 'question', message: 'When do I renew?' }],
       ['get_contact_message', { id: crypto.randomUUID() }],
@@ -128,6 +134,6 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
       expect(result.isError).toBe(true)
       expect(result.content[0]?.text).toContain(createServiceUrls(system.origin).authVerifiedEmail)
     }
-    expect(posts.slice(countBefore).map((post) => post.url)).toEqual([mcpUrl, mcpUrl, mcpUrl])
+    expect(posts.slice(postCountBefore).map((post) => post.url)).toEqual([mcpUrl, mcpUrl, mcpUrl])
   })
 })

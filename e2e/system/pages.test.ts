@@ -23,8 +23,9 @@ const pageNames = Object.keys(SITE_PAGES) as (keyof typeof SITE_PAGES)[]
 const createEmail = () => `${randomUUID()}@example.org`
 
 /**
- * Opens an empty page, and records in `forbidden` what our pages must not do: throw errors, write to the console (except about
- * responses with 400 or 404), load other scripts, or send requests to another origin.
+ * Opens an empty page, which disposing closes. Records in `forbidden` what our pages must not do: throw errors, write to the
+ * console (except about responses with 400 or 404), load scripts other than `leave` and `docs`, or send requests to another
+ * origin.
  */
 async function openVisit(options: BrowserContextOptions = {}) {
   const page = await browser.newPage(options)
@@ -42,11 +43,11 @@ async function openVisit(options: BrowserContextOptions = {}) {
   return { page, forbidden, [Symbol.asyncDispose]: () => page.close() }
 }
 
-const openPath = (page: Page, address: string) => page.goto(`${stack.origin}${address}`)
+const openPath = (page: Page, path: string) => page.goto(`${stack.origin}${path}`)
 const readHeading = (page: Page) => page.locator('h1').innerText()
 
-describe('the form of the waitlist, without scripts', () => {
-  test('adds an address to the waitlist, passes on the referral of a link, and recognizes an address that has joined', async () => {
+describe('the waitlist form', () => {
+  test('adds an address, keeps the referral code of a link, and recognises an address in any case, without scripts', async () => {
     await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
     await openPath(page, '/')
@@ -70,18 +71,18 @@ describe('the form of the waitlist, without scripts', () => {
     expect(visit.forbidden).toEqual([])
   })
 
-  test('focuses the message about a mistake, which links to the field, and keeps the input', async () => {
+  test('focuses the error message, which links to the field, and keeps what was typed, without scripts', async () => {
     await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
-    // A referral that has the right form, and belongs to nobody.
+    // This referral code is well-formed, but belongs to nobody.
     await openPath(page, '/?ref=k3v7q2mzt5ndw4ha')
-    await page.fill('#email', 'nobody at home')
+    await page.fill('#email', 'not an address')
     await page.getByRole('button', { name: 'Join the waitlist' }).click()
     await expect.poll(() => page.locator(':focus').innerText()).toContain('This is not an e-mail address.')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await expect.poll(() => new URL(page.url()).hash).toBe('#email')
-    expect(await page.inputValue('#email')).toBe('nobody at home')
+    expect(await page.inputValue('#email')).toBe('not an address')
     expect(await page.locator('#email').getAttribute('aria-describedby')).toBe('email-mistake')
     expect(await page.locator('[name=referredBySlug]').getAttribute('value')).toBe('k3v7q2mzt5ndw4ha')
     await page.fill('#email', createEmail())
@@ -103,7 +104,7 @@ describe('the form of the waitlist, without scripts', () => {
 })
 
 describe('the page for questions', () => {
-  test('answers without scripts, hands off after a yes, and keeps the question out of its URL', async () => {
+  test('answers without scripts, hands off after a yes, and puts the question neither into the URL nor into the contact form', async () => {
     await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
     await openPath(page, '/')
@@ -133,7 +134,7 @@ describe('the page for questions', () => {
     await page.locator('#check').waitFor()
     const button = page.getByRole('button', { name: 'None of these applies' })
     for (let round = 0; (await button.count()) > 0; round += 1) {
-      // Without this bound, a page that repeats its questions would keep the test running until its time limit.
+      // A page that repeated its questions would otherwise keep the loop running until the test times out.
       expect(round).toBeLessThan(6)
       await button.focus()
       await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
@@ -178,27 +179,29 @@ describe('with the keyboard alone', () => {
     await page.keyboard.press('Tab')
     expect(await page.locator(':focus').getAttribute('id')).toBe('email')
     await page.keyboard.type(createEmail())
-    for (let press = 0; press < 2; press++) await page.keyboard.press('Tab')
+    // The link to the privacy page is between the field and the button.
+    for (let press = 0; press < 2; press += 1) await page.keyboard.press('Tab')
     await expect.poll(() => page.locator(':focus').innerText()).toBe('Join the waitlist')
     await page.keyboard.press('Enter')
+    // Until the form is sent, the URL ends with the fragment of the skip link.
     await page.waitForURL('**/waitlist')
     await page.locator('#referral').waitFor()
   })
 
   test.for(pageNames)(
-    'Tab reaches all usable elements in the order of the page, each with an outline: %s',
+    'Tab reaches all tab stops in the order of the page, each with an outline: %s',
     async (name) => {
       await using visit = await openVisit()
       const { page } = visit
       await openPath(page, SITE_PAGES[name])
-      const usableCount = Number(await page.evaluate(`${TAB_STOPS}.length`))
+      const tabStopCount = Number(await page.evaluate(`${TAB_STOPS}.length`))
       const focusStates: unknown[] = []
-      for (let step = 0; step < usableCount; step++) {
+      for (let step = 0; step < tabStopCount; step += 1) {
         await page.keyboard.press('Tab')
         focusStates.push(await page.evaluate(FOCUS_STATE))
       }
       expect(focusStates).toEqual(
-        Array.from({ length: usableCount }, (_, index) => ({ index, outline: '3px solid' })),
+        Array.from({ length: tabStopCount }, (_, index) => ({ index, outline: '3px solid' })),
       )
     },
   )
@@ -208,7 +211,7 @@ test.for([
   [320, 568],
   [360, 640],
 ] as const)(
-  'the first screen of a phone has the question box, urgent help, and the link for developers: %i × %i',
+  'the first screen of a phone has, in this order, the heading, the question box with its button, urgent help, the disclaimer and the link for developers: %i × %i',
   async ([width, height]) => {
     await using visit = await openVisit({ viewport: { width, height } })
     const { page } = visit
@@ -221,6 +224,7 @@ test.for([
       page.getByText('not a law firm and not the government').first(),
       page.getByRole('link', { name: 'For AI software and developers', exact: true }),
     ]
+    // `${element}` is the locator, so that a failure names it.
     for (const element of elements)
       expect([`${element}`, await isOnScreen(page, element)]).toEqual([`${element}`, true])
     const tops = await Promise.all(elements.map(async (element) => (await element.boundingBox())?.y ?? 0))
@@ -228,16 +232,20 @@ test.for([
   },
 )
 
-test.for([320, 960])('the home page has its parts in the same order at %i pixels', async (width) => {
-  await using visit = await openVisit({ viewport: { width, height: 640 } })
-  await openPath(visit.page, '/')
-  const parts = ['#question', '.urgent', '#guides', '#urgent', '#agents'].map((part) =>
-    visit.page.locator(part),
-  )
-  const tops = await Promise.all(parts.map(async (part) => (await part.boundingBox())?.y ?? 0))
-  expect(tops).toEqual(tops.toSorted((a, b) => a - b))
-  expect(new Set(tops).size).toBe(parts.length)
-})
+test.for([320, 960])(
+  'the home page has its parts in one order, none beside another, at a width of %i pixels',
+  async (width) => {
+    await using visit = await openVisit({ viewport: { width, height: 640 } })
+    await openPath(visit.page, '/')
+    // `.urgent` is the line that links to urgent help, and `#urgent` is the section about it.
+    const parts = ['#question', '.urgent', '#guides', '#urgent', '#agents'].map((part) =>
+      visit.page.locator(part),
+    )
+    const tops = await Promise.all(parts.map(async (part) => (await part.boundingBox())?.y ?? 0))
+    expect(tops).toEqual(tops.toSorted((a, b) => a - b))
+    expect(new Set(tops).size).toBe(parts.length)
+  },
+)
 
 test('the printed page /get-help has its text, and no navigation, search or buttons', async () => {
   await using visit = await openVisit()
@@ -247,10 +255,14 @@ test('the printed page /get-help has its text, and no navigation, search or butt
   for (const hidden of [page.locator('nav'), page.getByRole('search'), page.locator('form button')])
     for (const each of await hidden.all()) expect(await each.isVisible()).toBe(false)
   expect(await page.getByRole('heading', { name: 'If it is urgent' }).isVisible()).toBe(true)
+  // The line for finding a person whom ICE holds.
   expect(await page.getByText('1-888-351-4024').isVisible()).toBe(true)
 })
 
-/** A script that lists the form numbers and other unbreakable names that are broken over two lines. */
+/**
+ * A script that lists the form numbers and other unbreakable names that are broken over two lines. Ignores names in code, in text
+ * areas and in collapsed sources.
+ */
 const LIST_BROKEN_NAMES = `(() => {
   const broken = []
   const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
@@ -268,7 +280,7 @@ const LIST_BROKEN_NAMES = `(() => {
 })()`
 
 describe.for(pageNames)('the page %s', (name) => {
-  test('fits 320 pixels, cuts nothing off, and breaks no unbreakable name', async () => {
+  test('fits in a width of 320 pixels, cuts nothing off, and breaks no unbreakable name', async () => {
     await using visit = await openVisit({ viewport: { width: 320, height: 640 } })
     await openPath(visit.page, SITE_PAGES[name])
     expect(await visit.page.evaluate('document.documentElement.scrollWidth')).toBe(320)
@@ -283,7 +295,7 @@ describe.for(pageNames)('the page %s', (name) => {
     ['dark', { colorScheme: 'dark' }],
     ['forced colours', { forcedColors: 'active' }],
   ] satisfies [string, BrowserContextOptions][])(
-    'has no axe violations, and loads nothing from another origin: %s',
+    'has no axe violations, and does nothing forbidden: %s',
     async ([, options]) => {
       await using visit = await openVisit(options)
       await openPath(visit.page, SITE_PAGES[name])
@@ -293,7 +305,7 @@ describe.for(pageNames)('the page %s', (name) => {
   )
 })
 
-test.for(pageNames)('the page %s takes less than 50 kB, in two to four requests', async (name) => {
+test.for(pageNames)('the page %s loads less than 50 kB of content, in two to four requests', async (name) => {
   await using visit = await openVisit()
   const { page } = visit
   const sizes: Promise<number>[] = []
@@ -308,7 +320,7 @@ test.for(pageNames)('the page %s takes less than 50 kB, in two to four requests'
   expect(total).toBeLessThan(50_000)
 })
 
-test('axe finds no violation on the pages that follow the form of the waitlist', async () => {
+test('axe finds no violation on the pages that the waitlist form leads to', async () => {
   await using visit = await openVisit()
   const { page } = visit
   await openPath(page, '/waitlist')
@@ -332,7 +344,7 @@ describe('the commands of /docs', () => {
     const sharedCredentials = await createCredentials()
     const outputs: string[] = []
     for (const command of commands) {
-      // DELETE and PUT delete the client or revoke its secret, so such a command gets a client of its own.
+      // Some DELETE and PUT commands delete the client or revoke its secret, so each of them gets a client of its own.
       const variables = / -X (DELETE|PUT) /.test(command) ? await createCredentials() : sharedCredentials
       const statusCommand = command.replace('curl -sS', `curl -sS -o /dev/null -w '%{http_code}'`)
       const { stdout } = await promisify(execFile)('sh', ['-c', statusCommand], {
@@ -340,9 +352,9 @@ describe('the commands of /docs', () => {
       })
       outputs.push(`${stdout} ${command}`)
     }
-    const getExpectedStatus = (command: string) =>
-      NEEDS_MAIL_OR_SECRET.test(command) ? /^40[0349] / : /^20[0124] /
-    expect(outputs.filter((output) => !getExpectedStatus(output).test(output))).toEqual([])
+    const getExpectedPattern = (output: string) =>
+      NEEDS_MAIL_OR_SECRET.test(output) ? /^40[0349] / : /^20[0124] /
+    expect(outputs.filter((output) => !getExpectedPattern(output).test(output))).toEqual([])
     // These numbers show that the selector and the pattern still find the commands of the page.
     expect(commands.length).toBeGreaterThanOrEqual(18)
     expect(commands.filter((command) => NEEDS_MAIL_OR_SECRET.test(command))).toHaveLength(7)

@@ -3,19 +3,26 @@ import { describe, expect, test } from 'vitest'
 import { json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-/** Tests the gateway while one process of each app is down. Call this after other tests, because it leaves processes that have just started. */
+/**
+ * Tests the gateway while one process of each app is down. Call this after the other tests of the service, because the restarted
+ * processes may not be ready yet. If an expectation fails, the processes stay down.
+ */
 export function describeStoppedProcesses(getSystem: () => System): void {
-  describe('the gateway', () => {
-    test('sends every request, with its own body, to the other process while one process of each app is down', async () => {
-      const { stack, ...system } = getSystem()
-      const stoppedApps = [stack.auth[0], stack.resource[0]].filter((each) => each !== undefined)
-      await Promise.all(stoppedApps.map((each) => each.stop('SIGKILL')))
-      // A POST that the gateway sends on a connection whose end it has not noticed cannot be repeated, and gets 503.
-      await expect.poll(() => countConnectionsTo(stoppedApps.map(({ ports }) => ports.public))).toBe(0)
+  describe('the gateway while one process of each app is down', () => {
+    test('forwards every request, with its own body, to the remaining process', async () => {
+      const system = getSystem()
+      const { stack } = system
+      const stoppedProcesses = [stack.auth[0], stack.resource[0]].filter((each) => each !== undefined)
+      await Promise.all(stoppedProcesses.map((each) => each.stop('SIGKILL')))
+      // Waits until the gateway has closed its connections to these processes. If it sent a POST on such a connection, it could
+      // not repeat the POST, and would respond 503.
+      await expect.poll(() => countOpenConnections(stoppedProcesses.map(({ ports }) => ports.public))).toBe(0)
+      // An address that no other test uses, because limits count the requests of an address.
       const sender = system.createSender({ from: '127.0.0.17' })
       const register = (name: string) =>
         sender.send({ method: 'POST', path: '/api/agent/register', ...json({ client_name: name }) })
-      // The gateway has not noticed that the processes are down when it receives the first of these requests.
+      // The health check of the gateway may not have excluded the processes yet when the first of these requests arrive. The
+      // requests are simultaneous, because a gateway that repeats requests could mix up their bodies.
       for (let round = 0; round < 3; round += 1) {
         const names = Array.from({ length: 30 }, (_each, index) => `Agent ${index} of round ${round}`)
         const responses = await Promise.all(names.map(register))
@@ -33,19 +40,23 @@ export function describeStoppedProcesses(getSystem: () => System): void {
           { path: '/api/guides' },
         ])
           statuses.push((await sender.send(request)).status)
-      await Promise.all(stoppedApps.map((each) => each.start()))
+      await Promise.all(stoppedProcesses.map((each) => each.start()))
       expect(statuses).toEqual(Array.from({ length: 8 }, () => [201, 201, 200, 200]).flat())
     })
   })
 }
 
-/** A state of a connection in `/proc/net/tcp` (include/net/tcp_states.h). */
+// States in `/proc/net/tcp` (include/net/tcp_states.h), as the client sees the connection.
+/** Neither side has closed the connection. */
 const ESTABLISHED = '01'
-/** Another state: the server has closed the connection, and the client has not. */
+/** The server has closed the connection, and the client has not. */
 const CLOSE_WAIT = '08'
 
-/** Counts the connections of this machine's processes to these local ports that their clients have not closed. */
-function countConnectionsTo(ports: readonly number[]): number {
+/**
+ * Counts the IPv4 connections to these ports that the client has not closed. Ignores the remote address, because all processes of
+ * the stack are on loopback.
+ */
+function countOpenConnections(ports: readonly number[]): number {
   const lines = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1)
   return lines.filter((line) => {
     // The columns are `sl`, `local_address`, `rem_address` and `st` (proc_net_tcp). Addresses and ports are hexadecimal.

@@ -14,13 +14,15 @@ afterAll(async () => {
   await auth[Symbol.asyncDispose]()
 })
 
-const POST = { method: 'POST', path: '/api/agent/register' }
-const JSON_TYPE = { 'content-type': 'application/json' }
-const withBody = (body: HttpRequest['body'], type = 'application/json') => ({
+const REGISTRATION = { method: 'POST', path: '/api/agent/register' }
+const JSON_HEADERS = { 'content-type': 'application/json' }
+const createContent = (body: HttpRequest['body'], type = 'application/json') => ({
   headers: { 'content-type': type },
   body,
 })
-const post = (request: Partial<HttpRequest> = {}) => send(auth.url, { ...POST, ...request })
+const createName = (name: unknown) => createJsonContent({ client_name: name })
+const nestObjects = (levels: number) => `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)}`
+const post = (request: Partial<HttpRequest> = {}) => send(auth.url, { ...REGISTRATION, ...request })
 
 async function registerAgent(request: Partial<HttpRequest> = {}) {
   const response = await post(request)
@@ -30,7 +32,8 @@ async function registerAgent(request: Partial<HttpRequest> = {}) {
   return { response, agent }
 }
 
-/** Checks that a valid request is accepted and stores one agent. This shows that the refusal before it had no other cause. */
+/** Checks that a valid request is accepted and stores one agent. This shows that only the tested fault caused
+ * the preceding refusal. */
 async function expectAccepted() {
   const storedBefore = await countStored(auth)
   await registerAgent(createJsonContent({ client_name: 'Atlas' }))
@@ -71,13 +74,16 @@ describe('POST /api/agent/register', () => {
 
   test.for([
     ['a request with neither a body nor a Content-Type', {}],
-    ['a Content-Type without a body', { headers: JSON_TYPE }],
-    ['an empty object', withBody('{}')],
-    ['no name', withBody('{"client_name":null}')],
-    ['an empty name', withBody('{"client_name":""}')],
-    ['a name of blanks', withBody('{"client_name":"   "}')],
-    ['the only credential type that is offered', withBody('{"type":"anonymous"}')],
-    ['a Content-Type in mixed case, with parameters', withBody('{}', 'Application/JSON; charset=UTF-8; x=1')],
+    ['a Content-Type without a body', { headers: JSON_HEADERS }],
+    ['an empty object', createContent('{}')],
+    ['a null name', createContent('{"client_name":null}')],
+    ['an empty name', createContent('{"client_name":""}')],
+    ['a name of blanks', createContent('{"client_name":"   "}')],
+    ['the credential type `anonymous`', createContent('{"type":"anonymous"}')],
+    [
+      'a Content-Type in mixed case, with parameters',
+      createContent('{}', 'Application/JSON; charset=UTF-8; x=1'),
+    ],
     ['an Authorization header, which is ignored', { headers: { authorization: 'Bearer nothing' } }],
   ] satisfies [string, Partial<HttpRequest>][])('accepts %s', async ([_title, request]) => {
     const { agent } = await registerAgent(request)
@@ -85,14 +91,14 @@ describe('POST /api/agent/register', () => {
   })
 
   test.for([
-    ['200 characters', 'x'.repeat(200)],
-    ['200 characters of four bytes', '😀'.repeat(200)],
-    ['a letter with 199 combining marks', `Z${'\u0301'.repeat(199)}`],
-    ['markup', '<b onclick="x">Atlas</b> & co'],
-    ['text that looks like SQL', `'); drop table agents; --`],
-    ['text that looks like a template', '{{7*7}} ${process.env}'],
-    ['letters of several scripts', 'أطلس アトラス Ａｔｌａｓ'],
-  ])('accepts a name of %s', async ([_title, name]) => {
+    ['with 200 characters', 'x'.repeat(200)],
+    ['with 200 characters of four bytes', '😀'.repeat(200)],
+    ['with a letter and 199 combining marks', `Z${'\u0301'.repeat(199)}`],
+    ['with markup', '<b onclick="x">Atlas</b> & co'],
+    ['that looks like SQL', `'); drop table agents; --`],
+    ['that looks like a template', '{{7*7}} ${process.env}'],
+    ['with letters of several scripts', 'أطلس アトラス Ａｔｌａｓ'],
+  ])('accepts a name %s', async ([_title, name]) => {
     const { agent } = await registerAgent(createJsonContent({ client_name: name }))
     expect(agent['client_name']).toBe(name)
     const { client_id, client_secret } = agent as { client_id: string; client_secret: string }
@@ -131,17 +137,18 @@ describe('POST /api/agent/register', () => {
     expect(agent['client_secret']).not.toBe('chosen')
     // The service does not offer the registration management of RFC 7592.
     expect(Object.keys(agent)).not.toContain('registration_client_uri')
+    // The registration did not replace the other agent.
     expect(await isActive(auth, await getToken(auth, otherAgent))).toBe(true)
   })
 
   test('accepts a body of exactly 16 KiB', async () => {
     // `{"a":""}` around the text has 8 bytes.
-    const { response } = await registerAgent(withBody(`{"a":"${'x'.repeat(16_384 - 8)}"}`))
+    const { response } = await registerAgent(createContent(`{"a":"${'x'.repeat(16_384 - 8)}"}`))
     expect(response.status).toBe(201)
   })
 
   test('accepts 16 levels of nesting', async () => {
-    const { response } = await registerAgent(withBody(nestObjects(16)))
+    const { response } = await registerAgent(createContent(nestObjects(16)))
     expect(response.status).toBe(201)
   })
 
@@ -177,78 +184,84 @@ const contentTooLarge: Refusal = {
   errorFormat: 'agent',
   headers: { connection: 'close' },
 }
-const withName = (name: unknown) => createJsonContent({ client_name: name })
 const JSON_CHUNKED = 'Content-Type: application/json\r\nTransfer-Encoding: chunked'
-const nestObjects = (levels: number) => `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)}`
 
 describe('POST /api/agent/register refuses, storing nothing,', () => {
   test.for([
-    ['JSON text with another media type', withBody('{}', 'text/plain'), unsupportedMediaType],
+    ['JSON text with another media type', createContent('{}', 'text/plain'), unsupportedMediaType],
     [
       'a list of media types',
-      withBody('{}', 'application/json, application/x-www-form-urlencoded'),
+      createContent('{}', 'application/json, application/x-www-form-urlencoded'),
       unsupportedMediaType,
     ],
     ['a form', { body: new URLSearchParams({ client_name: 'Atlas' }) }, unsupportedMediaType],
-    ['a similar media type', withBody('{}', 'application/json5'), unsupportedMediaType],
-    ['a body with an empty Content-Type', withBody('{}', ''), unsupportedMediaType],
-    ['another charset', withBody('{}', 'application/json; charset=latin1'), unsupportedMediaType],
-    ['an unknown charset', withBody('{}', 'application/json; charset=klingon'), unsupportedMediaType],
+    ['a similar media type', createContent('{}', 'application/json5'), unsupportedMediaType],
+    ['a body with an empty Content-Type', createContent('{}', ''), unsupportedMediaType],
+    ['another charset', createContent('{}', 'application/json; charset=latin1'), unsupportedMediaType],
+    ['an unknown charset', createContent('{}', 'application/json; charset=klingon'), unsupportedMediaType],
     [
       'a compressed body',
-      { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: '{}' },
+      { headers: { ...JSON_HEADERS, 'content-encoding': 'gzip' }, body: '{}' },
       { ...unsupportedMediaType, says: 'without Content-Encoding' },
     ],
-    ['incomplete JSON', withBody(`{"client_name":"${CANARY}`), { ...invalidRequest, says: 'not JSON' }],
-    ['text after the JSON', withBody(`{} ${CANARY}`), { ...invalidRequest, says: 'not JSON' }],
-    ['two JSON texts', withBody('{}{}'), invalidRequest],
-    ['a trailing comma', withBody('{"client_name":"x",}'), invalidRequest],
-    ['single quotes', withBody(`{'client_name':'x'}`), invalidRequest],
-    ['a comment', withBody('{/* */}'), invalidRequest],
-    ['NaN', withBody('{"client_name":NaN}'), invalidRequest],
-    ['a number that is too large for a double', withBody('{"x":1e400}'), invalidRequest],
+    ['incomplete JSON', createContent(`{"client_name":"${CANARY}`), { ...invalidRequest, says: 'not JSON' }],
+    ['text after the JSON', createContent(`{} ${CANARY}`), { ...invalidRequest, says: 'not JSON' }],
+    ['two JSON texts', createContent('{}{}'), invalidRequest],
+    ['a trailing comma', createContent('{"client_name":"x",}'), invalidRequest],
+    ['single quotes', createContent(`{'client_name':'x'}`), invalidRequest],
+    ['a comment', createContent('{/* */}'), invalidRequest],
+    ['NaN', createContent('{"client_name":NaN}'), invalidRequest],
+    ['a number that is too large for a double', createContent('{"x":1e400}'), invalidRequest],
     [
-      'a member twice',
-      withBody('{"client_name":"a","client_name":"b"}'),
+      'a duplicate member',
+      createContent('{"client_name":"a","client_name":"b"}'),
       { ...invalidRequest, says: 'named twice' },
     ],
-    ['a member twice, once escaped', withBody('{"client_name":"a","client\\u005fname":"b"}'), invalidRequest],
-    ['__proto__', withBody('{"__proto__":{"client_name":"x"}}'), { ...invalidRequest, says: '__proto__' }],
     [
-      'half a surrogate pair',
-      withBody('{"client_name":"\\ud800"}'),
+      'a duplicate member, escaped once',
+      createContent('{"client_name":"a","client\\u005fname":"b"}'),
+      invalidRequest,
+    ],
+    [
+      '__proto__',
+      createContent('{"__proto__":{"client_name":"x"}}'),
+      { ...invalidRequest, says: '__proto__' },
+    ],
+    [
+      'a lone surrogate',
+      createContent('{"client_name":"\\ud800"}'),
       { ...invalidRequest, says: 'surrogate' },
     ],
-    ['NUL', withBody('{"client_name":"a\\u0000b"}'), { ...invalidRequest, says: 'NUL' }],
-    ['a byte order mark', withBody('\uFEFF{}'), invalidRequest],
-    ['UTF-16', withBody(Uint8Array.from(Buffer.from('{}', 'utf16le'))), invalidRequest],
+    ['NUL', createContent('{"client_name":"a\\u0000b"}'), { ...invalidRequest, says: 'NUL' }],
+    ['a byte order mark', createContent('\uFEFF{}'), invalidRequest],
+    ['UTF-16', createContent(Uint8Array.from(Buffer.from('{}', 'utf16le'))), invalidRequest],
     [
       'a byte that is not UTF-8',
-      withBody(Uint8Array.of(0x22, 0xff, 0x22)),
+      createContent(Uint8Array.of(0x22, 0xff, 0x22)),
       { ...invalidRequest, says: 'UTF-8' },
     ],
     [
-      'an overlong encoding',
-      withBody(Uint8Array.of(0x22, 0xc0, 0xaf, 0x22)),
+      'an overlong UTF-8 encoding',
+      createContent(Uint8Array.of(0x22, 0xc0, 0xaf, 0x22)),
       { ...invalidRequest, says: 'UTF-8' },
     ],
-    ['17 levels', withBody(nestObjects(17)), { ...invalidRequest, says: 'deeper than 16' }],
-    ['thousands of levels', withBody('['.repeat(16_000)), invalidRequest],
-    ['thousands of items', withBody(`[${'0,'.repeat(8_000)}0]`), invalidMetadata],
-    ['an array', withBody('[]'), invalidMetadata],
-    ['a string', withBody('"Atlas"'), invalidMetadata],
-    ['a number', withBody('0'), invalidMetadata],
-    ['null', withBody('null'), invalidMetadata],
-    ['a number as the name', withName(42), invalidMetadata],
-    ['an array as the name', withName(['Atlas']), invalidMetadata],
-    ['an object as the name', withName({ toString: 1 }), invalidMetadata],
-    ['true as the name', withName(true), invalidMetadata],
-    ['a name of 201 characters', withName('x'.repeat(201)), invalidMetadata],
-    ['a text-direction override', withName(`Atlas \u202E${CANARY}`), invalidMetadata],
-    ['an isolate', withName('Atlas \u2066'), invalidMetadata],
-    ['a line break', withName('Atlas\r\nBcc: all@example.org'), invalidMetadata],
-    ['a line separator', withName('Atlas\u2028x'), invalidMetadata],
-    ['a C1 control', withName('Atlas\u009b31m'), invalidMetadata],
+    ['17 levels of nesting', createContent(nestObjects(17)), { ...invalidRequest, says: 'deeper than 16' }],
+    ['thousands of levels of nesting', createContent('['.repeat(16_000)), invalidRequest],
+    ['thousands of items', createContent(`[${'0,'.repeat(8_000)}0]`), invalidMetadata],
+    ['an array', createContent('[]'), invalidMetadata],
+    ['a string', createContent('"Atlas"'), invalidMetadata],
+    ['a number', createContent('0'), invalidMetadata],
+    ['null', createContent('null'), invalidMetadata],
+    ['a number as the name', createName(42), invalidMetadata],
+    ['an array as the name', createName(['Atlas']), invalidMetadata],
+    ['an object as the name', createName({ toString: 1 }), invalidMetadata],
+    ['true as the name', createName(true), invalidMetadata],
+    ['a name of 201 characters', createName('x'.repeat(201)), invalidMetadata],
+    ['a text-direction override', createName(`Atlas \u202E${CANARY}`), invalidMetadata],
+    ['a bidirectional isolate', createName('Atlas \u2066'), invalidMetadata],
+    ['a line break', createName('Atlas\r\nBcc: all@example.org'), invalidMetadata],
+    ['a line separator', createName('Atlas\u2028x'), invalidMetadata],
+    ['a C1 control character', createName('Atlas\u009b31m'), invalidMetadata],
     ['a credential type of 101 characters', createJsonContent({ type: 'x'.repeat(101) }), invalidMetadata],
     [
       'a credential type that is not offered',
@@ -260,8 +273,8 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
         errorFormat: 'agent',
       },
     ],
-    ['a body of 16 KiB and one byte', withBody(`{"a":"${'x'.repeat(16_384 - 7)}"}`), contentTooLarge],
-    ['a body of a megabyte', withBody('x'.repeat(1_000_000)), contentTooLarge],
+    ['a body of 16 KiB and one byte', createContent(`{"a":"${'x'.repeat(16_384 - 7)}"}`), contentTooLarge],
+    ['a body of a megabyte', createContent('x'.repeat(1_000_000)), contentTooLarge],
     [
       'a request from a script of another site',
       { headers: { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' } },
@@ -283,7 +296,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
   })
 
   test.for(['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])('%s with 405', async (method) => {
-    const response = await send(auth.url, { ...POST, method })
+    const response = await send(auth.url, { ...REGISTRATION, method })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
     await expectSafe(auth, response)
   })
@@ -291,6 +304,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
   test.for([
     [
       'a body of 16 KiB and one byte in chunks',
+      // 4001, hexadecimal, is 16 KiB and one byte.
       [JSON_CHUNKED, '', '4001', `"${'x'.repeat(0x4001 - 2)}"`, '0', '', ''],
       contentTooLarge,
     ],

@@ -6,8 +6,10 @@ import { CLIENT_CREDENTIALS_GRANT, createJsonContent } from './agent-client.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
-/** The value of `alg`. `EdDSA` is the older, less specific name of `Ed25519` (RFC 9864). */
+/** The JWS algorithm of a key (`alg`). `EdDSA` is the older, less specific name for `Ed25519` (RFC 9864). */
 export type Algorithm = 'ES256' | 'EdDSA' | 'Ed25519'
+
+/** The key pair with which a client signs assertions and proofs. */
 export interface KeyPair {
   readonly privateKey: CryptoKey
   /** The public key. */
@@ -18,7 +20,7 @@ export interface KeyPair {
 /**
  * Generates a key pair.
  *
- * @param kid null for a key without a `kid`; auth then uses the thumbprint as its `kid`
+ * @param kid null for a key without a `kid`. Auth then stores the thumbprint as its `kid`, and JWTs of the key have none
  */
 export async function generateTestKeyPair(
   alg: Algorithm = 'ES256',
@@ -34,7 +36,9 @@ export interface KeyAgent {
   readonly key: KeyPair
 }
 
-/** Registers an agent with these keys, or with one new key. The returned agent signs with the first key. */
+/**
+ * Registers an agent with these keys, or with one new key, and expects a 201. The returned agent signs with the first key.
+ */
 export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promise<KeyAgent> {
   const [key = await generateTestKeyPair()] = keys
   const content = createJsonContent({
@@ -46,9 +50,10 @@ export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promi
   return { client_id, key }
 }
 
+/** The real time in seconds since the epoch. It does not follow a clock that the test moves. */
 export const nowSeconds = () => Math.floor(Date.now() / 1000)
 
-/** Creates the claims of a valid assertion, which a test may replace or remove. */
+/** Creates the claims of a valid client assertion with a lifetime of 60 s. Tests may replace or remove them. */
 export const createAssertionClaims = (auth: RunningAuth, { client_id }: Pick<KeyAgent, 'client_id'>) => ({
   iss: client_id,
   sub: client_id,
@@ -59,8 +64,8 @@ export const createAssertionClaims = (auth: RunningAuth, { client_id }: Pick<Key
 })
 
 /**
- * Signs a client assertion. Claims and header parameters replace the valid ones, so the result may be invalid. Adds the assertion
- * to `auth.confidential`.
+ * Signs a client assertion. `claims` and `header` replace the valid members; undefined removes one. Adds the assertion to
+ * `auth.confidential`.
  */
 export async function signAssertion(
   auth: RunningAuth,
@@ -69,6 +74,7 @@ export async function signAssertion(
   header: Record<string, unknown> = {},
 ): Promise<string> {
   const { alg, jwk, privateKey } = agent.key
+  // `as never`, because a claim may have a value of a type that `JWTPayload` does not allow.
   const assertion = await new SignJWT({ ...createAssertionClaims(auth, agent), ...claims } as never)
     .setProtectedHeader({ alg, ...(jwk.kid && { kid: jwk.kid }), ...header })
     .sign(privateKey)
@@ -82,7 +88,7 @@ export const createAssertionFields = (assertion: string): Record<string, string>
   client_assertion_type: CLIENT_ASSERTION_TYPE,
 })
 
-/** Requests a token with the client_credentials grant. `fields` contain the credentials. */
+/** Requests a token with the client_credentials grant. `fields` contain the credentials. Does not check the response. */
 export const requestTokenWithFields = (
   auth: RunningAuth,
   fields: Record<string, string>,
@@ -93,14 +99,14 @@ export const requestTokenWithFields = (
     body: new URLSearchParams({ ...CLIENT_CREDENTIALS_GRANT, ...fields }),
   })
 
-/** Requests a token with a new assertion of the agent. */
+/** Requests a token with a new assertion of the agent. Does not check the response. */
 export const requestTokenWithNewAssertion = async (
   auth: RunningAuth,
   agent: KeyAgent,
 ): Promise<HttpResponse> =>
   requestTokenWithFields(auth, createAssertionFields(await signAssertion(auth, agent)))
 
-/** Creates the header that authenticates a client at endpoints without a form. */
+/** Creates headers with a new client assertion, for endpoints that take no form. An assertion can be used only once. */
 export const createAssertionHeader = async (auth: RunningAuth, agent: KeyAgent) => ({
   'client-assertion': await signAssertion(auth, agent),
 })
@@ -139,7 +145,12 @@ export async function createKeyProof(
   return proof
 }
 
-/** Calls `PUT /api/agent/jwks`, which replaces the keys of a client. `headers` authenticate the client. */
+/**
+ * Calls `PUT /api/agent/jwks`, which replaces the keys of a client. `headers` authenticate the client. Does not check the
+ * response.
+ *
+ * @param body.proof normally a JWT of `createKeyProof`, or a list with one for each new key
+ */
 export function putKeys(
   auth: RunningAuth,
   headers: Record<string, string>,

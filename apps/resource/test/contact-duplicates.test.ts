@@ -10,22 +10,23 @@ beforeAll(async () => {
 afterAll(() => fixture[Symbol.asyncDispose]())
 
 describe('the Idempotency-Key of a message', () => {
-  test('is refused with 409 after the message was withdrawn, and a new key sends the message', async () => {
+  test('returns the first response until the message is withdrawn, and is then refused with 409, while a new key sends the message', async () => {
     const person = fixture.newPerson()
     const body = newMessage()
-    const first = await person.sendAccepted(body, 'key-1')
+    const firstMessage = await person.sendAccepted(body, 'key-1')
+    // Within the hold of ten minutes, so the message can still be withdrawn.
     fixture.advanceClock(MINUTE_MS)
-    expect(await person.sendAccepted(body, 'key-1')).toEqual(first)
-    expect((await person.requestMessage('DELETE', first['id'])).status).toBe(204)
+    expect(await person.sendAccepted(body, 'key-1')).toEqual(firstMessage)
+    expect((await person.requestMessage('DELETE', firstMessage['id'])).status).toBe(204)
     const rowsBefore = await fixture.contact.countStoredRows()
     const refusal = await person.send(body, 'key-1')
     expectProblem(refusal, { status: 409, code: 'message-withdrawn' })
     expect(refusal.json()['detail']).toContain('new Idempotency-Key')
     expectProblem(await person.send(newMessage(), 'key-1'), { status: 422, code: 'idempotency-key-reused' })
     expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
-    const second = await person.sendAccepted(body, 'key-2')
-    expect(second['id']).not.toBe(first['id'])
-    expect((await person.requestMessage('GET', second['id'])).json()['status']).toBe('received')
+    const secondMessage = await person.sendAccepted(body, 'key-2')
+    expect(secondMessage['id']).not.toBe(firstMessage['id'])
+    expect((await person.requestMessage('GET', secondMessage['id'])).json()['status']).toBe('received')
   })
 
   test('is refused with 422 for the same text with other triggers', async () => {
@@ -37,8 +38,9 @@ describe('the Idempotency-Key of a message', () => {
   })
 })
 
-describe('the same message a second time', () => {
-  test('is refused with 409 within 24 hours, the response names the first, and nothing is stored', async () => {
+// Only a message without an Idempotency-Key is refused as a duplicate. The earlier message may have a key.
+describe('a message like an earlier one', () => {
+  test('is refused with 409 within 24 hours, with the id of the first message, and is not stored', async () => {
     const person = fixture.newPerson()
     const body = { ...newMessage(), guideSlug: 'work-permit' }
     const { id } = await person.sendAccepted(body, 'key-1')
@@ -52,17 +54,20 @@ describe('the same message a second time', () => {
   })
 
   test.for([
-    ['another text', (person: Person) => person.send(newMessage())],
-    ['another topic', (person: Person, body: object) => person.send({ ...body, topic: 'other' })],
-    ['a guide', (person: Person, body: object) => person.send({ ...body, guideSlug: 'work-permit' })],
+    ['its text differs', (person: Person) => person.send(newMessage())],
+    ['its topic differs', (person: Person, body: object) => person.send({ ...body, topic: 'other' })],
     [
-      'triggers',
+      'it names a guide',
+      (person: Person, body: object) => person.send({ ...body, guideSlug: 'work-permit' }),
+    ],
+    [
+      'it has triggers',
       (person: Person, body: object) => person.send({ ...body, handOff: { triggers: ['scam-victim'] } }),
     ],
-    ['an Idempotency-Key', (person: Person, body: object) => person.send(body, 'key-1')],
-    ['another person', (_person: Person, body: object) => fixture.newPerson().send(body)],
+    ['it has an Idempotency-Key', (person: Person, body: object) => person.send(body, 'key-1')],
+    ['another person sends it', (_person: Person, body: object) => fixture.newPerson().send(body)],
     [
-      '24 hours later',
+      '24 hours have passed',
       (person: Person, body: object) => {
         fixture.advanceClock(DAY_MS)
         return person.send(body)
@@ -75,7 +80,7 @@ describe('the same message a second time', () => {
         return person.send(body)
       },
     ],
-  ] as const)('is accepted with this difference: %s', async ([, sendAgain]) => {
+  ] as const)('is accepted if %s', async ([, sendAgain]) => {
     const person = fixture.newPerson()
     const body = newMessage()
     const { id } = await person.sendAccepted(body)
@@ -85,14 +90,15 @@ describe('the same message a second time', () => {
 
   test('is accepted only once if it arrives four times simultaneously', async () => {
     const person = fixture.newPerson()
+    // Several rounds, because a race may not show in one.
     for (let round = 0; round < 10; round += 1) {
       const body = newMessage()
       const responses = await Promise.all(Array.from({ length: 4 }, () => person.send(body)))
-      const [first, ...others] = responses.filter(({ status }) => status === 202)
-      expect([first?.status, others]).toEqual([202, []])
-      // Others may be 503 on a busy machine, where the wait for a connection or a lock can exceed its limit.
+      const [accepted, ...others] = responses.filter(({ status }) => status === 202)
+      expect([accepted?.status, others]).toEqual([202, []])
+      // On a busy machine, other responses may have the status 503, if the wait for a connection or a lock exceeds its limit.
       for (const refusal of responses.filter(({ status }) => status === 409))
-        expect(refusal.json()['first']).toBe(first?.json()['id'])
+        expect(refusal.json()['first']).toBe(accepted?.json()['id'])
     }
   })
 })

@@ -13,25 +13,30 @@ import {
 import { expectProblem } from './send-request.ts'
 import { type ContactApi, newMessage, startContact } from './start-contact.ts'
 
+// DPoP on the routes that act for a person: contact messages and the MCP tools.
+
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
-let key: ProofKeyPair
-let otherKey: ProofKeyPair
+let keyPair: ProofKeyPair
+let otherKeyPair: ProofKeyPair
 let token: string
 beforeAll(async () => {
+  // A hold of 10 minutes, so that the messages can still be withdrawn.
   contact = resources.use(await startContact({ env: { RESOURCE_CONTACT_HOLD: '10' } }))
-  key = await generateProofKeyPair()
-  otherKey = await generateProofKeyPair()
+  keyPair = await generateProofKeyPair()
+  otherKeyPair = await generateProofKeyPair()
 })
 afterAll(() => resources.disposeAsync())
 beforeEach(() => {
   contact.api.auth.stopTampering()
-  token = contact.api.auth.issueBound(key.jkt)
+  token = contact.api.auth.issueBound(keyPair.jkt)
 })
 
 const getUrl = (path: string) => `${contact.api.origin}${path}`
+/** Makes a proof with `keyPair`, by default for a GET of the list of guides with `token`. */
 const prove = (request: Partial<ProvenRequest>) =>
-  makeProof(key, { url: getUrl('/api/guides'), token, ...request })
+  makeProof(keyPair, { url: getUrl('/api/guides'), token, ...request })
+/** Sends a request, by default a GET of the list of guides with `token` and without a proof. */
 const send = (request: Partial<BoundRequest>) => sendBoundRequest(contact.api, { token, ...request })
 async function countUsedProofs(): Promise<number> {
   const { rows } = await contact.api.db.query<{ count: number }>('select count(*)::int from used_proofs')
@@ -48,7 +53,7 @@ describe('MCP', () => {
   const proveCall = (boundToken = token) =>
     prove({ method: 'POST', url: getUrl('/api/mcp'), token: boundToken })
 
-  test('needs a new proof for each request, and names its own metadata when it refuses one', async () => {
+  test('needs a new proof for each request, and refers to the metadata of the MCP server when it refuses a request, without storing the proof', async () => {
     const list = createCall('list_guides', {})
     const usedProof = await proveCall()
     const response = await send({ ...list, proofs: [usedProof] })
@@ -65,10 +70,10 @@ describe('MCP', () => {
     expect(await countUsedProofs()).toBe(countBefore)
   })
 
-  test('sends a message for a person with a bound token and its proof, and refuses the token as Bearer', async () => {
+  test("sends a person's message with a bound token and a proof, and refuses the same token as a bearer token", async () => {
     const boundToken = contact.issueToken('mcp@example.org', 'reg_mcp', {
       token_type: 'DPoP',
-      cnf: { jkt: key.jkt },
+      cnf: { jkt: keyPair.jkt },
     })
     const message = createCall('send_contact_message', newMessage())
     const rowsBefore = await contact.countStoredRows()
@@ -89,7 +94,7 @@ describe('messages', () => {
   const issueBoundToken = (name: string, overrides: Record<string, unknown> = {}) =>
     contact.issueToken(`${name}@example.org`, `reg_${name}`, {
       token_type: 'DPoP',
-      cnf: { jkt: key.jkt },
+      cnf: { jkt: keyPair.jkt },
       ...overrides,
     })
   const sendMessage = (boundToken: string, body: object, request: Partial<BoundRequest>) =>
@@ -97,7 +102,7 @@ describe('messages', () => {
   const proveMessage = (boundToken: string) =>
     prove({ method: 'POST', url: getUrl('/api/contact'), token: boundToken })
 
-  test('need a proof with a bound token, and another one for each retry under an Idempotency-Key', async () => {
+  test('with a bound token need a proof, and a new one for each retry with the same Idempotency-Key', async () => {
     const boundToken = issueBoundToken('ana')
     const body = newMessage()
     const headers = { 'idempotency-key': 'retry-1' }
@@ -106,7 +111,9 @@ describe('messages', () => {
       [{ authorization: [`Bearer ${boundToken}`] }, BAD_TOKEN],
       [{ authorization: [`Bearer ${boundToken}`], proofs: [await proveMessage(boundToken)] }, BAD_TOKEN],
       [{ proofs: [] }, BAD_PROOF],
+      // A proof for GET.
       [{ proofs: [await prove({ url: getUrl('/api/contact'), token: boundToken })] }, BAD_PROOF],
+      // A proof with the hash of another token.
       [{ proofs: [await prove({ method: 'POST', url: getUrl('/api/contact') })] }, BAD_PROOF],
     ] as const) {
       expectRefused(contact.api, await sendMessage(boundToken, body, { ...invalidRequest, headers }), refusal)
@@ -136,6 +143,7 @@ describe('messages', () => {
     const requestMessage = async (method: string, proof: Promise<string>) =>
       (await send({ method, path, token: boundToken, proofs: [await proof] })).status
     expect(await requestMessage('GET', proveMethod('GET'))).toBe(200)
+    // The pattern of the route is not the URL of the request.
     expect(await requestMessage('GET', proveMethod('GET', '/api/contact/{id}'))).toBe(401)
     expect(await requestMessage('DELETE', proveMethod('GET'))).toBe(401)
     expect(await requestMessage('DELETE', proveMethod('DELETE', `/api/contact/${crypto.randomUUID()}`))).toBe(
@@ -155,9 +163,10 @@ describe('messages', () => {
   test('are refused if the introspection that returns the address says that the token is bound to another key', async () => {
     const boundToken = issueBoundToken('cleo')
     const rowsBefore = await contact.countStoredRows()
+    // For a message, the API introspects a second time to get the e-mail address. Only that response is changed.
     contact.api.auth.tamper((reply) => {
       const introspection = reply.payload.token_introspection as { email?: string }
-      if (introspection.email !== undefined) Object.assign(introspection, { cnf: { jkt: otherKey.jkt } })
+      if (introspection.email !== undefined) Object.assign(introspection, { cnf: { jkt: otherKeyPair.jkt } })
     })
     expectRefused(
       contact.api,

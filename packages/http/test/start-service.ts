@@ -9,6 +9,7 @@ import { type Authenticators, mountRoutes } from '../src/routing/mount-routes.ts
 import type { RawRoute, Route } from '../src/routing/route.ts'
 import { type RunningServer, type ServeOptions, serve } from '../src/server/server.ts'
 
+/** The configured public origin. The service does not listen there, but at its `url`. */
 export const ORIGIN = 'https://plainpath.example'
 
 export interface ServiceOptions {
@@ -16,32 +17,35 @@ export interface ServiceOptions {
   origin?: string
   /** A list for `parseTrustedProxies`; by default, no proxy is trusted. */
   trustedProxies?: string
-  /** By default, every error has the format `problem`. */
+  /** Overrides the options of `handleErrors`. By default, every error has the format `problem`. */
   errors?: Partial<HandleErrorsOptions>
   /** Middleware between the error handler and the routes. */
   use?: readonly Middleware[]
+  /** The routes; by default none. */
   routes?: readonly (Route | RawRoute)[]
-  /** By default, a limiter with a store in memory. */
+  /** By default, a limiter with an in-memory store. */
   limiter?: Limiter
-  /** By default none, so routes that need one respond with 500. */
+  /** By default none, so a route that authenticates its callers responds with 500. */
   authenticators?: Authenticators
+  /** Overrides the options of `serve`: a free port, 127.0.0.1, and a drain of 1 s. */
   serve?: Partial<ServeOptions>
 }
 
 export interface Service extends RunningServer {
-  /** Every line of the log. */
+  /** The lines of the log, each a JSON object. */
   readonly logLines: string[]
-  /** The arguments of each call of `onResponse`. */
+  /** What `addRequestContext` reported for each response. */
   readonly recordedResponses: { method: string; route: string; status: number; seconds: number }[]
 }
 
-/** Starts an app of this package's middleware and `options.routes`, on a free port. */
+/** Starts an HTTP service with this package's middleware and the given routes, on a free port of 127.0.0.1. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const logLines: string[] = []
   const recordedResponses: Service['recordedResponses'] = []
   const log = createLog({ service: 'test', write: (line) => logLines.push(line) })
   const origin = options.origin ?? ORIGIN
   const app = new Koa()
+  // As in `createApp`.
   app.on('error', (error: Error) => log.warn('a response could not be sent', { error }))
   app.use(
     addRequestContext({

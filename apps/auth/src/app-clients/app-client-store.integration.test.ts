@@ -6,14 +6,16 @@ import { type AppClientStore, createAppClientStore, sweepAppClients } from './ap
 
 let stores: TestStores
 let store: AppClientStore
+
 const NOW = new Date('2026-11-23T12:00:00Z')
-const afterNow = (ms: number) => new Date(NOW.getTime() + ms)
+const addToNow = (ms: number) => new Date(NOW.getTime() + ms)
 const APP = {
   redirectUris: ['http://127.0.0.1/callback'],
   applicationType: 'native',
   authMethod: 'none',
   keys: [],
 } as const
+
 beforeAll(async () => {
   stores = await openTestStores()
   store = createAppClientStore(stores.db, stores.sealer)
@@ -22,73 +24,80 @@ afterAll(() => stores[Symbol.asyncDispose]())
 beforeEach(async () => {
   await stores.db.query('delete from app_clients')
 })
-/** Deletes batches until none is left, and returns the number of deleted apps. */
+
+/**
+ * Deletes batches until none is left, and returns the number of deleted apps. No test stores as many unused apps as
+ * `maxUnused` is by default.
+ */
 async function sweepAll(now: Date, maxUnused = 1_000): Promise<number> {
   let deletedCount = 0
-  let batchCount = await sweepAppClients(stores.db, now, maxUnused)
-  while (batchCount > 0) {
-    deletedCount += batchCount
-    batchCount = await sweepAppClients(stores.db, now, maxUnused)
+  let batchSize = await sweepAppClients(stores.db, now, maxUnused)
+  while (batchSize > 0) {
+    deletedCount += batchSize
+    batchSize = await sweepAppClients(stores.db, now, maxUnused)
   }
   return deletedCount
 }
+
 /** Returns, for each id, whether the app is stored. */
-const checkExistence = async (...ids: string[]) =>
+const areStored = async (...ids: string[]) =>
   Promise.all(ids.map(async (id) => (await store.find(id)) !== undefined))
 
-test('sweepAppClients deletes an unused app after a day, and a used one 91 days after its recorded last use', async () => {
+test('sweepAppClients deletes an unused app after a day, registered or known by its URL, and a used one 91 days after its recorded last use', async () => {
   const unused = await store.add(APP, NOW)
   const used = await store.add(APP, NOW)
   await store.markUsed(used, NOW)
   const url = 'https://apps.example/client.json'
-  await store.saveDocument(url, APP, { fetchedAt: NOW, expiresAt: afterNow(HOUR_MS) })
-  expect(await sweepAll(afterNow(RULES.unusedAppMs - 1))).toBe(0)
-  expect(await sweepAll(afterNow(RULES.unusedAppMs))).toBe(2)
-  expect(await checkExistence(unused, used, url)).toEqual([false, true, false])
-  expect(await sweepAll(afterNow(RULES.idleMs + RULES.useRecordedMs - 1))).toBe(0)
-  expect(await sweepAll(afterNow(RULES.idleMs + RULES.useRecordedMs))).toBe(1)
+  await store.saveDocument(url, APP, { fetchedAt: NOW, expiresAt: addToNow(HOUR_MS) })
+  expect(await sweepAll(addToNow(RULES.unusedAppMs - 1))).toBe(0)
+  expect(await sweepAll(addToNow(RULES.unusedAppMs))).toBe(2)
+  expect(await areStored(unused, used, url)).toEqual([false, true, false])
+  expect(await sweepAll(addToNow(RULES.idleMs + RULES.useRecordedMs - 1))).toBe(0)
+  expect(await sweepAll(addToNow(RULES.idleMs + RULES.useRecordedMs))).toBe(1)
   // An idle app is stored for longer than any verification lasts, so every connection still has its app.
   expect(RULES.idleMs).toBeGreaterThan(RULES.verificationMs)
 })
 
 test('sweepAppClients deletes the oldest of too many unused apps, but none from the last hour and no used app', async () => {
-  const used = await store.add(APP, afterNow(-2 * HOUR_MS))
-  await store.markUsed(used, afterNow(-HOUR_MS))
+  const used = await store.add(APP, addToNow(-2 * HOUR_MS))
+  await store.markUsed(used, addToNow(-HOUR_MS))
   const oldIds: string[] = []
   const recentIds: string[] = []
   // Six unused apps: three that are two hours old, and three that are a little younger than an hour.
-  for (const ms of [0, 1, 2]) oldIds.push(await store.add(APP, afterNow(-2 * HOUR_MS + ms)))
-  for (const ms of [1, 2, 3]) recentIds.push(await store.add(APP, afterNow(-RULES.floodMs + ms)))
+  for (const ms of [0, 1, 2]) oldIds.push(await store.add(APP, addToNow(-2 * HOUR_MS + ms)))
+  for (const ms of [1, 2, 3]) recentIds.push(await store.add(APP, addToNow(-RULES.floodMs + ms)))
   expect(await sweepAll(NOW, 6)).toBe(0)
   expect(await sweepAll(NOW, 5)).toBe(1)
-  expect(await checkExistence(...oldIds)).toEqual([false, true, true])
+  expect(await areStored(...oldIds)).toEqual([false, true, true])
   expect(await sweepAll(NOW, 1)).toBe(2)
-  expect(await checkExistence(used, ...recentIds)).toEqual([true, true, true, true])
+  expect(await areStored(used, ...recentIds)).toEqual([true, true, true, true])
 })
 
-test('records a use at most once a day, and ignores an app that is not stored', async () => {
+test('the store records a use at most once a day, and ignores an app that is not stored', async () => {
   const id = await store.add(APP, NOW)
   await store.markUsed(id, NOW)
-  await store.markUsed(id, afterNow(DAY_MS - 1))
+  await store.markUsed(id, addToNow(DAY_MS - 1))
   expect((await store.find(id))?.usedAt).toEqual(NOW)
-  await store.markUsed(id, afterNow(DAY_MS))
-  expect((await store.find(id))?.usedAt).toEqual(afterNow(DAY_MS))
+  await store.markUsed(id, addToNow(DAY_MS))
+  expect((await store.find(id))?.usedAt).toEqual(addToNow(DAY_MS))
+  // This call does not throw.
   await store.markUsed('https://apps.example/unknown.json', NOW)
 })
 
-test('keeps the last use and the registration time when a document is stored again', async () => {
+test('the store keeps the last use and the registration time when a document is stored again', async () => {
   const id = 'https://apps.example/client.json'
-  await store.saveDocument(id, APP, { fetchedAt: NOW, expiresAt: afterNow(HOUR_MS) })
+  await store.saveDocument(id, APP, { fetchedAt: NOW, expiresAt: addToNow(HOUR_MS) })
   await store.markUsed(id, NOW)
   await store.saveDocument(
     id,
     { ...APP, name: 'Example' },
-    { fetchedAt: afterNow(HOUR_MS), expiresAt: afterNow(DAY_MS) },
+    { fetchedAt: addToNow(HOUR_MS), expiresAt: addToNow(DAY_MS) },
   )
   expect(await store.find(id)).toMatchObject({ name: 'Example', usedAt: NOW, registeredAt: NOW })
 })
 
-test('encrypts a name, which can be decrypted only in the row of its own app', async () => {
+test('the store encrypts a name, which can be decrypted only in the row of its own app', async () => {
+  // A name that occurs nowhere else, so a dump of the tables would show it.
   const name = 'Canary of an app'
   const id = await store.add({ ...APP, name }, NOW)
   expect(await dumpTables(stores.db)).not.toContain(name)
@@ -103,11 +112,12 @@ test('encrypts a name, which can be decrypted only in the row of its own app', a
   expect(await store.reencryptNames({ dryRun: false })).toBe(0)
 })
 
-test('re-encrypts names under the newest key-encryption key', async () => {
+test('the store re-encrypts names under the newest key-encryption key', async () => {
   const oldKey = generateKeyEncryptionKey()
   const newKey = generateKeyEncryptionKey()
   const createStoreWithKeys = (keks: string) => createAppClientStore(stores.db, createSealer(keks))
   const id = await createStoreWithKeys(oldKey).add({ ...APP, name: 'Example' }, NOW)
+  // An app without a name is not counted.
   await createStoreWithKeys(oldKey).add(APP, NOW)
   const storeWithBothKeys = createStoreWithKeys(`${newKey}\n${oldKey}`)
   expect(await storeWithBothKeys.reencryptNames({ dryRun: true })).toBe(1)

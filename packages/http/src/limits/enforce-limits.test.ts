@@ -3,14 +3,14 @@ import { startService } from '../../test/start-service.ts'
 import { enforceLimits } from './enforce-limits.ts'
 import type { LimitState } from './limit-store.ts'
 
-const createState = (name: string, changes: Partial<LimitState> = {}): LimitState => ({
+const createLimitState = (name: string, changes: Partial<LimitState> = {}): LimitState => ({
   policy: { name, quota: 10, windowSeconds: 60 },
   allowed: true,
   remaining: 9,
   resetSeconds: 42,
   ...changes,
 })
-const createRefusal = (name: string) => createState(name, { allowed: false, remaining: 0 })
+const createRefusingState = (name: string) => createLimitState(name, { allowed: false, remaining: 0 })
 
 /** Sends a request for which the server calls `enforceLimits` once with each list of states. Returns the response. */
 async function fetchWithLimits(...calls: LimitState[][]): Promise<Response> {
@@ -27,15 +27,15 @@ async function fetchWithLimits(...calls: LimitState[][]): Promise<Response> {
   return new Response(await response.text(), response)
 }
 
-type Item = { value: string; parameters: Record<string, number> }
+type ListItem = { value: string; parameters: Record<string, number> }
 
 /**
- * Parses a list of strings with integer parameters (RFC 9651 §4.2.1).
+ * Parses a list of strings with integer parameters (RFC 9651 §4.2.1). Does not decode the escapes in a string.
  *
  * @throws {Error} if the field is not such a list
  */
-function parseList(field: string): Item[] {
-  const items: Item[] = []
+function parseList(field: string): ListItem[] {
+  const items: ListItem[] = []
   let remainingText = field
   const take = (pattern: RegExp): string => {
     const match = pattern.exec(remainingText)
@@ -49,6 +49,7 @@ function parseList(field: string): Item[] {
     const parameters: Record<string, number> = {}
     while (remainingText.startsWith(';')) {
       take(/^; */)
+      // A key begins with a small letter or an asterisk (§3.1.2).
       const name = take(/^[a-z*][a-z0-9_\-.*]*/)
       take(/^=/)
       // An integer has at most 15 digits. A dot after them would make it a decimal (§3.3.1 and §3.3.2).
@@ -63,8 +64,8 @@ function parseList(field: string): Item[] {
 describe('the headers RateLimit-Policy and RateLimit', () => {
   test('state the quota, window, remaining quota and reset time of each policy', async () => {
     const response = await fetchWithLimits([
-      createState('reads'),
-      createState('all', { remaining: 0, resetSeconds: 1 }),
+      createLimitState('reads'),
+      createLimitState('all', { remaining: 0, resetSeconds: 1 }),
     ])
     expect(response.status).toBe(200)
     expect(parseList(response.headers.get('ratelimit-policy') ?? '')).toEqual([
@@ -78,7 +79,7 @@ describe('the headers RateLimit-Policy and RateLimit', () => {
   })
 
   test('keep the policies that were reported earlier in the request', async () => {
-    const response = await fetchWithLimits([createState('first')], [], [createState('second')])
+    const response = await fetchWithLimits([createLimitState('first')], [], [createLimitState('second')])
     expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual([
       'first',
       'second',
@@ -94,7 +95,7 @@ describe('the headers RateLimit-Policy and RateLimit', () => {
 
 describe('a refusal', () => {
   test('is a 429 that names the policy and says when to try again', async () => {
-    const response = await fetchWithLimits([createState('first')], [createRefusal('second')])
+    const response = await fetchWithLimits([createLimitState('first')], [createRefusingState('second')])
     expect(response.status).toBe(429)
     expect(response.headers.get('retry-after')).toBe('42')
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -109,8 +110,8 @@ describe('a refusal', () => {
     ])
   })
 
-  test('ends the request before later states are reported', async () => {
-    const response = await fetchWithLimits([createRefusal('first')], [createState('second')])
+  test('ends the request, so later calls report nothing', async () => {
+    const response = await fetchWithLimits([createRefusingState('first')], [createLimitState('second')])
     expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual(['first'])
   })
 })

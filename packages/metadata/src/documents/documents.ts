@@ -23,6 +23,7 @@ export const createAuthDocuments = (urls: ServiceUrls): ServedDocument[] => [
   ...createAuthDetails(urls),
 ]
 
+/** Creates the API description. A query can select a part of it. */
 function createOpenApiDocument(urls: ServiceUrls): ServedDocument {
   const description = createOpenApiDescription(urls)
   return createJsonDocument(urls.openapi, description, {
@@ -40,7 +41,7 @@ export const createResourceDocuments = (
   createApiRoot(urls),
   createOpenApiDocument(urls),
   ...createAgentSkills(urls, config),
-  // RFC 9728 §3.1 defines the second address. Many clients request the first.
+  // Many clients request the address without a path, although RFC 9728 §3.1 puts the path of the resource after it.
   ...[`${urls.origin}/.well-known/oauth-protected-resource`, urls.protectedResource].map((address) =>
     createJsonDocument(address, createProtectedResourceMetadata(urls)),
   ),
