@@ -29,19 +29,74 @@ test.for<ErrorFormat>(['problem', 'agent', 'oauth'])('accepts a correct 503 in t
   expect(findRefusalMistake(createRefusal(format), format)).toBeUndefined()
 })
 
-test.for<[string, HttpResponse, ErrorFormat]>([
-  ['503 without Retry-After in seconds', createRefusal('problem', { 'retry-after': '' }), 'problem'],
-  ['503 without Retry-After in seconds', createRefusal('problem', { 'retry-after': '1.5' }), 'problem'],
-  ['503 without Retry-After in seconds', createRefusal('problem', { 'retry-after': '0' }), 'problem'],
-  ['503 that may be stored', createRefusal('oauth', { 'cache-control': 'public' }), 'oauth'],
-  ['503 with a challenge', createRefusal('problem', { 'www-authenticate': 'Bearer' }), 'problem'],
-  ['503 as application/problem+json', createRefusal('agent'), 'oauth'],
-  ['503 as text/html', createRefusal('problem', { 'content-type': 'text/html' }), 'problem'],
-  ['503 with another problem', createRefusal('problem', {}, { code: 'internal-error' }), 'problem'],
-  ['503 with another problem', createRefusal('problem', {}, { status: 500 }), 'problem'],
-  ['503 with another error', createRefusal('oauth', {}, { error: 'invalid_client' }), 'oauth'],
-  ['503 with another error', createRefusal('problem'), 'agent'],
-  ['503 without description', createRefusal('oauth', {}, { error_description: 1 }), 'oauth'],
-])('reports a %s', ([expected, response, format]) => {
+test.for<[description: string, expected: string, response: HttpResponse, format: ErrorFormat]>([
+  [
+    'without Retry-After',
+    '503 without Retry-After in seconds',
+    createRefusal('problem', { 'retry-after': '' }),
+    'problem',
+  ],
+  [
+    'with a fractional Retry-After',
+    '503 without Retry-After in seconds',
+    createRefusal('problem', { 'retry-after': '1.5' }),
+    'problem',
+  ],
+  [
+    'with Retry-After: 0',
+    '503 without Retry-After in seconds',
+    createRefusal('problem', { 'retry-after': '0' }),
+    'problem',
+  ],
+  [
+    'that may be cached',
+    '503 that may be stored',
+    createRefusal('oauth', { 'cache-control': 'public' }),
+    'oauth',
+  ],
+  [
+    'with WWW-Authenticate',
+    '503 with a challenge',
+    createRefusal('problem', { 'www-authenticate': 'Bearer' }),
+    'problem',
+  ],
+  [
+    'with problem details from an OAuth endpoint',
+    '503 as application/problem+json',
+    createRefusal('agent'),
+    'oauth',
+  ],
+  ['with HTML', '503 as text/html', createRefusal('problem', { 'content-type': 'text/html' }), 'problem'],
+  [
+    'with another problem code',
+    '503 with another problem',
+    createRefusal('problem', {}, { code: 'internal-error' }),
+    'problem',
+  ],
+  [
+    'with another status in the problem',
+    '503 with another problem',
+    createRefusal('problem', {}, { status: 500 }),
+    'problem',
+  ],
+  [
+    'with another OAuth error',
+    '503 with another error',
+    createRefusal('oauth', {}, { error: 'invalid_client' }),
+    'oauth',
+  ],
+  [
+    'without OAuth members from an agent endpoint',
+    '503 with another error',
+    createRefusal('problem'),
+    'agent',
+  ],
+  [
+    'with a description that is no text',
+    '503 without description',
+    createRefusal('oauth', {}, { error_description: 1 }),
+    'oauth',
+  ],
+])('reports a 503 %s', ([_description, expected, response, format]) => {
   expect(findRefusalMistake(response, format)).toBe(expected)
 })

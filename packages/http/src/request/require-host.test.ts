@@ -118,7 +118,7 @@ test('refuses a foreign Host despite a valid target', async () => {
   expect(status).toBe(421)
 })
 
-test('accepts other configured authorities, and names the origin when it refuses one', async () => {
+test('accepts other configured authorities, and names the origin when it refuses an unlisted host', async () => {
   const otherHosts = ['127.0.0.1:8080', '[::1]:8080']
   for (const host of otherHosts) {
     const lines = ['GET / HTTP/1.1', `Host: ${host}`]
