@@ -20,7 +20,7 @@ const createContent = (body: HttpRequest['body'], type = 'application/json') => 
   headers: { 'content-type': type },
   body,
 })
-const createName = (name: unknown) => createJsonContent({ client_name: name })
+const createNamedContent = (name: unknown) => createJsonContent({ client_name: name })
 const nestObjects = (levels: number) => `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)}`
 const post = (request: Partial<HttpRequest> = {}) => send(auth.url, { ...REGISTRATION, ...request })
 
@@ -32,8 +32,10 @@ async function registerAgent(request: Partial<HttpRequest> = {}) {
   return { response, agent }
 }
 
-/** Checks that a valid request is accepted and stores one agent. This shows that only the tested fault caused
- * the preceding refusal. */
+/**
+ * Checks that a valid request is accepted and stores one agent. This shows that only the tested fault caused the preceding
+ * refusal.
+ */
 async function expectAccepted() {
   const storedBefore = await countStored(auth)
   await registerAgent(createJsonContent({ client_name: 'Atlas' }))
@@ -252,16 +254,16 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
     ['a string', createContent('"Atlas"'), invalidMetadata],
     ['a number', createContent('0'), invalidMetadata],
     ['null', createContent('null'), invalidMetadata],
-    ['a number as the name', createName(42), invalidMetadata],
-    ['an array as the name', createName(['Atlas']), invalidMetadata],
-    ['an object as the name', createName({ toString: 1 }), invalidMetadata],
-    ['true as the name', createName(true), invalidMetadata],
-    ['a name of 201 characters', createName('x'.repeat(201)), invalidMetadata],
-    ['a text-direction override', createName(`Atlas \u202E${CANARY}`), invalidMetadata],
-    ['a bidirectional isolate', createName('Atlas \u2066'), invalidMetadata],
-    ['a line break', createName('Atlas\r\nBcc: all@example.org'), invalidMetadata],
-    ['a line separator', createName('Atlas\u2028x'), invalidMetadata],
-    ['a C1 control character', createName('Atlas\u009b31m'), invalidMetadata],
+    ['a number as the name', createNamedContent(42), invalidMetadata],
+    ['an array as the name', createNamedContent(['Atlas']), invalidMetadata],
+    ['an object as the name', createNamedContent({ toString: 1 }), invalidMetadata],
+    ['true as the name', createNamedContent(true), invalidMetadata],
+    ['a name of 201 characters', createNamedContent('x'.repeat(201)), invalidMetadata],
+    ['a text-direction override', createNamedContent(`Atlas \u202E${CANARY}`), invalidMetadata],
+    ['a bidirectional isolate', createNamedContent('Atlas \u2066'), invalidMetadata],
+    ['a line break', createNamedContent('Atlas\r\nBcc: all@example.org'), invalidMetadata],
+    ['a line separator', createNamedContent('Atlas\u2028x'), invalidMetadata],
+    ['a C1 control character', createNamedContent('Atlas\u009b31m'), invalidMetadata],
     ['a credential type of 101 characters', createJsonContent({ type: 'x'.repeat(101) }), invalidMetadata],
     [
       'a credential type that is not offered',
