@@ -46,9 +46,9 @@ test('toSearchTerms gives three synonyms a common term, and drops stop words', (
 
 describe('spelling', () => {
   const { correct } = createSpellingCorrector([
-    'green',
-    'green',
     'greet',
+    'green',
+    'green',
     'immigration',
     'card',
     'biometrics',
@@ -59,6 +59,8 @@ describe('spelling', () => {
     ['rgeen', 'green'],
     ['imigration', 'immigration'],
     ['biometircs', 'biometrics'],
+    // As near to `greet`, which is less frequent.
+    ['gree', 'green'],
     // Not corrected: a known word, a word of three letters, a word with digits, and a word like no other.
     ['greet', 'greet'],
     ['cad', 'cad'],

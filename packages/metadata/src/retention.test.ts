@@ -20,5 +20,5 @@ test('says how everything is stored that signing in with an app, or confirming a
   expect(findRow('What an app sent when it asked you to sign in')?.how).toBe('Encrypted.')
   expect(findRow('codes and refresh tokens')?.how).toContain('encrypted')
   expect(findRow('identity assertion')?.how).toContain('does not contain your address')
-  expect(findRow('That you signed in with an app')?.how).not.toContain('only a hash')
+  expect(findRow('That you signed in with an app')?.how).toBe('The name is encrypted.')
 })

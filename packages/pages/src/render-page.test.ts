@@ -138,8 +138,11 @@ describe('a page', () => {
   })
 
   test('has theme colours that are background colours of the stylesheet', () => {
-    for (const [, colour = ''] of renderPage(page).matchAll(/name="theme-color" content="([^"]*)"/g))
-      expect(STYLESHEET.body).toContain(`--paper: ${colour};`)
+    const matches = renderPage(page).matchAll(/name="theme-color" content="([^"]*)"/g)
+    const colours = new Set(Array.from(matches, ([, colour]) => colour))
+    // One for a light and one for a dark colour scheme.
+    expect(colours.size).toBe(2)
+    for (const colour of colours) expect(STYLESHEET.body).toContain(`--paper: ${colour};`)
   })
 
   test('has no canonical address if it is marked noindex', () => {

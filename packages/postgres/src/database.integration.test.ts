@@ -220,11 +220,14 @@ describe('isUnavailable returns true for', () => {
   test('a server that accepts the connection and never responds', async () => {
     // Without a listener, a socket error such as a reset would end the process.
     const silentServer = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
-    await once(silentServer, 'listening')
-    const { port } = silentServer.address() as AddressInfo
-    await using silentPool = openPool(`postgresql://user@127.0.0.1:${port}/none`)
-    expect(isUnavailable(await catchError(silentPool.query('select 1')))).toBe(true)
-    silentServer.close()
+    try {
+      await once(silentServer, 'listening')
+      const { port } = silentServer.address() as AddressInfo
+      await using silentPool = openPool(`postgresql://user@127.0.0.1:${port}/none`)
+      expect(isUnavailable(await catchError(silentPool.query('select 1')))).toBe(true)
+    } finally {
+      silentServer.close()
+    }
   })
 
   test('a server that stops responding, whose connection is then dropped', async () => {

@@ -33,7 +33,11 @@ describe('a key file', () => {
     { fault: 'a key of 31 bytes', text: `kek-a1:${Buffer.alloc(31, 'key').toString('base64url')}` },
     { fault: 'a key of 33 bytes', text: `kek-a1:${Buffer.alloc(33, 'key').toString('base64url')}` },
     { fault: 'base64 with padding', text: `kek-a1:${secret}=` },
-    { fault: 'base64 of the other alphabet', text: `kek-a1:${Buffer.alloc(32, 0xff).toString('base64')}` },
+    // Without its padding, it differs from base64url only in `/`.
+    {
+      fault: 'base64 of the other alphabet',
+      text: `kek-a1:${Buffer.alloc(32, 0xff).toString('base64').replace('=', '')}`,
+    },
     // A decoder ignores the lowest two bits of the last character, so `B` there stands for the same key as `A`.
     { fault: 'a second spelling of a key', text: `kek-a1:${'A'.repeat(42)}B` },
     { fault: 'text after the key', text: `${validLine} # mine` },

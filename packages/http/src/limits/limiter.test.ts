@@ -91,12 +91,15 @@ describe('takeForAddress', () => {
     for (const network of [2, 3, 4]) {
       await countAllowed(4, () => limiter.takeForAddress(policy, `2001:db8:0:${network}::1`))
     }
-    // The /48 has counted 13 of 16 requests, and the /64 one of four.
-    const state = await limiter.takeForAddress(policy, '2001:db8:0:1::1')
-    expect(state).toMatchObject({ remaining: 2, allowed: true })
-    await limiter.takeForAddress(policy, '2001:db8:0:5::1')
+    // The /48 has counted 13 of 16 requests, and the /64 of the next address none of four.
+    expect(await limiter.takeForAddress(policy, '2001:db8:0:5::1')).toMatchObject({
+      policy: { quota: 16 },
+      remaining: 2,
+      allowed: true,
+    })
     await limiter.takeForAddress(policy, '2001:db8:0:6::1')
-    expect(await limiter.takeForAddress(policy, '2001:db8:0:7::1')).toMatchObject({
+    await limiter.takeForAddress(policy, '2001:db8:0:7::1')
+    expect(await limiter.takeForAddress(policy, '2001:db8:0:8::1')).toMatchObject({
       policy: { quota: 16 },
       allowed: false,
     })

@@ -172,7 +172,7 @@ describe('a server that is killed', () => {
     await using pool = openPool(killedServer.url)
     await pool.query('create table kept (n int)')
     await pool.query('insert into kept select generate_series(1, 1000)')
-    process.kill(findServerPid() ?? 0, 'SIGKILL')
+    process.kill(findServerPid() ?? expect.unreachable('no server is running'), 'SIGKILL')
     await using restartedServer = await useServer()
     expect(restartedServer.wasStarted).toBe(true)
     await using newPool = openPool(restartedServer.url)
@@ -198,7 +198,7 @@ describe('a server that is killed', () => {
         )
       ).rows
     const [lease] = await readLeases()
-    process.kill(lease?.pid ?? 0, 'SIGKILL')
+    process.kill(lease?.pid ?? expect.unreachable('no session holds a lease'), 'SIGKILL')
     await vi.waitFor(async () => expect((await readLeases())[0]?.pid).not.toBe(lease?.pid), 10_000)
     await vi.waitFor(async () => expect(await readLeases()).toHaveLength(1), 10_000)
     await (await useServer())[Symbol.asyncDispose]()
@@ -233,7 +233,7 @@ test('starts a new server if the running one is stopping and accepts no connecti
     expect(rowCount).toBe(1)
   })
   // From now on, the server refuses connections. It ends once both open connections are closed.
-  process.kill(findServerPid() ?? 0, SMART_SHUTDOWN)
+  process.kill(findServerPid() ?? expect.unreachable('no server is running'), SMART_SHUTDOWN)
   await disconnect(lastUser)
   await using server = await nextServer
   expect(server.wasStarted).toBe(true)
