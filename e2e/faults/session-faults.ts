@@ -1,7 +1,7 @@
 import type { Pool } from '@plainpath/postgres'
 import { createConnectionFault, createRepeatedFault, type FaultCase } from './fault-case.ts'
 
-const SERVER_FAULT = { components: ['auth database', 'api database'] } as const
+const BOTH_DATABASES = { components: ['auth database', 'api database'] } as const
 /** Selects the sessions of the apps, and not those of the scenarios (`FaultyStack.admin`). */
 const APP_SESSIONS = `datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`
 /** Selects the roles with which the apps are connected. */
@@ -11,7 +11,7 @@ const APP_ROLES = `select rolname from pg_roles where not rolsuper and rolcanlog
 /** Faults of sessions: lost, refused and hanging connections, lost replies, and locks. */
 export const SESSION_FAULTS: readonly FaultCase[] = [
   createRepeatedFault({
-    ...SERVER_FAULT,
+    ...BOTH_DATABASES,
     name: 'Postgres: one connection killed, five times a second',
     numbers: ['F-04'],
     refusedOperations: [],
@@ -43,7 +43,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     fault: { kind: 'lose-reply-to', request: 'add-waitlist-entry\0' },
   }),
   {
-    ...SERVER_FAULT,
+    ...BOTH_DATABASES,
     name: 'Postgres: no more connections for the roles of the apps (53300)',
     numbers: ['F-11'],
     refusedOperations: ['register', 'join'],
@@ -55,7 +55,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     end: ({ admin }) => limitConnections(admin.server, -1),
   },
   {
-    ...SERVER_FAULT,
+    ...BOTH_DATABASES,
     name: 'Postgres: new connections hang, but open ones work',
     numbers: ['F-24'],
     refusedOperations: [],

@@ -123,7 +123,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
       ['list_guides', { cursor: 'forged' }, /invalid-cursor/],
       ['list_guides', { limit: 0 }, /limit/],
       ['search_guides', { query: '  ' }, /must say what to look for/],
-      ['answer_question', { question: ' ' }, /must say something/],
+      ['answer_question', { question: ' ' }, /must contain text/],
       [
         'answer_question',
         { question: 'When do I renew?', facts: { 'no-such-trigger': true } },

@@ -167,6 +167,7 @@ describe('commands for URL clients:', () => {
         errors: expect.stringMatching(/grant_types must be.*All tokens of https:\S+ are revoked\./),
       })
       expect(await isActiveAtEachInstance(token)).toEqual([false, false])
+      expect((await refresh(agent)).errors).toMatch(/No token is left to revoke/)
     })
 
     test('revokes the tokens when the document begins to require bound tokens', async () => {

@@ -27,13 +27,13 @@ import { z } from 'zod'
 export function parseClientSecret(content: string): string {
   const secret = content.trim()
   if (!/^[\x21-\x7E]{16,200}$/.test(secret))
-    throw new Error('must name a file with one line of 16 to 200 printable characters')
+    throw new Error('must name a file with one line of 16 to 200 printable ASCII characters, without spaces')
   return secret
 }
 
 const WebOrigin = z
   .string()
-  .refine((value) => URL.parse(value)?.origin === value, 'must be origins such as https://app.example.org')
+  .refine((value) => URL.parse(value)?.origin === value, 'must be an origin such as https://app.example.org')
 const ReportContact = z
   .string()
   .refine(

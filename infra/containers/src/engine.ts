@@ -12,10 +12,10 @@ export interface Engine extends AsyncDisposable {
   /** Runs a podman command and returns its exit code (1 after a signal or time-out) and output. A failure does not throw. */
   tryPodman(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>
   /**
-   * Creates an image from the files in a folder. Does not check the exit code of `tar`, which reads the files.
+   * Creates an image from the files in a folder, which `tar` reads.
    *
    * @param changes Dockerfile instructions, such as `USER 65532`
-   * @throws {Error} if the import fails
+   * @throws {Error} if `tar` or the import fails; then there is no image
    */
   importImage(sourceFolder: string, imageName: string, changes?: readonly string[]): Promise<void>
 }
@@ -82,12 +82,19 @@ network_config_dir = "${path.join(folder, 'networks')}"
         imageName,
       ]
       const importProcess = spawn('podman', args, { env, stdio: [tarProcess.stdout, 'ignore', 'inherit'] })
-      try {
-        await Promise.all([requireSuccess(importProcess, 'podman import'), requireSuccess(tarProcess, 'tar')])
-      } finally {
-        // If podman fails, tar would wait for a reader of its output.
+      const importing = requireSuccess(importProcess, 'podman import').catch((error: unknown) => {
+        // Otherwise, tar would wait for a reader of its output.
         tarProcess.kill()
-      }
+        throw error
+      })
+      const reading = requireSuccess(tarProcess, 'tar')
+      const failure = (await Promise.allSettled([importing, reading])).find(
+        ({ status }) => status === 'rejected',
+      )
+      if (!failure) return
+      // Podman also imports the beginning of an archive that tar could not complete.
+      await tryPodman('rmi', '--force', imageName)
+      throw (failure as PromiseRejectedResult).reason
     },
     async [Symbol.asyncDispose]() {
       await removeAllButImages()

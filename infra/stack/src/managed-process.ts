@@ -120,8 +120,10 @@ function launch(options: ManagedProcessOptions): Run & { readonly startup: Promi
   }
   const fail = (reason: string) => ready.reject(new Error(`${options.name} ${reason}:\n${tail}`))
   child.once('error', (error) => fail(`cannot be started (${error.message})`))
-  // A process that is already ready keeps running without its log.
-  log.once('error', (error) => fail(`cannot write its log (${error.message})`))
+  log.once('error', (error) => {
+    if (isStarting) fail(`cannot write its log (${error.message})`)
+    else process.stderr.write(`${options.name} keeps running, but its log ends here: ${error.message}\n`)
+  })
   // Unlike 'exit', 'close' is emitted after all output was read.
   child.once('close', (code, signal) => {
     log.end()

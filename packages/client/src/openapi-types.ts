@@ -573,7 +573,7 @@ export interface components {
             key_ops?: string[] | null;
         };
         AgentKeySet: {
-            /** @description Each with its `kid` and `alg`. */
+            /** @description Each key has a `kid` and an `alg`. */
             keys: components["schemas"]["PublicJwk"][];
         };
         AgentSecret: {

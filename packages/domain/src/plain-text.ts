@@ -11,8 +11,11 @@ export const createPlainText = (maxCharacters: number) =>
   z
     .string()
     .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
-    .refine((text) => text !== '', 'must say something')
+    .refine((text) => text !== '', 'must contain text')
     .refine((text) => [...text].length <= maxCharacters, `must be at most ${maxCharacters} characters`)
     .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
     // Matches any control character (Cc) except `\n` and tab.
-    .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'must have no control characters but line ends and tabs')
+    .refine(
+      (text) => !/[^\P{Cc}\n\t]/u.test(text),
+      'must have no control characters except line ends and tabs',
+    )

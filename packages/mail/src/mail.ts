@@ -19,7 +19,7 @@ const BodyText = z
   .min(1)
   .max(20_000)
   .refine((text) => text.isWellFormed() && !/[^\P{Cc}\n\t]/u.test(text), {
-    message: 'must have no control characters but line ends and tabs',
+    message: 'must have no control characters except line ends and tabs',
   })
 
 /** The content of a mail. It is stored encrypted. */

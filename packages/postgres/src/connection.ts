@@ -97,7 +97,7 @@ export const columnParsers = {
 
 function parseExactNumber(digits: string): number {
   const value = Number(digits)
-  if (!Number.isSafeInteger(value)) throw new RangeError('a bigint column holds more than 2^53-1')
+  if (!Number.isSafeInteger(value)) throw new RangeError('a bigint column has a value beyond ±(2^53-1)')
   return value
 }
 

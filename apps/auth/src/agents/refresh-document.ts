@@ -64,28 +64,29 @@ export interface RefreshDocumentDeps extends RevocationDeps {
  * the tokens expire with the stored document.
  *
  * @param options.publish true to publish even if nothing was revoked, because an earlier call may have failed to publish
- * @returns the stored row after the change; undefined if the agent is not active, or the document cannot be used
+ * @returns `client`: the stored row after the change; undefined if the agent is not active, or the document cannot be used.
+ *   `isRevoked`: whether this call revoked the tokens
  */
 export async function refreshDocument(
   deps: RefreshDocumentDeps,
   id: AgentId,
   fetched: FetchedDocument,
   { publish = false }: { publish?: boolean } = {},
-): Promise<RefreshedClient | undefined> {
+): Promise<{ readonly client: RefreshedClient | undefined; readonly isRevoked: boolean }> {
   if (!fetched.ok) {
     // With the fault `member`, a document that names the agent was fetched, but one of its members is invalid.
-    if (fetched.error.kind !== 'member') return undefined
+    if (fetched.error.kind !== 'member') return { client: undefined, isRevoked: false }
     const isRevoked = await expireDocument(deps, id, fetched.requestedAt, { skipExpired: true })
     if (publish && !isRevoked) await deps.revocationPublisher.publish({ kind: 'client', id })
-    return undefined
+    return { client: undefined, isRevoked }
   }
   const refreshed = await changeAndRevoke(deps, id, async (revokeTokens) => {
     const client = await deps.urlClients.refresh(id, fetched.value, revokeTokens)
     return { client, credentialVersion: client?.revocationReason ? client.credentialVersion : undefined }
   })
-  if (publish && refreshed.credentialVersion === undefined)
-    await deps.revocationPublisher.publish({ kind: 'client', id })
-  return refreshed.client
+  const isRevoked = refreshed.credentialVersion !== undefined
+  if (publish && !isRevoked) await deps.revocationPublisher.publish({ kind: 'client', id })
+  return { client: refreshed.client, isRevoked }
 }
 
 /**

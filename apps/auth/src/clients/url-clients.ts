@@ -100,9 +100,9 @@ export function createUrlClientFinder(
   async function fetchAndStore(ctx: Context, id: AgentId): Promise<StoredClient | undefined> {
     await countFetch(ctx)
     const fetched = await deps.fetchDocument(id, readCallerAddress(ctx), { isNew: false })
-    const refreshed = await refreshDocument(deps, id, fetched)
+    const { client } = await refreshDocument(deps, id, fetched)
     if (!fetched.ok) throw createDocumentProblem(fetched.error)
-    return refreshed
+    return client
   }
 
   /**

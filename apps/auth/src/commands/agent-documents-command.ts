@@ -42,38 +42,41 @@ export const agentDocumentCommands = [
       const fetcher = createClientDocumentFetcher({ testHosts: config.clientDocumentTestHosts, now })
       const fetched = await createFetchDocument(fetcher.fetch, now)(id, COMMAND_ADDRESS, { isNew: false })
       // Publishes even without a revocation, because an earlier run may have revoked the tokens and then failed to publish.
-      const refreshed = await refreshDocument(stores, id, fetched, { publish: true })
+      const { client, isRevoked } = await refreshDocument(stores, id, fetched, { publish: true })
       if (!fetched.ok) {
         const { error } = fetched
-        // A member of the agent's own document is invalid. Unless the stored document was requested later, the tokens are
-        // revoked now, or had expired with the stored document.
+        const disableHint = formatDisableHint(id)
         if (error.kind === 'member') {
-          const fetchedAt = (await stores.agents.find(id))?.agent.documentFetchedAt
-          if (fetchedAt && fetchedAt > fetched.requestedAt) throw createLaterDocumentRefusal(fetchedAt)
+          const reason = `The document is no longer usable (${error.member} ${error.detail}).`
+          if (isRevoked)
+            throw new Refusal(
+              `${reason} All tokens of ${id} are revoked. The agent can get tokens again when its document is valid.`,
+            )
+          const stored = (await stores.agents.find(id))?.agent
+          if (stored?.documentFetchedAt && stored.documentFetchedAt > fetched.requestedAt)
+            throw createLaterDocumentRefusal(id, stored.documentFetchedAt)
           throw new Refusal(
-            `The document is no longer usable (${error.member} ${error.detail}). All tokens of ${id} are revoked. The agent can get tokens again when its document is valid.`,
+            `${reason} No token is left to revoke: by the clock of this machine, the stored document has expired, and all tokens with it. ${disableHint}`,
           )
         }
-        // Every stored URL client has an expiry date of its document.
-        const until = agent.documentExpiresAt?.toISOString()
         throw new Refusal(
-          `No usable document could be fetched, so nothing was changed. The stored keys can be used until ${until}, and all tokens expire by then. To revoke the tokens now, run: auth agents disable ${id}`,
+          `No usable document could be fetched, so nothing was changed. The stored keys can be used until ${agent.documentExpiresAt?.toISOString() ?? 'the next request'}, and all tokens expire by then. ${disableHint}`,
         )
       }
       // The agent was disabled or deleted after the check above.
-      if (!refreshed) throw new Refusal(`There is no active agent ${id}.`)
-      const expiresAt = refreshed.expiresAt.toISOString()
-      if (refreshed.isDocumentIgnored) throw createLaterDocumentRefusal(refreshed.fetchedAt)
+      if (!client) throw new Refusal(`There is no active agent ${id}.`)
+      const expiresAt = client.expiresAt.toISOString()
+      if (client.isDocumentIgnored) throw createLaterDocumentRefusal(id, client.fetchedAt)
       return {
         json: {
           ok: true,
           done: true,
           client_id: id,
-          keys: refreshed.keys.length,
-          tokens_revoked: refreshed.revocationReason !== undefined,
+          keys: client.keys.length,
+          tokens_revoked: isRevoked,
           document_expires_at: expiresAt,
         },
-        text: `The document of ${id} has ${formatCount(refreshed.keys.length, 'key')} and is valid until ${expiresAt}; ${REVOCATION_TEXTS[refreshed.revocationReason ?? 'none']}.`,
+        text: `The document of ${id} has ${formatCount(client.keys.length, 'key')} and is valid until ${expiresAt}; ${REVOCATION_TEXTS[client.revocationReason ?? 'none']}.`,
       }
     },
   }),
@@ -148,9 +151,12 @@ export const agentDocumentCommands = [
   }),
 ]
 
-const createLaterDocumentRefusal = (fetchedAt: Date) =>
+const formatDisableHint = (id: AgentId) => `To revoke the tokens in any case, run: auth agents disable ${id}`
+
+/** An instance has stored a document that it requested later, or the clock of this machine is slow. */
+const createLaterDocumentRefusal = (id: AgentId, fetchedAt: Date) =>
   new Refusal(
-    `Nothing was changed: the stored document was requested at ${fetchedAt.toISOString()}. By the clock of this machine, that is after this command started. Set the clock right if it is wrong, then run the same command again.`,
+    `Nothing was changed: the stored document was requested at ${fetchedAt.toISOString()}. By the clock of this machine, that is after this command started. Set the clock right if it is wrong, then run the same command again. ${formatDisableHint(id)}`,
   )
 
 const REVOCATION_TEXTS = {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createCanaryReport, readCanaryState } from './canary.ts'
 import { assessInstance, type InstanceProof, isProven, storeCanaryToken } from './prove-revocation.ts'
 
@@ -55,24 +55,52 @@ test.for(['', 'q1', 'q1 short', `${PAYLOAD} more`, `q 1 ${PAYLOAD}`])(
   },
 )
 
-test('storeCanaryToken stores a canary that outlives the longest lease and the waits for reports', async () => {
-  const now = new Date('2026-11-27T12:00:00Z')
-  const leaseMs = 600_000
-  const expiryTimes: number[] = []
-  const tokens = {
-    save: async (_hash: Buffer, { expiresAt }: { expiresAt: Date }) => void expiryTimes.push(+expiresAt),
-    revoke: async () => undefined,
-    readCutoff: async () => ({ issuedBefore: undefined, changedAt: undefined }),
+describe('storeCanaryToken', () => {
+  const STORED_AT = new Date('2026-11-27T12:00:00Z')
+  const LEASE_MS = 600_000
+
+  /** Stores a canary with one instance, which finds it at first and no longer after the revocation. */
+  async function storeCanary() {
+    let [now, isFound, report] = [STORED_AT, true, undefined as string | undefined]
+    const expiryTimes: Date[] = []
+    const deps = {
+      db: {
+        async query(_sql: string, values: readonly string[]) {
+          const find = async () => (isFound ? {} : undefined)
+          report = (await createCanaryReport(values[1] ?? '', find)) ?? report
+          return { rows: [{ id: 'agt_1', credentialVersion: 1 }] }
+        },
+      },
+      tokens: {
+        save: async (_hash: Buffer, { expiresAt }: { expiresAt: Date }) => void expiryTimes.push(expiresAt),
+        revoke: async () => undefined,
+        readCutoff: async () => ({ issuedBefore: undefined }),
+      },
+      keys: {
+        view: async () => ({
+          now,
+          followers: [{ instanceId: 'i1', host: 'a', release: '1', seenAt: now, canary: report }],
+        }),
+      },
+      leaseMs: LEASE_MS,
+    }
+    const scope = { kind: 'client', clientId: 'agt_1' }
+    const canary = await storeCanaryToken(deps as never, scope as never)
+    const proveAt = (time: Date) => {
+      ;[now, isFound] = [time, false]
+      return canary?.prove()
+    }
+    return { expiresAt: expiryTimes[0]!, proveAt }
   }
-  const db = { query: async () => ({ rows: [{ id: 'agt_1', credentialVersion: 1 }], rowCount: 1 }) }
-  const keys = { view: async () => ({ now, followers: [] }) }
-  await using canary = await storeCanaryToken(
-    { db, tokens, keys, leaseMs } as never,
-    {
-      kind: 'client',
-      clientId: 'agt_1',
-    } as never,
-  )
-  expect(canary).toBeDefined()
-  expect(expiryTimes[0]! - now.getTime()).toBeGreaterThan(leaseMs + 60_000)
+
+  test('stores a canary that outlives a lease and the waits for reports', async () => {
+    const { expiresAt } = await storeCanary()
+    expect(expiresAt.getTime() - STORED_AT.getTime()).toBeGreaterThan(LEASE_MS + 60_000)
+  })
+
+  test('proves a revocation by reports from before the canary expires, but by none from afterwards', async () => {
+    const { expiresAt, proveAt } = await storeCanary()
+    expect(await proveAt(new Date(expiresAt.getTime() - 1))).toMatchObject([{ state: 'proven' }])
+    expect(await proveAt(expiresAt)).toMatchObject([{ state: 'silent' }])
+  })
 })

@@ -68,8 +68,8 @@ const MAX_WAIT_BEFORE_MS = 5_000
 /** Added to the lease, to allow for a busy machine. */
 const EXTRA_WAIT_MS = 5_000
 /**
- * How long the canary is valid, in addition to a lease. An instance that finds it expired would report the same as one that rejects
- * it, so it must outlive both waits and the revocation between them.
+ * How long the canary is valid, in addition to a lease. An instance that finds it expired reports the same as one that rejects it,
+ * so it has to outlive both waits and the revocation between them.
  */
 const CANARY_EXTRA_LIFETIME_MS = 10 * 60_000
 
@@ -105,13 +105,14 @@ export async function storeCanaryToken(
   const hash = randomBytes(32)
   const { now } = await keys.view()
   const { issuedAt, expected } = planCanary(scope, await tokens.readCutoff(), now)
+  const expiresAt = new Date(now.getTime() + leaseMs + CANARY_EXTRA_LIFETIME_MS)
   await tokens.save(hash, {
     clientId: agent.id,
     credentialVersion: agent.credentialVersion,
     scope: '',
     audience: CANARY_AUDIENCE,
     issuedAt,
-    expiresAt: new Date(now.getTime() + leaseMs + CANARY_EXTRA_LIFETIME_MS),
+    expiresAt,
   })
 
   /** Repeats a request until every live instance that supports canaries has reported, for at most `timeoutMs`. */
@@ -133,7 +134,7 @@ export async function storeCanaryToken(
       const isReportMissing = (follower: Follower) =>
         isLive(follower) && follower.release !== undefined && !states.has(follower.instanceId)
       if (!view.followers.some(isReportMissing) || performance.now() > deadline)
-        return { states, followers: view.followers, isLive }
+        return { states, followers: view.followers, isLive, now: view.now }
       await sleep(POLL_MS)
     }
   }
@@ -146,7 +147,8 @@ export async function storeCanaryToken(
         const { instanceId, host, release } = follower
         const reports = {
           before: reportsBefore.states.get(instanceId),
-          after: reportsAfter.states.get(instanceId),
+          // After the canary has expired, a report proves nothing.
+          after: reportsAfter.now < expiresAt ? reportsAfter.states.get(instanceId) : undefined,
         }
         return {
           host,

@@ -142,6 +142,11 @@ describe('isRedisUnavailable returns true for an error from', () => {
     }))
 })
 
+test('isRedisUnavailable returns true for a command whose pipeline lost its connection midway', () => {
+  // ioredis rejects the rest of a pipeline with this error, which has no code, if it has read only some of the replies.
+  expect(isRedisUnavailable(new Error('Command aborted due to connection close'))).toBe(true)
+})
+
 test('isRedisUnavailable returns false for a command on a key of the wrong type', async () => {
   await using server = await startRedis()
   await using redis = await openRedis(server.url, silentLog, LONG_TIMEOUT_MS)

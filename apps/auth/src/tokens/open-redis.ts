@@ -5,7 +5,8 @@ import { Redis } from 'ioredis'
 /**
  * Opens a connection to Redis that fails fast: a command times out after `timeoutMs`, connecting times out after 1 s, and no
  * command is queued while Redis is unavailable. If commands are pending and Redis sends nothing for five times `timeoutMs`,
- * ioredis replaces the connection, so that pending commands cannot accumulate on it. An idle connection remains open.
+ * ioredis replaces the connection, so that pending commands cannot accumulate on it. That timer of ioredis does not read first,
+ * so it is long enough for most pauses of the process. An idle connection remains open.
  *
  * @throws {Error} if the first attempt to connect fails, if Redis is not ready within 5 s, or if its `maxmemory-policy` is not
  *   `noeviction`. Under any other policy, Redis could evict a token or a rate-limit counter without an error.
@@ -48,7 +49,8 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
 
 /**
  * Makes each command fail after `timeoutMs`, but reads the replies that have already arrived first. The `commandTimeout` of
- * ioredis does not: after a pause of the process, it rejects commands to which Redis has replied.
+ * ioredis does not: after a pause of the process, it rejects commands to which Redis has replied. Pipelines and the handshake
+ * call `sendCommand` too, and the time begins there.
  */
 function boundReplyTime(redis: Redis, timeoutMs: number): void {
   const sendCommand = redis.sendCommand.bind(redis)
@@ -62,7 +64,7 @@ function boundReplyTime(redis: Redis, timeoutMs: number): void {
 
 /** Matches the messages of errors without a code: that of `boundReplyTime`, and those of ioredis. */
 const CLIENT_ERROR =
-  /^(Redis did not reply in time|Socket timeout|Connection is closed|Stream isn't writeable|Reached the max retries)/
+  /^(Redis did not reply in time|Socket timeout|Connection is closed|Stream isn't writeable|Reached the max retries|Command aborted)/
 /** Matches the prefixes of Redis errors (redis.io, "Redis serialization protocol") that mean that Redis is unavailable. */
 const UNAVAILABLE_REPLY = /^(READONLY|LOADING|MASTERDOWN|OOM|CLUSTERDOWN|MISCONF|NOREPLICAS|BUSY|TRYAGAIN) /
 

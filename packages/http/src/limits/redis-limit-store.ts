@@ -10,7 +10,8 @@ import { BATCHES_PER_REMAINING_QUOTA, type SharedLimitStore } from './prefetchin
  * the client, so it must fail fast: no queue while it is offline, at most 0.2 s for a reply, and at most 1 s to
  * connect. It must never give up reconnecting.
  *
- * For `ioredis`, set `enableOfflineQueue: false, commandTimeout: 200, connectTimeout: 1000, maxRetriesPerRequest: 0`.
+ * For `ioredis`, set `enableOfflineQueue: false, connectTimeout: 1000, maxRetriesPerRequest: 0`, and end each command with
+ * `startTimeout`. Its own `commandTimeout` also rejects commands whose replies have arrived but were not read yet.
  *
  * For `redis`, set `disableOfflineQueue: true, socket: { connectTimeout: 1000 }`, and race each command against a timer,
  * because the client's own timeout does not cover the wait for a reply.

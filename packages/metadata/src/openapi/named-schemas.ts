@@ -141,7 +141,7 @@ export const simplifySchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }
 const PUBLIC_KEYS = {
   type: 'array' as const,
   items: { $ref: '#/components/schemas/PublicJwk' },
-  description: 'Each with its `kid` and `alg`.',
+  description: 'Each key has a `kid` and an `alg`.',
 }
 
 const isEmptyObject = (value: unknown) =>
