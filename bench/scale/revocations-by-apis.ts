@@ -25,7 +25,7 @@ const WARM_UP_SECONDS = 1
  * Measures revocations at an auth instance while 2 to 32 simulated APIs subscribe to them: the latency of `POST /oauth/revoke`,
  * processor time and Redis commands.
  *
- * @param stack a stack whose APIs have stopped, so that only the simulated APIs subscribe and are counted as the part `api`
+ * @param stack a stack whose APIs have stopped, so that only the simulated APIs subscribe
  * @param options.folder where the simulated APIs write their logs
  * @param options.rounds how many rounds are measured with each number of APIs
  * @param options.seconds the length of a round

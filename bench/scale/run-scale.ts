@@ -23,9 +23,9 @@ import { type InstanceStack, startInstances } from './start-instances.ts'
 const INSTANCE_COUNTS = [1, 2, 4]
 
 interface ScaleOptions {
-  /** The number of times that each path is measured on each stack. */
+  /** The number of times that each path is measured on each stack, and revocations with each number of APIs. */
   readonly rounds: number
-  /** The length of each measurement of a path. */
+  /** The length of each of these measurements. */
   readonly seconds: number
   readonly nodeOptions: readonly string[]
   /** Whether to take the measurement with this name: that of a path, `revoke` or `limits`. */
@@ -37,7 +37,7 @@ interface ScaleOptions {
   /** The temporary folder of the run. Each stack gets a folder in it. */
   readonly folder: string
   readonly print: (line: string) => void
-  /** Aborts the run before the next measurement of a path. */
+  /** Aborts the run before the next measurement of a path or of revocations. */
   readonly signal: AbortSignal
 }
 
@@ -46,7 +46,7 @@ interface ScaleOptions {
  * 32 subscribed APIs. Also simulates limits. All stacks run at the same time. Their paths are measured in turns, so that other
  * work on the machine affects all stacks alike.
  *
- * @throws {unknown} the reason of `options.signal` if it is aborted
+ * @throws {unknown} the reason of `options.signal` if it is aborted before a measurement of a path or of revocations
  */
 export async function runScale(options: ScaleOptions): Promise<void> {
   const { print, now, isSelected } = options

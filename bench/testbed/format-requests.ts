@@ -12,7 +12,7 @@ import { basicAuthorization, FORM_HEADERS, READ_HEADERS } from './send-request.t
 export const formatRead = (path: string, headers: Readonly<Record<string, string>> = {}) =>
   formatRequest('GET', path, { headers: { ...READ_HEADERS, ...headers } })
 
-/** Formats such a request with a bearer token. */
+/** Formats a GET request with the headers of measured reads and a bearer token. */
 export const formatBearerRead = (path: string, token: string) =>
   formatRead(path, { authorization: `Bearer ${token}` })
 

@@ -161,7 +161,8 @@ function findMistake(visit: Visit, crawl: Crawl): string | undefined {
       visit,
       operationsAtUrl.map(({ method }) => method),
     )
-  // The signed-in MCP server checks the token before the method. Others respond with 405, unless they also serve GET.
+  // The signed-in MCP server checks the token before the method. Other targets of POST respond with 405, unless they also serve
+  // GET.
   if (listPostTargets(visits).has(visit.href) && visit.status === 401)
     return describeUnexpectedStatus(visit, visit.headers.has('www-authenticate'))
   if (visit.status === 405 && listPostTargets(visits).has(visit.href))

@@ -12,7 +12,8 @@ interface ConnectionFault {
 const CONNECTION_FAULTS: readonly ConnectionFault[] = [
   { description: 'refused', numbers: ['F-01'], fault: { kind: 'refuse' } },
   { description: 'half-open', numbers: ['F-23'], fault: { kind: 'half-open' } },
-  // Requests and replies are each delayed by 1.5 s. Together, that exceeds the limits for connecting (1 s) and statements (2 s).
+  // Requests and replies are each delayed by about 1.5 s. Together, that exceeds the limits for connecting (1 s) and for
+  // statements (2 s).
   { description: '3 s slow', numbers: ['F-03'], fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
   { description: 'replies lost', numbers: ['F-05'], fault: { kind: 'drop-replies' } },
 ]
@@ -116,7 +117,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     ...BOTH_DATABASES,
     name: 'Postgres: all connections killed, repeatedly',
     numbers: ['F-04'],
-    // No operation must be refused, because a killed connection is replaced.
+    // No operation needs to be refused, because a killed connection is replaced.
     refusedOperations: [],
     // Kills the connections 20 times in about two seconds, under load. Nothing is left to end then.
     begin: async ({ admin }) => {

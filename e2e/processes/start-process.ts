@@ -19,7 +19,7 @@ const START_TIMEOUT_MS = 60_000
  * Runs `apps/<app>/src/main.ts serve` as a process, and waits until it listens.
  *
  * @param port the port for `url` of the result. The process does not receive it, so `env` must set the same port
- * @param env the settings. `<APP>_HOST` must be 127.0.0.1, as in `url`
+ * @param env the settings. The app must listen on 127.0.0.1, the host of `url`
  * @throws {Error} if the process exits, with its output, or is not listening within 60 s
  */
 export async function startProcess(

@@ -31,7 +31,7 @@ export interface StackProcess extends AsyncDisposable {
   interrupt(): Promise<number | null>
   /**
    * Runs the program of `npm run stack -- --add APP`, and waits until the instance is ready. The caller disposes of the result.
-   * The output of all added instances is appended to one file.
+   * All calls append the output of their command to one file.
    *
    * @throws {Error} with the end of the output, if the command ends or the instance is not ready in time
    */

@@ -5,7 +5,7 @@ import type { System } from './open-system.ts'
 
 /**
  * Tests the gateway while one process of each app is down. Call this after the other tests of the service, because the restarted
- * processes may not be ready yet. If an expectation fails, the processes stay down.
+ * processes may not be ready yet. If an expectation fails before the restart, the processes stay down.
  */
 export function describeStoppedProcesses(getSystem: () => System): void {
   describe('the gateway while one process of each app is down', () => {

@@ -139,7 +139,7 @@ export const SETTINGS = {
   AUTH_CLIENT_DOCUMENT_TEST_HOSTS: {
     schema: listOf(hostAndPort),
     description:
-      'For tests: `host:port` of TLS servers on 127.0.0.1 from which client documents are fetched, separated by commas. Allowed only if the host of AUTH_ORIGIN is a loopback address or `localhost`.',
+      'For tests: `host:port` of TLS servers on 127.0.0.1 from which client documents are fetched, separated by commas. Allowed only if the host of AUTH_ORIGIN is `localhost`, `127.0.0.1` or `[::1]`.',
     default: '',
   },
   AUTH_LIMITS_FACTOR: {

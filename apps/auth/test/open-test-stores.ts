@@ -31,7 +31,7 @@ export interface TestStores extends AsyncDisposable {
   createTokenAuthority(now: () => Date): TokenAuthority
 }
 
-/** Dependencies of the verification store that do nothing, for a test that issues no tokens. */
+/** Dependencies of the verification store and of `expireAgents` that do nothing, for a test that issues no tokens. */
 export const NO_OP_TOKEN_DEPS = {
   tokens: { revokeTokensOf: async () => undefined },
   revocationPublisher: noOpRevocationPublisher,
@@ -87,7 +87,7 @@ const decodeBytea = (row: string) =>
     .map(([, hex]) => Buffer.from(hex ?? '', 'hex').toString('latin1'))
     .join(' ')
 
-/** The tables with agents, apps, keys, tokens and the data of people. `claims` and `claim_…` contain e-mail verifications. */
+/** Tables of agents, apps, signing keys, tokens and the data of people. `claims` and `claim_…` are for e-mail verifications. */
 const COUNTED_TABLES = [
   'agents',
   'agent_secrets',

@@ -8,8 +8,8 @@ import { runAuth } from './run-auth.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
 /*
- * Tests commands whose Redis settings differ from those of the instances, and commands with correct settings. Tests of other
- * mistakes are in `e2e/in-process/operator-mistakes.test.ts`.
+ * Tests commands whose Redis settings or key prefix differ from those of the instances, and commands with correct settings.
+ * Tests of other mistakes are in `e2e/in-process/operator-mistakes.test.ts`.
  */
 
 const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }

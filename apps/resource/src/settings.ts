@@ -152,7 +152,7 @@ export const SETTINGS = {
   RESOURCE_CORS_ORIGINS: {
     schema: listOf(WebOrigin),
     description:
-      'Origins whose scripts may send requests other than GET and HEAD, separated by commas. Scripts of any origin may POST to `/api/answers`.',
+      'Origins whose scripts may send requests other than GET and HEAD, separated by commas. Scripts of any origin may POST to `/api/answers` and to the public MCP server.',
     default: '',
   },
   RESOURCE_ALSO_ACCEPT_HOSTS: {

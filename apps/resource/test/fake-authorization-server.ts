@@ -13,9 +13,9 @@ import {
   SignJWT,
 } from 'jose'
 
-/** The client_id and the secret with which the API introspects. */
+/** The client_id with which the API introspects. */
 export const CLIENT_ID = 'resource-api'
-/** The secret has characters that must be encoded in Basic credentials (RFC 6749 §2.3.1). */
+/** The secret of `CLIENT_ID`. It has characters that must be encoded in Basic credentials (RFC 6749 §2.3.1). */
 export const CLIENT_SECRET = 'prs_a_secret:_with/characters+that&need%encoding'
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 /** The client_id of the agent to which the server issues tokens. */

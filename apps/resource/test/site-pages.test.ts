@@ -92,7 +92,7 @@ test.for(['/connect', '/privacy', '/terms', '/changelog', '/docs'])(
       'cache-control': 'public, max-age=300',
       'content-security-policy': expect.not.stringContaining('unsafe'),
     })
-    // `undefined` and `[object` are values that were not rendered.
+    // `undefined` and `[object` would be in the page if a value was missing or an object.
     expect(body).not.toMatch(/<script(?! src="\/assets\/)|<style|\sstyle=|undefined|\[object/)
   },
 )

@@ -92,7 +92,7 @@ network_config_dir = "${path.join(folder, 'networks')}"
         ({ status }) => status === 'rejected',
       )
       if (!failure) return
-      // Podman also imports the beginning of an archive that tar could not complete.
+      // If `tar` fails, podman still imports what `tar` wrote.
       await tryPodman('rmi', '--force', imageName)
       throw (failure as PromiseRejectedResult).reason
     },

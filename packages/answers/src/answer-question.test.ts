@@ -228,7 +228,7 @@ describe('out of scope', () => {
     expect(ask(question).outOfScope?.reason).toBe('other-subject')
   })
 
-  test('a question about a US programme without a guide gets the official page of the programme', () => {
+  test('a question about a US programme without a guide gets an official page', () => {
     expect(ask('How do I apply for an E-2 visa?').outOfScope?.links[0]?.url).toMatch(
       /^https:\/\/www\.uscis\.gov\//,
     )

@@ -4,13 +4,14 @@ import { type QuestionReading, selectLikelyTriggers } from './read-question.ts'
 const MAX_SCORES = 10
 
 /**
- * Builds the diagnostic data of an answer. `scores` has the best `MAX_SCORES` sections. `rules` lists, in this order:
+ * Builds the diagnostic data of an answer. `scores` has the best sections, at most `MAX_SCORES`. `rules` lists, in this order:
  *
  * - the patterns of each stated trigger, as `trigger/pattern`
  * - the patterns of each trigger that is likely but not stated, as `weak trigger/pattern`
  * - the rule that decided
  *
- * A pattern is its id, or `likely` if only the model reports the trigger. In a weak one, defusers follow: `pattern/defuser`.
+ * A pattern is its id, or `likely` if only the model reports the trigger.
+ * The defusers of a weak pattern follow it: `pattern/defuser`.
  */
 export function buildExplanation(
   { language, triggers, sections }: QuestionReading,
@@ -30,7 +31,7 @@ export function buildExplanation(
       id: section.id,
       score: roundToHundredths(score),
       section: roundToHundredths(scoreParts.section),
-      // The score of the section's nearest ask, which is an example of a question on its subject.
+      // The score of the section's nearest ask: a question that the section answers, or one that is only near its subject.
       ask: roundToHundredths(scoreParts.ask),
       guide: roundToHundredths(scoreParts.guide),
       typeMatches,

@@ -2,8 +2,7 @@ import { z } from 'zod'
 
 /**
  * Creates a schema of text that a person writes. Trims it and converts line endings to `\n`. Refuses empty text, text that is too
- * long, and unpaired surrogates. Also refuses control characters other than `\n` and tab, because a terminal could interpret
- * them as escape sequences.
+ * long, and unpaired surrogates. Also refuses control characters other than `\n` and tab, because they could control a terminal.
  *
  * @param maxCharacters the maximum length in code points
  */

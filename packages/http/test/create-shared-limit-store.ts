@@ -17,7 +17,7 @@ export function createSharedLimitStore(now: () => Date, onTakeUpTo: () => void):
       const takeOne = () => memoryStore.take(key, policy, yesterdaysKey)
       const firstCount = await takeOne()
       if (!firstCount.allowed) return { ...firstCount, taken: 0 }
-      // The first request is already counted, so the quota before it was one more.
+      // The first request is already counted, so the remaining quota was one more before it.
       const maxBatchSize = Math.floor((firstCount.remaining + 1) / BATCHES_PER_REMAINING_QUOTA)
       // All further requests are counted in the same tick. A real store counts the whole batch atomically.
       const otherCounts = await Promise.all(

@@ -20,8 +20,8 @@ export interface MailTransport extends Disposable {
   /**
    * Delivers a mail. Resolves once the server has accepted it, or the file is written.
    *
-   * @throws {DeliveryError} if no acceptance was received; after a timeout the server may still accept the mail. An error
-   *   of the file system if the file could not be written
+   * @throws {DeliveryError} if no acceptance was received; after a timeout the server may still accept the mail
+   * @throws {Error} of the file system if the file could not be written
    */
   send(mail: OutgoingMail): Promise<void>
   /** Deletes the mails that the transport stored more than 24 hours ago. Absent if it stores none (SMTP). */

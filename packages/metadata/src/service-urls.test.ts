@@ -29,7 +29,7 @@ test.for([
   'https://plainpath.example#x',
   'https://user@plainpath.example',
   'https://user:password@plainpath.example',
-  // Not in the normal form: a default port, capital letters, a Unicode host or spaces.
+  // Not in the normal form: a default port, capital letters, a Unicode host or white space.
   'https://plainpath.example:443',
   'http://localhost:80',
   'https://Plainpath.example',

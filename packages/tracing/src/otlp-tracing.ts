@@ -69,7 +69,7 @@ export function createOtlpTracing(options: TracingOptions): Tracing {
 function startRequestSpan(tracer: Tracer, traceparent: string | undefined): RequestSpan {
   const remoteParent = parseTraceparent(traceparent)
   const context = remoteParent ? trace.setSpanContext(ROOT_CONTEXT, remoteParent) : ROOT_CONTEXT
-  // A provisional name: the route is known only when the response is sent.
+  // A provisional name: the request may not have been routed yet.
   const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, context)
   const requestState = { isOpen: true, callCount: 0 }
   return {

@@ -114,8 +114,8 @@ export function readClientAuthentication(
 }
 
 /**
- * Reads authentication by assertion. A `client_id` in the body must be the subject (RFC 7521 §4.2). A fault in the assertion's
- * form does not make the result an error, so that the caller can count the failure for the client that the request names.
+ * Reads authentication by assertion. A `client_id` in the body must be the subject (RFC 7521 §4.2). If the assertion is
+ * malformed, the result is not an error, so that the caller can count the failure for the client that the request names.
  */
 function readAssertionAuthentication(
   text: string,

@@ -44,10 +44,10 @@ export interface UrlClientsDeps extends RefreshDocumentDeps {
  * How fresh a stored document is.
  *
  * - `fresh`: the document is used without another fetch.
- * - `ageing`: the document is still usable, but more than half of its lifetime is over. A new token would not get its full
+ * - `ageing`: the document is still usable, but more than half of its lifetime is over, and a new token would not get its full
  *   lifetime, because a token expires no later than the document.
- * - `expired`: the document has expired, or expires within a second. A token would then have a lifetime of 0, because lifetimes
- *   are whole seconds.
+ * - `expired`: the document has expired, or expires within a second. No token can then be issued, because lifetimes are whole
+ *   seconds.
  */
 type Freshness = 'fresh' | 'ageing' | 'expired'
 
@@ -138,7 +138,8 @@ export function createUrlClientFinder(
       return isUsable ? toClient(id, refreshed) : undefined
     } catch (error) {
       if (freshness === 'expired' || !(error instanceof Problem)) throw error
-      // After a failed fetch, the stored document is still usable. After an invalid document, `refreshDocument` has expired it.
+      // The stored document is still usable, unless a member of the fetched one is invalid. In that case,
+      // `refreshDocument` has expired the stored one.
       const currentClient = toStoredClient(await agents.find(id))
       if (!currentClient || assessFreshness(currentClient, now()) === 'expired') throw error
       return toClient(id, currentClient)

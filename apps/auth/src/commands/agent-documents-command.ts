@@ -53,7 +53,8 @@ export const agentDocumentCommands = [
               `${reason} All tokens of ${id} are revoked. The agent can get tokens again when its document is valid.`,
             )
           const stored = (await stores.agents.find(id))?.agent
-          if (stored?.documentFetchedAt && stored.documentFetchedAt > fetched.requestedAt)
+          if (stored?.status !== 'active') throw new Refusal(`There is no active agent ${id}.`)
+          if (stored.documentFetchedAt && stored.documentFetchedAt > fetched.requestedAt)
             throw createLaterDocumentRefusal(id, stored.documentFetchedAt)
           throw new Refusal(
             `${reason} No token is left to revoke: by the clock of this machine, the stored document has expired, and all tokens with it. ${disableHint}`,

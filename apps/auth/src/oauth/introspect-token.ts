@@ -27,7 +27,7 @@ export interface IntrospectionDeps {
 /**
  * Describes a token to a resource server. Does not say why a token is inactive.
  *
- * @param options.withPerson whether to describe the person who confirmed the agent, if the token depends on such a verification
+ * @param options.withPerson whether to describe the person on whose e-mail verification the token depends, if there is one
  * @returns a JWT whose audience is the resource server
  * @throws {Problem} `unavailable` if this instance may no longer use its signing key
  * @throws the error of a store that is unavailable

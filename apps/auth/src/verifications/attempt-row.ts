@@ -88,7 +88,7 @@ export async function findAttempt(
   }
 }
 
-/** Withdraws the attempts of agents that are open or failed. Their state becomes `superseded`. */
+/** Withdraws the open and the failed attempts of agents. The state of these attempts becomes `superseded`. */
 export async function supersedeAttempts(tx: Database, agentIds: readonly string[]): Promise<void> {
   await tx.query(
     `update claim_attempts set state = 'superseded', ${ERASE_BUT_ALLOW_DECLINING_SQL}

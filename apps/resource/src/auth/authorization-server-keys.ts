@@ -6,11 +6,11 @@ import { createTimeoutSignal } from './send-bounded-request.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
 /**
- * For a `kid` that is not in the set, the set is fetched again only if it is at least this old. Tokens with invented `kid`s can
- * therefore not cause a flood of fetches.
+ * For a `kid` that is not in the set, the set is fetched again only if it is at least this old. Responses with an unknown `kid`
+ * therefore cause at most one successful fetch in this time.
  */
 const COOLDOWN_MS = 1_000
-/** The pause between a failed fetch and the next fetch in the background. */
+/** The minimum pause between a failed fetch and the next fetch in the background. */
 const RETRY_MS = 250
 /** Applies to a key set without `trust_seconds`. */
 const DEFAULT_TRUST_SECONDS = 1
@@ -34,8 +34,8 @@ interface CachedKeySet {
 }
 
 /**
- * Creates a function that returns the authorization server's public key (RFC 7517) for the header of a token. It fetches the key
- * set on demand, with one request at a time.
+ * Creates a function that returns the authorization server's public key (RFC 7517) for the header of a signed introspection
+ * response. It fetches the key set on demand, with one request at a time.
  *
  * A key set is trusted for its `trust_seconds`, measured from the start of the request, even if the authorization server stops
  * responding. The authorization server confirms the revocation of a key only after that time, when no API trusts the
@@ -44,8 +44,8 @@ interface CachedKeySet {
  * @param options.clock a monotonic clock, in milliseconds
  * @param options.timeoutMs the time limit of one fetch; by default a second
  * @returns the function for `jwtVerify`. If a fetch that it awaits fails, it throws an `AuthorizationServerFailure`, or the error
- *   of the request or of parsing. A fetch for an unknown key is awaited even while the cached set is trusted. If the set lacks the
- *   key, it throws jose's error
+ *   of the request or of parsing. A fetch for an unknown key is awaited even while the cached set is trusted. If the set lacks
+ *   the key, it throws jose's error
  */
 export function createAuthorizationServerKeys(
   requestServer: RequestAuthorizationServer,
@@ -120,8 +120,8 @@ async function requestKeySet(requestServer: RequestAuthorizationServer, timeoutM
 }
 
 /**
- * Creates a check that throws if the key set does not arrive within a second, or with another status than 200. No token can be
- * verified without it.
+ * Creates a check that throws if the key set does not arrive within a second, or arrives with another status than 200. Without
+ * the key set, no introspection response can be verified.
  */
 export const createAuthorizationServerCheck = (requestServer: RequestAuthorizationServer) => () =>
   requestKeySet(requestServer, FETCH_TIMEOUT_MS)

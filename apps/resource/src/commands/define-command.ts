@@ -77,7 +77,7 @@ export function defineCommand<
 }
 
 /**
- * Multiplies the time limits of `openPool`. They are longer than in the API: an operator would rather wait than repeat a
+ * The `patience` of `openPool`. The time limits are longer than in the API: an operator would rather wait than repeat a
  * command.
  */
 const DATABASE_TIMEOUT_FACTOR = 4
@@ -86,8 +86,7 @@ const DATABASE_CHECK = {
   variable: 'RESOURCE_DATABASE_URL',
   folder: MIGRATIONS,
   // Commands must also run on the tables of a newer release: after a rollback, the Job `resource-migrate` of the older release
-  // publishes its guides in them. API instances are not registered anywhere, so this cannot check for one, and assumes that one
-  // runs.
+  // publishes its guides in them. No table lists the API instances, so this cannot check for one, and assumes that one runs.
   isReleaseRunning: async () => true,
 }
 

@@ -36,7 +36,7 @@ export interface ListedMessage extends Omit<z.infer<typeof ListedMessageRow>, 's
 
 /**
  * Lists the newest `limit` messages, sorted by urgency and then newest first, without their texts and reply addresses. An older
- * urgent message can be missing. If triggers were decrypted, the audit log records this.
+ * urgent message can be missing. If triggers that this release knows were decrypted, the audit log records this.
  *
  * @throws {UnsealError} for triggers that cannot be decrypted
  */

@@ -35,7 +35,7 @@ function describeMistake(text: string): string {
     : 'Your question contains characters that we cannot read. Please type it again.'
 }
 
-/** Creates a response for `/ask`, with the quick exit and its headers, which forbid storing the page. */
+/** Creates a response for `/ask`, with the quick exit and its headers, which permit our scripts and forbid storing the page. */
 const createAskPageResponse = <Status extends number>(
   urls: ServiceUrls,
   status: Status,

@@ -32,9 +32,9 @@ const adaptIoredis = (client: Redis): LimitRedisClient => ({
 const TIMEOUT_MS = 3_000
 
 /**
- * Functions that open each client, with the options that `LimitRedisClient` recommends and a longer timeout. In addition, both
- * reconnect after 50 ms, and ioredis pipelines commands of one tick. For `redis`, a timer for each command is missing: its own
- * timeout does not cover the wait for a reply.
+ * Functions that open each client, with the options that `LimitRedisClient` recommends. In addition, both reconnect after 50 ms,
+ * and ioredis pipelines commands of one tick. The recommended timer for each command is missing. Instead, each client uses its
+ * own timeout. That of `redis` does not cover the wait for a reply.
  */
 const CLIENTS: Record<string, (serverUrl: string, timeoutMs?: number) => Promise<OpenedClient>> = {
   async ioredis(serverUrl, timeoutMs = TIMEOUT_MS) {

@@ -4,7 +4,7 @@ interface RepeatedWork extends AsyncDisposable {
   start(intervalMs: number): void
   /**
    * Starts a run now, or after the current run. Each call is thus followed by a complete run, which sees what changed before the
-   * call. Does nothing once the work is disposed of.
+   * call, unless the work is disposed of. After that, a call does nothing.
    */
   requestRun(): void
 }

@@ -125,15 +125,15 @@ const encodeForm = (fields: object) =>
     .replaceAll('%3E', '>')
 
 /**
- * Formats a value as JSON on one line, with a space after each comma and colon. Also removes spaces next to brackets and braces
- * within strings.
+ * Formats a value as JSON on one line, with a space after each comma and colon. Also removes a space after an opening and before
+ * a closing bracket or brace within strings.
  */
 const formatOnOneLine = (value: object) =>
   JSON.stringify(value, null, 1)
     .replaceAll(/\n\s*/g, ' ')
     .replaceAll(/([{[]) | ([}\]])/g, '$1$2')
 
-/** Formats a value as JSON, with one member per line. An array is on one line if no item contains a bracket or a brace. */
+/** Formats a value as JSON, with one member per line. A nested array is on one line if no item contains a bracket or a brace. */
 export const formatJson = (value: unknown): string =>
   JSON.stringify(value, null, 2).replaceAll(
     /\[\n\s+([^[\]{}]*?)\n\s+\]/g,

@@ -40,7 +40,10 @@ const getHealth = defineOperation({
   },
 })
 
-/** All operations in the API description, of both apps, in its order. The names are the published operation ids. */
+/**
+ * All operations in the API description, of both apps. The names are the published operation ids. The description has the paths
+ * in the order in which their first operations are listed here.
+ */
 export const operations = {
   listGuides,
   getGuide,
