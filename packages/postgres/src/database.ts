@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type TracedCall, traceCall } from '@plainpath/tracing'
 import pg from 'pg'
+import { type CheckOut, createCheckOut } from './check-out.ts'
 import { CONNECT_TIMEOUT_MS, columnParsers, type ErrorLog, ignoreErrorEvents } from './connection.ts'
 import { createConnectionQueue } from './connection-queue.ts'
 import { isConnectionUnusable, isUnavailable, redactDatabaseError } from './database-error.ts'
@@ -55,7 +56,7 @@ export interface Pool extends Database, AsyncDisposable {
 const CLOSE_TIMEOUT_MS = 5_000
 
 /**
- * Creates a pool that opens at most `max` (10) connections on demand. It closes idle connections after 10 s, unless
+ * Creates a pool that opens at most `max` (10) connections on demand, two at a time. It closes idle connections after 10 s, unless
  * `keepIdleConnections` is set. Disposing waits at most 5 s for connections in use.
  *
  * Time limits:
@@ -108,10 +109,13 @@ export function openPool(
     stallMs: 200 * patience,
     countsAsServed: (error) => !isUnavailable(error),
   })
-  const runInSession = <T>(use: (session: Session) => Promise<T>): Promise<T> =>
-    queue.run(async () =>
-      withSession(await pool.connect(), { isPooled }, (session) => retryIfRolledBack(() => use(session))),
+  const checkOut = createCheckOut<pg.PoolClient>(pool)
+  const runInSession = <T>(use: (session: Session) => Promise<T>): Promise<T> => {
+    const deadline = performance.now() + CONNECT_TIMEOUT_MS * patience
+    return queue.run(() =>
+      withSession(checkOut, { deadline, isPooled }, (session) => retryIfRolledBack(() => use(session))),
     )
+  }
   return {
     query: (...statement) => runInSession((session) => session.query(...statement)),
     transaction: (work) => runInSession((session) => runInTransaction(session, work)),
@@ -138,10 +142,11 @@ interface Session {
 
 /** Runs `use` with a connection, and returns the connection to the pool, or closes it if it is lost. */
 async function withSession<T>(
-  client: pg.PoolClient,
-  { isPooled }: { isPooled: boolean },
+  checkOut: CheckOut<pg.PoolClient>,
+  { deadline, isPooled }: { deadline: number; isPooled: boolean },
   use: (session: Session) => Promise<T>,
 ): Promise<T> {
+  const client = await checkOut.get(deadline)
   let isLost = false
   const session: Session = {
     async query<Row extends object>(text: string, values: readonly unknown[] = [], name?: string) {
@@ -163,6 +168,7 @@ async function withSession<T>(
     return await use(session)
   } finally {
     client.release(isLost)
+    checkOut.notifyReturned()
   }
 }
 
