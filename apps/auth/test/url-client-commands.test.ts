@@ -158,10 +158,7 @@ describe('commands for URL clients:', () => {
         errors: expect.stringMatching(/No usable document could be fetched, so nothing was changed/),
       })
       expect(await isActiveAtEachInstance(token)).toEqual([true, true])
-      agent.setDocument({
-        ...createDocument(agent.client_id, [keys[0]]),
-        grant_types: ['authorization_code'],
-      })
+      agent.setDocument({ ...createDocument(agent.client_id, [keys[0]]), grant_types: ['password'] })
       expect(await refresh(agent)).toMatchObject({
         code: 1,
         errors: expect.stringMatching(/grant_types must be.*All tokens of https:\S+ are revoked\./),

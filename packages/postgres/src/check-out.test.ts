@@ -37,7 +37,7 @@ function checkOutMany(count: number, deadline = IN_A_MINUTE) {
   const checkOut = createCheckOut(pool)
   const results: string[] = []
   const requests = Array.from({ length: count }, async () => {
-    results.push(await checkOut.get(deadline).catch((error: Error) => error.message))
+    results.push(await checkOut.get(deadline).catch((error: unknown) => (error as Error).message))
   })
   const release = () => {
     pool.release()

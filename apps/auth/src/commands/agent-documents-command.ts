@@ -47,17 +47,17 @@ export const agentDocumentCommands = [
         const { error } = fetched
         const disableHint = formatDisableHint(id)
         if (error.kind === 'member') {
-          const reason = `The document is no longer usable (${error.member} ${error.detail}).`
+          const explanation = `The document is no longer usable (${error.member} ${error.detail}).`
           if (isRevoked)
             throw new Refusal(
-              `${reason} All tokens of ${id} are revoked. The agent can get tokens again when its document is valid.`,
+              `${explanation} All tokens of ${id} are revoked. The agent can get tokens again when its document is valid.`,
             )
           const stored = (await stores.agents.find(id))?.agent
           if (stored?.status !== 'active') throw new Refusal(`There is no active agent ${id}.`)
           if (stored.documentFetchedAt && stored.documentFetchedAt > fetched.requestedAt)
             throw createLaterDocumentRefusal(id, stored.documentFetchedAt)
           throw new Refusal(
-            `${reason} No token is left to revoke: by the clock of this machine, the stored document has expired, and all tokens with it. ${disableHint}`,
+            `${explanation} No token is left to revoke: by the clock of this machine, the stored document has expired, and all tokens with it. ${disableHint}`,
           )
         }
         throw new Refusal(
