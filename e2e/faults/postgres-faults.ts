@@ -27,7 +27,8 @@ const AUTH_CONNECTION_FAULTS: typeof CONNECTION_FAULTS = [
   },
 ]
 
-const BOTH_DATABASES = { components: ['auth database', 'api database'] } as const
+/** The components of a fault of the server that holds the databases of both apps. */
+export const BOTH_DATABASES = { components: ['auth database', 'api database'] } as const
 
 export const POSTGRES_FAULTS: readonly FaultCase[] = [
   // These have no `failingCheck`, because `/api/health` checks the API's database and not auth's.

@@ -1,7 +1,7 @@
 import type { Pool } from '@plainpath/postgres'
 import { createConnectionFault, createRepeatedFault, type FaultCase } from './fault-case.ts'
+import { BOTH_DATABASES } from './postgres-faults.ts'
 
-const BOTH_DATABASES = { components: ['auth database', 'api database'] } as const
 /** Selects the sessions of the apps, and not those of the scenarios (`FaultyStack.admin`). */
 const APP_SESSIONS = `datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`
 /** Selects the roles with which the apps are connected. */

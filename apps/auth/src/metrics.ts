@@ -4,8 +4,9 @@ import { DOCUMENT_OUTCOMES } from './client-documents/document-fetcher.ts'
 import { type AuthEvents, SIGN_IN_OUTCOMES } from './events.ts'
 
 /**
- * Creates the metrics, and counts the server's events in them. Other modules count requests, limits and mail. Two metric
- * names have older terms: *announcement* is a publication, and *members struck off* are removed subscribers (docs/glossary.md).
+ * Creates the metrics, and counts the server's events in them. Other modules count requests, limits and mail. Two metrics keep the
+ * names of older releases: `revocation_announcement_seconds` measures publications of revocations, and
+ * `revocation_members_struck_off_total` counts subscribers that were removed.
  */
 export function createAuthMetrics(events: AuthEvents, chatHosts: ChatHosts): Metrics {
   const metrics = createMetrics('auth')

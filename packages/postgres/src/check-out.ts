@@ -1,3 +1,5 @@
+import { joinQueue, type Waiter } from './connection-queue.ts'
+
 /**
  * At most this many connections are being opened at a time. A burst needs fewer connections than it has requests, because each
  * connection soon becomes free again. Opening many at once would delay all of them, and on a busy machine none would be ready in
@@ -28,42 +30,21 @@ export interface CheckOut<Client> {
 }
 
 export function createCheckOut<Client>(pool: PoolToCheckOut<Client>): CheckOut<Client> {
-  const waiters = new Set<() => void>()
+  const waiters = new Set<Waiter>()
   let openingCount = 0
   /** Idle connections that `connect` returns in a moment. The pool still counts them as idle. */
   let claimedCount = 0
 
   function notifyReturned(): void {
     const [firstWaiter] = waiters
-    firstWaiter?.()
-  }
-
-  function waitForChange(deadline: number): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const leave = () => {
-      clearTimeout(timer)
-      waiters.delete(admit)
-    }
-    const admit = () => {
-      leave()
-      resolve()
-    }
-    const timer = setTimeout(
-      () => {
-        leave()
-        // The message of pg-pool. `isUnavailable` (database-error.ts) recognises it, so do not change it.
-        reject(new Error('timeout exceeded when trying to connect'))
-      },
-      Math.max(0, deadline - performance.now()),
-    )
-    waiters.add(admit)
-    return promise
+    firstWaiter?.admit()
   }
 
   return {
     notifyReturned,
     async get(deadline) {
-      while (pool.idleCount <= claimedCount && openingCount >= MAX_OPENING) await waitForChange(deadline)
+      while (pool.idleCount <= claimedCount && openingCount >= MAX_OPENING)
+        await joinQueue(waiters, Math.max(0, deadline - performance.now()))
       const isOpening = pool.idleCount <= claimedCount
       if (isOpening) openingCount += 1
       else claimedCount += 1

@@ -33,7 +33,7 @@ interface ConnectionQueue {
 const WAITERS_PER_CONNECTION = 2
 
 /** A request in the queue. Both methods remove it from the queue and stop its timer. */
-interface Waiter {
+export interface Waiter {
   admit(): void
   refuse(error: Error): void
 }
@@ -45,10 +45,10 @@ const createQueueFullError = () =>
  * Adds a request at the end of the queue. The result resolves when the request is admitted, and rejects when it is refused or
  * after `waitMs`.
  */
-function joinQueue(queue: Set<Waiter>, waitMs: number, onTimeout: () => void): Promise<void> {
+export function joinQueue(queue: Set<Waiter>, waitMs: number, onTimeout?: () => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timeOut = () => {
-    onTimeout()
+    onTimeout?.()
     // The message of pg-pool. `isUnavailable` (database-error.ts) recognises it, so do not change it.
     waiter.refuse(new Error('timeout exceeded when trying to connect'))
   }
