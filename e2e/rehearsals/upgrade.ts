@@ -23,7 +23,7 @@ export const UPGRADE: Rehearsal = {
   title: 'A rolling upgrade and rollback',
   description: `Two processes of each app ran the newest release of \`docs/releases.json\`. The migrations of this commit were applied, then each process
 was replaced in turn by one of this commit, the API first: stopped with SIGTERM, and started at the same address. Then each was replaced by one
-of the release again, on the new tables.`,
+of the release again in the reverse order, on the new tables.`,
   run: rehearseUpgrade,
 }
 
@@ -124,7 +124,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   })
   print('this commit runs; the rollback begins')
   const rollback = await rehearseUnderLoad(traffic, async ({ runPhase, waitForLoad }) => {
-    for (const instance of [...auth, ...resource].toReversed())
+    for (const instance of [...resource, ...auth].toReversed())
       await runPhase(`${formatName(instance)} is ${release.tag} again`, async () => {
         await replace(instance, oldRoot)
         await waitForLoad(seconds)

@@ -34,7 +34,8 @@ export async function ensureInstalled(root) {
   const modules = path.join(root, 'node_modules')
   mkdirSync(modules, { recursive: true })
   const release = await takeLock(path.join(modules, '.bootstrap-lock'), {
-    waitSeconds: INSTALLER_LIMIT_SECONDS + 60,
+    // Longer than both installers of the other command may take.
+    waitSeconds: 2 * INSTALLER_LIMIT_SECONDS + 60,
     onWait: () => console.error('Waiting for another command that is installing the pinned dependencies'),
   })
   try {

@@ -70,7 +70,6 @@ export interface AuthServer extends AsyncDisposable {
   /** Each method and path of the public application. */
   readonly publicEndpoints: ReturnType<typeof listPublicEndpoints>
   readonly readiness: Readiness
-  readonly findAppClient: FindAppClient
 }
 
 /**
@@ -282,5 +281,5 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   }
   // Until here, a failure disposes the open resources. From here on, the caller must dispose them.
   const resources = stack.move()
-  return { ...apps, readiness, findAppClient, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  return { ...apps, readiness, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }

@@ -60,6 +60,11 @@ describe('the answer page', () => {
     expect(afterNo.body).not.toContain('name="long-absence" type="radio"')
   })
 
+  test('still asks a question whose field is neither yes nor no', async () => {
+    const { body } = await postForm({ question: RENEWAL, 'long-absence': 'maybe' })
+    expect(body).toContain('name="long-absence" type="radio"')
+  })
+
   test('offers “none of these applies” until no question is left', async () => {
     const fields: Record<string, string> = { question: RENEWAL }
     for (let round = 0; round < 6; round++) {

@@ -48,7 +48,12 @@ test('after 30 failed tokens from an address within a minute, another is refused
   const introspectionsBefore = countIntrospections()
   const refusal = await listGuides(newUnknownToken())
   expectProblem(refusal, { status: 429, code: 'rate-limited' })
-  expect(refusal.json()).toMatchObject({ policy: 'failed-tokens' })
+  expect(refusal.json()).toMatchObject({
+    policy: 'failed-tokens',
+    detail: expect.stringMatching(
+      /^From your network, 30 tokens that were unknown, expired or revoked were sent within a minute, which is the maximum\. Try again in \d+ seconds\.$/,
+    ),
+  })
   expect(Number(refusal.headers['retry-after'])).toBeLessThanOrEqual(60)
   expect(countIntrospections()).toBe(introspectionsBefore)
   clock.nowMs += LIMIT_RESET_MS
@@ -110,8 +115,13 @@ test('while 16 unverified tokens of an address are introspected, another gets 42
   // The second read comes from an address that has no introspection in flight.
   const verifiedReads = await Promise.all([listGuides(verified), listGuides(verified, newAddress())])
   expect(verifiedReads.map(({ status }) => status)).toEqual([200, 200])
-  const statuses = (await Promise.all(unverified)).map(({ status }) => status)
-  expect(statuses.toSorted()).toEqual([...Array<number>(16).fill(401), 429])
+  const responses = await Promise.all(unverified)
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([...Array<number>(16).fill(401), 429])
+  expect(responses.find(({ status }) => status === 429)?.json()).toMatchObject({
+    policy: 'introspections-at-once',
+    detail:
+      'From your network, 16 tokens are being checked at the moment, which is the maximum. Try again in 1 second.',
+  })
 })
 
 test('while 128 unverified tokens in all are introspected, others get 503, but a verified token gets 200', async () => {

@@ -1,3 +1,4 @@
+import { loadGuides } from '@plainpath/guides'
 import { expect, test } from 'vitest'
 import { findUnusedUrl } from './fake-authorization-server.ts'
 import { sendRequest } from './send-request.ts'
@@ -28,7 +29,12 @@ const parseResult = (body: string) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1]
 test('without a database, get_guide returns the current version, and calls that need the database get 503', async () => {
   await using api = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE_URL } })
   const guide = await callTool(api.origin, 'get_guide', { slug: 'work-permit' })
-  expect(parseResult(guide.body).structuredContent).toMatchObject({ slug: 'work-permit' })
+  const packagedGuide = loadGuides().find(({ slug }) => slug === 'work-permit')
+  expect(packagedGuide?.version).toBeGreaterThan(0)
+  expect(parseResult(guide.body).structuredContent).toMatchObject({
+    slug: 'work-permit',
+    version: packagedGuide?.version,
+  })
   for (const [name, args] of [
     ['join_waitlist', { email: EMAIL }],
     ['get_guide', { slug: 'work-permit', version: 9 }],

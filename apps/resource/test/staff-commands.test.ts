@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { createSealer } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { getMessageContext } from '../src/contact/contact-message.ts'
 import { runResource } from './run-resource.ts'
 import { createPost, sendRequest } from './send-request.ts'
 import { type ContactApi, newMessage, startContact } from './start-contact.ts'
@@ -176,6 +178,19 @@ describe('messages', () => {
     expect((await readAudit()).at(-1)).toBe('contact list: triggers of 3 messages')
     const showResult = await run('contact', 'show', String(ids[1]))
     expect(showResult.out).toContain('Needs an attorney: missed-hearing, smuggling\n')
+  })
+
+  test('are listed with a trigger that only another release knows, and decrypting it is audited', async () => {
+    const { id } = (await contact.send(contact.issueToken('ana@example.org', 'reg_other'), MESSAGE)).json()
+    const sealer = createSealer(await readFile(path.join(contact.api.keyFolder, 'kek'), 'utf8'))
+    const triggers = sealer.seal('["later-trigger"]', getMessageContext(String(id), 'hand-off'))
+    await contact.api.db.query('update contact_messages set hand_off_sealed = $2 where id = $1', [
+      id,
+      triggers,
+    ])
+    const { messages } = JSON.parse((await run('contact', 'list', '--limit', '1', '--json')).out)
+    expect(messages).toMatchObject([{ id, urgency: 'normal', triggers: ['later-trigger'] }])
+    expect((await readAudit()).at(-1)).toBe('contact list: triggers of 1 message')
   })
 
   test('are assigned, answered and closed with a note, which the API does not show', async () => {

@@ -1,5 +1,5 @@
 export { listClientLimits } from './limits/client-limits.ts'
-export { createRateLimitedProblem, enforceLimits } from './limits/enforce-limits.ts'
+export { createRateLimitedProblem, enforceLimits, type LimitRefusal } from './limits/enforce-limits.ts'
 export {
   createMemoryLimitStore,
   type LimitPolicy,

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, RULES } from '@plainpath/domain'
-import { createSealer, generateKeyEncryptionKey } from '@plainpath/sealing'
+import { createSealer, generateKeyEncryptionKey, UnsealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { type AppClientStore, createAppClientStore, sweepAppClients } from './app-client-store.ts'
@@ -107,7 +107,7 @@ test('the store encrypts a name, which can be decrypted only in the row of its o
     'update app_clients set name_sealed = (select name_sealed from app_clients where id = $1) where id = $2',
     [id, other],
   )
-  await expect(store.find(other)).rejects.toThrow(/./)
+  await expect(store.find(other)).rejects.toThrow(UnsealError)
   await stores.db.query('delete from app_clients where id = $1', [other])
   expect(await store.reencryptNames({ dryRun: false })).toBe(0)
 })

@@ -19,8 +19,6 @@ import { type ActiveIntrospection, findIntrospectionFault, type IntrospectFor } 
 import { readPresentedToken } from './read-presented-token.ts'
 import type { UsedProofs } from './used-proofs.ts'
 
-const TOO_MANY_CHECKS =
-  'Too many tokens from this address were unknown, expired or revoked, or are being checked now.'
 const PROOF_REUSED =
   'A request with this proof was received before: make a new proof, with its own jti, for each request.'
 const NEEDS_BEARER =
@@ -45,7 +43,7 @@ export function createBearerCheck(deps: {
     try {
       return await deps.introspect(token, String(ctx.state['address']))
     } catch (error) {
-      if (error instanceof IntrospectionLimited) throw createRateLimitedProblem(error.state, TOO_MANY_CHECKS)
+      if (error instanceof IntrospectionLimited) throw createRateLimitedProblem(error.refusal)
       throw error
     }
   }

@@ -1,5 +1,5 @@
 import { createByteBoundOptions } from '@plainpath/domain'
-import { createMemoryLimitStore, type LimitPolicy, type LimitState, listNetworks } from '@plainpath/http'
+import { createMemoryLimitStore, type LimitPolicy, type LimitRefusal, listNetworks } from '@plainpath/http'
 import { sha256Base64url } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
 import { AuthorizationServerFailure, type Introspect, type IntrospectFor } from './introspection.ts'
@@ -12,15 +12,8 @@ const FAILED_TOKENS: LimitPolicy = { name: 'failed-tokens', quota: 30, windowSec
  * introspection-client.ts, which leaves the other half to recently verified tokens.
  */
 const MAX_UNVERIFIED_IN_FLIGHT = 128
-/**
- * The maximum number of such introspections that are in flight from one network. It is a limit on concurrency: nothing counts
- * requests in a window. `windowSeconds` is only used in the problem that describes the limit.
- */
-const UNVERIFIED_IN_FLIGHT_FROM_NETWORK: LimitPolicy = {
-  name: 'introspections-at-once',
-  quota: 16,
-  windowSeconds: 1,
-}
+/** The maximum number of such introspections that are in flight from one network. */
+const MAX_UNVERIFIED_IN_FLIGHT_FROM_NETWORK = 16
 
 /** How long a token counts as recently verified. */
 const VERIFIED_LIFETIME_MS = 10 * 60_000
@@ -30,11 +23,11 @@ const MAX_VERIFIED_BYTES = 10_000_000
 /** Thrown when a limit of one of the caller's networks does not allow an introspection. */
 export class IntrospectionLimited extends Error {
   override readonly name = 'IntrospectionLimited'
-  readonly state: LimitState
+  readonly refusal: LimitRefusal
 
-  constructor(state: LimitState) {
+  constructor(refusal: LimitRefusal) {
     super('introspection is limited')
-    this.state = state
+    this.refusal = refusal
   }
 }
 
@@ -85,17 +78,21 @@ export function guardIntrospection(options: {
    */
   function findRefusal(networks: readonly LimitedNetwork[]): (() => Promise<Error>) | undefined {
     for (const { network, factor: networkFactor } of networks) {
-      const policy = scaleQuota(FAILED_TOKENS, networkFactor)
+      const policy = scaleFailedTokens(networkFactor)
       // `take` counts nothing here, because the limit refuses the request. Its result has the seconds until some quota is free.
       if (!failedTokens.local.offer(network, policy))
-        return async () => new IntrospectionLimited({ policy, ...(await failedTokens.take(network, policy)) })
-      const inFlightPolicy = scaleQuota(UNVERIFIED_IN_FLIGHT_FROM_NETWORK, networkFactor)
-      if ((inFlightByNetwork.get(network) ?? 0) >= inFlightPolicy.quota)
         return async () =>
           new IntrospectionLimited({
-            policy: inFlightPolicy,
-            allowed: false,
-            remaining: 0,
+            policyName: policy.name,
+            reason: `From your network, ${policy.quota} tokens that were unknown, expired or revoked were sent within a minute, which is the maximum.`,
+            resetSeconds: (await failedTokens.take(network, policy)).resetSeconds,
+          })
+      const maxInFlight = scaleQuota(MAX_UNVERIFIED_IN_FLIGHT_FROM_NETWORK, networkFactor)
+      if ((inFlightByNetwork.get(network) ?? 0) >= maxInFlight)
+        return async () =>
+          new IntrospectionLimited({
+            policyName: 'introspections-at-once',
+            reason: `From your network, ${maxInFlight} tokens are being checked at the moment, which is the maximum.`,
             resetSeconds: 1,
           })
     }
@@ -123,7 +120,7 @@ export function guardIntrospection(options: {
       const introspection = await introspect(token)
       if (!introspection.active)
         for (const { network, factor: networkFactor } of networks)
-          await failedTokens.take(network, scaleQuota(FAILED_TOKENS, networkFactor))
+          await failedTokens.take(network, scaleFailedTokens(networkFactor))
       return introspection
     } finally {
       changeInFlightCount(networks, -1)
@@ -141,7 +138,9 @@ export function guardIntrospection(options: {
   }
 }
 
-const scaleQuota = (policy: LimitPolicy, factor: number): LimitPolicy => ({
-  ...policy,
-  quota: Math.max(1, Math.floor(policy.quota * factor)),
+const scaleQuota = (quota: number, factor: number) => Math.max(1, Math.floor(quota * factor))
+
+const scaleFailedTokens = (factor: number): LimitPolicy => ({
+  ...FAILED_TOKENS,
+  quota: scaleQuota(FAILED_TOKENS.quota, factor),
 })

@@ -36,7 +36,7 @@ export interface ListedMessage extends Omit<z.infer<typeof ListedMessageRow>, 's
 
 /**
  * Lists the newest `limit` messages, sorted by urgency and then newest first, without their texts and reply addresses. An older
- * urgent message can be missing. If triggers that this release knows were decrypted, the audit log records this.
+ * urgent message can be missing. If triggers were decrypted, the audit log records this.
  *
  * @throws {UnsealError} for triggers that cannot be decrypted
  */
@@ -65,11 +65,15 @@ export const listMessages = (
           urgency: findHighestUrgency(triggers) ?? null,
         }
       })
-    const decryptedCount = messages.filter(({ urgency }) => urgency !== null).length
+    const decryptedCount = messages.filter(({ triggers }) => triggers.length > 0).length
     if (decryptedCount > 0)
       await recordStaffAct(
         tx,
-        { actor, action: 'contact list', about: `triggers of ${decryptedCount} messages` },
+        {
+          actor,
+          action: 'contact list',
+          about: `triggers of ${decryptedCount} ${decryptedCount === 1 ? 'message' : 'messages'}`,
+        },
         now,
       )
     return messages.toSorted((a, b) => rankUrgency(a) - rankUrgency(b))

@@ -103,7 +103,7 @@ export function createAskPageRoutes({
 }
 
 /**
- * Reads the facts that a person stated. Ignores fields that are not trigger ids. Any value but `yes` counts as no. A `yes` counts
+ * Reads the facts that a person stated. Ignores fields that are not trigger ids, and values other than `yes` and `no`. A `yes` counts
  * even if the person then pressed “None of these applies”.
  *
  * @param deniedTriggers the ids that this button sent, separated by spaces
@@ -113,10 +113,9 @@ function readStatedFacts(
   deniedTriggers: string,
 ): Record<string, boolean> {
   const deniedFacts = deniedTriggers.split(' ').map((trigger): [string, boolean] => [trigger, false])
-  const chosenFacts = Object.entries(fields).map(([trigger, value]): [string, boolean] => [
-    trigger,
-    value === 'yes',
-  ])
+  const chosenFacts = Object.entries(fields)
+    .filter(([, value]) => value === 'yes' || value === 'no')
+    .map(([trigger, value]): [string, boolean] => [trigger, value === 'yes'])
   return Object.fromEntries(
     [...deniedFacts, ...chosenFacts].filter(([trigger]) => TriggerId.safeParse(trigger).success),
   )

@@ -1,4 +1,4 @@
-import type { Log, Metrics } from '@plainpath/http'
+import { createRepeatedWork, type Log, type Metrics } from '@plainpath/http'
 
 /** Erases a batch of rows that are past their retention. Returns the number of erased rows, which is 0 when none are left. */
 type EraseBatch = (now: Date) => Promise<number>
@@ -38,24 +38,18 @@ export function startRetention(
     deps.metrics.recordSweep(SWEEP_LABEL)
   }
   async function enforceIfClockIsSynchronised(): Promise<void> {
-    if (await deps.isClockSynchronised()) await enforce()
-    else deps.log.error('nothing was erased, because the clock is skewed')
+    try {
+      if (await deps.isClockSynchronised()) await enforce()
+      else deps.log.error('nothing was erased, because the clock is skewed')
+    } catch (error) {
+      deps.log.error('erasing stopped before everything due was erased', { error })
+    }
   }
   // Until the first run, the metric shows when the process started.
   deps.metrics.recordSweep(SWEEP_LABEL)
-  let currentRun: Promise<void> = Promise.resolve()
-  const timer = setInterval(() => {
-    currentRun = enforceIfClockIsSynchronised().catch((error: unknown) =>
-      deps.log.error('erasing stopped before everything due was erased', { error }),
-    )
-  }, INTERVAL_MS)
-  return {
-    enforce,
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer)
-      await currentRun
-    },
-  }
+  const erasing = createRepeatedWork(enforceIfClockIsSynchronised)
+  erasing.start(INTERVAL_MS)
+  return { enforce, [Symbol.asyncDispose]: () => erasing[Symbol.asyncDispose]() }
 }
 
 /**

@@ -110,6 +110,16 @@ describe('a refusal', () => {
     ])
   })
 
+  test('says “1 second”, not “1 seconds”', async () => {
+    const everySecond = { name: 'second', quota: 10, windowSeconds: 1 }
+    const response = await fetchWithLimits([
+      createLimitState('second', { allowed: false, resetSeconds: 1, policy: everySecond }),
+    ])
+    expect(await response.json()).toMatchObject({
+      detail: 'The limit "second" allows 10 in 1 second. Try again in 1 second.',
+    })
+  })
+
   test('ends the request, so later calls report nothing', async () => {
     const response = await fetchWithLimits([createRefusingState('first')], [createLimitState('second')])
     expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual(['first'])

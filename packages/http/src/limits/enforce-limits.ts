@@ -14,22 +14,34 @@ export function enforceLimits(ctx: Context, ...states: readonly LimitState[]): v
   if (allStates.length === 0) return
   ctx.set(formatLimitHeaders(allStates))
   const refusingState = states.find((state) => !state.allowed)
-  if (refusingState) throw createRateLimitedProblem(refusingState)
+  if (refusingState) {
+    const { policy, resetSeconds } = refusingState
+    throw createRateLimitedProblem({
+      policyName: policy.name,
+      reason: `The limit "${policy.name}" allows ${policy.quota} in ${formatSeconds(policy.windowSeconds)}.`,
+      resetSeconds,
+    })
+  }
 }
 
-/**
- * Creates the problem for a request that exceeded a limit.
- *
- * @param detail another sentence for the client
- */
-export function createRateLimitedProblem({ policy, resetSeconds }: LimitState, detail = ''): Problem {
-  const description = `The limit "${policy.name}" allows ${policy.quota} in ${policy.windowSeconds} seconds.`
-  return new Problem('rate-limited', {
-    detail: [description, `Try again in ${resetSeconds} seconds.`, detail].filter(Boolean).join(' '),
-    headers: { 'retry-after': String(resetSeconds) },
-    extensions: { policy: policy.name },
-  })
+/** Why a limit refuses a request. */
+export interface LimitRefusal {
+  readonly policyName: string
+  /** A sentence for the client that says what the limit allows. */
+  readonly reason: string
+  /** The number of seconds after which the client may try again. */
+  readonly resetSeconds: number
 }
+
+/** Creates the problem `rate-limited` for a request that a limit refuses. */
+export const createRateLimitedProblem = ({ policyName, reason, resetSeconds }: LimitRefusal): Problem =>
+  new Problem('rate-limited', {
+    detail: `${reason} Try again in ${formatSeconds(resetSeconds)}.`,
+    headers: { 'retry-after': String(resetSeconds) },
+    extensions: { policy: policyName },
+  })
+
+const formatSeconds = (seconds: number) => (seconds === 1 ? '1 second' : `${seconds} seconds`)
 
 /** Formats the response headers `RateLimit-Policy` and `RateLimit`. */
 export function formatLimitHeaders(states: readonly LimitState[]) {
