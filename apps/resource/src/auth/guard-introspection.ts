@@ -84,7 +84,7 @@ export function guardIntrospection(options: {
         return async () =>
           new IntrospectionLimited({
             policyName: policy.name,
-            reason: `From your network, ${policy.quota} tokens that were unknown, expired or revoked were sent within a minute, which is the maximum.`,
+            reason: `Within a minute, your network sent ${policy.quota} tokens that were unknown, expired or revoked. That is the maximum.`,
             resetSeconds: (await failedTokens.take(network, policy)).resetSeconds,
           })
       const maxInFlight = scaleQuota(MAX_UNVERIFIED_IN_FLIGHT_FROM_NETWORK, networkFactor)
@@ -92,7 +92,7 @@ export function guardIntrospection(options: {
         return async () =>
           new IntrospectionLimited({
             policyName: 'introspections-at-once',
-            reason: `From your network, ${maxInFlight} tokens are being checked at the moment, which is the maximum.`,
+            reason: `${maxInFlight} tokens from your network are being checked at the moment. That is the maximum.`,
             resetSeconds: 1,
           })
     }
