@@ -1,8 +1,8 @@
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checkOutCommit } from '@plainpath/stack/check-out'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { compileApps } from '@plainpath/stack/start-app'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { runGrowth } from './growth/run-growth.ts'
@@ -232,14 +232,12 @@ if (!options.scale) moveToLoadCore()
 const stopController = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => stopController.abort(new Error(`stopped by ${signal}`)))
-const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bench-'))
-// If this process is root, the database server runs as another user, which must be able to enter this folder.
-await chmod(folder, 0o755)
-try {
-  const runtime: BenchRuntime = { folder, print: (line) => console.log(line), signal: stopController.signal }
-  if (options.scale) await runScaleBench(options, runtime)
-  else if (options.against === undefined) await runBench(options, runtime)
-  else await runAgainst(options.against, options, runtime)
-} finally {
-  await rm(folder, { recursive: true, force: true })
+await using folder = await createTemporaryFolder('bench')
+const runtime: BenchRuntime = {
+  folder: folder.path,
+  print: (line) => console.log(line),
+  signal: stopController.signal,
 }
+if (options.scale) await runScaleBench(options, runtime)
+else if (options.against === undefined) await runBench(options, runtime)
+else await runAgainst(options.against, options, runtime)

@@ -1,8 +1,7 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { readCurrentCommit } from '../read-current-commit.ts'
 import { findBrokenBounds, renderAbuseDocument, renderAbuseTable } from './abuse-table.ts'
 import { runAbuse } from './run-abuse.ts'
@@ -30,19 +29,13 @@ async function main(): Promise<boolean> {
   const seconds = Number(options.seconds)
   if (!(seconds > 0)) throw new RangeError('--seconds must be a number above 0')
   const commit = await readCurrentCommit()
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-abuse-'))
-  try {
-    // If this process is root, the database server runs as another user, which must be able to enter this folder.
-    await chmod(folder, 0o755)
-    const result = await runAbuse({ seconds, folder, print })
-    print(`\n${renderAbuseTable(result)}\n`)
-    const brokenBounds = findBrokenBounds(result)
-    for (const brokenBound of brokenBounds) print(brokenBound)
-    if (seconds >= MIN_STORED_SECONDS) await writeFile(RESULTS_FILE, renderAbuseDocument(result, commit))
-    return brokenBounds.length === 0
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  await using folder = await createTemporaryFolder('abuse')
+  const result = await runAbuse({ seconds, folder: folder.path, print })
+  print(`\n${renderAbuseTable(result)}\n`)
+  const brokenBounds = findBrokenBounds(result)
+  for (const brokenBound of brokenBounds) print(brokenBound)
+  if (seconds >= MIN_STORED_SECONDS) await writeFile(RESULTS_FILE, renderAbuseDocument(result, commit))
+  return brokenBounds.length === 0
 }
 
 if (options.help) print(HELP)

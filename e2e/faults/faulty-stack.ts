@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool, type Pool } from '@plainpath/postgres'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { createPostgresProcess, type PostgresProcess } from '@plainpath/stack/postgres-process'
 import type { RunningApp } from '@plainpath/stack/start-app'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
@@ -68,12 +67,7 @@ export async function startFaultyStack(options: {
   folder?: string | undefined
 }): Promise<FaultyStack> {
   await using opening = new AsyncDisposableStack()
-  const { limitsFactor, folder = await mkdtemp(path.join(tmpdir(), 'plainpath-faults-')) } = options
-  if (!options.folder) {
-    opening.defer(() => rm(folder, { recursive: true, force: true }))
-    // If this process is root, the database server runs as another user, which must be able to enter this folder.
-    await chmod(folder, 0o755)
-  }
+  const { limitsFactor, folder = opening.use(await createTemporaryFolder('faults')).path } = options
   const cleanUps = opening.use(new AsyncDisposableStack())
   const machines = await createFaultyMachines(folder)
   const proxies = opening.use(createFaultProxies())

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { startMailServer } from '@plainpath/mail/testing'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { startStack } from '@plainpath/stack/start-stack'
 import { basic, createSender, json } from '../send.ts'
 import { openBrowser } from './open-browser.ts'
 import { EXAMPLE_QUESTIONS, SITE_PAGES } from './site-pages.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../docs/pages')
+/** Print screenshots show the address of the page, so a random port would change them each time. */
+const PORT = 8480
 const WIDE = { width: 960, height: 600 }
 const VARIANTS = {
   light: { viewport: WIDE, colorScheme: 'light' },
@@ -55,8 +57,7 @@ async function createSignInAddress(): Promise<string> {
 
 // Writes screenshots of the visible part of each page into `docs/pages/`, so that changes to pages can be reviewed.
 await using resources = new AsyncDisposableStack()
-const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-screenshots-'))
-resources.defer(() => rm(folder, { recursive: true, force: true }))
+const { path: folder } = resources.use(await createTemporaryFolder('screenshots'))
 const mailServer = resources.use(await startMailServer())
 const settings = {
   AUTH_SMTP_URL: mailServer.url,
@@ -65,7 +66,7 @@ const settings = {
   RESOURCE_MAIL_FROM: 'no-reply@plainpath.example',
   RESOURCE_DESK_ADDRESS: 'desk@plainpath.example',
 }
-const { origin } = resources.use(await startStack({ folder, settings }))
+const { origin } = resources.use(await startStack({ folder, settings, port: PORT }))
 const browser = resources.use(await openBrowser())
 await mkdir(FOLDER, { recursive: true })
 for (const [variant, options] of Object.entries(VARIANTS)) {

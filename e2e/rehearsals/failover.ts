@@ -1,6 +1,4 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { startStack } from '@plainpath/stack/start-stack'
 import { createFaultProxies } from '../faults/fault-proxies.ts'
 import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
@@ -23,10 +21,7 @@ const REDIS_UNAVAILABLE = { components: ['redis'], graceMs: 10_000 } as const
 
 async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
   await using resources = new AsyncDisposableStack()
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-failover-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // If this process is root, the database server runs as another user, which must be able to enter this folder.
-  await chmod(folder, 0o755)
+  const { path: folder } = resources.use(await createTemporaryFolder('failover'))
   const mailServer = resources.use(await startFaultyMailServer())
   const proxies = resources.use(createFaultProxies())
   const stack = resources.use(

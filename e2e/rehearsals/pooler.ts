@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { openPool } from '@plainpath/postgres'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { startStack } from '@plainpath/stack/start-stack'
 import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
@@ -30,10 +30,7 @@ const DATABASES_UNAVAILABLE = { components: ['auth database', 'api database'] } 
 
 async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
   await using resources = new AsyncDisposableStack()
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pooler-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // If this process is root, the database server runs as another user, which must be able to enter this folder.
-  await chmod(folder, 0o755)
+  const { path: folder } = resources.use(await createTemporaryFolder('pooler'))
   const mailServer = resources.use(await startFaultyMailServer())
   let startedPooler: Pooler | undefined
   // Registered before the stack, so it is disposed of after the stack, which needs the pooler until the stack has stopped.
@@ -106,8 +103,7 @@ async function describeConnections(pooler: Pooler, adminUrl: string): Promise<st
 /** Runs the tests behind their own pooler. */
 async function runTests(): Promise<RehearsalResult['tests']> {
   await using resources = new AsyncDisposableStack()
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pooler-tests-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = resources.use(await createTemporaryFolder('pooler-tests'))
   const report = path.join(folder, 'report.json')
   const options = ['--config', 'vitest.rehearsals.config.ts', '--reporter=json', `--outputFile=${report}`]
   const args = ['node_modules/vitest/vitest.mjs', 'run', ...options, 'behind-pooler']

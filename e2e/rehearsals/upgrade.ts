@@ -1,9 +1,8 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { checkOutCommit, selectKnownSettings } from '@plainpath/stack/check-out'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { type AppPorts, type RunningApp, startApp } from '@plainpath/stack/start-app'
 import { startGateway, toPublicMcpOrigin } from '@plainpath/stack/start-gateway'
@@ -38,10 +37,7 @@ interface Instance {
 async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
   await using resources = new AsyncDisposableStack()
   const release = findNewestRelease(ROOT)
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-upgrade-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // If this process is root, the database server runs as another user, which must be able to enter this folder.
-  await chmod(folder, 0o755)
+  const { path: folder } = resources.use(await createTemporaryFolder('upgrade'))
   const oldRoot = path.join(folder, 'release')
   checkOutCommit(ROOT, release.commit, oldRoot)
   const mailServer = resources.use(await startFaultyMailServer())

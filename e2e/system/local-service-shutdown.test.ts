@@ -1,18 +1,13 @@
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { json } from 'node:stream/consumers'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { expect, test } from 'vitest'
 import { startLocalService } from './start-local-service.ts'
 
 test('the local service completes an in-flight request before it stops', async () => {
   await using resources = new AsyncDisposableStack()
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stop-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // If this process is root, the database server runs as another user, which must be able to enter this folder.
-  await chmod(folder, 0o755)
+  const { path: folder } = resources.use(await createTemporaryFolder('stop'))
   const { service, port } = await startLocalService(folder)
   resources.use(service)
   const body = JSON.stringify({ email: 'in.flight@example.org' })

@@ -1,8 +1,8 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { AgentDocuments } from '@plainpath/auth/agent-documents'
 import { expectSafeResponse, type SafetyOptions } from '@plainpath/http/testing'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { type Stack, type StackOptions, startStack } from '@plainpath/stack/start-stack'
 import { basic, createSender, form, type HttpRequest, type HttpResponse, json, type Sender } from '../send.ts'
 import { WITHOUT_FSYNC } from '../without-fsync.ts'
@@ -52,10 +52,7 @@ export interface SystemOptions extends Pick<StackOptions, 'limitsFactor' | 'redi
 /** Starts the topology, and then prints what the start printed, such as the addresses. */
 export async function openSystem({ documents, ...options }: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack()
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-system-'))
-  opening.defer(() => rm(folder, { recursive: true, force: true }))
-  // If this process is root, the database server runs as another user, which must be able to enter this folder.
-  await chmod(folder, 0o755)
+  const { path: folder } = opening.use(await createTemporaryFolder('system'))
   openFolders.add(folder)
   opening.defer(() => void openFolders.delete(folder))
   const lines: string[] = []

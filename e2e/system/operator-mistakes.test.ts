@@ -1,25 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmod,
-  chown,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  statfs,
-  writeFile,
-} from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, chown, mkdir, open, readdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { runAuth } from '@plainpath/auth/run-auth'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { openPool } from '@plainpath/postgres'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { openStackStores, type StackStores } from '@plainpath/stack/open-stack-stores'
 import { createPostgresProcess } from '@plainpath/stack/postgres-process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -37,13 +25,7 @@ const NOBODY = 65_534
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync(), 120_000)
 
-async function createFolder(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mistakes-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // If this process is root, the database server runs as another user, which must be able to enter this folder.
-  await chmod(folder, 0o755)
-  return folder
-}
+const createFolder = async () => resources.use(await createTemporaryFolder('mistakes')).path
 
 describe('the local service refuses', () => {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env

@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { startStack } from '@plainpath/stack/start-stack'
 import type { TestProject } from 'vitest/node'
 
@@ -18,8 +16,7 @@ declare module 'vitest' {
 /** Vitest's `globalSetup`: starts one stack for all files of a project, because a start takes as long as a file's tests. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await using opening = new AsyncDisposableStack()
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pages-'))
-  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = opening.use(await createTemporaryFolder('pages'))
   const { origin } = opening.use(await startStack({ folder, limitsFactor: 1_000 }))
   project.provide('pagesStack', { origin })
   const resources = opening.move()

@@ -1,10 +1,10 @@
-import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
 import { migrate } from '@plainpath/postgres'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
 import { checkOutCommit } from '@plainpath/stack/check-out'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findNewestRelease, type Release } from '../releases/newest-release.ts'
 import { openReleaseStores } from '../releases/open-release-stores.ts'
@@ -28,10 +28,7 @@ let previousRelease: RunningRelease
 
 beforeAll(async () => {
   release = findNewestRelease(ROOT)
-  folder = await mkdtemp(path.join(tmpdir(), 'plainpath-release-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // If this process is root, the database server runs as another user, which must be able to enter this folder.
-  await chmod(folder, 0o755)
+  folder = resources.use(await createTemporaryFolder('release')).path
   checkOutCommit(ROOT, release.commit, path.join(folder, 'release'))
   env = {
     ...resources.use(await openReleaseStores(folder, ORIGIN)).env,

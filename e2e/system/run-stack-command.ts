@@ -1,9 +1,9 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 
 const MAIN = fileURLToPath(new URL('../../infra/stack/src/main.ts', import.meta.url))
@@ -52,10 +52,7 @@ export async function runStackCommand(
   ...args: readonly string[]
 ): Promise<StackProcess> {
   await using opening = new AsyncDisposableStack()
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stack-'))
-  opening.defer(() => rm(folder, { recursive: true, force: true }))
-  // If this process is root, the database server runs as another user, which must be able to enter this folder.
-  await chmod(folder, 0o755)
+  const { path: folder } = opening.use(await createTemporaryFolder('stack'))
   const [port = 0] = await reserveFreePorts(1)
   const dataDirectory = path.join(folder, 'data')
   const stackProcess = opening.use(
