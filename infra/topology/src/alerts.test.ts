@@ -48,9 +48,9 @@ test('each alert has a series that raises it and another that does not', () => {
 })
 
 /** The operations listeners that Prometheus may scrape, as `workload:port`. */
-const EXPECTED_TARGETS = CONNECTIONS.filter(({ from }) => from === 'prometheus').map(
-  ({ to, port }) => `${to}:${port}`,
-)
+const EXPECTED_TARGETS = CONNECTIONS.filter(({ from }) => from === 'prometheus')
+  .map(({ to, port }) => `${to}:${port}`)
+  .toSorted()
 
 test('Prometheus scrapes exactly the operations listeners that arrows.ts lists', () => {
   const { scrape_configs: jobs } = parse(readInfra('prometheus/prometheus.yaml')) as {
@@ -65,7 +65,7 @@ test('Prometheus scrapes exactly the operations listeners that arrows.ts lists',
       }),
     ),
   )
-  expect([...new Set(scrapedTargets)]).toEqual(EXPECTED_TARGETS)
+  expect([...new Set(scrapedTargets)].toSorted()).toEqual(EXPECTED_TARGETS)
 })
 
 test('the scrape configuration of docs/kubernetes.md selects exactly the listeners that arrows.ts lists', () => {
@@ -77,5 +77,5 @@ test('the scrape configuration of docs/kubernetes.md selects exactly the listene
       .filter(({ name }) => name === portName)
       .map(({ containerPort }) => `${label}:${containerPort}`),
   )
-  expect(selectedTargets).toEqual(EXPECTED_TARGETS)
+  expect(selectedTargets.toSorted()).toEqual(EXPECTED_TARGETS)
 })

@@ -1,6 +1,7 @@
 import {
   AddedSecret,
   AgentDescription,
+  ANONYMOUS_SCOPES,
   durationIn,
   numberInWords,
   RegisterAgentRequest,
@@ -9,6 +10,7 @@ import {
   ReplaceAgentKeysRequest,
   ReplacedAgentKeys,
   RULES,
+  Scope,
 } from '@plainpath/domain'
 import { z } from 'zod'
 import { AGENT_GRANT_TYPES } from '../oauth-metadata.ts'
@@ -21,12 +23,12 @@ const createRegistrationExample = (urls: ServiceUrls) => ({
   identity_type: 'anonymous',
   email_verified: false,
   grant_types: AGENT_GRANT_TYPES,
-  scopes: ['guides:read', 'waitlist:write'],
-  scope: 'guides:read waitlist:write',
+  scopes: ANONYMOUS_SCOPES,
+  scope: ANONYMOUS_SCOPES.join(' '),
   client_id_issued_at: Date.parse(formatExampleTime(0)) / 1000,
   token_endpoint: urls.token,
   claim_url: urls.claim,
-  post_claim_scopes: ['guides:read', 'waitlist:write', 'contact:write'],
+  post_claim_scopes: Scope.options,
   resource: urls.base,
   idle_expiry: formatExampleTime(RULES.neverUsedMs),
 })

@@ -7,6 +7,7 @@ import {
   numberInWords,
   RenewedAssertion,
   RULES,
+  Scope,
 } from '@plainpath/domain'
 import { JWT_BEARER_GRANT_TYPE } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
@@ -29,8 +30,8 @@ const createAssertionExample = (urls: ServiceUrls) => ({
   expires: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.identityAssertionMs),
   claim_expires_at: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.verificationMs),
   grant_types: ['client_credentials', JWT_BEARER_GRANT_TYPE],
-  scopes: ['guides:read', 'waitlist:write', 'contact:write'],
-  scope: 'guides:read waitlist:write contact:write',
+  scopes: Scope.options,
+  scope: Scope.options.join(' '),
   token_endpoint: urls.token,
 })
 

@@ -1,4 +1,4 @@
-import { durationIn, durationInWords, RULES } from '@plainpath/domain'
+import { durationIn, durationInWords, RULES, Scope } from '@plainpath/domain'
 import { z } from 'zod'
 import { AGENT_GRANT_TYPES, JWT_BEARER_GRANT_TYPE } from '../oauth-metadata.ts'
 import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_FIRST_USE_MS, formatExampleTime } from './operation.ts'
@@ -40,7 +40,7 @@ const SCHEMA_EXAMPLES = [
   {
     grant_type: JWT_BEARER_GRANT_TYPE,
     assertion: EXAMPLE_ASSERTION,
-    scope: 'guides:read waitlist:write contact:write',
+    scope: Scope.options.join(' '),
   },
 ]
 
