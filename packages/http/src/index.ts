@@ -3,7 +3,6 @@ export { createRateLimitedProblem, enforceLimits, type LimitRefusal } from './li
 export {
   createMemoryLimitStore,
   type LimitPolicy,
-  type LimitState,
   type LimitStore,
 } from './limits/limit-store.ts'
 export { createLimiter, type Limiter } from './limits/limiter.ts'
