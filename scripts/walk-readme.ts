@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
@@ -46,6 +46,8 @@ const GRACE_MS = 5000
 /** Follows README.md in a new clone of the last commit. Starts the service for each block of `EXPECTED`, runs the block, and stops the service. */
 async function walkReadme(root: string): Promise<void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'plainpath-walk-'))
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
+  chmodSync(folder, 0o755)
   const clone = path.join(folder, 'clone')
   const workingFolder = path.join(folder, 'walker')
   const env = createShellEnvironment(process.env)

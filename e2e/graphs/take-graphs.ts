@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 // oxlint-disable-next-line no-restricted-imports -- the graphs show real time
 import { setTimeout as pause } from 'node:timers/promises'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startMailbox } from '@plainpath/stack/start-mailbox'
 import { startPrometheus } from '@plainpath/stack/start-prometheus'
@@ -107,8 +107,7 @@ async function causeEvents({ resource, redis }: Stack): Promise<void> {
 
 // Runs the stack under load, interrupts an API process and Redis, and draws panels of the dashboard into `docs/graphs`.
 await using resources = new AsyncDisposableStack()
-const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-graphs-'))
-resources.defer(() => rm(folder, { recursive: true, force: true }))
+const { path: folder } = resources.use(await createTemporaryFolder('graphs'))
 const { prometheus } = await findDebianPrograms(['prometheus'], process.env['PATH'] ?? '')
 const [mailPort = 0, port = 0] = await reserveFreePorts(2)
 const { smtpUrl } = resources.use(await startMailbox(mailPort))

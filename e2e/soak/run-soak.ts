@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { runAuth } from '@plainpath/auth/run-auth'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { checkAcknowledged } from '../faults/check-acknowledged.ts'
 import type { KnownToken, Ledger } from '../faults/ledger.ts'
@@ -65,8 +63,7 @@ export async function runSoak(options: {
   stopSignal: AbortSignal
 }): Promise<SoakResult | undefined> {
   await using resources = new AsyncDisposableStack()
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-soak-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = resources.use(await createTemporaryFolder('soak'))
   const stack = resources.use(await startStack({ folder, limitsFactor: 1_000_000, settings: SETTINGS }))
   const ledger = await prepareLedger(stack.origin)
   const load = resources.use(startLoad({ origin: stack.origin, ledger, rate: options.rate }))

@@ -1,6 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { loadConfig } from '@plainpath/auth/config'
 import { createKeyOperations, type KeyOperations } from '@plainpath/auth/key-operations'
@@ -9,6 +7,7 @@ import { openStores } from '@plainpath/auth/stores'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -42,8 +41,7 @@ let stack: Stack
 let token: string
 
 beforeAll(async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-keys-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = resources.use(await createTemporaryFolder('keys'))
   stack = resources.use(await startStack({ folder, limitsFactor: 1_000_000, settings: SETTINGS }))
   const agent = (await (
     await fetch(`${stack.origin}/api/agent/register`, { method: 'POST' })

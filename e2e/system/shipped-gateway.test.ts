@@ -1,7 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import http2 from 'node:http2'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
@@ -10,6 +8,7 @@ import { GATEWAY_CHECK_HOST } from '@plainpath/http'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { expectSafeResponse } from '@plainpath/http/testing'
 import type { AppName } from '@plainpath/metadata'
+import { createTemporaryFolder } from '@plainpath/stack/create-temporary-folder'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSender, type HttpRequest, json, type Sender } from '../send.ts'
@@ -43,8 +42,7 @@ let gatewayWithoutApps: ShippedGateway
 let apps: { readonly auth: Sender; readonly resource: Sender }
 
 beforeAll(async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-shipped-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = resources.use(await createTemporaryFolder('shipped'))
   const settings = {
     AUTH_ORIGIN: origin,
     RESOURCE_ORIGIN: origin,
