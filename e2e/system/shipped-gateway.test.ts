@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import http2 from 'node:http2'
-import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import type { ErrorFormat } from '@plainpath/http'
