@@ -67,7 +67,8 @@ export async function startFaultyStack(options: {
   folder?: string | undefined
 }): Promise<FaultyStack> {
   await using opening = new AsyncDisposableStack()
-  const { limitsFactor, folder = opening.use(await createTemporaryFolder('faults')).path } = options
+  const { limitsFactor } = options
+  const folder = options.folder ?? opening.use(await createTemporaryFolder('faults')).path
   const cleanUps = opening.use(new AsyncDisposableStack())
   const machines = await createFaultyMachines(folder)
   const proxies = opening.use(createFaultProxies())

@@ -51,7 +51,7 @@ test('after 30 failed tokens from an address within a minute, another is refused
   expect(refusal.json()).toMatchObject({
     policy: 'failed-tokens',
     detail: expect.stringMatching(
-      /^Within a minute, your network sent 30 tokens that were unknown, expired or revoked\. That is the maximum\. Try again in \d+ seconds\.$/,
+      /^The maximum number of unknown, expired or revoked tokens from a network is 30 per minute\. Try again in \d+ seconds\.$/,
     ),
   })
   expect(Number(refusal.headers['retry-after'])).toBeLessThanOrEqual(60)
@@ -120,7 +120,7 @@ test('while 16 unverified tokens of an address are introspected, another gets 42
   expect(responses.find(({ status }) => status === 429)?.json()).toMatchObject({
     policy: 'introspections-at-once',
     detail:
-      '16 tokens from your network are being checked at the moment. That is the maximum. Try again in 1 second.',
+      'The maximum number of tokens from a network that are checked at the same time is 16. Try again in 1 second.',
   })
 })
 

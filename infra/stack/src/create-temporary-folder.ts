@@ -9,8 +9,8 @@ export interface TemporaryFolder extends AsyncDisposable {
 
 /**
  * Creates a temporary folder that every user of the machine can read. If this process is root, the database server runs as another
- * user, which must be able to enter the folder of its data. Otherwise `useEmbeddedPostgres` stores the data elsewhere, and
- * nothing removes them.
+ * user, which must be able to enter the folder. If that user cannot, `useEmbeddedPostgres` puts its data directory somewhere else,
+ * where nothing removes it.
  *
  * @param name a part of the folder's name that says what the folder is for
  */

@@ -84,7 +84,7 @@ export function guardIntrospection(options: {
         return async () =>
           new IntrospectionLimited({
             policyName: policy.name,
-            reason: `Within a minute, your network sent ${policy.quota} tokens that were unknown, expired or revoked. That is the maximum.`,
+            reason: `The maximum number of unknown, expired or revoked tokens from a network is ${policy.quota} per minute.`,
             resetSeconds: (await failedTokens.take(network, policy)).resetSeconds,
           })
       const maxInFlight = scaleQuota(MAX_UNVERIFIED_IN_FLIGHT_FROM_NETWORK, networkFactor)
@@ -92,7 +92,7 @@ export function guardIntrospection(options: {
         return async () =>
           new IntrospectionLimited({
             policyName: 'introspections-at-once',
-            reason: `${maxInFlight} tokens from your network are being checked at the moment. That is the maximum.`,
+            reason: `The maximum number of tokens from a network that are checked at the same time is ${maxInFlight}.`,
             resetSeconds: 1,
           })
     }
