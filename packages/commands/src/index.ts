@@ -14,5 +14,4 @@ export {
 export { type CommandIo, type CommandLine, runCommandLine, TERMINAL_IO } from './command-line.ts'
 export { formatCommandsPage } from './commands-page.ts'
 export { getCurrentActor } from './current-actor.ts'
-export { formatCount } from './format-count.ts'
 export { createFileErrorHandler, Refusal } from './refusal.ts'

@@ -48,5 +48,9 @@ function countWholeUnits(unit: Unit, ms: number): number {
   return count
 }
 
+/** Formats a number with its noun, such as `1 entry` or `2 entries`. */
+export const formatCount = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`
+
 /** Capitalises text for the start of a sentence. */
 export const capitalise = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -1,5 +1,5 @@
-import { argument, DRY_RUN, formatCount, InvalidArgumentError, Refusal } from '@plainpath/commands'
-import { AgentId } from '@plainpath/domain'
+import { argument, DRY_RUN, InvalidArgumentError, Refusal } from '@plainpath/commands'
+import { AgentId, formatCount } from '@plainpath/domain'
 import { blockDomain, iterateAgentIdsOfDomain } from '../agents/block-domain.ts'
 import { BlockEntry, parseDomain } from '../agents/blocked-domain.ts'
 import { createFetchDocument, isUrlClient, refreshDocument } from '../agents/refresh-document.ts'

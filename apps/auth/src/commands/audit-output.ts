@@ -1,4 +1,5 @@
-import { type CommandOutput, flag, formatCount, option, Refusal } from '@plainpath/commands'
+import { type CommandOutput, flag, option, Refusal } from '@plainpath/commands'
+import { formatCount } from '@plainpath/domain'
 import type { z } from 'zod'
 import { type AuditRow, verifyRows } from '../audit/audit-chain.ts'
 

@@ -1,12 +1,5 @@
-import {
-  argument,
-  DRY_RUN,
-  flag,
-  formatCount,
-  InvalidArgumentError,
-  option,
-  Refusal,
-} from '@plainpath/commands'
+import { argument, DRY_RUN, flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
+import { formatCount } from '@plainpath/domain'
 import { isVerificationLive } from '../verifications/verification.ts'
 import type { AppGrant } from '../verifications/verification-store.ts'
 import { formatStatus, registrationId } from './claims-command.ts'

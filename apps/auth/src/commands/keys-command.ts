@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { argument, DRY_RUN, flag, formatCount, option, Refusal } from '@plainpath/commands'
+import { argument, DRY_RUN, flag, option, Refusal } from '@plainpath/commands'
+import { formatCount } from '@plainpath/domain'
 import { UnsealError } from '@plainpath/sealing'
 import type { Actor } from '../audit/audit-chain.ts'
 import type { Config } from '../config.ts'

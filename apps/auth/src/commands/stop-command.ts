@@ -2,8 +2,10 @@
  * The commands for emergency revocation: `stop` revokes tokens and prints, for each instance, whether it is proven to reject
  * them. `stops` prints the audit log. `tokens/emergency-revocation.ts` implements the revocation.
  */
+
 import { flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
 import type { AgentId } from '@plainpath/domain'
+import { formatCount } from '@plainpath/domain'
 import { type InstanceProof, isProven, storeCanaryToken } from '../instances/prove-revocation.ts'
 import {
   type RevocationEvidence,
@@ -176,7 +178,7 @@ const toEvidenceJson = ({
 
 function formatEvidence(evidence: Evidence): string {
   const { scope, revoked, auditHead, elapsedMs, tokenStore, instances } = evidence
-  const countText = `${revoked.countedAll ? '' : 'at least '}${revoked.tokens} ${revoked.tokens === 1 ? 'token' : 'tokens'}`
+  const countText = `${revoked.countedAll ? '' : 'at least '}${formatCount(revoked.tokens, 'token')}`
   if (auditHead === undefined) return `Would revoke ${describeScope(scope)}: ${countText} in ${tokenStore}.`
   return [
     `Revoked ${describeScope(scope)}: ${countText}, after ${elapsedMs} ms.`,

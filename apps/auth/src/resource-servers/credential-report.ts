@@ -1,3 +1,4 @@
+import { formatCount } from '@plainpath/domain'
 import { toFingerprint } from './resource-servers.ts'
 import {
   type CredentialView,
@@ -28,7 +29,7 @@ export function formatCredentials(view: CredentialView): string {
     seconds === null ? neverText : `${event} ${seconds} s ago`
   const serverLines = report.resource_servers.flatMap(
     ({ client_id: clientId, audience, secrets, behind: lateHosts }) => [
-      `${clientId}  ${audience}  ${secrets.length === 1 ? '1 secret' : `${secrets.length} secrets`}`,
+      `${clientId}  ${audience}  ${formatCount(secrets.length, 'secret')}`,
       ...secrets.map(
         (secret) =>
           `    ${secret.fingerprint}  ${formatAgo('first accepted', secret.age_seconds, 'not accepted by any instance yet')}, ${formatAgo('last used', secret.used_seconds_ago, 'never used')}`,

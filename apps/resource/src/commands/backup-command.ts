@@ -1,4 +1,5 @@
-import { argument, createFileErrorHandler, flag, formatCount, option, Refusal } from '@plainpath/commands'
+import { argument, createFileErrorHandler, flag, option, Refusal } from '@plainpath/commands'
+import { formatCount } from '@plainpath/domain'
 import { readLog, selectLinesSince } from '@plainpath/http'
 import {
   BackupError,

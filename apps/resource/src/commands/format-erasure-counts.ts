@@ -1,4 +1,4 @@
-import { formatCount } from '@plainpath/commands'
+import { formatCount } from '@plainpath/domain'
 
 /** Formats how many entries and messages an erasure covers, such as `1 waitlist entry and 2 messages`. */
 export const formatErasureCounts = ({ entries, messages }: { entries: number; messages: number }): string =>

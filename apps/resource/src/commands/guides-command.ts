@@ -1,13 +1,6 @@
 import { readFileSync } from 'node:fs'
-import {
-  argument,
-  createWholeNumberParser,
-  DRY_RUN,
-  flag,
-  formatCount,
-  option,
-  Refusal,
-} from '@plainpath/commands'
+import { argument, createWholeNumberParser, DRY_RUN, flag, option, Refusal } from '@plainpath/commands'
+import { formatCount } from '@plainpath/domain'
 import {
   checkGuides,
   describeStatus,

@@ -1,4 +1,5 @@
-import { createFileErrorHandler, DRY_RUN, formatCount, option } from '@plainpath/commands'
+import { createFileErrorHandler, DRY_RUN, option } from '@plainpath/commands'
+import { formatCount } from '@plainpath/domain'
 import { readLog } from '@plainpath/http'
 import { readErasures, replayErasures } from '../erasure-log.ts'
 import { reencryptDataKeys } from '../reencrypt-data-keys.ts'

@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises'
-import { createFileErrorHandler, formatCount, option, Refusal } from '@plainpath/commands'
-import { canonicalizeEmail } from '@plainpath/domain'
+import { createFileErrorHandler, option, Refusal } from '@plainpath/commands'
+import { canonicalizeEmail, formatCount } from '@plainpath/domain'
 import { createErasureLogger } from '../erasure-log.ts'
 import {
   countEntries,

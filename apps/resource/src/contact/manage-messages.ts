@@ -1,4 +1,11 @@
-import { ContactTopic, findHighestUrgency, MINUTE_MS, URGENCIES, type Urgency } from '@plainpath/domain'
+import {
+  ContactTopic,
+  findHighestUrgency,
+  formatCount,
+  MINUTE_MS,
+  URGENCIES,
+  type Urgency,
+} from '@plainpath/domain'
 import { eraseMails } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
 import type { Sealer } from '@plainpath/sealing'
@@ -69,11 +76,7 @@ export const listMessages = (
     if (decryptedCount > 0)
       await recordStaffAct(
         tx,
-        {
-          actor,
-          action: 'contact list',
-          about: `triggers of ${decryptedCount} ${decryptedCount === 1 ? 'message' : 'messages'}`,
-        },
+        { actor, action: 'contact list', about: `triggers of ${formatCount(decryptedCount, 'message')}` },
         now,
       )
     return messages.toSorted((a, b) => rankUrgency(a) - rankUrgency(b))

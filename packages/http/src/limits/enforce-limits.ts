@@ -1,3 +1,4 @@
+import { formatCount } from '@plainpath/domain'
 import type { Context } from 'koa'
 import { Problem } from '../problems/problem.ts'
 import type { LimitState } from './limit-store.ts'
@@ -18,7 +19,7 @@ export function enforceLimits(ctx: Context, ...states: readonly LimitState[]): v
     const { policy, resetSeconds } = refusingState
     throw createRateLimitedProblem({
       policyName: policy.name,
-      reason: `The limit "${policy.name}" allows ${policy.quota} in ${formatSeconds(policy.windowSeconds)}.`,
+      reason: `The limit "${policy.name}" allows ${policy.quota} in ${formatCount(policy.windowSeconds, 'second')}.`,
       resetSeconds,
     })
   }
@@ -36,12 +37,10 @@ export interface LimitRefusal {
 /** Creates the problem `rate-limited` for a request that a limit refuses. */
 export const createRateLimitedProblem = ({ policyName, reason, resetSeconds }: LimitRefusal): Problem =>
   new Problem('rate-limited', {
-    detail: `${reason} Try again in ${formatSeconds(resetSeconds)}.`,
+    detail: `${reason} Try again in ${formatCount(resetSeconds, 'second')}.`,
     headers: { 'retry-after': String(resetSeconds) },
     extensions: { policy: policyName },
   })
-
-const formatSeconds = (seconds: number) => (seconds === 1 ? '1 second' : `${seconds} seconds`)
 
 /** Formats the response headers `RateLimit-Policy` and `RateLimit`. */
 export function formatLimitHeaders(states: readonly LimitState[]) {
