@@ -11,7 +11,6 @@ const ON_POSTGRES = [
   'apps/*/test/**/*.test.ts',
   'e2e/in-process/**/*.test.ts',
   'e2e/attacks/**/*.test.ts',
-  'e2e/processes/**/*.test.ts',
 ]
 const ON_REDIS = ['{apps,packages,e2e}/**/*.redis.test.ts']
 const WITH_PROCESSES = ['{apps,bench,e2e,infra,packages,scripts}/**/*.process.test.ts']
@@ -25,8 +24,8 @@ const UNIT_CANDIDATES = [
 const EMBEDDED = './packages/postgres/test/vitest-embedded.ts'
 const SERVER = './packages/postgres/test/vitest-server.ts'
 
-/** `npm run test:system` runs the files `*.production.test.ts`. */
-const EXCLUDED = ['**/node_modules/**', '**/*.production.test.ts']
+/** `npm run test:system` runs the files `*.production.test.ts` and `*.system.test.ts`. */
+const EXCLUDED = ['**/node_modules/**', '**/*.{production,system}.test.ts']
 
 /** Defines a test project. @param options.setup the `globalSetup` that gives the project's tests their PostgreSQL */
 function createProject(

@@ -41,7 +41,8 @@ const FAULTS = ['e2e/system/faults.test.ts', 'e2e/system/lifecycle.test.ts']
 const PAGES = 'e2e/system/{pages,page-tasks,safe-pages}.test.ts'
 
 /**
- * Tests of the whole topology (both apps twice, a gateway, PostgreSQL, Redis and a browser), and tests of production intervals.
+ * Tests of the whole topology (both apps twice, a gateway, PostgreSQL, Redis and a browser), of production intervals, and of
+ * processes that take seconds to start.
  * Except for the tests of faults, as many files run at a time as the machine has cores: with three files at a time on two cores, a
  * slow machine sheds requests that should succeed.
  */
@@ -76,7 +77,7 @@ export default defineConfig({
           globalSetup: './packages/postgres/test/vitest-embedded.ts',
           include: [
             'e2e/system/**/*.test.ts',
-            '{apps,bench,e2e,infra,packages,scripts}/**/*.production.test.ts',
+            '{apps,bench,e2e,infra,packages,scripts}/**/*.{production,system}.test.ts',
           ],
           exclude: ['**/node_modules/**', ...FAULTS, PAGES],
           sequence: { groupOrder: 1 },

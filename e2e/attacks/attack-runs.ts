@@ -3,7 +3,7 @@
  * its seed is random.
  */
 const DEFAULT_SEED = 20_261_120
-const DEFAULT_RUNS = 25
+const DEFAULT_RUNS = 10
 
 /** The fast-check parameters: the values of `ATTACK_RUNS` (for each property and target) and `ATTACK_SEED`. If only `ATTACK_RUNS` is set, the seed is random. */
 export const RUN_PARAMETERS = {

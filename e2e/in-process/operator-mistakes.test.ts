@@ -266,7 +266,7 @@ describe('a mistake is refused with an exit code other than 0, and changes nothi
   ] as const)('a clock ten minutes %s', async ([direction, wrongByMs]) => {
     const digestsBefore = await readDigests()
     const main = fileURLToPath(new URL('../../apps/auth/src/main.ts', import.meta.url))
-    const preload = new URL('../processes/wrong-clock.ts', import.meta.url).href
+    const preload = new URL('../wrong-clock.ts', import.meta.url).href
     const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
     const child = spawn(process.execPath, [`--import=${preload}`, main, 'keys', 'rotate', '--now'], {
       env: { PATH, NODE_COMPILE_CACHE, ...selectAuthSettings(), WRONG_BY_MS: String(wrongByMs) },

@@ -7,7 +7,7 @@ import { type AppProcess, startProcess } from './start-process.ts'
 /** Far more than the difference from the clock of the database that an instance tolerates. */
 const HOUR_MS = 3_600_000
 /** A module that shifts the clock of the process by `WRONG_BY_MS`. */
-const PRELOAD = new URL('./wrong-clock.ts', import.meta.url).href
+const PRELOAD = new URL('../wrong-clock.ts', import.meta.url).href
 
 interface RunningApp extends AppProcess {
   readonly operationsUrl: string
