@@ -1,7 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { DAY_MS } from '@plainpath/domain'
 import { createTransport } from 'nodemailer'
 import { z } from 'zod'
@@ -61,7 +60,7 @@ const buildMessage = (mail: OutgoingMail) => ({
 const CONNECT_MS = 5_000
 /** The time limit for silence on an open connection. */
 const SOCKET_MS = 20_000
-/** The time limit for a whole delivery, even if a slow server keeps sending. */
+/** The time limit for a whole delivery, even if a slow server keeps sending. After it, the connection is closed. */
 const DELIVERY_MS = 60_000
 
 /**
@@ -105,10 +104,11 @@ export function createSmtpTransport(
   })
   return {
     async send(mail) {
+      const signal = AbortSignal.timeout(timeouts.deliveryMs ?? DELIVERY_MS)
       try {
-        await withTimeout(transporter.sendMail(buildMessage(mail)), timeouts.deliveryMs ?? DELIVERY_MS)
+        await transporter.sendMail({ ...buildMessage(mail), signal })
       } catch (error) {
-        throw toDeliveryError(error)
+        throw signal.aborted ? new DeliveryError({ code: 'ETIMEDOUT' }) : toDeliveryError(error)
       }
     },
     [Symbol.dispose]: () => transporter.close(),
@@ -118,21 +118,9 @@ export function createSmtpTransport(
 const isLoopbackHost = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
 function toDeliveryError(error: unknown): DeliveryError {
-  if (error instanceof DeliveryError) return error
   const { code, responseCode, command } = DeliveryFailure.parse(error)
   const isRecipientRefused = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500
   return new DeliveryError({ code, responseCode, isRecipientRefused })
-}
-
-/**
- * Rejects if `work` takes longer than `ms` milliseconds. Does not close the connection. A server that keeps sending keeps it
- * open.
- */
-async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
-  const timeout = sleep(ms, undefined, { ref: false }).then(() => {
-    throw new DeliveryError({ code: 'ETIMEDOUT' })
-  })
-  return Promise.race([work, timeout])
 }
 
 /**
@@ -164,8 +152,9 @@ export function createOutboxTransport(options: {
     async sweep(now) {
       for (const name of await listMailFiles(directory)) {
         const file = path.join(directory, name)
-        const { mtimeMs } = await stat(file)
-        if (mtimeMs < now.getTime() - DAY_MS) await rm(file, { force: true })
+        // Another process may have deleted the file meanwhile.
+        const stats = statSync(file, { throwIfNoEntry: false })
+        if (stats && stats.mtimeMs < now.getTime() - DAY_MS) await rm(file, { force: true })
       }
     },
     [Symbol.dispose]: () => composer.close(),

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, symlink, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
@@ -37,6 +37,8 @@ test('writes a mail to a file that only its owner can read, announces its link, 
   await utimes(file, writtenAt, writtenAt)
   await transport.sweep?.(new Date('2026-11-21T12:00:00Z'))
   expect(await readdir(directory)).toHaveLength(1)
+  // Its target does not exist, so to the sweep it is a file that another process has just deleted.
+  await symlink('deleted', path.join(directory, '0@localhost.eml'))
   await transport.sweep?.(new Date('2026-11-21T12:00:01Z'))
-  expect(await readdir(directory)).toEqual([])
+  expect(await readdir(directory)).toEqual(['0@localhost.eml'])
 })

@@ -75,15 +75,23 @@ test.for([
   {
     fault: 'does not finish within the time limit for a whole delivery',
     greeting: '220 slow\r\n',
-    bounds: { deliveryMs: 100 },
+    bounds: { deliveryMs: 100, socketMs: 600_000 },
   },
-])('fails if the server $fault', async ({ greeting, bounds }) => {
-  const silentServer = createServer((socket) => void socket.on('error', () => undefined).write(greeting))
+])('fails and closes the connection if the server $fault', async ({ greeting, bounds }) => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const silentServer = createServer((socket) =>
+    socket
+      .on('error', () => undefined)
+      .on('close', () => resolve())
+      .resume()
+      .write(greeting),
+  )
   silentServer.listen(0, '127.0.0.1')
   await once(silentServer, 'listening')
   const { port } = silentServer.address() as AddressInfo
   using transport = createSmtpTransport(`smtp://127.0.0.1:${port}`, bounds)
-  expect(await catchFailure(transport.send(mail))).toBeInstanceOf(DeliveryError)
+  expect(await catchFailure(transport.send(mail))).toEqual(new DeliveryError({ code: 'ETIMEDOUT' }))
+  await closed
   silentServer.close()
 })
 

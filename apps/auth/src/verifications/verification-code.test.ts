@@ -35,7 +35,11 @@ test.for([
   ['12345', undefined],
   ['1234567', undefined],
   ['12345a', undefined],
-  ['١٢٣٤٥٦', undefined],
+  // Arabic, Persian, Hindi, and Arabic with a mark for the direction of writing.
+  ['٠١٢٣٤٩', '012349'],
+  ['۰۱۲۳۴۹', '012349'],
+  ['०१२३४९', '012349'],
+  ['\u200f٠١٢ ٣٤٩', '012349'],
   ['', undefined],
   // Six characters, but not six digits.
   ['1e5000', undefined],

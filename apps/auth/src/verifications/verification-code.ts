@@ -7,14 +7,26 @@ export const generateCode = (): string =>
   String(randomInt(10 ** RULES.verificationCodeDigits)).padStart(RULES.verificationCodeDigits, '0')
 
 /**
- * Normalises an entered code: converts full-width and other compatibility digits to ASCII, and removes white space, hyphens
- * and dashes, which programs put in place of hyphens. It adds no leading zeros to a short number, which may be a truncated code.
+ * Normalises an entered code: converts the digits of every script, such as Arabic, to ASCII, and removes white space, invisible
+ * marks, hyphens and dashes, which programs put in place of hyphens. It adds no leading zeros to a short number, which may be a
+ * truncated code.
  *
  * @returns undefined for text that cannot be a code, which does not count as a try
  */
 export function normaliseCode(entered: string): string | undefined {
-  const digits = entered.normalize('NFKC').replaceAll(/[\s\p{Pd}]/gu, '')
+  const digits = entered
+    .normalize('NFKC')
+    .replaceAll(/[\s\p{Pd}\p{Cf}]/gu, '')
+    .replaceAll(/\p{Nd}/gu, toAsciiDigit)
   return digits.length === RULES.verificationCodeDigits && /^[0-9]+$/.test(digits) ? digits : undefined
+}
+
+/** Converts a decimal digit of any script to ASCII. In Unicode, the ten digits of a script follow one another, from zero to nine. */
+function toAsciiDigit(digit: string): string {
+  const codePoint = digit.codePointAt(0) ?? 0
+  let value = 0
+  while (/\p{Nd}/u.test(String.fromCodePoint(codePoint - value - 1))) value += 1
+  return String(value)
 }
 
 /** The purpose of a code: a verification that an agent requested, or the sign-in of a person with an app. */
