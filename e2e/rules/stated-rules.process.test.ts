@@ -30,11 +30,12 @@ const changedTexts = renderWithRules(
 const WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
 /** A pattern for what the texts count in the rules that are not durations. */
 const COUNTED_THINGS =
-  'codes|tries|mails|digits|public keys|of \\d|(random |printable )?characters|were shown|in all'
+  'codes|tries|mails|refresh tokens|digits|public keys|of \\d|(random |printable )?characters|were shown|in all'
 
 /** The wordings that state the current figures. */
 const CURRENT_WORDINGS = Object.entries(RULES).flatMap(([name, value]) => {
-  if (!name.endsWith('Ms')) return [`\\b(${value}|${WORDS[value] ?? value}) (${COUNTED_THINGS})`]
+  if (!name.endsWith('Ms'))
+    return [`\\b(${value.toLocaleString('en')}|${WORDS[value] ?? value}) (${COUNTED_THINGS})`]
   return Object.entries(UNITS)
     .filter(([, ms]) => value % ms === 0)
     .map(([unit, ms]) => {

@@ -7,7 +7,7 @@ import { syncBuiltinESMExports } from 'node:module'
 
 const refuseProcess = () => {
   throw new Error(
-    'unit tests must not start processes: rename the file to *.process.test.ts, or *.integration.test.ts if it needs PostgreSQL',
+    'unit tests must not start processes: rename the file to *.process.test.ts, *.integration.test.ts if it needs PostgreSQL, or *.system.test.ts if it needs seconds of CPU time',
   )
 }
 

@@ -123,7 +123,7 @@ describe('POST /api/agent/claim/complete refuses, counting no try:', () => {
     ['five digits', { otp: '12345' }],
     ['seven digits', { otp: '1234567' }],
     ['letters', { otp: 'abcdef' }],
-    ['Arabic-Indic digits', { otp: '١٢٣٤٥٦' }],
+    ['numerals that are not digits', { otp: '一二三四五六' }],
     ['a list of codes', { otp: ['123456', '123457'] }],
     ['a long code', { otp: '1'.repeat(65) }],
     ['two different codes', { otp: '123456', user_code: '123457' }],

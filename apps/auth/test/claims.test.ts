@@ -342,13 +342,13 @@ const listMailStates = async (agentId: string) => {
 }
 
 describe('accepts a code that is written', () => {
+  const replaceDigits = (zeroCodePoint: number) => (code: string) =>
+    code.replaceAll(/\d/g, (digit) => String.fromCodePoint(zeroCodePoint + Number(digit)))
   test.for([
     ['with a space, as the page shows it', (code: string) => `${code.slice(0, 3)} ${code.slice(3)}`],
     ['with a hyphen', (code: string) => `${code.slice(0, 3)}-${code.slice(3)}`],
-    [
-      'in full-width digits',
-      (code: string) => code.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
-    ],
+    ['in full-width digits', replaceDigits(0xff10)],
+    ['in Arabic digits', replaceDigits(0x660)],
   ] as const)('%s', async ([_title, format]) => {
     const attempt = await beginVerification(system)
     const code = await showCode(auth, attempt)

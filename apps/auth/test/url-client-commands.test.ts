@@ -106,10 +106,10 @@ describe('commands for URL clients:', () => {
 
   describe('agents refresh', () => {
     const systemCertificates = getCACertificates('default')
-    // The command has no option for the authority of the test server, so this process trusts it.
+    // The command has no option to trust the test server's certificate authority, so this process trusts it.
     beforeAll(() => setDefaultCACertificates([...systemCertificates, agentDocuments.documentOverrides.ca]))
     afterAll(() => setDefaultCACertificates(systemCertificates))
-    /** Refreshes at the real time, because a fetch changes nothing unless it is later than the stored one. */
+    /** Runs at the real time, because the result of a fetch is stored only if it is newer than the stored document. `clock` stands still. */
     const refresh = (agent: UrlAgent) => runAt(() => new Date(), ['agents', 'refresh', agent.client_id])
 
     test('applies a new key without a revocation, and revokes the tokens when a key is removed', async () => {

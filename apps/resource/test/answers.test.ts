@@ -165,8 +165,8 @@ describe('POST /api/answers', () => {
       'My A-number is A123456789 and I was arrested in 2019, card 4111 1111 1111 1111, can I renew?'
     const { body } = await postQuestion({ question }, {}, `${ANSWERS_PATH}?explain=true`)
     expect(body).toContain('criminal-history')
-    // The body has the port of this run, which may begin with the same digits.
-    expect(body).not.toMatch(/123456789|\b(4111|1111)\b/)
+    // The body has the port of this run, which may begin with 4111.
+    expect(body).not.toMatch(/123456789|4111\D?1111/)
   })
 })
 

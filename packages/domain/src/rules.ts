@@ -11,6 +11,11 @@ export const RULES = {
   appTokenMs: 8 * HOUR_MS,
   /** How long a used refresh token still works for the same app, which may refresh from two places at the same time. */
   refreshGraceMs: MINUTE_MS,
+  /**
+   * The maximum number of refresh tokens per connection. After that, the person has to connect again. An app that refreshes every
+   * eight hours uses 90 in 30 days.
+   */
+  refreshTokens: 1_000,
   /** The time limit for a person's sign-in after the app's request. */
   signInMs: HOUR_MS / 2,
   /** The time until a connection expires if its sign-in is not finished. */

@@ -1,4 +1,5 @@
 import { durationIn, RULES } from '@plainpath/domain'
+import { groupDigits } from './group-digits.ts'
 import { type Html, html } from './html.ts'
 import { keepTogether } from './keep-together.ts'
 
@@ -48,7 +49,7 @@ ${listApps({ signedInUrl, publicUrl }).map(({ name, steps }) => html`<h3>${name}
 <dt>Both</dt>
 <dd>The Model Context Protocol over Streamable HTTP, without sessions, in revision ${keepTogether('2026-07-28')} and those of 2025. Clients that declare elicitation in the newest revision get some check questions as a form.</dd>
 ${publicUrl !== undefined && html`<dt>Without sign-in</dt>\n<dd>Only tools that read. It never answers 401 and ignores <code>Authorization</code>. Its origin has no OAuth metadata.</dd>\n`}<dt>With sign-in</dt>
-<dd>Every request without a valid token gets 401, with a challenge that names the metadata. The authorization server offers the authorization code grant with PKCE (S256), refresh tokens, and <code>iss</code> in each response (RFC 9207). A sign-in must be finished within ${durationIn('minute', RULES.signInMs)}. A token lasts ${durationIn('hour', RULES.appTokenMs)}. Each refresh replaces the refresh token, and the old one works for ${durationIn('minute', RULES.refreshGraceMs)} more; after that, its use ends the connection. There is one scope, <code>contact:write</code>.</dd>
+<dd>Every request without a valid token gets 401, with a challenge that names the metadata. The authorization server offers the authorization code grant with PKCE (S256), refresh tokens, and <code>iss</code> in each response (RFC 9207). A sign-in must be finished within ${durationIn('minute', RULES.signInMs)}. A token lasts ${durationIn('hour', RULES.appTokenMs)}. Each refresh replaces the refresh token, and the old one works for ${durationIn('minute', RULES.refreshGraceMs)} more; after that, its use ends the connection. After ${groupDigits(RULES.refreshTokens)} refresh tokens, the person has to connect again. There is one scope, <code>contact:write</code>.</dd>
 <dt>Clients</dt>
 <dd>Public clients, by a Client ID Metadata Document or by dynamic registration (RFC 7591). A registration that nobody signs in with expires after ${durationIn('day', RULES.unusedAppMs)}. Redirect URIs are those of known apps, or on a loopback address with any port. If yours is refused, <a href="/contact">write to us</a>.</dd>
 <dt>Agents without a browser</dt>

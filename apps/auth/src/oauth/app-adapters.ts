@@ -120,6 +120,8 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
         return record && { ...record.payload, ...(reusedAt && toConsumedMember(reusedAt)) }
       },
       async consume(id) {
+        // This check comes before the token is marked as used. Otherwise a retry after the grace period would count as reuse.
+        if (!(await records.mayRefresh(id))) throw new errors.InvalidGrant('too many refresh tokens')
         // A token that was already used is no error here. `find` reports the reuse, once the grace period is over.
         await records.consume('RefreshToken', id)
       },

@@ -204,8 +204,8 @@ async function releaseCode(ctx: Context, { oauthRecords }: Pick<Stores, 'oauthRe
 }
 
 const INVALID_GRANT_DETAIL =
-  'The code or refresh token is not valid: it has expired, was used before, belongs to another app or request, is bound to a key of which the ' +
-  'request has no DPoP proof, or the person ended the connection. ' +
+  'The code or refresh token is not valid: it has expired, was used before, belongs to another app or request, or is bound to a key of which the ' +
+  'request has no DPoP proof. Or its connection has reached the limit of refresh tokens, or the person ended the connection. ' +
   'Ask the person to connect again.'
 
 /**

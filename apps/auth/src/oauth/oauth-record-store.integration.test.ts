@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createSealer, generateKeyEncryptionKey, UnsealError } from '@plainpath/sealing'
+import { RULES } from '@plainpath/domain'
+import { createSealer, generateKeyEncryptionKey, sha256Base64url, UnsealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createOAuthRecordStore, reencryptOAuthRecords, sweepOAuthRecords } from './oauth-record-store.ts'
@@ -117,24 +118,26 @@ test('reports the removal of a record to only one of several simultaneous calls'
   expect(results.filter(Boolean)).toHaveLength(1)
 })
 
-test('keeps the newest 100 refresh tokens of each grant', async () => {
+test('lets a grant have 1,000 refresh tokens, and keeps them all', async () => {
   const records = createStore()
-  const [fullGrantId, otherGrantId] = [createId(), createId()]
-  const tokens: string[] = []
-  const addToken = async (grantId: string) => {
-    const id = createId()
-    await records.save('RefreshToken', id, { grantId }, 600)
-    // Each token gets a later time of creation, by which the store finds the oldest.
-    advanceTime(1)
-    return id
-  }
-  const otherToken = await addToken(otherGrantId)
-  // Three more than the limit. The other grant keeps its only token.
-  for (let count = 0; count < 103; count++) tokens.push(await addToken(fullGrantId))
-  expect(await countRecords()).toBe(101)
-  const found = await Promise.all(tokens.map((id) => records.find('RefreshToken', id)))
-  expect(found.map(Boolean)).toEqual(tokens.map((_id, index) => index >= 3))
-  expect(await records.find('RefreshToken', otherToken)).toBeDefined()
+  const [grantId, otherGrantId] = [createId(), createId()]
+  const [token, otherToken] = [createId(), createId()]
+  await records.save('RefreshToken', token, { grantId }, 600)
+  await records.save('RefreshToken', otherToken, { grantId: otherGrantId }, 600)
+  await records.save('AuthorizationCode', createId(), { grantId }, 600)
+  // Copies of the token, two fewer than the grant may have.
+  await stores.db.query(
+    `insert into oauth_records (id, grant_id, payload_sealed, epoch, created_at, expires_at)
+     select 'RefreshToken:' || lpad(number::text, 43, '0'), grant_id, payload_sealed, epoch, created_at, expires_at
+     from oauth_records cross join generate_series(1, $2) as number where id = $1`,
+    [`RefreshToken:${sha256Base64url(token)}`, RULES.refreshTokens - 2],
+  )
+  expect(await records.mayRefresh(token)).toBe(true)
+  await records.save('RefreshToken', createId(), { grantId }, 600)
+  expect(await records.mayRefresh(token)).toBe(false)
+  expect(await records.mayRefresh(otherToken)).toBe(true)
+  // These include the token of the other grant, and the code.
+  expect(await countRecords()).toBe(RULES.refreshTokens + 2)
 })
 
 test('does not find a record that an emergency revocation covers, even if it was saved again', async () => {

@@ -35,10 +35,11 @@ test.for([
   ['12345', undefined],
   ['1234567', undefined],
   ['12345a', undefined],
-  // Arabic, Persian, Hindi, and Arabic with a mark for the direction of writing.
+  // Arabic, Persian, Hindi, Eastern Pwo Karen (which follows another script's digits), and Arabic with a mark for the direction of writing.
   ['٠١٢٣٤٩', '012349'],
   ['۰۱۲۳۴۹', '012349'],
   ['०१२३४९', '012349'],
+  ['\u{116da}\u{116db}\u{116dc}\u{116dd}\u{116de}\u{116e3}', '012349'],
   ['\u200f٠١٢ ٣٤٩', '012349'],
   ['', undefined],
   // Six characters, but not six digits.

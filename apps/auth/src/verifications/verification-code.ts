@@ -21,12 +21,15 @@ export function normaliseCode(entered: string): string | undefined {
   return digits.length === RULES.verificationCodeDigits && /^[0-9]+$/.test(digits) ? digits : undefined
 }
 
-/** Converts a decimal digit of any script to ASCII. In Unicode, the ten digits of a script follow one another, from zero to nine. */
+/**
+ * Converts a decimal digit of any script to ASCII. In Unicode, the ten digits of a script follow one another, from zero to nine.
+ * The digits of another script may follow immediately.
+ */
 function toAsciiDigit(digit: string): string {
   const codePoint = digit.codePointAt(0) ?? 0
   let value = 0
   while (/\p{Nd}/u.test(String.fromCodePoint(codePoint - value - 1))) value += 1
-  return String(value)
+  return String(value % 10)
 }
 
 /** The purpose of a code: a verification that an agent requested, or the sign-in of a person with an app. */
