@@ -41,8 +41,9 @@ const FAULTS = ['e2e/system/faults.test.ts', 'e2e/system/lifecycle.test.ts']
 const PAGES = 'e2e/system/{pages,page-tasks,safe-pages}.test.ts'
 
 /**
- * Tests of the whole topology (both apps twice, a gateway, PostgreSQL, Redis and a browser), of production intervals, and tests whose
- * processes use seconds of CPU time.
+ * Tests of the whole topology (both apps twice, a gateway, PostgreSQL, Redis and a browser), tests of production intervals, and tests
+ * whose processes use seconds of CPU time.
+ *
  * Except for the tests of faults, as many files run at a time as the machine has cores: with three files at a time on two cores, a
  * slow machine sheds requests that should succeed.
  */

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { RULES } from '@plainpath/domain/rules'
+import { groupDigits } from '@plainpath/pages'
 import { expect, test } from 'vitest'
 
 const PROGRAM = fileURLToPath(new URL('./print-served-texts.ts', import.meta.url))
@@ -35,7 +36,7 @@ const COUNTED_THINGS =
 /** The wordings that state the current figures. */
 const CURRENT_WORDINGS = Object.entries(RULES).flatMap(([name, value]) => {
   if (!name.endsWith('Ms'))
-    return [`\\b(${value.toLocaleString('en')}|${WORDS[value] ?? value}) (${COUNTED_THINGS})`]
+    return [`\\b(${value}|${groupDigits(value)}|${WORDS[value] ?? value}) (${COUNTED_THINGS})`]
   return Object.entries(UNITS)
     .filter(([, ms]) => value % ms === 0)
     .map(([unit, ms]) => {

@@ -13,26 +13,44 @@ export interface AppProcess extends AsyncDisposable {
   readonly outputLines: readonly string[]
 }
 
+export interface ProcessPorts {
+  readonly public: number
+  readonly operations: number
+  /** The internal port of an auth process: of this one, or of the one to which this API process sends introspections. */
+  readonly internal: number
+}
+
 const START_TIMEOUT_MS = 60_000
 
 /**
  * Runs `apps/<app>/src/main.ts serve` as a process, and waits until it listens.
  *
- * @param port the port for `url` of the result. The process does not receive it, so `env` must set the same port
- * @param env the settings. The app must listen on 127.0.0.1, the host of `url`
+ * @param systemEnv the settings of both apps, of which the process gets those of its app
+ * @param ports on 127.0.0.1
+ * @param extraEnv further variables of the process
  * @throws {Error} if the process exits, with its output, or is not listening within 60 s
  */
 export async function startProcess(
   app: AppName,
-  port: number,
-  env: Readonly<Record<string, string>>,
+  systemEnv: Readonly<Record<string, string>>,
+  ports: ProcessPorts,
+  extraEnv: Readonly<Record<string, string>> = {},
 ): Promise<AppProcess> {
+  const prefix = app.toUpperCase()
   const main = fileURLToPath(new URL(`../../apps/${app}/src/main.ts`, import.meta.url))
   const child = spawn(process.execPath, [main, 'serve'], {
     env: {
       PATH: process.env['PATH'] ?? '',
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
-      ...env,
+      ...Object.fromEntries(Object.entries(systemEnv).filter(([key]) => key.startsWith(`${prefix}_`))),
+      [`${prefix}_PORT`]: String(ports.public),
+      [`${prefix}_HOST`]: '127.0.0.1',
+      [`${prefix}_OPERATIONS_PORT`]: String(ports.operations),
+      [`${prefix}_ALSO_ACCEPT_HOSTS`]: `127.0.0.1:${ports.public}`,
+      ...(app === 'auth'
+        ? { AUTH_INTERNAL_PORT: String(ports.internal) }
+        : { RESOURCE_AUTH_URL: `http://127.0.0.1:${ports.internal}` }),
+      ...extraEnv,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -62,7 +80,7 @@ export async function startProcess(
     clearTimeout(timer)
   }
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${ports.public}`,
     child,
     outputLines,
     async [Symbol.asyncDispose]() {

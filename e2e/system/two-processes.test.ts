@@ -18,23 +18,11 @@ beforeAll(async () => {
   resourceDatabase = system.adminUrls.resource
   secrets = readSecrets(system.env)
   // A public and an operations port for each of four processes, and an internal port for each auth process.
-  const ports = await reserveFreePorts(10)
-  const takePort = () => ports.pop() ?? 0
+  const freePorts = await reserveFreePorts(10)
+  const takePort = () => freePorts.pop() ?? 0
   const start = async (app: AppName, internalPort: number) => {
-    const [port, operations] = [takePort(), takePort()]
-    const name = app.toUpperCase()
-    const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))
-    const started = await startProcess(app, port, {
-      ...env,
-      [`${name}_PORT`]: String(port),
-      [`${name}_HOST`]: '127.0.0.1',
-      [`${name}_OPERATIONS_PORT`]: String(operations),
-      [`${name}_ALSO_ACCEPT_HOSTS`]: `127.0.0.1:${port}`,
-      ...(app === 'auth'
-        ? { AUTH_INTERNAL_PORT: String(internalPort) }
-        : { RESOURCE_AUTH_URL: `http://127.0.0.1:${internalPort}` }),
-    })
-    return resources.use(started)
+    const ports = { public: takePort(), operations: takePort(), internal: internalPort }
+    return resources.use(await startProcess(app, system.env, ports))
   }
   const internalPorts = [takePort(), takePort()]
   const startBoth = async (app: AppName) => {

@@ -11,7 +11,6 @@ const PRELOAD = new URL('../wrong-clock.ts', import.meta.url).href
 
 interface RunningApp extends AppProcess {
   readonly operationsUrl: string
-  readonly internalUrl: string
 }
 
 const resources = new AsyncDisposableStack()
@@ -21,26 +20,17 @@ const api: RunningApp[] = []
 let agent: { client_id: string; client_secret: string }
 beforeAll(async () => {
   const system = resources.use(await openSystemEnvironment('http://localhost:1'))
-  const start = async (app: AppName, wrongByMs: number, authUrl = '') => {
-    const [port = 0, operations = 0, internal = 0] = await reserveFreePorts(3)
-    const name = app.toUpperCase()
-    const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))
-    const running = resources.use(
-      await startProcess(app, port, {
-        ...env,
-        [`${name}_PORT`]: String(port),
-        [`${name}_HOST`]: '127.0.0.1',
-        [`${name}_OPERATIONS_PORT`]: String(operations),
-        [`${name}_ALSO_ACCEPT_HOSTS`]: `127.0.0.1:${port}`,
-        ...(app === 'auth' ? { AUTH_INTERNAL_PORT: String(internal) } : { RESOURCE_AUTH_URL: authUrl }),
-        ...(wrongByMs !== 0 && { NODE_OPTIONS: `--import=${PRELOAD}`, WRONG_BY_MS: String(wrongByMs) }),
-      }),
-    )
-    const toUrl = (portNumber: number) => `http://127.0.0.1:${portNumber}`
-    return { ...running, operationsUrl: toUrl(operations), internalUrl: toUrl(internal) }
+  const start = async (app: AppName, wrongByMs: number, internal: number) => {
+    const [port = 0, operations = 0] = await reserveFreePorts(2)
+    const wrongClock = { NODE_OPTIONS: `--import=${PRELOAD}`, WRONG_BY_MS: String(wrongByMs) }
+    const ports = { public: port, operations, internal }
+    const running = await startProcess(app, system.env, ports, wrongByMs === 0 ? {} : wrongClock)
+    return { ...resources.use(running), operationsUrl: `http://127.0.0.1:${operations}` }
   }
-  for (const wrongByMs of [0, HOUR_MS, -HOUR_MS]) auth.push(await start('auth', wrongByMs))
-  for (const wrongByMs of [0, HOUR_MS]) api.push(await start('resource', wrongByMs, auth[0]?.internalUrl))
+  const internalPorts = await reserveFreePorts(3)
+  for (const [index, wrongByMs] of [0, HOUR_MS, -HOUR_MS].entries())
+    auth.push(await start('auth', wrongByMs, internalPorts[index] ?? 0))
+  for (const wrongByMs of [0, HOUR_MS]) api.push(await start('resource', wrongByMs, internalPorts[0] ?? 0))
   const registration = await fetch(`${auth[0]?.url}/api/agent/register`, { method: 'POST' })
   agent = (await registration.json()) as typeof agent
 }, 120_000)

@@ -1,6 +1,5 @@
 import { RULES } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
-import { sha256Base64url } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { deactivateAgent } from '../src/agents/deactivate-agent.ts'
 import type { AppClient } from '../src/app-clients/app-client.ts'
@@ -22,6 +21,7 @@ import {
   refresh,
   startAppSystem,
 } from './app-flow.ts'
+import { copyRefreshToken } from './copy-refresh-token.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
@@ -243,13 +243,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
     test('is refused, without ending the connection, once the connection has 1,000 of them', async () => {
       const connected = await connectApp(system)
       const { db } = system.auth.testbed
-      const token = `RefreshToken:${sha256Base64url(connected.refresh)}`
-      await db.query(
-        `insert into oauth_records (id, grant_id, payload_sealed, epoch, created_at, expires_at)
-         select 'RefreshToken:' || lpad(number::text, 43, '0'), grant_id, payload_sealed, epoch, created_at, expires_at
-         from oauth_records cross join generate_series(1, $2) as number where id = $1`,
-        [token, RULES.refreshTokens - 1],
-      )
+      const storedId = await copyRefreshToken(db, connected.refresh, RULES.refreshTokens - 1)
       for (const ms of [0, RULES.refreshGraceMs + 1]) {
         passTime(ms)
         await expectRefusal(
@@ -262,7 +256,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       await db.query(
         `delete from oauth_records where id = (select id from oauth_records where id <> $1
            and grant_id = (select grant_id from oauth_records where id = $1) and id like 'RefreshToken:%' limit 1)`,
-        [token],
+        [storedId],
       )
       readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
     })

@@ -2,10 +2,8 @@
  * The commands for emergency revocation: `stop` revokes tokens and prints, for each instance, whether it is proven to reject
  * them. `stops` prints the audit log. `tokens/emergency-revocation.ts` implements the revocation.
  */
-
 import { flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
-import type { AgentId } from '@plainpath/domain'
-import { formatCount } from '@plainpath/domain'
+import { type AgentId, formatCount } from '@plainpath/domain'
 import { type InstanceProof, isProven, storeCanaryToken } from '../instances/prove-revocation.ts'
 import {
   type RevocationEvidence,

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { RULES } from '@plainpath/domain'
-import { createSealer, generateKeyEncryptionKey, sha256Base64url, UnsealError } from '@plainpath/sealing'
+import { createSealer, generateKeyEncryptionKey, UnsealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { copyRefreshToken } from '../../test/copy-refresh-token.ts'
 import { dumpTables, openTestStores, type TestStores } from '../../test/open-test-stores.ts'
 import { createOAuthRecordStore, reencryptOAuthRecords, sweepOAuthRecords } from './oauth-record-store.ts'
 
@@ -125,13 +126,7 @@ test('lets a grant have 1,000 refresh tokens, and keeps them all', async () => {
   await records.save('RefreshToken', token, { grantId }, 600)
   await records.save('RefreshToken', otherToken, { grantId: otherGrantId }, 600)
   await records.save('AuthorizationCode', createId(), { grantId }, 600)
-  // Copies of the token, two fewer than the grant may have.
-  await stores.db.query(
-    `insert into oauth_records (id, grant_id, payload_sealed, epoch, created_at, expires_at)
-     select 'RefreshToken:' || lpad(number::text, 43, '0'), grant_id, payload_sealed, epoch, created_at, expires_at
-     from oauth_records cross join generate_series(1, $2) as number where id = $1`,
-    [`RefreshToken:${sha256Base64url(token)}`, RULES.refreshTokens - 2],
-  )
+  await copyRefreshToken(stores.db, token, RULES.refreshTokens - 2)
   expect(await records.mayRefresh(token)).toBe(true)
   await records.save('RefreshToken', createId(), { grantId }, 600)
   expect(await records.mayRefresh(token)).toBe(false)
