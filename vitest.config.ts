@@ -63,7 +63,7 @@ export default defineConfig({
     // A cache of compiled code, so that apps started as processes load faster.
     env: { NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/plainpath') },
     // On a busy machine, conditions take longer to become true.
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 30_000, interval: 20 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // A slow server needs longer than the default of 10 s to remove the databases of a run, and the run would count as failed.

@@ -37,6 +37,8 @@ export interface SystemOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Returns the URL at which the API reaches the database of the given URL, such as the URL of a fault proxy. */
   readonly redirectDatabase?: (url: string) => Promise<string>
+  /** Uses the production timeouts for PostgreSQL. By default they are five times as long, for a busy machine. */
+  readonly useProductionTimeouts?: boolean
 }
 
 /** Starts both apps in this process on one origin at a free port, with real HTTP and new databases. */
@@ -72,7 +74,11 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     ...options.documents?.settings,
     ...options.env,
   }
-  const deps = { ...sharedDependencies, ...system.dependencies }
+  const deps = {
+    ...sharedDependencies,
+    ...system.dependencies,
+    ...(options.useProductionTimeouts && { databasePatience: 1 }),
+  }
   const documents = options.documents?.documentOverrides ?? {}
   const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, documents }))
   const internal = opening.use(await serve(auth.internalApp.callback(), TEST_SERVER_OPTIONS))

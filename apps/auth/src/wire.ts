@@ -13,7 +13,7 @@ import {
   registerPoolMetrics,
   watchClock,
 } from '@plainpath/http'
-import { createMailTransport, openMailer, scaleMailCaps } from '@plainpath/mail'
+import { createMailTransport, type Mailer, openMailer, scaleMailCaps } from '@plainpath/mail'
 import { API_VERSION, createAuthDocuments, createServiceUrls } from '@plainpath/metadata'
 import { isSchemaCurrent, listen, readDatabaseTime } from '@plainpath/postgres'
 import { openTracing } from '@plainpath/tracing'
@@ -70,6 +70,7 @@ export interface AuthServer extends AsyncDisposable {
   /** Each method and path of the public application. */
   readonly publicEndpoints: ReturnType<typeof listPublicEndpoints>
   readonly readiness: Readiness
+  readonly mailer: Mailer
 }
 
 /**
@@ -138,7 +139,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   stack.use(
     await listen(config.sessionDatabaseUrl, { ...listeners, ...canaryListeners }, { onConnected, log }),
   )
-  stack.use(
+  const mailer = stack.use(
     openMailer({
       databaseUrl: config.sessionDatabaseUrl,
       db,
@@ -281,5 +282,5 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   }
   // Until here, a failure disposes the open resources. From here on, the caller must dispose them.
   const resources = stack.move()
-  return { ...apps, readiness, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  return { ...apps, mailer, readiness, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { createLog, type Log, serve } from '@plainpath/http'
 import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
+import type { Mailer } from '@plainpath/mail'
 import { loadConfig } from '../src/config.ts'
 import { openAuth, type RuntimeDependencies } from '../src/wire.ts'
 import { type AuthTestbed, openAuthTestbed, type TokenStoreKind } from './open-auth-testbed.ts'
@@ -18,6 +19,7 @@ export interface RunningAuth extends AsyncDisposable {
   readonly testbed: AuthTestbed
   /** Every line that the instance has logged. */
   readonly logged: readonly string[]
+  readonly mailer: Mailer
   /** The clock of the instance. */
   readonly now: () => Date
   /** Confidential values that the test sent or received. They must not be stored or logged in plaintext. */
@@ -93,6 +95,7 @@ export async function startInstance(testbed: AuthTestbed, options: StartOptions 
     testbed,
     logged,
     now,
+    mailer: auth.mailer,
     confidential: testbed.confidential,
     confidentialCodes: testbed.confidentialCodes,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

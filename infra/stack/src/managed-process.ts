@@ -157,9 +157,9 @@ async function stop(run: Run, signal: NodeJS.Signals): Promise<void> {
   await finished(log).catch(() => {})
 }
 
-const POLL_MS = 50
+const POLL_MS = 20
 
-/** Polls a condition every 50 ms. Returns false if it is not true within `timeoutMs`. */
+/** Polls a condition every 20 ms. Returns false if it is not true within `timeoutMs`. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,

@@ -31,9 +31,10 @@ test('sends a mail once, calls the handler of its kind, and erases its content',
   expect(mail?.messageId).toBe(`<${String(row['message_id'])}>`)
   expect(row).toMatchObject({ mail_sealed: null, attempts: 1, settled_at: testbed.clock.now })
   expect(settledMails).toEqual([['note-1', 'sent', [{ state: 'sent' }]]])
-  expect(await testbed.registry.metrics()).toContain(
-    'mails_settled_total{kind="note",outcome="sent",reason="accepted"} 1',
-  )
+  // Counted after the row has changed.
+  await expect
+    .poll(() => testbed.registry.metrics())
+    .toContain('mails_settled_total{kind="note",outcome="sent",reason="accepted"} 1')
 })
 
 test('neither stores nor sends a mail whose transaction is rolled back', async () => {

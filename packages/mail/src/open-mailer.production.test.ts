@@ -1,6 +1,7 @@
 import { openPool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { openMailTestbed } from '../test/open-mail-testbed.ts'
+import { scaleMailCaps } from './mail-caps.ts'
 import { MAILER_INTERVALS } from './open-mailer.ts'
 
 /** The intervals and the clock of production. In other tests, intervals are short, and tests set the clock. */
@@ -31,4 +32,16 @@ test('sends a mail that is added after the database has disconnected every clien
   const tryToAdd = async () => (id = await testbed.addMail().catch(() => ''))
   await expect.poll(tryToAdd).not.toBe('')
   expect(await testbed.waitForState(id, 'sent')).toMatchObject({ attempts: 1 })
+})
+
+test('sends a mail that waited under a cap after there is room', async () => {
+  await using testbed = await openMailTestbed()
+  testbed.startMailer({ ...PRODUCTION, caps: { ...scaleMailCaps(1), domain: 1 } })
+  await testbed.waitForState(await testbed.addMail(), 'sent')
+  const id = await testbed.addMail()
+  const readWaitingMails = async () =>
+    (await testbed.db.query('select id from mails where deferred_by is not null')).rows
+  await expect.poll(readWaitingMails).toEqual([{ id }])
+  await testbed.db.query('update mails set counted_at = null')
+  await testbed.waitForState(id, 'sent')
 })

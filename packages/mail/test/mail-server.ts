@@ -39,6 +39,16 @@ export interface MailServer extends AsyncDisposable {
 
 type Envelope = SMTPServerSession['envelope']
 
+/** A server that greets at once. `smtp-server` waits 100 ms, to detect clients that send too soon, and each mail would wait as long. */
+class PromptServer extends SMTPServer {
+  override connect(...args: Parameters<SMTPServer['connect']>): void {
+    super.connect(...args)
+    const connection = [...this.connections].at(-1)
+    connection?.connectionReady()
+    if (connection) connection.connectionReady = () => undefined
+  }
+}
+
 const WAIT_MS = 10_000
 /** Bounds the memory of a server that runs for days. */
 const MAX_RECEIVED = 100_000
@@ -66,8 +76,9 @@ export async function startMailServer(options: SMTPServerOptions = {}, port = 0)
     accept()
     for (const check of waitingChecks) check()
   }
-  const server = new SMTPServer({
+  const server = new PromptServer({
     authOptional: true,
+    disableReverseLookup: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
     ...options,
