@@ -1,4 +1,5 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
+import { setInterval as every } from 'node:timers/promises'
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { runAuth } from '@plainpath/auth/run-auth'
 import { openAuth } from '@plainpath/auth/wire'
@@ -85,12 +86,17 @@ async function readGuides(api: string): Promise<number> {
   return response.status
 }
 
-/** Reads guides at each API, one request after another. Returns a function that stops this and returns the statuses. */
+/** The interval between two requests to each API. */
+const READ_INTERVAL_MS = 20
+/** Reads guides at each API at this interval. Returns a function that stops this and returns the statuses. */
 function readGuidesSteadily() {
   const statuses: number[] = []
   let isStopping = false
   const loops = apiUrls.map(async (api) => {
-    while (!isStopping) statuses.push(await readGuides(api))
+    for await (const _tick of every(READ_INTERVAL_MS)) {
+      if (isStopping) break
+      statuses.push(await readGuides(api))
+    }
   })
   return async () => {
     isStopping = true

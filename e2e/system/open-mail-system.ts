@@ -7,10 +7,20 @@ export interface MailSystem extends System {
   readonly mail: MailServer
 }
 
-/** Starts the topology and the mail server. Disposing stops both. */
-export async function openMailSystem(options: { limitsFactor: number }): Promise<MailSystem> {
+/**
+ * Starts the topology and the mail server. Disposing stops both.
+ *
+ * @param options.delaysGreeting for `startMailServer`
+ */
+export async function openMailSystem({
+  delaysGreeting = false,
+  ...options
+}: {
+  limitsFactor: number
+  delaysGreeting?: boolean
+}): Promise<MailSystem> {
   await using opening = new AsyncDisposableStack()
-  const mail = opening.use(await startMailServer())
+  const mail = opening.use(await startMailServer({ delaysGreeting }))
   const system = opening.use(await openSystem({ ...options, settings: createMailSettings(mail) }))
   const resources = opening.move()
   return { ...system, mail, [Symbol.asyncDispose]: () => resources.disposeAsync() }

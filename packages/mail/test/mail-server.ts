@@ -39,7 +39,7 @@ export interface MailServer extends AsyncDisposable {
 
 type Envelope = SMTPServerSession['envelope']
 
-/** A server that greets at once. `smtp-server` waits 100 ms, to detect clients that send too soon, and each mail would wait as long. */
+/** A server that greets at once. `smtp-server` first waits 100 ms, to detect clients that send too soon. */
 class PromptServer extends SMTPServer {
   override connect(...args: Parameters<SMTPServer['connect']>): void {
     super.connect(...args)
@@ -56,10 +56,14 @@ const MAX_RECEIVED = 100_000
 /**
  * Starts an SMTP server on this machine. It stores the newest 100,000 mails in memory.
  *
- * @param options options of `smtp-server`, for example to require a password
+ * @param options options of `smtp-server`, for example to require a password. With `delaysGreeting`, each delivery takes at least
+ *   100 ms, as with `smtp-server` by default
  * @param port the port; by default a free one
  */
-export async function startMailServer(options: SMTPServerOptions = {}, port = 0): Promise<MailServer> {
+export async function startMailServer(
+  { delaysGreeting = false, ...options }: SMTPServerOptions & { delaysGreeting?: boolean } = {},
+  port = 0,
+): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const refusals: { at: 'rcpt' | 'data'; code: number }[] = []
   const waitingChecks = new Set<() => void>()
@@ -76,7 +80,7 @@ export async function startMailServer(options: SMTPServerOptions = {}, port = 0)
     accept()
     for (const check of waitingChecks) check()
   }
-  const server = new PromptServer({
+  const server = new (delaysGreeting ? SMTPServer : PromptServer)({
     authOptional: true,
     disableReverseLookup: true,
     disabledCommands: ['STARTTLS'],

@@ -78,7 +78,9 @@ function createKeySpace() {
   const prefix = `plainpath_test_${randomBytes(8).toString('hex')}:`
   const listKeys = async (): Promise<string[]> => {
     const keys: string[] = []
-    for await (const batch of admin.scanStream({ match: `${prefix}*` })) keys.push(...(batch as string[]))
+    // The Redis also has the keys of other tests.
+    for await (const batch of admin.scanStream({ match: `${prefix}*`, count: 10_000 }))
+      keys.push(...(batch as string[]))
     return keys
   }
   return {
