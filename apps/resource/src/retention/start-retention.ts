@@ -3,7 +3,7 @@ import { createRepeatedWork, type Log, type Metrics } from '@plainpath/http'
 /** Erases a batch of rows that are past their retention. Returns the number of erased rows, which is 0 when none are left. */
 type EraseBatch = (now: Date) => Promise<number>
 
-/** The recurring job that erases data past its retention, until it is disposed of. */
+/** The recurring job that erases data past its retention. Disposing stops it after the batch in progress. */
 export interface Retention extends AsyncDisposable {
   /**
    * Erases immediately everything that is past its retention. Does not check the clock.
@@ -33,13 +33,13 @@ export function startRetention(
     metrics: Pick<Metrics, 'recordSweep'>
   },
 ): Retention {
-  async function enforce(): Promise<void> {
-    for (const eraseBatch of erasers) await eraseAll(eraseBatch, deps.now())
-    deps.metrics.recordSweep(SWEEP_LABEL)
+  async function enforce(isStopped = () => false): Promise<void> {
+    for (const eraseBatch of erasers) await eraseAll(eraseBatch, deps.now(), isStopped)
+    if (!isStopped()) deps.metrics.recordSweep(SWEEP_LABEL)
   }
-  async function enforceIfClockIsSynchronised(): Promise<void> {
+  async function enforceIfClockIsSynchronised(isStopped: () => boolean): Promise<void> {
     try {
-      if (await deps.isClockSynchronised()) await enforce()
+      if (await deps.isClockSynchronised()) await enforce(isStopped)
       else deps.log.error('nothing was erased, because the clock is skewed')
     } catch (error) {
       deps.log.error('erasing stopped before everything due was erased', { error })
@@ -49,15 +49,17 @@ export function startRetention(
   deps.metrics.recordSweep(SWEEP_LABEL)
   const erasing = createRepeatedWork(enforceIfClockIsSynchronised)
   erasing.start(INTERVAL_MS)
-  return { enforce, [Symbol.asyncDispose]: () => erasing[Symbol.asyncDispose]() }
+  return { enforce: () => enforce(), [Symbol.asyncDispose]: () => erasing[Symbol.asyncDispose]() }
 }
 
 /**
- * Erases batches until no rows are left.
+ * Erases batches until no rows are left, or until `isStopped` returns true.
  *
  * @throws {Error} when rows are left after `MAX_BATCHES`
  */
-async function eraseAll(eraseBatch: EraseBatch, now: Date): Promise<void> {
-  for (let batch = 0; batch < MAX_BATCHES; batch += 1) if ((await eraseBatch(now)) === 0) return
+async function eraseAll(eraseBatch: EraseBatch, now: Date, isStopped: () => boolean): Promise<void> {
+  for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
+    if (isStopped() || (await eraseBatch(now)) === 0) return
+  }
   throw new Error(`rows past their retention are left after ${MAX_BATCHES} batches`)
 }
