@@ -33,50 +33,6 @@ const GIVE_UP_MS = 40_000
 export function describeServerLimits(getSystem: () => System): void {
   const getHost = () => new URL(getSystem().origin).host
 
-  describe.concurrent.for(SERVERS)('$name ends a connection', ({ url, name, bodyPath }) => {
-    test('with headers that never end, after 10 s', async () => {
-      // Without its last line break, the request lacks the empty line that ends the headers.
-      const { responses, closed, ms } = await trickle(
-        url(getSystem()),
-        formatRequest('GET /api/health', getHost()).slice(0, -2),
-        'X-A: b\r\n',
-      )
-      expect(closed).toBe(true)
-      expect(ms).toBeGreaterThan(HEADERS_MS - 1_000)
-      expect(ms).toBeLessThan(HEADERS_MS + MAX_DELAY_MS)
-      if (name !== gateway.name) expect(responses.map(({ status }) => status)).toEqual([408])
-    })
-
-    test.for([
-      ['of a known length', 'Content-Length: 100', ' '],
-      ['without a length', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
-    ] as const)(
-      'whose body never ends, with the status 408: %s',
-      async ([_description, framing, fewBytes]) => {
-        const body = ['Content-Type: application/json', framing]
-        const unfinishedRequest = formatRequest(`POST ${bodyPath}`, getHost(), body)
-        const { responses, closed, ms } = await trickle(url(getSystem()), unfinishedRequest, fewBytes)
-        expect(closed).toBe(true)
-        expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + MAX_DELAY_MS)
-        expect(responses.map(({ status }) => status)).toEqual([408])
-      },
-    )
-
-    test('that is idle after its first request, after the idle time-out', async () => {
-      const { responses, closed, ms } = await converse(
-        url(getSystem()),
-        formatRequest('GET /api/health', getHost()),
-        {
-          forMs: GIVE_UP_MS,
-        },
-      )
-      expect([responses.length, closed]).toEqual([1, true])
-      const idleMs = name === gateway.name ? IDLE_MS.gateway : IDLE_MS.app
-      expect(ms).toBeGreaterThan(idleMs - 1_000)
-      expect(ms).toBeLessThan(idleMs + MAX_DELAY_MS)
-    })
-  })
-
   describe.for(SERVERS)('$name', ({ url }) => {
     // Each request exceeds 16 KiB, the limit of `server.ts` and of the Caddyfile for the size of the headers.
     test.for([
@@ -132,6 +88,51 @@ export function describeServerLimits(getSystem: () => System): void {
         return responses.length
       }
       await expect.poll(countResponses, { timeout: 5_000 }).toBe(1)
+    })
+  })
+
+  // These tests wait for time-outs, so they run at the same time, and at the same time as those of `describeSlowClients`.
+  describe.concurrent.for(SERVERS)('$name ends a connection', ({ url, name, bodyPath }) => {
+    test('with headers that never end, after 10 s', async () => {
+      // Without its last line break, the request lacks the empty line that ends the headers.
+      const { responses, closed, ms } = await trickle(
+        url(getSystem()),
+        formatRequest('GET /api/health', getHost()).slice(0, -2),
+        'X-A: b\r\n',
+      )
+      expect(closed).toBe(true)
+      expect(ms).toBeGreaterThan(HEADERS_MS - 1_000)
+      expect(ms).toBeLessThan(HEADERS_MS + MAX_DELAY_MS)
+      if (name !== gateway.name) expect(responses.map(({ status }) => status)).toEqual([408])
+    })
+
+    test.for([
+      ['of a known length', 'Content-Length: 100', ' '],
+      ['without a length', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
+    ] as const)(
+      'whose body never ends, with the status 408: %s',
+      async ([_description, framing, fewBytes]) => {
+        const body = ['Content-Type: application/json', framing]
+        const unfinishedRequest = formatRequest(`POST ${bodyPath}`, getHost(), body)
+        const { responses, closed, ms } = await trickle(url(getSystem()), unfinishedRequest, fewBytes)
+        expect(closed).toBe(true)
+        expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + MAX_DELAY_MS)
+        expect(responses.map(({ status }) => status)).toEqual([408])
+      },
+    )
+
+    test('that is idle after its first request, after the idle time-out', async () => {
+      const { responses, closed, ms } = await converse(
+        url(getSystem()),
+        formatRequest('GET /api/health', getHost()),
+        {
+          forMs: GIVE_UP_MS,
+        },
+      )
+      expect([responses.length, closed]).toEqual([1, true])
+      const idleMs = name === gateway.name ? IDLE_MS.gateway : IDLE_MS.app
+      expect(ms).toBeGreaterThan(idleMs - 1_000)
+      expect(ms).toBeLessThan(idleMs + MAX_DELAY_MS)
     })
   })
 }

@@ -53,7 +53,8 @@ const ATTACKS = [
 
 /** Tests that other clients are served while `slowhttptest` attacks the gateway and one process of each app simultaneously. */
 export function describeSlowClients(getSystem: () => System): void {
-  describe(`while ${CONNECTION_COUNT} connections to each server are slow for ${ATTACK_SECONDS} s, other clients are served:`, () => {
+  // The attacks run at the same time.
+  describe.concurrent(`while ${CONNECTION_COUNT} connections to each server are slow for ${ATTACK_SECONDS} s, other clients are served:`, () => {
     test.for(ATTACKS)('slow $name', { timeout: 60_000 }, async ({ name, options, paths }) => {
       const system = getSystem()
       const ports = [system.stack.auth[0]?.ports.public, system.stack.resource[0]?.ports.public]

@@ -97,6 +97,22 @@ test('a started sweep continues after a database outage, and stops when it is di
     await expect.poll(() => sweptNames.length).toBeGreaterThan(1)
   }
   await saveToken(0)
+  // Had the first job continued, it would have swept too by the time that another job with its interval has swept five times.
+  let otherSweepCount = 0
+  const countSweep = async () => {
+    otherSweepCount += 1
+    return 0
+  }
+  {
+    await using _otherSweeping = startSweep('nothing', countSweep, {
+      db: stores.db,
+      now: () => now,
+      log,
+      events,
+      everyMs: 5,
+    })
+    await expect.poll(() => otherSweepCount).toBeGreaterThanOrEqual(5)
+  }
   // The token that was just stored, and the valid token of the first test.
   expect(await readStoredHashes()).toHaveLength(2)
 })
