@@ -195,6 +195,11 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         text: 'A question about thoughts of suicide gets a hand-off with the new trigger `suicide-risk` and the 988 Suicide & Crisis Lifeline. The lists of urgent help name this line, too.',
         operations: [],
       },
+      {
+        day: '2026-11-28',
+        text: 'Short, direct questions that state a felony, a removal order or another trigger in formal words, as agents often ask them, are handed to an attorney more often. Some were answered from a guide before.',
+        operations: [],
+      },
     ],
   },
 ]
