@@ -16,7 +16,7 @@ test('F-05, F-28 the API returns the stored message when a request is repeated a
   let proxy: FaultProxy | undefined
   const system = opening.use(
     await startSystem({
-      // A lost reply makes each attempt wait for a time-out.
+      // After a lost reply, an attempt takes as long as the time-out.
       useProductionTimeouts: true,
       env: createMailSettings(mailServer),
       async redirectDatabase(databaseUrl) {

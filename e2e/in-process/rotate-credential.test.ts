@@ -86,9 +86,10 @@ async function readGuides(api: string): Promise<number> {
   return response.status
 }
 
-/** The interval between two requests to each API. */
+/** The interval at which a request to each API is due. */
 const READ_INTERVAL_MS = 20
-/** Reads guides at each API at this interval. Returns a function that stops this and returns the statuses. */
+
+/** Reads guides at each API, one request after another. Returns a function that stops this and returns the statuses. */
 function readGuidesSteadily() {
   const statuses: number[] = []
   let isStopping = false

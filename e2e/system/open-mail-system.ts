@@ -10,7 +10,7 @@ export interface MailSystem extends System {
 /**
  * Starts the topology and the mail server. Disposing stops both.
  *
- * @param options.delaysGreeting for `startMailServer`
+ * @param options.delaysGreeting whether the mail server waits 100 ms before it greets a client, which makes deliveries slower
  */
 export async function openMailSystem({
   delaysGreeting = false,

@@ -91,7 +91,8 @@ export function describeServerLimits(getSystem: () => System): void {
     })
   })
 
-  // These tests wait for time-outs, so they run at the same time, and at the same time as those of `describeSlowClients`.
+  // These tests mostly wait for time-outs, so they run concurrently, also with those of `describeSlowClients`, which follows. That
+  // attacks the other process of each app, but the same gateway.
   describe.concurrent.for(SERVERS)('$name ends a connection', ({ url, name, bodyPath }) => {
     test('with headers that never end, after 10 s', async () => {
       // Without its last line break, the request lacks the empty line that ends the headers.

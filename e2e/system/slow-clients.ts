@@ -53,8 +53,8 @@ const ATTACKS = [
 
 /** Tests that other clients are served while `slowhttptest` attacks the gateway and one process of each app simultaneously. */
 export function describeSlowClients(getSystem: () => System): void {
-  // The attacks run at the same time.
-  describe.concurrent(`while ${CONNECTION_COUNT} connections to each server are slow for ${ATTACK_SECONDS} s, other clients are served:`, () => {
+  // The attacks overlap, so up to three times as many connections are slow. Vitest runs at most five concurrent tests at a time.
+  describe.concurrent(`while an attack keeps ${CONNECTION_COUNT} connections to each server slow for ${ATTACK_SECONDS} s, other clients are served:`, () => {
     test.for(ATTACKS)('slow $name', { timeout: 60_000 }, async ({ name, options, paths }) => {
       const system = getSystem()
       const ports = [system.stack.auth[0]?.ports.public, system.stack.resource[0]?.ports.public]

@@ -70,6 +70,7 @@ export interface AuthServer extends AsyncDisposable {
   /** Each method and path of the public application. */
   readonly publicEndpoints: ReturnType<typeof listPublicEndpoints>
   readonly readiness: Readiness
+  /** For tests, which run the upkeep of mails instead of waiting for it. */
   readonly mailer: Mailer
 }
 

@@ -19,6 +19,7 @@ export interface RunningAuth extends AsyncDisposable {
   readonly testbed: AuthTestbed
   /** Every line that the instance has logged. */
   readonly logged: readonly string[]
+  /** The mailer of the instance. A test can run the upkeep of mails instead of waiting for it. */
   readonly mailer: Mailer
   /** The clock of the instance. */
   readonly now: () => Date

@@ -38,7 +38,7 @@ test('drops mails over the cap of a mailbox for a day, whatever the case, plus-t
   expect((await testbed.waitForState(await testbed.addMail({ to }), 'dropped'))['mail_sealed']).toBeNull()
   await testbed.waitForState(await testbed.addMail({ to, kind: 'desk' }), 'sent')
   await testbed.waitForState(await testbed.addMail({ to: 'ben@gmail.com' }), 'sent')
-  // Counted after the row has changed.
+  // The mailer increments the metric after it has updated the row.
   await expect
     .poll(() => readMetrics(testbed))
     .toContain('mails_settled_total{kind="note",outcome="dropped",reason="cap-mailbox"} 1')

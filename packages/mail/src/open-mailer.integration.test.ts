@@ -31,7 +31,7 @@ test('sends a mail once, calls the handler of its kind, and erases its content',
   expect(mail?.messageId).toBe(`<${String(row['message_id'])}>`)
   expect(row).toMatchObject({ mail_sealed: null, attempts: 1, settled_at: testbed.clock.now })
   expect(settledMails).toEqual([['note-1', 'sent', [{ state: 'sent' }]]])
-  // Counted after the row has changed.
+  // The mailer increments the metric after it has updated the row.
   await expect
     .poll(() => testbed.registry.metrics())
     .toContain('mails_settled_total{kind="note",outcome="sent",reason="accepted"} 1')

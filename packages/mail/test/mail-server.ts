@@ -39,13 +39,17 @@ export interface MailServer extends AsyncDisposable {
 
 type Envelope = SMTPServerSession['envelope']
 
-/** A server that greets at once. `smtp-server` first waits 100 ms, to detect clients that send too soon. */
+/**
+ * A server that greets at once. `smtp-server` waits 100 ms before its greeting, to detect clients that send too soon. Its connections
+ * are in the order in which they were opened. Its timer also calls `connectionReady`, which must not greet a second time.
+ */
 class PromptServer extends SMTPServer {
   override connect(...args: Parameters<SMTPServer['connect']>): void {
     super.connect(...args)
     const connection = [...this.connections].at(-1)
-    connection?.connectionReady()
-    if (connection) connection.connectionReady = () => undefined
+    if (!connection) return
+    connection.connectionReady()
+    connection.connectionReady = () => undefined
   }
 }
 
@@ -56,8 +60,8 @@ const MAX_RECEIVED = 100_000
 /**
  * Starts an SMTP server on this machine. It stores the newest 100,000 mails in memory.
  *
- * @param options options of `smtp-server`, for example to require a password. With `delaysGreeting`, each delivery takes at least
- *   100 ms, as with `smtp-server` by default
+ * @param options options of `smtp-server`, for example to require a password. With `delaysGreeting`, the server
+ *   waits 100 ms before it greets a client
  * @param port the port; by default a free one
  */
 export async function startMailServer(

@@ -97,7 +97,7 @@ test('a started sweep continues after a database outage, and stops when it is di
     await expect.poll(() => sweptNames.length).toBeGreaterThan(1)
   }
   await saveToken(0)
-  // Had the first job continued, it would have swept too by the time that another job with its interval has swept five times.
+  // Another job with the same interval sweeps five times. By then, the first job would have deleted the token if it still ran.
   let otherSweepCount = 0
   const countSweep = async () => {
     otherSweepCount += 1

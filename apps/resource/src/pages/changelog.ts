@@ -197,7 +197,7 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         day: '2026-11-28',
-        text: 'Short, direct questions that state a felony, a removal order or another trigger in formal words, as agents often ask them, are handed to an attorney more often. Some were answered from a guide before.',
+        text: 'Short questions in formal words, as agents often ask them, are handed off more often when they state a trigger, such as a felony or a removal order. Some of them were answered from a guide before.',
         operations: [],
       },
     ],

@@ -38,7 +38,7 @@ test('erases batches until none are left, with each eraser, and records that', a
   expect(countSweeps()).toBe(1)
   await endBatch(0)
   expect(runs).toEqual(['links', 'links', 'messages'])
-  // The first is recorded at the start.
+  // The start records one sweep, and the complete run another.
   expect(countSweeps()).toBe(2)
   await retention[Symbol.asyncDispose]()
 })

@@ -78,7 +78,7 @@ function createKeySpace() {
   const prefix = `plainpath_test_${randomBytes(8).toString('hex')}:`
   const listKeys = async (): Promise<string[]> => {
     const keys: string[] = []
-    // The Redis also has the keys of other tests.
+    // A scan also visits the keys of other tests, so a large count saves round trips.
     for await (const batch of admin.scanStream({ match: `${prefix}*`, count: 10_000 }))
       keys.push(...(batch as string[]))
     return keys
