@@ -123,6 +123,15 @@ test('a backup can be restored if a text in it contains a line or paragraph sepa
   ).toEqual([{ reason }])
 })
 
+test('restores where no temporary file can be written, as in a container with a read-only file system', async () => {
+  const file = await backUpTo('read-only')
+  await using target = await openTarget()
+  vi.stubEnv('TMPDIR', path.join(folder, 'missing'))
+  const restoration = await target.restore(file, '--revoke-everything')
+  vi.unstubAllEnvs()
+  expect(restoration.code, restoration.errors).toBe(0)
+})
+
 test('a restore without a log leaves no active client and no verification, and does not affect the running service', async () => {
   const agent = await register(system.auth)
   await confirmAgent(system)

@@ -33,6 +33,8 @@ export async function migrate(options: {
   url: string
   folder: string
   appRole?: string
+  /** The names of the only migrations to apply; by default, all that are missing. */
+  only?: readonly string[]
   /** True only for `loadBackup`: allows a database that is being restored. */
   isRestoring?: boolean
 }): Promise<{ applied: string[] }> {
@@ -51,7 +53,7 @@ export async function migrate(options: {
     APP_ROLE_SETTING,
     options.appRole,
   ])
-  const applied = await applyMissingMigrations(client, options.folder)
+  const applied = await applyMissingMigrations(client, options.folder, options.only)
   // Also needed if no migration was missing, as after a restore, which migrates without the app's role.
   await client.query(APP_ROLE_GRANTS)
   return { applied }
@@ -128,7 +130,12 @@ async function listMigrationNames(folder: string): Promise<string[]> {
   return files.map((file) => path.basename(file, '.sql'))
 }
 
-async function applyMissingMigrations(client: pg.Client, folder: string): Promise<string[]> {
+/** Applies the migrations of `folder` that the database lacks; if `only` is set, only those whose names it has. */
+async function applyMissingMigrations(
+  client: pg.Client,
+  folder: string,
+  only?: readonly string[],
+): Promise<string[]> {
   let currentFile: string | undefined
   /** Loads each file as one migration. The library's own loader would split a file at comments such as `-- down migration`. */
   const loader = (filePaths: string[]) =>
@@ -148,8 +155,8 @@ async function applyMissingMigrations(client: pg.Client, folder: string): Promis
     const applied = await runner({
       dbClient: client,
       dir: folder,
-      // Matches every name that does not end in `.sql`.
-      ignorePattern: '.*(?<!\\.sql)',
+      // Matches the name of every file that is not to be applied.
+      ignorePattern: `(?!(?:${only?.join('|') ?? '.*'})\\.sql$).*`,
       migrationLoaderStrategies: [{ extensions: ['.sql'], loader }],
       migrationsTable: MIGRATIONS_TABLE,
       direction: 'up',

@@ -1,5 +1,4 @@
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import pg from 'pg'
 import { connect } from '../connection.ts'
@@ -42,7 +41,8 @@ export async function loadBackup(options: LoadOptions): Promise<BackupHeader & {
   await refuseUsedDatabase(client)
   // Set before any table exists, because nobody may read the tables until the restore is complete.
   await client.query(`comment on schema public is '${RESTORING_COMMENT}'`)
-  await createTablesOfBackup(options, header.migrations)
+  // The later migrations are applied last, because they also change the restored rows.
+  await migrate({ url, folder, only: header.migrations, isRestoring: true })
   const rows = await loadRows(client, lines)
   await migrate({ url, folder, isRestoring: true })
   return { ...header, rows }
@@ -76,21 +76,6 @@ async function refuseUsedDatabase(client: pg.Client): Promise<void> {
     throw new BackupError(
       `The database is in use by: ${sessions.map(({ name }) => name).join(', ')}. Nothing was changed. Stop every instance first.`,
     )
-}
-
-/** Creates the tables as they were at the time of the backup. The migrations that are applied afterwards then also change the restored rows. */
-async function createTablesOfBackup(
-  { url, folder }: LoadOptions,
-  migrations: readonly string[],
-): Promise<void> {
-  const copiedFolder = await mkdtemp(path.join(tmpdir(), 'plainpath-migrations-'))
-  try {
-    for (const name of migrations)
-      await cp(path.join(folder, `${name}.sql`), path.join(copiedFolder, `${name}.sql`))
-    await migrate({ url, folder: copiedFolder, isRestoring: true })
-  } finally {
-    await rm(copiedFolder, { recursive: true, force: true })
-  }
 }
 
 const NO_ROWS_RESTORED =
