@@ -62,6 +62,11 @@ describe('GET /api/guides?q=', () => {
     },
   )
 
+  test('must not be stored by caches, unlike the list', async () => {
+    expect((await get('/api/guides?q=lost')).headers['cache-control']).toBe('no-store')
+    expect((await get('/api/guides?limit=1')).headers['cache-control']).toBe('public, max-age=300')
+  })
+
   test('does not log the query', async () => {
     await search('canary')
     expect(api.logLines.join('')).not.toContain('canary')

@@ -75,6 +75,8 @@ function createListRoute({ guides, lister }: GuideDeps, prepareFullList: Prepare
         if (cursor !== undefined) throw createCursorInSearchProblem()
         return {
           status: 200,
+          // Caches must not store what people search for.
+          headers: { 'cache-control': 'no-store' },
           body: { guides: lister.search(catalog, q, limit ?? MAX_GUIDES_PER_PAGE), next: null },
         }
       }
