@@ -200,6 +200,20 @@ test.for([
   },
 )
 
+test('the gateway passes on the longest message that the contact form accepts in any script, and no form over 64 KiB', async () => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const submit = (message: string) => {
+    const body = new URLSearchParams({ topic: 'question', message }).toString()
+    return kubernetesGateway.secure.send(addHost({ method: 'POST', path: '/contact', body, headers }))
+  }
+  const longestMessage = 'ह'.repeat(5000)
+  const response = await submit(longestMessage)
+  // The form lacks an address, so the app shows it again, with its text.
+  expect(response.status).toBe(400)
+  expect(response.text).toContain(longestMessage)
+  expect((await submit('x'.repeat(65_536))).status).toBe(413)
+})
+
 /** Requests, each with the app to which the gateway forwards it, and with the format of that app's errors on the path. */
 const REQUESTS: [HttpRequest, AppName, ErrorFormat][] = [
   [{ path: '/oauth/jwks.json' }, 'auth', 'oauth'],

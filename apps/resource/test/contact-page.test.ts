@@ -53,6 +53,28 @@ describe('the contact form', () => {
     expect((await fixture.press('/contact/confirm', secondMessage.link)).status).toBe(200)
   })
 
+  test.for([
+    ['Cyrillic', 'ж'.repeat(5000)],
+    ['Hindi', 'ह'.repeat(5000)],
+    ['emoji', '🙂'.repeat(2500)],
+  ])('accepts the longest message in %s, which a browser sends in more bytes', async ([script, message]) => {
+    const email = `page-${script}@example.org`.toLowerCase()
+    const { id } = await submitAccepted(email, [['message', message]])
+    expect(typeof id).toBe('string')
+  })
+
+  test('refuses a form of more than 64 KiB, and stores nothing', async () => {
+    const rowsBefore = await fixture.contact.countStoredRows()
+    const refusal = await submit([
+      ['topic', 'question'],
+      ['email', 'page-long@example.org'],
+      ['message', 'x'.repeat(65_536)],
+    ])
+    expect(refusal.status).toBe(413)
+    expect(refusal.body).toContain('64 KiB')
+    expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
+  })
+
   const TRIGGERS: [string, string][] = [
     ['trigger', 'smuggling'],
     ['trigger', 'missed-deadline'],

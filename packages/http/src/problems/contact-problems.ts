@@ -14,7 +14,15 @@ export const CONTACT_PROBLEMS = {
     title: 'The message is being delivered',
     meaning: 'The message is being sent to our staff at this moment. Nothing was changed.',
     remedy:
-      'Try again a little later. If the message could not be delivered, you can still withdraw it then.',
+      'Try again a little later. If this delivery fails, you can still withdraw the message, but our staff may have it then.',
+  },
+  'message-may-be-delivered': {
+    status: 409,
+    title: 'The message is erased, but our staff may have it',
+    meaning:
+      'We erased the message and will not send it again. Before that, we tried to send it, so our staff may have received it by e-mail.',
+    remedy:
+      'Tell the person who wrote the message. The person can ask our staff to delete the e-mail from their mailbox, in another message or in a reply to an e-mail from our staff. The person must name the id of the message.',
   },
   'message-withdrawn': {
     status: 409,

@@ -227,7 +227,7 @@ const PROBLEMS = {
   'content-too-large': {
     status: 413,
     title: 'The request body is too large',
-    meaning: 'A request body may have at most 16 KiB.',
+    meaning: 'A request body may have at most 16 KiB, or 64 KiB if it is the form of a page.',
     remedy: 'Send a smaller body.',
   },
   'unsupported-media-type': {

@@ -10,7 +10,7 @@ import { type InputMistake, Problem } from '../problems/problem.ts'
 import type { ProblemCode } from '../problems/problems.ts'
 import { listNetworks } from '../request/client-address.ts'
 import { requireSameOrigin } from '../request/cross-origin.ts'
-import { readForm, readJson } from '../request/read-body.ts'
+import { readJson, readPageForm } from '../request/read-body.ts'
 import {
   allowPublicCaching,
   allowPublicCachingWithTag,
@@ -19,6 +19,7 @@ import {
 } from './prepared-response.ts'
 import {
   type Access,
+  type AuthenticatedClient,
   type Caller,
   listEndpoints,
   listMethods,
@@ -37,7 +38,7 @@ export interface Authenticators {
   /** Marks a caller's proof as used. @throws {Problem} 401 or 503 */
   useProof?(ctx: Context, scopes: readonly string[], proof: NonNullable<Caller['proof']>): Promise<void>
   /** Verifies client credentials. @throws {Problem} 400, 401, 429 or 503 */
-  client?(ctx: Context): Promise<Caller>
+  client?(ctx: Context): Promise<AuthenticatedClient>
 }
 
 interface MountDependencies {
@@ -199,7 +200,7 @@ function groupByName(parameters: URLSearchParams): Record<string, string | strin
 }
 
 async function readBody(ctx: Context, route: Route): Promise<unknown> {
-  if (route.form) return groupByName(await readForm(ctx, 'Submit the form on the page.'))
+  if (route.form) return groupByName(await readPageForm(ctx))
   const body = await readJson(ctx)
   if (body !== undefined) return body
   if (route.bodyOptional) return {}
