@@ -348,7 +348,7 @@ describe('migrate', () => {
     const { code, printed } = await run('migrate', ownerSettings)
     expect([code, printed]).toEqual([
       0,
-      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails, 0013-url-clients, 0014-dpop, 0015-app-connections, 0016-registered-instances, 0017-declinable-attempts',
+      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails, 0013-url-clients, 0014-dpop, 0015-app-connections, 0016-registered-instances, 0017-declinable-attempts, 0018-mails-about',
     ])
     expect((await run('keys list')).code).toBe(0)
   })

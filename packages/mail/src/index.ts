@@ -19,4 +19,4 @@ export {
 } from './mail-settings.ts'
 export { type Mailer, openMailer } from './open-mailer.ts'
 export type { MailHandler } from './send-mail.ts'
-export { eraseMails, isMailBeingSent } from './stored-mail.ts'
+export { eraseMails, readDeliveryState } from './stored-mail.ts'

@@ -12,6 +12,7 @@ import { toContentEncryptionContext } from './mail.ts'
 const MAILS_MIGRATION = '0001-mails.sql'
 const ONE_QUEUE_MIGRATION = '0002-one-mail-queue.sql'
 const DEFERRED_MAILS_MIGRATION = '0003-deferred-mails.sql'
+const INDEX_MIGRATION = '0004-mails-about.sql'
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 
 /**
@@ -95,7 +96,9 @@ test('sends a migrated mail when its graphile-worker job was due, or, without a 
 
   const appRole = new URL(testbed.database.appUrl).username
   expect(await migrate({ url, folder: MIGRATIONS, appRole })).toEqual({
-    applied: [ONE_QUEUE_MIGRATION, DEFERRED_MAILS_MIGRATION].map((file) => path.parse(file).name),
+    applied: [ONE_QUEUE_MIGRATION, DEFERRED_MAILS_MIGRATION, INDEX_MIGRATION].map(
+      (file) => path.parse(file).name,
+    ),
   })
   const readDueTime = async (id: string) => (await testbed.readRow(id))['overdue_at']
   expect(await Promise.all(Object.values(ids).map(readDueTime))).toEqual([
@@ -118,8 +121,11 @@ test('sends a migrated mail when its graphile-worker job was due, or, without a 
 })
 
 test('both apps have exact copies of the mail migrations', async () => {
-  const numbersByApp = { auth: ['0008', '0011', '0012'], resource: ['0003', '0006', '0009'] }
-  const files = [MAILS_MIGRATION, ONE_QUEUE_MIGRATION, DEFERRED_MAILS_MIGRATION]
+  const numbersByApp = {
+    auth: ['0008', '0011', '0012', '0018'],
+    resource: ['0003', '0006', '0009', '0015'],
+  }
+  const files = [MAILS_MIGRATION, ONE_QUEUE_MIGRATION, DEFERRED_MAILS_MIGRATION, INDEX_MIGRATION]
   for (const [app, numbers] of Object.entries(numbersByApp)) {
     for (const [index, file] of files.entries()) {
       // `slice(5)` removes the number of the file, such as `0001-`.

@@ -184,18 +184,29 @@ export async function eraseMails(tx: Database, abouts: readonly string[], now: D
 }
 
 /**
- * Returns true if a mailer has leased the mail and may have passed it to the mail server. If the mailer was killed, that is so until a
- * minute after its lease. Locks the mail, so that no mailer can lease it until `tx` ends.
+ * How far the delivery of a mail has come. `not-attempted`: the mail is queued, and no mailer has leased it yet. `in-progress`: a
+ * mailer has leased it and may be passing it to the mail server now. `attempted`: in all other cases, so the recipient may have it.
  */
-export async function isMailBeingSent(
+export type DeliveryState = 'not-attempted' | 'in-progress' | 'attempted'
+
+/**
+ * Reads how far the delivery of a mail has come. If its mailer was killed, it is `in-progress` until a minute after the lease. Locks
+ * the mail, so that no mailer can lease it until `tx` ends.
+ */
+export async function readDeliveryState(
   tx: Database,
   { kind, about }: { kind: string; about: string },
   now: Date,
-): Promise<boolean> {
-  const { rows } = await tx.query<{ leased_until: Date | null }>(
-    `select leased_until from mails where about = $1 and kind = $2 and state = 'queued' for update`,
+): Promise<DeliveryState> {
+  const { rows } = await tx.query<{ attempts: number; leased_until: Date | null }>(
+    `select attempts, leased_until from mails where about = $1 and kind = $2 and state = 'queued' for update`,
     [about, kind],
   )
   const earliestEnd = new Date(now.getTime() - LEASE_TOLERANCE_MS)
-  return rows.some(({ leased_until: leasedUntil }) => leasedUntil !== null && leasedUntil > earliestEnd)
+  if (rows.some(({ leased_until: leasedUntil }) => leasedUntil !== null && leasedUntil > earliestEnd))
+    return 'in-progress'
+  // Every earlier attempt counts, even one that the server refused. A row does not say how an attempt ended, and the server may have
+  // accepted the mail although its response was late or lost. `leaseNextMail` counts an attempt before it begins, so the attempt of a
+  // mailer that was killed counts too. A dead mail is not queued any more, and its row is deleted later, so no row counts as well.
+  return rows.length > 0 && rows.every(({ attempts }) => attempts === 0) ? 'not-attempted' : 'attempted'
 }
