@@ -1,4 +1,4 @@
 #!/bin/sh
-# The PostgreSQL image runs this once, when its data directory is new.
-set -eu
-exec psql -v ON_ERROR_STOP=1 -U "$POSTGRES_USER" -d postgres -f /run/secrets/role-passwords -f /etc/plainpath/roles.sql
+# The PostgreSQL image runs this once, when its data directory is new. Keep it executable: the image would read any other script
+# into its own shell.
+psql -v ON_ERROR_STOP=1 -U "$POSTGRES_USER" -d postgres -f /run/secrets/role-passwords -f /etc/plainpath/roles.sql

@@ -15,7 +15,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
   rm /tmp/password
   echo "host all all all scram-sha-256" >> "$PGDATA/pg_hba.conf"
   as_postgres pg_ctl -w -o "-c listen_addresses=''" start >/dev/null
-  for script in /docker-entrypoint-initdb.d/*.sh; do as_postgres sh "$script"; done
+  for script in /docker-entrypoint-initdb.d/*.sh; do as_postgres "$script"; done
   as_postgres pg_ctl -w -m fast stop >/dev/null
 fi
 PATH="$(echo /usr/lib/postgresql/*/bin):$PATH"
