@@ -51,6 +51,8 @@ const isHeldOut = ({ split }: LabelledQuestion) => split === 'held-out'
 const NEW_AUTHORS = [...'nopqrsuvwxyz1234'].flatMap(readExamples).filter(isHeldOut)
 /** Short, direct questions with formal words, by α. No model learns from them. */
 const PLAIN = readExamples('plain')
+/** Questions by β and γ that state something in one sentence and ask about something else. No model learns from them. */
+const STATED_BESIDE = ['beta', 'gamma'].flatMap(readExamples)
 const UNSEEN_AUTHORS = ['lower-r', 'lower-s', 'lower-z', 'lower-f'].flatMap(readExamples).filter(isHeldOut)
 
 /** The sets of questions with their floors. The set of I, J and K has only held-out and out-of-scope questions. */
@@ -67,6 +69,7 @@ const SETS = [
   ['new authors', NEW_AUTHORS, NEW_AUTHORS_FLOORS] as const,
   ['authors r, s, z and f', UNSEEN_AUTHORS, UNSEEN_AUTHORS_FLOORS] as const,
   ['α', PLAIN, SECTION_FLOORS] as const,
+  ['β and γ', STATED_BESIDE, SECTION_FLOORS] as const,
 ]
 
 const readings = new Map<string, QuestionReading>()
@@ -146,6 +149,13 @@ describe.for([
     minRecall: 0.9,
     minCovered: 0.98,
     maxFalseHandOffs: 0.05,
+  },
+  {
+    set: 'β and γ’s',
+    questions: STATED_BESIDE,
+    minRecall: 0.92,
+    minCovered: 0.97,
+    maxFalseHandOffs: 0.08,
   },
 ])('$set questions', ({ questions, minRecall, minCovered, maxFalseHandOffs }) => {
   const results = questions.map((example) => {

@@ -53,6 +53,34 @@ test.for([
   expect(JSON.stringify([reading.matches, signs])).not.toMatch(/\d{3}/)
 })
 
+test.for([
+  [
+    'I have a misdemeanor. Can I travel with my green card?',
+    'What is a misdemeanor? I want to travel with my green card.',
+  ],
+  [
+    'The consulate in Lagos refused my wife’s immigrant visa. Which documents does the National Visa Center want?',
+    'The consulate in Lagos has my wife’s immigrant visa case. Which documents does the National Visa Center want?',
+  ],
+])('a short question is handed off for what one sentence states: %s', ([stating, notStating]) => {
+  expect(listStatedTriggers(stating)).not.toEqual([])
+  expect(listStatedTriggers(notStating)).toEqual([])
+})
+
+test.for([
+  [
+    'i voted here and told them i am citizen. how the five year rule works?',
+    'i never voted here and never told anyone i am citizen. how the five year rule works?',
+  ],
+  [
+    'my husband has a DUI and problem with police',
+    'my husband dont have any DUI or other problem with police. what he must bring to the fingerprints',
+  ],
+])('a negation holds for what it precedes: %s', ([stating, denying]) => {
+  expect(listStatedTriggers(stating)).not.toEqual([])
+  expect(listStatedTriggers(denying)).toEqual([])
+})
+
 /** Texts that cost a matcher the most: with many hits, many gaps, no hits, or no words. */
 const EXPENSIVE_TEXTS = [
   'ice '.repeat(250),

@@ -5,6 +5,7 @@ import { computeSectionSimilarities, loadSectionModel } from '../sections/likely
 import type { LikelySubjects } from '../sections/section-index.ts'
 import { type CompiledTriggers, compileTriggers } from './compile-triggers.ts'
 import { findPhrases } from './find-phrases.ts'
+import { computeEvidence, MIN_EVIDENCE, sumProbabilities } from './hand-off-evidence.ts'
 import { classifyQuestion, type LikelyTrigger, loadTriggerModel } from './likely-triggers.ts'
 import { computeQuestionFeatures } from './question-features.ts'
 import { type FoundEvent, findNegators, type ParsedQuestion, readEvent } from './read-event.ts'
@@ -52,20 +53,12 @@ export interface TriggerReading {
 const LONG_NUMBER = /(?!(?:19|20)\d\d(?:[\s.-](?:19|20)\d\d|-\d\d-\d\d)(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 
 /**
- * The minimum evidence for a hand-off. The evidence is the mean of two logarithms, of the model's probabilities of any trigger
- * and of the likeliest one, plus the evidence of a pattern and of urgency, less the evidence of guides and of other subjects. The
- * probability of any trigger would be a worse sign by itself, because words that the model does not know add a little to each
- * trigger. The numbers were fitted to labelled questions from which the model did not learn.
+ * The maximum length of a short question, in words. A short question often states an event in one sentence and asks an ordinary
+ * question in the next, whose words outvote the event. So each of its sentences is also read alone.
  */
-const MIN_EVIDENCE = -0.65
-/** The evidence that is added if a pattern states the trigger that is likeliest according to the model. */
-const PATTERN_EVIDENCE = 1.2
-/** The evidence that is added if the likeliest trigger is urgent: to miss one does more harm than a needless hand-off. */
-const URGENT_EVIDENCE = 0.25
-/** The weights of the logarithms of the probabilities of guides and of other subjects. The latter logarithm has a minimum. */
-const GUIDE_WEIGHT = 0.15
-const OTHER_SUBJECT_WEIGHT = 0.25
-const MIN_OTHER_SUBJECT_LOG = -3
+const MAX_SHORT_WORDS = 30
+/** The minimum evidence for a hand-off in one sentence of a short question, whose likeliest trigger a pattern must state. */
+const MIN_SENTENCE_EVIDENCE = 0.6
 /** The minimum probability of a trigger that is reported if no pattern states any. The likeliest trigger needs no minimum. */
 const MIN_PROBABILITY_ALONE = 0.07
 /** The same if a pattern states another trigger. Only an urgent guess should appear beside a stated trigger so easily. */
@@ -88,13 +81,11 @@ export function readTriggers(
   today: Date,
 ): TriggerReading {
   const parsedQuestion = parseQuestion(question, compileTriggers(triggers), today)
-  const { statedEvents, signs } = readEvents(triggers, parsedQuestion)
-  const features = listFeatures(parsedQuestion, signs)
-  const classification = classifyQuestion(loadTriggerModel(), features)
-  // The model also knows the triggers that operators disabled.
-  const enabledIds = new Set(triggers.map(({ id }) => id))
-  const likelyTriggers = classification.triggers.filter(({ trigger }) => enabledIds.has(trigger))
-  const isHandOff = hasEvidenceForHandOff(triggers, statedEvents, likelyTriggers, classification.otherSubject)
+  const reading = classifyParsed(parsedQuestion, triggers)
+  const { statedEvents, signs, features, classification, likelyTriggers } = reading
+  const isHandOff =
+    computeEvidence(triggers, reading) >= MIN_EVIDENCE ||
+    hasStatingSentence(parsedQuestion, { triggers, statedEvents, today })
   const minProbabilityAlone = Math.min(MIN_PROBABILITY_ALONE, likelyTriggers[0]?.probability ?? 0)
   const matches: TriggerMatch[] = []
   const suggestedChecks: SuggestedCheck[] = []
@@ -142,31 +133,37 @@ export function readPatterns(
   return new Map([...statedEvents].map(([id, events]) => [id, events.map(({ event }) => event.id)]))
 }
 
-/** Returns whether patterns and model together are enough evidence for a hand-off. */
-function hasEvidenceForHandOff(
-  triggers: readonly TriggerFile[],
-  statedEvents: ReadonlyMap<string, unknown>,
-  likelyTriggers: readonly LikelyTrigger[],
-  otherSubject: number,
-): boolean {
-  const [likeliest] = likelyTriggers
-  if (likeliest === undefined) return statedEvents.size > 0
-  const anyTrigger = sumProbabilities(likelyTriggers)
-  const modelEvidence = (computeLog(anyTrigger) + computeLog(likeliest.probability)) / 2
-  const patternEvidence = statedEvents.has(likeliest.trigger) ? PATTERN_EVIDENCE : 0
-  const isUrgent = triggers.find(({ id }) => id === likeliest.trigger)?.urgency === 'urgent'
-  const urgentEvidence = isUrgent ? URGENT_EVIDENCE : 0
-  const evidenceOfSubjects =
-    GUIDE_WEIGHT * computeLog(1 - anyTrigger - otherSubject) +
-    OTHER_SUBJECT_WEIGHT * Math.max(computeLog(otherSubject), MIN_OTHER_SUBJECT_LOG)
-  return modelEvidence + patternEvidence + urgentEvidence - evidenceOfSubjects >= MIN_EVIDENCE
+/** Reads what patterns and the model say about a text. */
+function classifyParsed(parsedQuestion: ParsedQuestion, triggers: readonly TriggerFile[]) {
+  const { statedEvents, signs } = readEvents(triggers, parsedQuestion)
+  const features = listFeatures(parsedQuestion, signs)
+  const classification = classifyQuestion(loadTriggerModel(), features)
+  // The model also knows the triggers that operators disabled.
+  const enabledIds = new Set(triggers.map(({ id }) => id))
+  const likelyTriggers = classification.triggers.filter(({ trigger }) => enabledIds.has(trigger))
+  return { statedEvents, signs, features, classification, likelyTriggers }
 }
 
-/** Computes the logarithm of a probability. A probability below 0.0001 counts as 0.0001, so the result is finite. */
-const computeLog = (probability: number): number => Math.log(Math.max(probability, 1e-4))
-
-const sumProbabilities = (triggers: readonly LikelyTrigger[]): number =>
-  triggers.reduce((sum, { probability }) => sum + probability, 0)
+/** Returns whether a sentence of a short question, read alone, states a trigger that the question states. */
+function hasStatingSentence(
+  { compiled, text, tokens }: ParsedQuestion,
+  options: {
+    readonly triggers: readonly TriggerFile[]
+    readonly statedEvents: ReadonlyMap<string, unknown>
+    readonly today: Date
+  },
+): boolean {
+  const { triggers, statedEvents, today } = options
+  const starts = tokens.filter(({ breakBefore }) => breakBefore === 2).map(({ start }) => start)
+  if (statedEvents.size === 0 || tokens.length > MAX_SHORT_WORDS || starts.length < 2) return false
+  return starts.some((start, index) => {
+    const sentence = parseQuestion(text.slice(start, starts[index + 1]), compiled, today)
+    const reading = classifyParsed(sentence, triggers)
+    const likeliest = reading.likelyTriggers[0]?.trigger ?? ''
+    const isStated = statedEvents.has(likeliest) && reading.statedEvents.has(likeliest)
+    return isStated && computeEvidence(triggers, reading) >= MIN_SENTENCE_EVIDENCE
+  })
+}
 
 /** Reads the words, quantities and phrases of a question. Replaces long numbers with `#` first. */
 export function parseQuestion(question: string, compiled: CompiledTriggers, today: Date): ParsedQuestion {

@@ -69,7 +69,7 @@ export function readEvent(
       const isSlotDenied = hits.some((hit) =>
         isNegated(hit, hits, parsedQuestion, { negators, reach: SLOT_NEGATION_REACH }),
       )
-      if (isDenied || isSlotDenied || (!event.hasNegation && hasNegator(anchor, negators))) continue
+      if (isDenied || isSlotDenied || hasOtherNegator(anchor, slots[0] ?? [], event, negators)) continue
     }
     const defusers = event.defusers.filter((defuser) => isDefusedBy(defuser, hits, parsedQuestion))
     const score = Math.min(event.score ?? 1, ...defusers.map(({ leaves }) => leaves))
@@ -138,22 +138,39 @@ export function findNegators({ compiled, hits }: ParsedQuestion): ReadonlySet<nu
   )
 }
 
-/** Returns whether a hit contains a negation, such as "I never paid anybody", where a gap matches "never". */
-function hasNegator({ start, end }: Hit, negators: ReadonlySet<number>): boolean {
-  for (let index = start; index < end; index += 1) if (negators.has(index)) return true
+/**
+ * Returns whether an anchor contains a negation that its pattern does not spell out, such as "I never paid anybody", where a gap
+ * matches "never". If the pattern has negations too, the negation belongs to a gap if the words after it match alone ("I never
+ * voted").
+ */
+function hasOtherNegator(
+  { start, end }: Hit,
+  anchors: readonly Hit[],
+  { hasNegation }: CompiledEvent,
+  negators: ReadonlySet<number>,
+): boolean {
+  for (let index = start; index < end; index += 1) {
+    if (!negators.has(index)) continue
+    if (!hasNegation || anchors.some((other) => other.end === end && other.start > index)) return true
+  }
   return false
 }
 
-/** Returns whether a negation precedes a hit in its clause, within `reach` words, and is in no hit of the event. */
+/** Words over which a negation reaches: "no arrests or other problems", "nobody was ever deported". */
+const CARRYING_WORDS = new Set(['any', 'ever', 'or', 'nor', 'other', 'either'])
+
+/** Returns whether a negation precedes a hit in its clause, within `reach` words and `CARRYING_WORDS`, and is in no hit of the event. */
 function isNegated(
   { start }: Hit,
   hits: readonly Hit[],
-  { locations }: ParsedQuestion,
+  { locations, tokens }: ParsedQuestion,
   { negators, reach }: { negators: ReadonlySet<number>; reach: number },
 ): boolean {
   const clause = locations[start]?.clause
-  for (let index = start - 1; index >= start - reach && locations[index]?.clause === clause; index -= 1) {
+  let wordsLeft = reach
+  for (let index = start - 1; wordsLeft > 0 && locations[index]?.clause === clause; index -= 1) {
     if (negators.has(index) && !hits.some((hit) => hit.start <= index && index < hit.end)) return true
+    if (!CARRYING_WORDS.has(tokens[index]?.word ?? '')) wordsLeft -= 1
   }
   return false
 }
