@@ -318,6 +318,7 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'idempotency-in-progress': 'apps/resource/test/contact-storage.test.ts',
   'message-being-delivered': 'apps/resource/test/contact-hold.test.ts',
   'already-delivered': 'apps/resource/test/contact-hold.test.ts',
+  'message-may-be-delivered': 'apps/resource/test/contact-failed-delivery.test.ts',
   'rate-limited': 'apps/auth/test/claim-limits.test.ts',
   unavailable: 'apps/auth/test/store-down.test.ts',
 }

@@ -31,6 +31,7 @@ export function composeExampleMails() {
     replyTo: ADDRESS,
     createdAt: DAY,
   } as const
+  const withdrawnMessage = { ...message, mayBeDelivered: false }
   return [
     composeJoinedMail(urls, {
       email: ADDRESS,
@@ -51,9 +52,10 @@ export function composeExampleMails() {
           writer,
         }),
     ),
-    composeWithdrawnMail(urls, message),
-    composeWithdrawnMail(urls, { ...message, agentDomain: AGENT_WITH_DOMAIN.verifiedDomain }),
-    composeWithdrawnMail(urls, { ...message, agent: { ...AGENT, appHost: 'claude.ai' } }),
+    composeWithdrawnMail(urls, withdrawnMessage),
+    composeWithdrawnMail(urls, { ...withdrawnMessage, mayBeDelivered: true }),
+    composeWithdrawnMail(urls, { ...withdrawnMessage, agentDomain: AGENT_WITH_DOMAIN.verifiedDomain }),
+    composeWithdrawnMail(urls, { ...withdrawnMessage, agent: { ...AGENT, appHost: 'claude.ai' } }),
     composeConfirmMail(urls, { replyTo: ADDRESS, secret: 'secret' }),
   ]
 }

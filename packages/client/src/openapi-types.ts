@@ -161,7 +161,7 @@ export interface paths {
         post?: never;
         /**
          * Withdraw a message before it is delivered
-         * @description Erases the message. This always works until `heldUntil`. While the message is being delivered, you get 409 `message-being-delivered`, and after that 409 `already-delivered`, whose `detail` says what can still be done.
+         * @description Erases the message. This always works until `heldUntil`. While the message is being delivered, you get 409 `message-being-delivered`, and after that 409 `already-delivered`. If a delivery failed before, the message is erased, but staff may have it: you get 409 `message-may-be-delivered`. `detail` says what can still be done.
          */
         delete: operations["deleteContactMessage"];
         options?: never;

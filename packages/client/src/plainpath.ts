@@ -169,8 +169,9 @@ export class Plainpath {
   }
 
   /**
-   * Withdraws a message. Fails with `message-being-delivered` while the message is being sent to staff (try again later), and with
-   * `already-delivered` afterwards.
+   * Withdraws a message. Fails with `message-being-delivered` while the message is being sent to staff (try again later), with
+   * `already-delivered` afterwards, and with `message-may-be-delivered` if the message is erased, but staff may have it because a
+   * delivery failed before.
    */
   async withdraw(id: string, options: CallOptions = {}): Promise<void> {
     const request = { method: 'DELETE', url: this.#createMessageUrl(id), isRepeatable: true } as const

@@ -7,6 +7,7 @@ import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { openMailTestbed } from '../test/open-mail-testbed.ts'
 import { createMailQueue } from './mail-queue.ts'
+import { readDeliveryState } from './stored-mail.ts'
 
 const addMinutes = (from: Date, minutes: number) => new Date(from.getTime() + minutes * 60_000)
 
@@ -127,6 +128,11 @@ test('sends a mail again under the same Message-ID if the sending process was ki
   testbed.server.beforeAccept = undefined
   expect(testbed.server.received).toHaveLength(1)
   expect((await testbed.readRow(id))['state']).toBe('queued')
+  const readStateAfter = (minutes: number) =>
+    testbed.db.transaction((tx) =>
+      readDeliveryState(tx, { kind: 'note', about: 'x' }, addMinutes(testbed.clock.now, minutes)),
+    )
+  expect([await readStateAfter(0), await readStateAfter(5)]).toEqual(['in-progress', 'attempted'])
 
   const mailer = testbed.startMailer({ sealer })
   // The killed process still holds the lease.

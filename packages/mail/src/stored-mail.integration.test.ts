@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
-import { openMailTestbed } from '../test/open-mail-testbed.ts'
-import { eraseMails, isMailBeingSent, leaseNextMail } from './stored-mail.ts'
+import { type MailTestbed, openMailTestbed } from '../test/open-mail-testbed.ts'
+import {
+  eraseMails,
+  type LeasedMail,
+  leaseNextMail,
+  readDeliveryState,
+  returnMail,
+  settleMail,
+} from './stored-mail.ts'
 
 test('erases the contents of queued and dead mails about one subject, but of no mail about another', async () => {
   await using testbed = await openMailTestbed()
@@ -40,31 +47,61 @@ test('does not send a mail before it is due, and reports its age as 0 until then
   await testbed.waitForState(laterId, 'sent')
 })
 
-test('isMailBeingSent returns true for the longest delivery, even if the clocks of both machines are 30 s off', async () => {
+test('a delivery is in progress for as long as the longest takes, even if the clocks of both machines are 30 s off', async () => {
   await using testbed = await openMailTestbed()
   const { db, clock } = testbed
   await testbed.addMail()
   const startedAt = clock.now.getTime()
   expect(await leaseNextMail(db, 'plainpath.example', new Date(startedAt))).toBeDefined()
-  const isBeingSentAfter = (ms: number) =>
-    db.transaction((tx) => isMailBeingSent(tx, { kind: 'note', about: 'note-1' }, new Date(startedAt + ms)))
+  const readStateAfter = (ms: number) =>
+    db.transaction((tx) => readDeliveryState(tx, { kind: 'note', about: 'note-1' }, new Date(startedAt + ms)))
   // A delivery takes at most 60 s. The clock of the mailer is 30 s behind, and that of the caller is 30 s ahead.
-  expect(await isBeingSentAfter(60_000 + 2 * 30_000)).toBe(true)
+  expect(await readStateAfter(60_000 + 2 * 30_000)).toBe('in-progress')
 })
 
-test('isMailBeingSent returns true during the lease of a mail, and prevents a lease until its transaction ends', async () => {
+test('a delivery is in progress during the lease of a mail, and no mailer can lease the mail until the transaction that read that ends', async () => {
   await using testbed = await openMailTestbed()
   const { db, clock } = testbed
   const mail = { kind: 'note', about: 'note-1' }
   const lease = () => leaseNextMail(db, 'plainpath.example', clock.now)
   await testbed.addMail()
   await db.transaction(async (tx) => {
-    expect(await isMailBeingSent(tx, mail, clock.now)).toBe(false)
+    expect(await readDeliveryState(tx, mail, clock.now)).toBe('not-attempted')
     expect(await lease()).toBeUndefined()
   })
   expect(await lease()).toMatchObject(mail)
-  expect(await db.transaction((tx) => isMailBeingSent(tx, mail, clock.now))).toBe(true)
+  expect(await db.transaction((tx) => readDeliveryState(tx, mail, clock.now))).toBe('in-progress')
   // The lease of 80 s ends, and the tolerance of 60 s after it.
   clock.now = new Date(clock.now.getTime() + 140_000)
-  expect(await db.transaction((tx) => isMailBeingSent(tx, mail, clock.now))).toBe(false)
+  expect(await db.transaction((tx) => readDeliveryState(tx, mail, clock.now))).toBe('attempted')
+})
+
+test.for([
+  {
+    end: 'the next attempt is scheduled',
+    finish: async ({ db, clock }: MailTestbed, mail: LeasedMail) => returnMail(db, mail, clock.now),
+  },
+  {
+    end: 'the mail is given up',
+    finish: async ({ db, clock }: MailTestbed, { id }: LeasedMail) => settleMail(db, id, 'dead', clock.now),
+  },
+  {
+    end: 'the row of the mail is deleted',
+    finish: async ({ db }: MailTestbed, { id }: LeasedMail) =>
+      db.query('delete from mails where id = $1', [id]),
+  },
+])('a mail counts as attempted once $end, and a mail about another subject does not', async ({ finish }) => {
+  await using testbed = await openMailTestbed()
+  const { db, clock } = testbed
+  await testbed.addMail()
+  const leasedMail = await leaseNextMail(db, 'plainpath.example', clock.now)
+  if (!leasedMail) throw new Error('no mail was due')
+  await testbed.addMail({ about: 'note-2' })
+  await finish(testbed, leasedMail)
+  const readStates = async () =>
+    db.transaction(async (tx) => [
+      await readDeliveryState(tx, { kind: 'note', about: 'note-1' }, clock.now),
+      await readDeliveryState(tx, { kind: 'note', about: 'note-2' }, clock.now),
+    ])
+  expect(await readStates()).toEqual(['attempted', 'not-attempted'])
 })

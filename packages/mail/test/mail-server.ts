@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 
@@ -35,6 +35,8 @@ export interface MailServer extends AsyncDisposable {
    * resolves.
    */
   beforeAccept: ((mail: ReceivedMail) => Promise<void>) | undefined
+  /** Closes all connections without a response. A client then does not learn whether its mail was accepted. */
+  dropConnections(): void
 }
 
 type Envelope = SMTPServerSession['envelope']
@@ -101,6 +103,11 @@ export async function startMailServer(
       })
     },
   })
+  const sockets = new Set<Socket>()
+  server.server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   server.on('error', () => undefined)
   server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
@@ -109,6 +116,7 @@ export async function startMailServer(
     received,
     beforeAccept: undefined,
     refuseNext: (...newRefusals) => void refusals.push(...newRefusals),
+    dropConnections: () => sockets.forEach((socket) => void socket.destroy()),
     async waitForMails(count, to) {
       const findMatching = () =>
         received.filter(

@@ -38,7 +38,9 @@ const fillReceiptTemplate = readTemplate(
 )
 const fillWithdrawnTemplate = readTemplate(new URL('./withdrawn-mail.template.txt', import.meta.url), [
   'day',
+  'delivery',
   'agent',
+  'nextStep',
   'ifNotWanted',
   'id',
 ])
@@ -190,18 +192,30 @@ interface WithdrawnMessage {
   /** Undefined if the agent cannot be found now. The mail then names `agentDomain`, if there is one. */
   readonly agent?: ConfirmedAgent | undefined
   readonly agentDomain: string | null
+  /** True if staff may have received the message before it was withdrawn. */
+  readonly mayBeDelivered: boolean
 }
 
-/** Composes the mail that informs a person that their agent or app withdrew its message before staff received it. */
+/** Says that staff may have the message, and how the person can have the staff mail deleted. */
+const describeStaffCopy = (origin: string) =>
+  wrapLines(
+    `Before that, we tried to send it, so our staff may have received it by e-mail. You can ask them to delete that e-mail: write to us at ${origin}/contact and name the message number below.`,
+  )
+
+/** Composes the mail that informs a person that their agent or app withdrew its message, and whether staff may have it. */
 export const composeWithdrawnMail = (
-  urls: Pick<ServiceUrls, 'endClaim'>,
+  urls: Pick<ServiceUrls, 'endClaim' | 'origin'>,
   message: WithdrawnMessage,
 ): MailContent => ({
   to: message.replyTo,
   subject: 'A message to Plainpath was withdrawn',
   text: fillWithdrawnTemplate({
     day: formatLongDate(message.createdAt),
+    delivery: message.mayBeDelivered ? '' : 'Our staff will not see it. ',
     agent: referToWithdrawer(message),
+    nextStep: message.mayBeDelivered
+      ? `${describeStaffCopy(urls.origin)}\n\n`
+      : 'You do not need to do anything. ',
     ifNotWanted:
       message.agent?.endSecret === undefined
         ? 'If you did not want this, end its access by the\nlink in the receipt of the message.'

@@ -1,5 +1,5 @@
 import { durationIn, RULES } from '@plainpath/domain'
-import { Problem } from '@plainpath/http'
+import { getProblemKind, Problem } from '@plainpath/http'
 import type { WithdrawRefusal } from './withdraw-message.ts'
 
 /**
@@ -16,3 +16,9 @@ export const createDuplicateMessageProblem = (earlierId: string): Problem =>
 /** Creates the problem for a message that cannot be withdrawn, because staff received it or are about to. */
 export const createNotWithdrawnProblem = (refusal: Exclude<WithdrawRefusal, 'not-found'>): Problem =>
   new Problem(refusal === 'delivered' ? 'already-delivered' : 'message-being-delivered')
+
+/** Creates the problem for a message that was withdrawn and erased, but that staff may have (`Withdrawal`). */
+export function createMayBeDeliveredProblem(id: string): Problem {
+  const { meaning, remedy } = getProblemKind('message-may-be-delivered')
+  return new Problem('message-may-be-delivered', { detail: `${meaning} ${remedy} The id is ${id}.` })
+}

@@ -23,7 +23,12 @@ import {
   type IdempotencyRefusal,
   type ReceivedMessage,
 } from './earlier-message.ts'
-import { type WithdrawRefusal, type WithdrawTarget, withdrawMessage } from './withdraw-message.ts'
+import {
+  type Withdrawal,
+  type WithdrawRefusal,
+  type WithdrawTarget,
+  withdrawMessage,
+} from './withdraw-message.ts'
 
 /** A message from an agent. */
 interface AgentMessage extends NewMessage {
@@ -44,6 +49,7 @@ const BATCH_SIZE = 1000
 const LINK_STARTED_AT = 'coalesce(link_renewed_at, created_at)'
 
 const MessageStatus = z.object({ status: ContactStatus, heldUntil: z.date() })
+const LinkedMessage = z.object({ id: z.uuid(), status: ContactStatus, mayBeDelivered: z.boolean() })
 
 /**
  * Stores messages to staff in PostgreSQL, with their mails. Texts, addresses, triggers and domains of agents are encrypted.
@@ -75,13 +81,10 @@ export interface ContactStore {
   confirm(linkHash: Buffer, now: Date): Promise<Result<ReceivedMessage, 'not-found' | Duplicate>>
   /** Finds the status of a registration's message. */
   findStatus(id: string, registrationId: string): Promise<z.infer<typeof MessageStatus> | undefined>
-  /**
-   * Finds the status of the message that a withdrawal link belongs to. Returns undefined if there is no such message, or if it
-   * was erased after delivery.
-   */
-  findByWithdrawLink(linkHash: Buffer): Promise<ContactStatus | undefined>
+  /** Finds the message that a withdrawal link belongs to. If it was erased, `mayBeDelivered` is that of `Withdrawal`. */
+  findByWithdrawLink(linkHash: Buffer): Promise<z.infer<typeof LinkedMessage> | undefined>
   /** Erases an undelivered message and its mails. Succeeds for a message that is already withdrawn. */
-  withdraw(target: WithdrawTarget, now: Date): Promise<Result<void, WithdrawRefusal>>
+  withdraw(target: WithdrawTarget, now: Date): Promise<Result<Withdrawal, WithdrawRefusal>>
   /** Returns whether a message has one of these states. */
   hasState(id: string, states: readonly string[]): Promise<boolean>
   /** Marks a message as delivered, in the transaction that settles the staff mail. */
@@ -190,21 +193,20 @@ export function createContactStore(deps: {
     },
 
     async findByWithdrawLink(linkHash) {
-      const { rows } = await db.query<{ state: unknown }>(
-        `select state from contact_messages
-         where withdraw_hash = $1 and (state <> 'erased' or delivered_at is null)`,
+      const { rows } = await db.query(
+        `select id, state as status, delivered_at is not null as "mayBeDelivered"
+         from contact_messages where withdraw_hash = $1`,
         [linkHash],
       )
-      return rows[0] && ContactStatus.parse(rows[0].state)
+      return rows[0] && LinkedMessage.parse(rows[0])
     },
 
     async withdraw(target, now) {
       const withdrawal = await db.transaction((tx) =>
         withdrawMessage(tx, { mails, sealer, urls }, target, now),
       )
-      if (!withdrawal.ok) return withdrawal
-      logErasure('message', withdrawal.value)
-      return ok(undefined)
+      if (withdrawal.ok) logErasure('message', withdrawal.value.id)
+      return withdrawal
     },
 
     async hasState(id, states) {

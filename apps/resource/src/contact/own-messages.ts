@@ -1,7 +1,7 @@
 import type { ContactStatus } from '@plainpath/domain'
 import { type Caller, Problem, type RequestFacts } from '@plainpath/http'
 import type { FindVerifiedPerson } from '../auth/verified-person.ts'
-import { createNotWithdrawnProblem } from './contact-problems.ts'
+import { createMayBeDeliveredProblem, createNotWithdrawnProblem } from './contact-problems.ts'
 import type { ContactStore } from './contact-store.ts'
 
 type RequestHeaders = Pick<RequestFacts, 'header' | 'path'>
@@ -17,7 +17,7 @@ export interface OwnMessages {
   /**
    * Withdraws a message.
    *
-   * @throws {Problem} 404 for the same reasons as `readStatus`; 409 if delivery has started
+   * @throws {Problem} 404 for the same reasons as `readStatus`; 409 if delivery has started, also if the message was erased
    */
   withdraw(id: string, call: { request: RequestHeaders; caller: Caller }): Promise<void>
 }
@@ -48,10 +48,11 @@ export function createOwnMessages({
       const agent = await findAgent(request, caller)
       const target = { id, registrationId: getRegistrationId(caller), agent }
       const withdrawal = await contact.withdraw(target, now())
-      if (withdrawal.ok) return
-      throw withdrawal.error === 'not-found'
-        ? createUnknownMessageProblem()
-        : createNotWithdrawnProblem(withdrawal.error)
+      if (!withdrawal.ok)
+        throw withdrawal.error === 'not-found'
+          ? createUnknownMessageProblem()
+          : createNotWithdrawnProblem(withdrawal.error)
+      if (withdrawal.value.mayBeDelivered) throw createMayBeDeliveredProblem(id)
     },
   }
 }

@@ -200,6 +200,21 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         text: 'Short questions in formal words, as agents often ask them, are handed off more often when they state a trigger, such as a felony or a removal order. Some of them were answered from a guide before.',
         operations: [],
       },
+      {
+        day: '2026-11-28',
+        text: 'If a message is withdrawn after a failed delivery, it is erased, but the response is 409 `message-may-be-delivered`, and the page and the e-mail say that our staff may have it; before, they said that it did not go to our staff.',
+        operations: [],
+      },
+      {
+        day: '2026-11-28',
+        text: 'A short question that states a trigger in one sentence and asks something ordinary in another, such as “I have a misdemeanor. Can I travel with my green card?”, is handed off. Some of them were answered from a guide before.',
+        operations: [],
+      },
+      {
+        day: '2026-11-28',
+        text: 'Caches no longer store searches: `GET /api/guides?q=` has `Cache-Control: no-store`. The forms to write to us and to ask a question take the longest text in every script.',
+        operations: [],
+      },
     ],
   },
 ]

@@ -65,8 +65,7 @@ function describeMessageMistake(text: string): string {
 }
 
 /** The page of a closed withdrawal link, by message status; undefined while the message can be withdrawn. */
-const CLOSED_LINKS: Readonly<Record<ContactStatus | 'unknown', ClosedLink | undefined>> = {
-  unknown: UNKNOWN_LINK,
+const CLOSED_LINKS: Readonly<Record<ContactStatus, ClosedLink | undefined>> = {
   received: undefined,
   erased: {
     status: 410,
@@ -79,6 +78,13 @@ const CLOSED_LINKS: Readonly<Record<ContactStatus | 'unknown', ClosedLink | unde
     text: `It can no longer be withdrawn. You can ask our staff to erase it: reply to an e-mail from them, or write to us again, and name the message number in the receipt. Staff then erase it here and delete the e-mail from their mailbox. If you do not ask, we erase it here ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The answer still comes to you by e-mail.`,
   },
 }
+
+/** Describes the closed link of a message that was withdrawn and erased, but that staff may have. */
+const describeMayBeDelivered = (id: string): ClosedLink => ({
+  status: 410,
+  title: 'Your message is erased, but our staff may have it',
+  text: `We erased your message and will not send it again. Before that, we tried to send it, so our staff may have received it by e-mail. You can ask them to delete the e-mail from their mailbox: reply to an e-mail from them, or write to us again, and name the message number ${id}. If you do not ask, the mailbox of our staff keeps its copy until they delete it, and an answer may still come to you by e-mail.`,
+})
 
 /** Creates the routes for the contact form, and for the mailed links that send and withdraw a message. */
 export function createContactPageRoutes(deps: {
@@ -202,16 +208,20 @@ export function createContactPageRoutes(deps: {
       operationId: 'withdrawMessagePage',
       question: {
         title: 'Withdraw your message',
-        text: 'If you press the button, we erase the message, and it does not go to our staff.',
+        text: 'If you press the button, we erase the message and do not send it to our staff.',
         button: 'Withdraw my message',
         otherwise: 'If you do nothing, the message goes to our staff at the time stated in the e-mail.',
       },
       success: { title: 'Your message is erased', text: 'It did not go to our staff.' },
-      findClosedLink: async (linkHash) =>
-        CLOSED_LINKS[(await contact.findByWithdrawLink(linkHash)) ?? 'unknown'],
+      async findClosedLink(linkHash) {
+        const message = await contact.findByWithdrawLink(linkHash)
+        if (!message) return UNKNOWN_LINK
+        const { id, status, mayBeDelivered } = message
+        return status === 'erased' && mayBeDelivered ? describeMayBeDelivered(id) : CLOSED_LINKS[status]
+      },
       async act(linkHash) {
         const withdrawal = await contact.withdraw({ linkHash }, now())
-        if (withdrawal.ok) return true
+        if (withdrawal.ok) return !withdrawal.value.mayBeDelivered
         if (withdrawal.error === 'not-found') return false
         throw createNotWithdrawnProblem(withdrawal.error)
       },

@@ -40,7 +40,7 @@ interface LinkPageSpec {
   /**
    * Performs the action of the button.
    *
-   * @returns false when the link was used before, has expired or is unknown
+   * @returns false if the page of `findClosedLink` is to be shown instead of `success`; without such a page, that of `UNKNOWN_LINK`
    * @throws {Problem} with the reason why the link cannot be used now
    */
   act(secretHash: Buffer): Promise<boolean>
@@ -94,7 +94,7 @@ export function createLinkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Rou
     async handle({ body: { link } }) {
       const closedLink = await findClosedLink(link)
       if (closedLink) return respondClosed(closedLink)
-      if (!(await spec.act(sha256(link)))) return respondClosed(UNKNOWN_LINK)
+      if (!(await spec.act(sha256(link)))) return respondClosed((await findClosedLink(link)) ?? UNKNOWN_LINK)
       return respond(200, spec.success.title, renderLinkDonePage(spec.success))
     },
   })

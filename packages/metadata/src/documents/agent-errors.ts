@@ -221,6 +221,12 @@ export const AGENT_ERRORS: readonly AgentErrorRow[] = [
     undefined,
     'It is too late to withdraw the message. Tell the person what `detail` says.',
   ),
+  defineRow(
+    'message-may-be-delivered',
+    409,
+    undefined,
+    'The message is erased, but our staff may have it. Tell the person what `detail` says.',
+  ),
   defineRow('not-found', 404, undefined, 'Check the address and the id.'),
   defineRow(
     'rate-limited',

@@ -26,8 +26,8 @@ export interface ServedDocument {
   /** The text, or a function that creates a text that depends on the published guides. */
   readonly content: string | (() => string)
   readonly headers?: Readonly<Record<string, string>>
-  /** Parses the query into the content of the selected part; undefined for the whole document. */
-  readonly part?: z.ZodType<string | undefined>
+  /** Parses the query into a function that creates the selected part; undefined for the whole document. */
+  readonly part?: z.ZodType<(() => string) | undefined>
 }
 
 /** Returns the path of a URL. */

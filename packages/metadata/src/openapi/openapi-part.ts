@@ -112,8 +112,8 @@ const PartQuery = z.object({
 })
 
 /**
- * Creates a schema that turns a query into the part of the description that it selects, as JSON. The result is undefined if the
- * query selects nothing.
+ * Creates a schema that turns a query into a function that creates the selected part of the description, as JSON. The result is
+ * undefined if the query selects nothing. Only the function takes long, so the caller can first apply a limit.
  */
 export function createPartQuery(description: object, urls: ServiceUrls) {
   const api = JSON.parse(JSON.stringify(description)) as DescribedApi
@@ -122,8 +122,10 @@ export function createPartQuery(description: object, urls: ServiceUrls) {
     const selectedIds = OPERATION_LIST.filter(
       (candidate) => operation.has(candidate.operationId) || tag.has(candidate.tag),
     ).map(({ operationId }) => operationId)
-    const part = selectOpenApiPart(api, new Set(selectedIds))
-    return JSON.stringify({ ...part, info: { ...part.info, description: describePart(urls) } })
+    return () => {
+      const part = selectOpenApiPart(api, new Set(selectedIds))
+      return JSON.stringify({ ...part, info: { ...part.info, description: describePart(urls) } })
+    }
   })
 }
 

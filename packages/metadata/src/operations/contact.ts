@@ -109,7 +109,8 @@ export const deleteContactMessage = defineOperation({
   summary: 'Withdraw a message before it is delivered',
   description:
     'Erases the message. This always works until `heldUntil`. While the message is being delivered, you get 409 ' +
-    '`message-being-delivered`, and after that 409 `already-delivered`, whose `detail` says what can still be done.',
+    '`message-being-delivered`, and after that 409 `already-delivered`. If a delivery failed before, the message is erased, ' +
+    'but staff may have it: you get 409 `message-may-be-delivered`. `detail` says what can still be done.',
   access: ACCESS,
   request: { params: MessageParams },
   responses: { 204: null },
