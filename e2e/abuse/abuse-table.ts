@@ -1,7 +1,9 @@
-import type { AbuseResult, Statuses } from './run-abuse.ts'
+import { type AbuseResult, PAGE_ADDRESSES, type Statuses } from './run-abuse.ts'
 
 /** For each of two API processes: 30 failed tokens a minute from each of four addresses, and 30 for the warm-up and leases. */
 const MAX_INTROSPECTIONS_PER_MINUTE = 2 * (4 * 30 + 30)
+/** For each address, 120 requests that take long and have no token. */
+const MAX_SLOW_PAGES_PER_MINUTE = PAGE_ADDRESSES.length * 120
 /** For each of four processes: 20 refused requests a second, and as many other lines. */
 const MAX_LOG_LINES_PER_SECOND = 4 * 40
 
@@ -25,6 +27,10 @@ export function findBrokenBounds(result: AbuseResult): string[] {
       `more than ${MAX_LOG_LINES_PER_SECOND} log lines a second`,
     ],
     [
+      (result.slowPages[200] ?? 0) <= MAX_SLOW_PAGES_PER_MINUTE * minutes,
+      `more than ${MAX_SLOW_PAGES_PER_MINUTE} slow pages a minute`,
+    ],
+    [
       (result.badTokens[429] ?? 0) > 0,
       'no bad token was refused before it was introspected, so this run proves nothing',
     ],
@@ -43,6 +49,10 @@ export function renderAbuseTable(result: AbuseResult): string {
       formatStatuses(result.verifications),
     ],
     ['joins of invented people at one domain, from twenty addresses', formatStatuses(result.joins)],
+    [
+      'searches with misspelt words, questions and parts of the API description, from four other addresses',
+      formatStatuses(result.slowPages),
+    ],
     ['**a client whose token the API has already introspected**', formatStatuses(result.client)],
     ['**a reader without a token**', formatStatuses(result.anonymous)],
     [

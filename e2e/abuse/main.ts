@@ -7,11 +7,12 @@ import { findBrokenBounds, renderAbuseDocument, renderAbuseTable } from './abuse
 import { runAbuse } from './run-abuse.ts'
 
 const HELP = `npm run abuse -- [options]
-Floods a complete stack from 24 addresses, under production limits: with random tokens, with verifications of invented
-mailboxes, and with invented people at one domain who join the waitlist. It sends as fast as the load generator can,
-except that each address begins only one verification at a time. During the abuse, two others read guides from addresses
-of their own: a client whose token the API has already introspected, and a reader without a token. Before the abuse, five
-people at that domain join; after it, they ask to be removed, and their mails must arrive.
+Floods a complete stack from 28 addresses, under production limits: with random tokens, with verifications of invented
+mailboxes, with invented people at one domain who join the waitlist, and with requests for pages that take long to create.
+It sends as fast as the load generator can, except that each address begins only one verification at a time. During the
+abuse, two others read guides from addresses of their own: a client whose token the API has already introspected, and a
+reader without a token. Before the abuse, five people at that domain join; after it, they ask to be removed, and their
+mails must arrive.
 
 Prints the responses that each group got. A run of at least 60 s also writes e2e/abuse/RESULTS.md.
   --seconds <number>  duration of the abuse (default 60)`

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 // oxlint-disable-next-line no-restricted-imports -- a client sends at a pace
@@ -22,6 +22,8 @@ export interface AbuseResult {
   readonly joins: Statuses
   /** The responses to registrations and to verifications. */
   readonly verifications: Statuses
+  /** The responses to requests for pages and parts of the API description that take long to create. */
+  readonly slowPages: Statuses
   /** The responses to the client whose token the API has introspected before the abuse. */
   readonly client: Statuses
   /** The responses to the reader without a token. */
@@ -38,6 +40,8 @@ export interface AbuseResult {
 const ABUSER_ADDRESSES = Array.from({ length: 4 }, (_, index) => `127.0.1.${index + 1}`)
 /** Each address may send 120 joins an hour. Together, they send more than the daily cap of mails to a domain. */
 const JOINER_ADDRESSES = Array.from({ length: 20 }, (_, index) => `127.0.2.${index + 1}`)
+/** The addresses that request slow pages. */
+export const PAGE_ADDRESSES = Array.from({ length: 4 }, (_, index) => `127.0.4.${index + 1}`)
 const CLIENT_ADDRESS = '127.0.3.1'
 const READER_ADDRESS = '127.0.3.2'
 /** Used by the people who join before the abuse and ask to be removed after it. */
@@ -74,10 +78,11 @@ export async function runAbuse(options: {
   const linesBefore = await countLogLines(folder)
   const introspectionsBefore = await countIntrospections(stack)
   const endSignal = AbortSignal.timeout(seconds * 1_000)
-  const [badTokens, joins, verifications, client, anonymous] = await Promise.all([
+  const [badTokens, joins, verifications, slowPages, client, anonymous] = await Promise.all([
     flood(ABUSER_ADDRESSES.map(openSender), createReadWithRandomToken, endSignal),
     flood(JOINER_ADDRESSES.map(openSender), createInventedJoin, endSignal, 1),
     floodVerifications(ABUSER_ADDRESSES.map(openSender), endSignal),
+    flood(PAGE_ADDRESSES.map(openSender), createSlowPageRequest, endSignal),
     sendAtPace(openSender(CLIENT_ADDRESS), () => createRead(token), CLIENT_INTERVAL_MS, endSignal),
     sendAtPace(openSender(READER_ADDRESS), () => ({ path: '/api/guides' }), READER_INTERVAL_MS, endSignal),
   ])
@@ -88,6 +93,7 @@ export async function runAbuse(options: {
     badTokens,
     joins,
     verifications,
+    slowPages,
     client,
     anonymous,
     introspections,
@@ -109,6 +115,16 @@ const createJoin = (email: string): HttpRequest => ({
   path: '/api/waitlist',
   ...json({ email }),
 })
+
+const SLOW_PAGES: readonly HttpRequest[] = [
+  { path: '/search?q=aplication+tempory+gren+crad' },
+  { method: 'POST', path: '/ask', ...form({ question: 'When do I renew my green card?' }) },
+  { path: '/openapi.json?tag=Guides,Answers,Agents,OAuth' },
+  { method: 'HEAD', path: '/openapi.json?tag=Guides,Answers,Agents,OAuth' },
+]
+/** Chooses one of `SLOW_PAGES` at random. */
+const createSlowPageRequest = (): HttpRequest =>
+  SLOW_PAGES[randomInt(SLOW_PAGES.length)] ?? { path: '/search' }
 
 /** Returns the number of introspections that the API processes have sent since they started. */
 async function countIntrospections({ resource }: Stack): Promise<number> {

@@ -44,13 +44,18 @@ const CLIENT_LIMITS = { client: [READS_CLIENT], verified: [READS_VERIFIED], doma
  * minutes, so that the others are soon served again. The exception is `waitlist`, with a window of an hour.
  */
 export const LIMITS = {
+  /**
+   * For requests that read through the API, and for the pages and parts of documents that take as long to create. On those, which
+   * are `open`, all requests of an address count as `anonymous`.
+   */
   reads: {
     address: [READS_ADDRESS],
     anonymous: [{ name: 'reads-anonymous', quota: 120, windowSeconds: MINUTE_SECONDS, batch: 10 }],
     ...CLIENT_LIMITS,
   },
   /**
-   * For pages, documents and health. The quota is high, because many people can share an address, and these requests are cheap.
+   * For the other pages, whole documents and health. The quota is high, because many people can share an address, and these requests
+   * are cheap.
    */
   pages: { address: [READS_ADDRESS] },
   /** For mailed links. Nobody can guess their 256 random bits, so this limit only bounds the load. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
-import { expectProblem, sendRequest } from './send-request.ts'
-import { startResource } from './start-resource.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createPost, expectProblem, type HttpRequest, sendRequest } from './send-request.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
 
 /*
  * With a factor of 1, the limit of an address without a token is 120 reads a minute. The tests with this factor send a few more.
@@ -69,4 +69,96 @@ describe('the limits of an address', () => {
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(99)
     expect(api.auth.requests.introspection).toBe(1)
   })
+})
+
+/** Pages and parts of the API description that take as long to create as a search or an answer of the API. */
+const EXPENSIVE_REQUESTS: readonly (HttpRequest & { readonly format: 'page' | 'problem' | 'head' })[] = [
+  { path: '/search?q=gren+crad', format: 'page' },
+  { method: 'HEAD', path: '/search?q=gren+crad', format: 'head' },
+  { path: '/ask', ...createForm('question=When+do+I+renew+my+green+card'), format: 'page' },
+  { path: '/openapi.json?tag=Guides,Agents', format: 'problem' },
+  { path: '/openapi.json?operation=getGuide', format: 'problem' },
+  { method: 'HEAD', path: '/openapi.json?tag=OAuth', format: 'head' },
+  { path: '/openapi.json?tag=Waitlist', headers: { 'if-none-match': '"x"' }, format: 'problem' },
+  // An open route does not check a token, so a token cannot raise its limits.
+  { path: '/openapi.json?tag=Health', headers: { authorization: 'Bearer x' }, format: 'problem' },
+]
+
+function createForm(fields: string) {
+  const { headers, ...post } = createPost(fields, { 'content-type': 'application/x-www-form-urlencoded' })
+  return { ...post, headers: { ...headers, 'sec-fetch-site': 'same-origin' } }
+}
+
+describe('the limit of an address without a token', () => {
+  let api: RunningResource
+  beforeAll(async () => {
+    // With this factor, it is one request a minute. The limit of all requests of an address is 30.
+    const env = { RESOURCE_LIMITS_FACTOR: '0.01', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' }
+    api = await startResource({ env })
+  })
+  afterAll(() => api[Symbol.asyncDispose]())
+
+  let addressCount = 0
+  /** Returns a function that sends requests from an address of its own. */
+  function createVisitor() {
+    addressCount += 1
+    const forwardedFor = `198.51.100.${addressCount}`
+    return ({ headers, ...request }: HttpRequest) =>
+      sendRequest(api.origin, {
+        ...request,
+        headers: { accept: 'text/html', 'x-forwarded-for': forwardedFor, ...headers },
+      })
+  }
+  const search = { path: '/api/guides?q=visa' }
+  const ask = { path: '/api/answers', ...createPost({ question: 'When do I renew my green card?' }) }
+
+  test.for(EXPENSIVE_REQUESTS.map((request) => ({ method: 'GET', ...request })))(
+    'counts $method $path together with searches and questions to the API',
+    async ({ format, ...request }) => {
+      const send = createVisitor()
+      const allowed = await send(request)
+      expect([allowed.status, allowed.headers['ratelimit-policy']]).toEqual([
+        200,
+        '"reads-address";q=30;w=60, "reads-anonymous";q=1;w=60',
+      ])
+      for (const apiRequest of [search, ask])
+        expectProblem(await send(apiRequest), { status: 429, code: 'rate-limited' })
+
+      const sendAfterSearch = createVisitor()
+      expect((await sendAfterSearch(search)).status).toBe(200)
+      const refusal = await sendAfterSearch(request)
+      expect(refusal.status).toBe(429)
+      expect(Number(refusal.headers['retry-after'])).toBeGreaterThan(0)
+      expect(Number(refusal.headers['retry-after'])).toBeLessThanOrEqual(60)
+      if (format === 'head') expect(refusal.body).toBe('')
+      if (format === 'problem') {
+        expectProblem(refusal, { status: 429, code: 'rate-limited' })
+        expect(refusal.json()).toMatchObject({ policy: 'reads-anonymous' })
+      }
+      if (format === 'page') {
+        expect(refusal.headers).toMatchObject({
+          'content-type': expect.stringMatching(/^text\/html/),
+          'cache-control': 'no-store',
+        })
+        expect(refusal.body).toContain('<h1>Too many requests</h1>')
+        expect(refusal.body).toMatch(/Try again in \d+ seconds?\./)
+        expect(refusal.body).toContain('Reload this page')
+        expect(refusal.body).toContain('href="/get-help"')
+        expect(refusal.body).not.toContain('Retry-After')
+      }
+    },
+  )
+
+  test.for(['/', '/ask', '/guides', '/openapi.json', '/openapi.json?x=1', '/llms.txt', '/api/health'])(
+    'does not count %s',
+    async (path) => {
+      const send = createVisitor()
+      expect((await send(search)).status).toBe(200)
+      expect((await send(search)).status).toBe(429)
+      for (let count = 0; count < 3; count += 1) {
+        const { status, headers } = await send({ path })
+        expect([status, headers['ratelimit-policy']]).toEqual([200, '"reads-address";q=30;w=60'])
+      }
+    },
+  )
 })

@@ -23,4 +23,5 @@ export const createMetadataRoutes = (deps: {
       listGuides: deps.listGuides,
     }),
     LIMITS.pages,
+    LIMITS.reads.anonymous,
   )

@@ -12,6 +12,7 @@ import {
 } from '@plainpath/pages'
 import { z } from 'zod'
 import type { AnswerService } from '../answers/answer-service.ts'
+import { LIMITS } from '../limits.ts'
 import { createFormResponse, FormText, PAGE } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
@@ -74,6 +75,7 @@ export function createAskPageRoutes({
     path: '/ask',
     operationId: 'askByForm',
     summary: 'Answers a question from the form',
+    limits: LIMITS.reads,
     form: true,
     request: { body: AskForm },
     responses: { 200: z.string(), 400: z.string(), 503: z.string() },

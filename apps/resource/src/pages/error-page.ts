@@ -22,7 +22,14 @@ export function renderErrorPage(
         meaning: explanation === meaning ? PAGE_NOT_FOUND_TEXT : explanation,
         guides: guides.current().list().guides,
       })
-    : renderProblemPage({ origin, code, title, status, meaning: explanation, remedy })
+    : renderProblemPage({
+        origin,
+        code,
+        title,
+        status,
+        meaning: explanation,
+        remedy: code === 'rate-limited' ? RATE_LIMITED_REMEDY : remedy,
+      })
   const body = html`${page}
 ${successor && html`<p><a href="${successor.url}">Read the guide that took its place</a></p>`}
 <p class="facts">If you <a href="/contact">write to us</a> about this page, include this request ID: <code>${problem.request_id}</code></p>`
@@ -31,3 +38,8 @@ ${successor && html`<p><a href="${successor.url}">Read the guide that took its p
 
 /** Replaces the default meaning of `not-found`, which is written for callers of the API. */
 const PAGE_NOT_FOUND_TEXT = 'There is no page at this address.'
+
+/** Replaces the remedy of `rate-limited`, which names a header that people do not see. */
+const RATE_LIMITED_REMEDY =
+  'Reload this page after this time. If you sent a form, your browser asks whether to send it again. Confirm this, and what you ' +
+  'typed is sent. If you go back instead, the form may be empty.'

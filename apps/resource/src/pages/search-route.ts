@@ -2,6 +2,7 @@ import { defineRoute, type Route } from '@plainpath/http'
 import { MAX_SEARCH_CHARACTERS } from '@plainpath/metadata'
 import { LEAVE_HEADERS, renderQuickExit, renderSearchPage } from '@plainpath/pages'
 import { z } from 'zod'
+import { LIMITS } from '../limits.ts'
 import { FormText, type GuidePagesDeps, PAGE, renderPageText } from './page.ts'
 
 const MAX_RESULTS = 10
@@ -19,6 +20,7 @@ export function createSearchRoute({ guides, urls }: GuidePagesDeps): Route {
     path: '/search',
     operationId: 'searchPage',
     summary: 'Guides that answer a question',
+    limits: LIMITS.reads,
     request: { query: SearchQuery },
     handle({ query: { q } }) {
       const catalog = guides.current()

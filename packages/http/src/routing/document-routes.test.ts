@@ -23,7 +23,7 @@ beforeAll(async () => {
           content: 'whole',
           part: z
             .object({ name: z.enum(['a', 'b']).optional() })
-            .transform(({ name }) => name && `part ${name}`),
+            .transform(({ name }) => name && (() => `part ${name}`)),
         },
         { path: '/list.txt', contentType: 'text/plain; charset=utf-8', content: () => `read ${version}` },
       ],
@@ -88,4 +88,29 @@ test('calls the content function for each request, and changes the ETag with the
   const secondResponse = await get('/list.txt')
   expect(await secondResponse.text()).toBe('read 1')
   expect(secondResponse.headers.get('etag')).not.toBe(firstResponse.headers.get('etag'))
+})
+
+test('counts requests for a part against further limits, and creates no part for a refused one', async () => {
+  const createdParts: string[] = []
+  const createPart = (name: string) => () => {
+    createdParts.push(name)
+    return `part ${name}`
+  }
+  const Part = z
+    .object({ name: z.string().optional() })
+    .transform(({ name }) => (name === undefined ? undefined : createPart(name)))
+  const document = { path: '/parts', contentType: 'text/plain', content: 'whole', part: Part } as const
+  const partLimits = [{ name: 'parts', quota: 2, windowSeconds: 60 }]
+  await using limitedService = await startService({
+    routes: createDocumentRoutes([document], {}, partLimits),
+  })
+  const send = (query: string, options: RequestInit = {}) =>
+    fetch(`${limitedService.url}/parts${query}`, options)
+  const statuses: number[] = []
+  for (const method of ['HEAD', 'GET', 'GET', 'HEAD'])
+    statuses.push((await send(`?name=${statuses.length}`, { method })).status)
+  expect(statuses).toEqual([200, 200, 429, 429])
+  expect(createdParts).toEqual(['0', '1'])
+  const whole = await send('')
+  expect([whole.status, whole.headers.get('ratelimit-policy')]).toEqual([200, null])
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { LimitPolicy } from '../limits/limit-store.ts'
 import { type PreparedResponse, prepareResponse } from './prepared-response.ts'
 import { defineRoute, type RequestFacts, type Route, type RouteLimits } from './route.ts'
 
@@ -12,15 +13,22 @@ interface StaticDocument {
   /** A function if the content can change while the app runs. It is called for each request. */
   readonly content: string | (() => string)
   readonly headers?: Readonly<Record<string, string>>
-  /** Parses the query into the content of the selected part, or into undefined for the whole document. */
-  readonly part?: z.ZodType<string | undefined>
+  /** Parses the query into a function that creates the selected part, or into undefined for the whole document. */
+  readonly part?: z.ZodType<(() => string) | undefined>
 }
 
 /**
  * Creates routes that serve documents to anybody, cacheable for 300 s, with ETag, 304 and HEAD. If `Accept` excludes
  * every media type, `contentType` is sent, because a client that requests a discovery document can read it.
+ *
+ * @param partLimits policies that count the address of a request for a part, in addition to `limits`. A part is created and compressed
+ *   for each request, because queries can select too many different parts to cache them.
  */
-export const createDocumentRoutes = (documents: readonly StaticDocument[], limits: RouteLimits): Route[] =>
+export const createDocumentRoutes = (
+  documents: readonly StaticDocument[],
+  limits: RouteLimits,
+  partLimits: readonly LimitPolicy[] = [],
+): Route[] =>
   documents.map(({ path, contentType, otherTypes, content, headers, part = IGNORED_QUERY }) => {
     const prepareWhole = prepareLatest(contentType, typeof content === 'string' ? () => content : content)
     return defineRoute({
@@ -33,15 +41,17 @@ export const createDocumentRoutes = (documents: readonly StaticDocument[], limit
       cache: 'public',
       request: { query: part },
       responses: { 200: z.string() },
-      handle: ({ request, query }) => ({
-        status: 200,
-        ...(headers && { headers: { ...headers } }),
-        prepared: {
-          // Parts are prepared for each request, because a cache of parts would have no bound.
-          ...(query === undefined ? prepareWhole() : prepareResponse(contentType, query)),
-          type: otherTypes ? chooseType(request, contentType, otherTypes) : contentType,
-        },
-      }),
+      async handle({ request, query: createPart }) {
+        if (createPart) for (const policy of partLimits) await request.takeForAddress(policy)
+        return {
+          status: 200,
+          ...(headers && { headers: { ...headers } }),
+          prepared: {
+            ...(createPart ? prepareResponse(contentType, createPart()) : prepareWhole()),
+            type: otherTypes ? chooseType(request, contentType, otherTypes) : contentType,
+          },
+        }
+      },
     })
   })
 
