@@ -8,8 +8,10 @@ import {
   listTurnedOffParts,
   type TurnedOffPart,
   turnOff,
+  turnOffInTransaction,
   turnOn,
 } from '../guides/answer-switches.ts'
+import { lockGuides } from '../guides/publish-guides.ts'
 import { readPublishedGuides } from '../guides/read-published-guides.ts'
 import { defineCommand } from './define-command.ts'
 import { reviewerOption } from './guides-command.ts'
@@ -139,10 +141,16 @@ export const answersCommands = [
     },
     opens: 'database',
     async run({ db, args, operator, now }) {
-      const id = await requireSection(db, args.section)
-      const target = { kind: 'section', target: id, reason: args.reason } as const
-      if (!(await turnOff(db, target, { actor: operator.user, action: 'guides withdraw', now: now() })))
-        throw new Refusal(`${id} is already withdrawn. Nothing was changed.`)
+      const id = await db.transaction(async (tx) => {
+        // A publication meanwhile could remove the section.
+        await lockGuides(tx)
+        const target = await requireSection(tx, args.section)
+        const part = { kind: 'section', target, reason: args.reason } as const
+        const act = { actor: operator.user, action: 'guides withdraw', now: now() } as const
+        if (!(await turnOffInTransaction(tx, part, act)))
+          throw new Refusal(`${target} is already withdrawn. Nothing was changed.`)
+        return target
+      })
       return {
         json: { section: id, withdrawn: true },
         text: `Withdrew ${id}. To undo this, run "guides restore ${args.section}".`,

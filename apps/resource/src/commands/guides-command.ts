@@ -13,7 +13,13 @@ import {
   writeRecheck,
 } from '@plainpath/guides'
 import { planPublishing, publishGuides, retireGuide, reviewGuide } from '../guides/publish-guides.ts'
-import type { PlannedGuide, PublishingStep } from '../guides/publishing-plan.ts'
+import {
+  describeMissingSections,
+  isChange,
+  isRefused,
+  type PlannedGuide,
+  type PublishingStep,
+} from '../guides/publishing-plan.ts'
 import { type ListedGuide, listGuides } from '../guides/read-published-guides.ts'
 import { defineCommand } from './define-command.ts'
 
@@ -228,24 +234,23 @@ const STEP_TEXTS: Record<PublishingStep, (guide: PlannedGuide) => string> = {
   'not-in-release': ({ from }) => `not in this release; version ${from} stays published`,
   'version-not-raised': ({ from, differs }) =>
     `version ${from} is already published with different content (${differs.join(', ')}): raise the version`,
+  'withdrawn-section-missing': describeMissingSections,
 }
 
 const describePlannedGuide = (guide: PlannedGuide) => `${guide.slug}  ${STEP_TEXTS[guide.step](guide)}`
 
-const isChange = ({ step }: PlannedGuide) => step === 'add' || step === 'change'
-const isConflict = ({ step }: PlannedGuide) => step === 'version-not-raised'
 /** A retired guide cannot change any more, so it counts as unchanged. */
 const isUnchanged = ({ step }: PlannedGuide) => step === 'same' || step === 'retired'
 
 /** Formats one line per guide, except for unchanged and retired guides, and a summary. */
 function describeDifferences(plan: readonly PlannedGuide[]): string {
-  const conflicts = plan.filter(isConflict)
+  const refusedGuides = plan.filter(isRefused)
   return [
     ...plan.filter((guide) => !isUnchanged(guide)).map(describePlannedGuide),
     `Would publish ${formatGuideCount(plan.filter(isChange).length)}. ${describeUnpublished(plan)}`,
-    ...(conflicts.length > 0
+    ...(refusedGuides.length > 0
       ? [
-          `${formatGuideCount(conflicts.length)} cannot be published. Nothing will be published until the version of each is raised.`,
+          `${formatGuideCount(refusedGuides.length)} cannot be published. Nothing will be published until this is resolved.`,
         ]
       : []),
   ].join('\n')
@@ -265,7 +270,7 @@ function describePublication(plan: readonly PlannedGuide[]): string {
  */
 function describeUnpublished(plan: readonly PlannedGuide[]): string {
   const skippedCount = plan.filter(
-    (guide) => !isChange(guide) && !isConflict(guide) && !isUnchanged(guide),
+    (guide) => !isChange(guide) && !isRefused(guide) && !isUnchanged(guide),
   ).length
   return `Unchanged: ${plan.filter(isUnchanged).length}.${skippedCount > 0 ? ` Skipped: ${skippedCount}.` : ''}`
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withdrawSections } from './answer-switches.ts'
+import { withdrawFromEarlierVersion, withdrawSections } from './answer-switches.ts'
 
 const BODY = `The introduction. [^1]
 
@@ -40,6 +40,17 @@ test('replaces the text of a section whose heading and text are also in an earli
 test('replaces several sections, and keeps the guide if none of its sections is withdrawn', () => {
   expect(withdraw('permit#time', 'permit#fees', 'permit').split(WITHDRAWN)).toHaveLength(4)
   expect(withdraw('visa', 'permit#unknown')).toBe(BODY)
+})
+
+test.for([
+  ['one section if an earlier version has it', ['permit#time'], 1],
+  ['every section if an earlier version lacks one', ['permit#time', 'permit#new-heading'], 4],
+  ['nothing if the missing section belongs to another guide', ['permit-2#new-heading', 'visa'], 0],
+] as const)('withdraws %s', ([, ids, noticeCount]) => {
+  const text = withdrawFromEarlierVersion({ slug: 'permit', title: 'Permit', body: BODY }, ids).body
+  expect(text.split(WITHDRAWN)).toHaveLength(noticeCount + 1)
+  expect(text.includes(FEE)).toBe(noticeCount < 4)
+  expect(text.match(/^## .*/gm)).toEqual(BODY.match(/^## .*/gm))
 })
 
 const FEE = 'The fee is $520. [^1]'

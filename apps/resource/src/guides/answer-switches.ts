@@ -52,23 +52,30 @@ interface SwitchAct {
  */
 export async function turnOff(
   pool: Pool,
+  part: Switch & { reason?: string | undefined },
+  act: SwitchAct,
+): Promise<boolean> {
+  return pool.transaction((tx) => turnOffInTransaction(tx, part, act))
+}
+
+/** Does the same as `turnOff`, in a transaction of the caller. */
+export async function turnOffInTransaction(
+  tx: Database,
   { kind, target, reason }: Switch & { reason?: string | undefined },
   { actor, action, now }: SwitchAct,
 ): Promise<boolean> {
-  return pool.transaction(async (tx) => {
-    const { rowCount } = await tx.query(
-      'insert into answer_switches (kind, target, reason, since) values ($1, $2, $3, $4) on conflict do nothing',
-      [kind, target, reason ?? null, now],
-    )
-    if (rowCount === 0) return false
-    await recordStaffAct(
-      tx,
-      { actor, action, about: reason === undefined ? target : `${target}: ${reason}` },
-      now,
-    )
-    await notifyGuidesChanged(tx)
-    return true
-  })
+  const { rowCount } = await tx.query(
+    'insert into answer_switches (kind, target, reason, since) values ($1, $2, $3, $4) on conflict do nothing',
+    [kind, target, reason ?? null, now],
+  )
+  if (rowCount === 0) return false
+  await recordStaffAct(
+    tx,
+    { actor, action, about: reason === undefined ? target : `${target}: ${reason}` },
+    now,
+  )
+  await notifyGuidesChanged(tx)
+  return true
 }
 
 /** Undoes `turnOff`. Returns false and records nothing if the part was not turned off. */
@@ -92,8 +99,31 @@ export async function turnOn(
 const WITHDRAWN_NOTICE =
   'We took the text of this section out for now. Look at the official pages that this guide names.'
 
+type GuideText = Pick<PackagedGuide, 'slug' | 'title' | 'body'>
+
+/**
+ * Returns the ids of the withdrawn sections that a version of their guide does not have. The text of such a section may be in
+ * this version under another heading, where `withdrawSections` cannot find it.
+ */
+export function findMissingSections(guide: GuideText, withdrawnIds: readonly string[]): readonly string[] {
+  const presentIds = new Set(listGuideSections(guide).map(({ id }) => id))
+  return withdrawnIds.filter((id) => id.split('#')[0] === guide.slug && !presentIds.has(id))
+}
+
+/**
+ * Withdraws sections from an earlier version of a guide. If that version does not have one of them, replaces the text of every
+ * section.
+ */
+export function withdrawFromEarlierVersion<Guide extends GuideText>(
+  guide: Guide,
+  withdrawnIds: readonly string[],
+): Guide {
+  const isAnyMissing = findMissingSections(guide, withdrawnIds).length > 0
+  return withdrawSections(guide, isAnyMissing ? listGuideSections(guide).map(({ id }) => id) : withdrawnIds)
+}
+
 /** Replaces the text of each withdrawn section with a notice. Headings and anchors do not change. */
-export function withdrawSections<Guide extends Pick<PackagedGuide, 'slug' | 'title' | 'body'>>(
+export function withdrawSections<Guide extends GuideText>(
   guide: Guide,
   withdrawnIds: readonly string[],
 ): Guide {

@@ -4,7 +4,7 @@ import { type PreparedResponse, Problem, prepareOnce, prepareResponse } from '@p
 import type { ServiceUrls } from '@plainpath/metadata'
 import { formatStaleNotice } from '@plainpath/pages'
 import type { Database } from '@plainpath/postgres'
-import { withdrawSections } from './answer-switches.ts'
+import { withdrawFromEarlierVersion } from './answer-switches.ts'
 import { FRESHNESS_NOTES } from './freshness-notes.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
 import { readGuideVersion } from './read-published-guides.ts'
@@ -157,7 +157,8 @@ export async function requireGuideVersion(
 
 /**
  * Creates the function that reads earlier versions. They are not cached, because they are rarely requested. While the database is
- * unavailable, a request for an earlier version gets 503. A withdrawn section is withdrawn from all versions.
+ * unavailable, a request for an earlier version gets 503. A withdrawn section is withdrawn from all versions. From a version
+ * without a section of that id, every section is withdrawn.
  */
 export function createEarlierGuideReader(
   db: Database,
@@ -167,6 +168,6 @@ export function createEarlierGuideReader(
   return async (slug, version) => {
     const guide = await readGuideVersion(db, slug, version)
     const withdrawnSections = guides.current().switches?.withdrawnSections ?? []
-    return guide && toDatedGuide(withdrawSections(guide, withdrawnSections), now())
+    return guide && toDatedGuide(withdrawFromEarlierVersion(guide, withdrawnSections), now())
   }
 }

@@ -2,24 +2,32 @@ import { err, ok, type Result } from '@plainpath/domain'
 import { loadGuides, type PackagedGuide, StoredGuide } from '@plainpath/guides'
 import { type Database, openPool, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
-import { createPublishingPlan, type PlannedGuide, type StoredState } from './publishing-plan.ts'
+import { readAnswerSwitches } from './answer-switches.ts'
+import {
+  createPublishingPlan,
+  isChange,
+  isRefused,
+  type PlannedGuide,
+  type StoredState,
+} from './publishing-plan.ts'
 import { notifyGuidesChanged } from './read-published-guides.ts'
 
 const StoredRow = z.object({ content: StoredGuide, isRetired: z.boolean() })
 
-/** Compares the guides of a release with the store. Changes nothing. */
+/** Compares the guides of a release with the store, and with what is withdrawn. Changes nothing. */
 export async function planPublishing(
   db: Database,
   releaseGuides: readonly PackagedGuide[],
 ): Promise<readonly PlannedGuide[]> {
-  return createPublishingPlan(releaseGuides, await readStoredGuides(db))
+  const { withdrawnSections } = await readAnswerSwitches(db)
+  return createPublishingPlan(releaseGuides, await readStoredGuides(db), withdrawnSections)
 }
 
 /**
  * Publishes the new guides and new versions of a release, all in one transaction. Earlier versions stay in the store. The commit
  * notifies all API processes.
  *
- * @returns the step for each guide; or, as an error, the guides whose content changed without a new version
+ * @returns the step for each guide; or, as an error, the refused guides
  */
 export async function publishGuides(
   pool: Pool,
@@ -29,11 +37,9 @@ export async function publishGuides(
   return pool.transaction(async (tx) => {
     await lockGuides(tx)
     const plan = await planPublishing(tx, releaseGuides)
-    const conflicts = plan.filter(({ step }) => step === 'version-not-raised')
-    if (conflicts.length > 0) return err(conflicts)
-    const slugsToPublish = new Set(
-      plan.flatMap(({ slug, step }) => (step === 'add' || step === 'change' ? slug : [])),
-    )
+    const refusedGuides = plan.filter(isRefused)
+    if (refusedGuides.length > 0) return err(refusedGuides)
+    const slugsToPublish = new Set(plan.filter(isChange).map(({ slug }) => slug))
     await insertVersions(
       tx,
       releaseGuides.filter(({ slug }) => slugsToPublish.has(slug)),
@@ -49,13 +55,16 @@ export async function publishGuides(
  * mistakes.
  *
  * @returns the number of published guides
+ * @throws if a guide is refused, because a section was withdrawn that the guide does not have in this release
  */
 export async function publishFirstGuides(databaseUrl: string, now: Date): Promise<number> {
   await using pool = openPool(databaseUrl, { max: 1, applicationName: 'plainpath first guides' })
   const { rowCount } = await pool.query('select from guides limit 1')
   if (rowCount > 0) return 0
   const publication = await publishGuides(pool, loadGuides(), now)
-  return publication.ok ? publication.value.filter(({ step }) => step === 'add').length : 0
+  if (publication.ok) return publication.value.filter(isChange).length
+  const slugs = publication.error.map(({ slug }) => slug).join(', ')
+  throw new Error(`The guides of this release cannot be published: ${slugs}. To see why, run "guides diff".`)
 }
 
 /**
@@ -127,8 +136,11 @@ export async function reviewGuide(
   })
 }
 
-/** Locks the guides, so that only one transaction at a time can change them. Readers do not wait. */
-async function lockGuides(tx: Database): Promise<void> {
+/**
+ * Locks the guides, so that only one transaction at a time can change them or withdraw a section of them. Readers do not
+ * wait.
+ */
+export async function lockGuides(tx: Database): Promise<void> {
   await tx.query('lock table guides in share row exclusive mode')
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PackagedGuide } from '@plainpath/guides'
+import { findMissingSections } from './answer-switches.ts'
 
 /** What publishing does with a guide, or the reason why it does nothing. */
 export type PublishingStep =
@@ -16,6 +17,8 @@ export type PublishingStep =
   | 'not-in-release'
   /** The guide is refused, because its content differs from the published content of the same version. */
   | 'version-not-raised'
+  /** The guide is refused, because the version in the file lacks a withdrawn section. Its text may be under another heading. */
+  | 'withdrawn-section-missing'
 
 export interface PlannedGuide {
   readonly slug: string
@@ -26,6 +29,8 @@ export interface PlannedGuide {
   readonly to?: number
   /** The names of the guide's members that differ from the stored version, sorted. */
   readonly differs: readonly string[]
+  /** The ids of the withdrawn sections that the version in the file lacks. Present only for `withdrawn-section-missing`. */
+  readonly missingSections?: readonly string[]
 }
 
 /** The served version of a guide in the store. */
@@ -34,12 +39,23 @@ export interface StoredState {
   readonly isRetired: boolean
 }
 
-/** Compares the files of a release with the served guides. `stored` is keyed by slug. */
+/**
+ * Compares the files of a release with the served guides.
+ *
+ * @param stored the served guides by slug
+ * @param withdrawnSections the ids of all withdrawn sections
+ */
 export function createPublishingPlan(
   releaseGuides: readonly PackagedGuide[],
   stored: ReadonlyMap<string, StoredState>,
+  withdrawnSections: readonly string[],
 ): readonly PlannedGuide[] {
-  const releasePlans = releaseGuides.map((guide) => planGuide(guide, stored.get(guide.slug)))
+  const releasePlans = releaseGuides.map((guide) => {
+    const planned = planGuide(guide, stored.get(guide.slug))
+    const missingSections = isChange(planned) ? findMissingSections(guide, withdrawnSections) : []
+    if (missingSections.length === 0) return planned
+    return { ...planned, step: 'withdrawn-section-missing' as const, missingSections }
+  })
   const releaseSlugs = new Set(releaseGuides.map(({ slug }) => slug))
   const otherPlans = [...stored]
     .filter(([slug]) => !releaseSlugs.has(slug))
@@ -49,6 +65,23 @@ export function createPublishingPlan(
     })
   return [...releasePlans, ...otherPlans].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
 }
+
+/** Returns whether publishing stores a new version of the guide. */
+export const isChange = ({ step }: PlannedGuide): boolean => step === 'add' || step === 'change'
+
+/** Returns whether the guide is refused. Then no guide is published. */
+export const isRefused = ({ step }: PlannedGuide): boolean =>
+  step === 'version-not-raised' || step === 'withdrawn-section-missing'
+
+/** Says for each withdrawn section that the version in the file lacks how the guide can be published. */
+export const describeMissingSections = ({ to, missingSections = [] }: PlannedGuide): string =>
+  missingSections
+    .map((id) => {
+      // The id of an introduction is the slug alone. In a command, it ends in `#intro`.
+      const [section, partToKeep] = id.includes('#') ? [id, 'heading'] : [`${id}#intro`, 'introduction']
+      return `version ${to} lacks the withdrawn section ${section}: keep its ${partToKeep}, or first run "guides restore ${section}"`
+    })
+    .join('; ')
 
 function planGuide(guide: PackagedGuide, stored: StoredState | undefined): PlannedGuide {
   const { slug, version: to } = guide
