@@ -84,7 +84,7 @@ async function compileManifests(manifests: readonly Manifest[]): Promise<string>
 }
 
 test('every Kubernetes manifest matches the published schema of its kind', async () => {
-  const manifests = readManifests()
+  const manifests = [...readManifests(), ...readManifests('backups')]
   expect(manifests.length).toBeGreaterThan(15)
   for (const { file, manifest } of manifests)
     expect(await findSchemaMistake(manifest), `${file} ${manifest.metadata.name}`).toBeUndefined()
@@ -93,7 +93,7 @@ test('every Kubernetes manifest matches the published schema of its kind', async
 })
 
 test('no Kubernetes manifest has an unknown member', async () => {
-  const manifests = readManifests().map(({ manifest }) => manifest)
+  const manifests = [...readManifests(), ...readManifests('backups')].map(({ manifest }) => manifest)
   expect(await compileManifests(manifests)).toBe('')
   const budget = manifests.find(({ kind }) => kind === 'PodDisruptionBudget')
   const misspelt = { ...budget!, spec: { ...(budget!['spec'] as object), maxUnavailabel: 1 } }

@@ -71,9 +71,9 @@ export const Manifest = z.looseObject({
 })
 export type Manifest = z.infer<typeof Manifest>
 
-/** Reads every object of the Kubernetes base, with the file that contains it. */
-export function readManifests(): { file: string; manifest: Manifest }[] {
-  const folder = 'kubernetes/base'
+/** Reads every object of the Kubernetes base or of the component with the backups, with the file that contains it. */
+export function readManifests(part: 'base' | 'backups' = 'base'): { file: string; manifest: Manifest }[] {
+  const folder = `kubernetes/${part}`
   return readdirSync(path.join(INFRA, folder))
     .filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml')
     .flatMap((file) =>

@@ -165,6 +165,7 @@ const Overlay = z.strictObject({
   kind: z.literal('Kustomization'),
   namespace: z.literal('plainpath'),
   resources: z.tuple([z.literal('../base')]),
+  components: z.tuple([z.literal('../backups')]),
   images: z.array(z.strictObject({ name: z.string(), newName: z.string(), newTag: z.string() })),
   replicas: z.array(z.strictObject({ name: z.string(), count: z.int().min(2) })),
   configMapGenerator: z.array(
