@@ -19,8 +19,8 @@ export interface KnownConnection {
   /** The newest refresh token that the app received. */
   refreshToken: string
   /**
-   * The start of the first refresh with `refreshToken` that has not succeeded. The service may have used up the token,
-   * which then works only within its grace period.
+   * The start of the first refresh with `refreshToken` that has not succeeded. If the response or a reply of PostgreSQL was lost,
+   * the service may have used up the token, which then works only within its grace period.
    */
   refreshingSince?: number | undefined
   requestsInFlight: number

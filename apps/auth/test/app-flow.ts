@@ -11,7 +11,7 @@ import { Browser } from './browser.ts'
 import { createAttempt, createLinkMail, createRedemption } from './example-claim.ts'
 import { openAuthTestbed, type TokenStoreKind } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
-import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
+import { ORIGIN, type RunningAuth, type StartOptions, startInstance } from './start-auth.ts'
 
 /** The redirect URI of an example app. */
 export const CALLBACK = 'https://host.example/callback'
@@ -43,7 +43,10 @@ export interface AppSystem extends AsyncDisposable {
 }
 
 /** Starts two instances in a new testbed. Their clock starts 80 days in the past. */
-export async function startAppSystem(tokenStore: TokenStoreKind): Promise<AppSystem> {
+export async function startAppSystem(
+  tokenStore: TokenStoreKind,
+  options: Pick<StartOptions, 'env' | 'redisTimeoutMs'> = {},
+): Promise<AppSystem> {
   await using opening = new AsyncDisposableStack()
   const testbed = opening.use(await openAuthTestbed(tokenStore))
   // The clock starts in the past, so that a test can advance it without passing the machine's clock, with which
@@ -54,6 +57,7 @@ export async function startAppSystem(tokenStore: TokenStoreKind): Promise<AppSys
   const start = async () =>
     opening.use(
       await startInstance(testbed, {
+        ...options,
         now: () => clock.now,
         apps: {
           find: async (_ctx, id) => apps.get(id),

@@ -78,7 +78,7 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
     return fetched
   }
 
-  async function findByUrl(ctx: Context, id: AgentId): Promise<AppClient | undefined> {
+  async function findByUrl(ctx: Context, id: AgentId, mayFetch: boolean): Promise<AppClient | undefined> {
     if (await urlClients.isBlocked(id)) return undefined
     const storedClient = await appClients.find(id)
     if (storedClient && isFresh(storedClient, now())) return toAppClient(id, storedClient, 'document')
@@ -89,6 +89,7 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
       // The stored document has expired, and its keys with it.
       return storedClient.authMethod === 'none' ? toAppClient(id, storedClient, 'document') : undefined
     }
+    if (!mayFetch) return findFallback()
     try {
       const fetched = await fetchDocument(ctx, id, !storedClient && !copy)
       if (fetched.ok) return toAppClient(id, fetched.value.metadata, 'document')
@@ -100,13 +101,16 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
     }
   }
 
-  return async (ctx, id) => {
+  return async (ctx, id, redirectUri) => {
     if (REGISTERED_ID.test(id)) {
       const storedClient = await appClients.find(id)
       return storedClient && toAppClient(id, storedClient, 'registered')
     }
     const url = AgentId.safeParse(id)
-    return url.success && id.startsWith('https://') ? await findByUrl(ctx, url.data) : undefined
+    if (!url.success || !id.startsWith('https://')) return undefined
+    // A request with a redirect URI that no app may have is refused, whatever the document says.
+    const mayFetch = redirectUri === undefined || validateRedirectUri(redirectUri, chatHosts).ok
+    return await findByUrl(ctx, url.data, mayFetch)
   }
 }
 

@@ -20,10 +20,11 @@ export interface AppClient {
 /**
  * Finds an app by its `client_id`. Fetches the document at a URL if it is not stored, or if the stored one has expired.
  *
+ * @param redirectUri the redirect URI of an authorization request. If no app may have it, no document is fetched
  * @returns undefined for an unknown or unacceptable app
  * @throws {Problem} `rate-limited` if the address exceeds a limit, or too many documents are being fetched
  */
-export type FindAppClient = (ctx: Context, id: string) => Promise<AppClient | undefined>
+export type FindAppClient = (ctx: Context, id: string, redirectUri?: string) => Promise<AppClient | undefined>
 
 const LOOPBACK_PORT = /^(?<host>http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
 

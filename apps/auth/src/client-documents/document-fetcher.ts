@@ -19,8 +19,8 @@ import {
 } from './fetch-json.ts'
 
 /**
- * Limits of fetches in flight for stored clients: in this process, from one host, and for the network of a caller. An IPv6 /48
- * may have four times as many as another network.
+ * Limits of the fetches in flight of one fetcher for stored clients: in this process, from one host, and for the network of a
+ * caller. An IPv6 /48 may have four times as many as another network. A process has two fetchers (`wire-clients.ts`).
  */
 const MAX_IN_PROCESS = 16
 const MAX_FOR_HOST = 3

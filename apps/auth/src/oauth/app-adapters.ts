@@ -13,7 +13,7 @@ import { CONNECTION_CREDENTIAL_VERSION, type ConnectionStore } from '../connecti
 import type { AuthEvents } from '../events.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import { REFRESH_TOKEN_PREFIX } from './access-token.ts'
-import { getCurrentAppRequest } from './app-request.ts'
+import { getCurrentAppRequest, requireCurrentAppRequest } from './app-request.ts'
 import type { OAuthRecordStore, RecordModel } from './oauth-record-store.ts'
 
 interface AppAdapterDeps {
@@ -44,6 +44,7 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
       records.save(model, id, payload, z.int().min(1).parse(lifetimeSeconds)),
     find: async (id) => (await records.find(model, id))?.payload,
   })
+  const refreshTokenAdapter = createRecordAdapter('RefreshToken')
 
   /** Revokes a connection whose code or refresh token was used twice: one of the two clients that used it is an attacker. */
   async function revokeReusedConnection(agentId: string | undefined): Promise<void> {
@@ -109,8 +110,12 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
       },
     },
     RefreshToken: {
-      ...createRecordAdapter('RefreshToken'),
+      ...refreshTokenAdapter,
       ...ignoreRevocation,
+      upsert(id, payload, lifetimeSeconds) {
+        requireCurrentAppRequest().newRefreshToken = id
+        return refreshTokenAdapter.upsert(id, payload, lifetimeSeconds)
+      },
       async find(id) {
         // The library also looks up other tokens here, such as an access token that it did not find elsewhere.
         if (!id.startsWith(REFRESH_TOKEN_PREFIX)) return undefined
@@ -119,11 +124,13 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
           record?.consumedAt && isReuse(record.consumedAt, now()) ? record.consumedAt : undefined
         return record && { ...record.payload, ...(reusedAt && toConsumedMember(reusedAt)) }
       },
+      /**
+       * Only records that the token was presented. The library calls this before it stores the new tokens. If storing them failed
+       * after the token was marked as used, a retry after the grace period would count as reuse. `serveAppToken` marks it later.
+       */
       async consume(id) {
-        // This check comes before the token is marked as used. Otherwise a retry after the grace period would count as reuse.
         if (!(await records.mayRefresh(id))) throw new errors.InvalidGrant('too many refresh tokens')
-        // A token that was already used is no error here. `find` reports the reuse, once the grace period is over.
-        await records.consume('RefreshToken', id)
+        requireCurrentAppRequest().presentedRefreshToken = id
       },
     },
     AccessToken: {

@@ -11,6 +11,10 @@ export interface AppRequest {
   epoch?: number
   /** The authorization code that this request used up, if any. */
   consumedCode?: string
+  /** The valid refresh token that this request presented, if any. It is marked as used once the new tokens are stored. */
+  presentedRefreshToken?: string
+  /** The new refresh token, if any. It may be stored even if the request fails. */
+  newRefreshToken?: string
 }
 
 type WithState = { readonly state: { [APP_REQUEST]?: AppRequest } }
@@ -30,3 +34,10 @@ export const findAppRequest = (ctx: object): AppRequest | undefined => (ctx as W
  * public API, because `@types/oidc-provider` declares it (see `override-provider.ts`).
  */
 export const getCurrentAppRequest = (): AppRequest | undefined => Provider.ctx && findAppRequest(Provider.ctx)
+
+/** Like `getCurrentAppRequest`, but throws an error instead of returning undefined. */
+export function requireCurrentAppRequest(): AppRequest {
+  const request = getCurrentAppRequest()
+  if (!request) throw new Error('oidc-provider is not handling an app request')
+  return request
+}

@@ -143,7 +143,7 @@ async function requireClient(
   const [redirectUri, anotherUri] = redirectUris
   if (!id || !redirectUri || anotherId !== undefined || anotherUri !== undefined)
     throw new Problem('invalid-request', { detail: NO_APP_DETAIL })
-  const client = await findAppClient(ctx, id)
+  const client = await findAppClient(ctx, id, redirectUri)
   if (!client) throw new Problem('invalid-request', { detail: UNKNOWN_APP_DETAIL })
   if (!acceptsRedirectUri(client, redirectUri))
     throw new Problem('invalid-request', { detail: OTHER_REDIRECT_URI_DETAIL })
@@ -183,10 +183,11 @@ export async function serveAppToken(ctx: Context, deps: AppRouteDeps, form: URLS
   recordAppRequest(ctx, client)
   try {
     await passToProvider(ctx, deps, form, client.id)
+    await markRefreshTokenUsed(ctx, deps.stores)
   } catch (error) {
     // After `invalid_grant`, a code that this request used stays used. After any other failure, the app may send it again.
     if (!(error instanceof Problem && error.code === 'invalid-grant')) {
-      await releaseCode(ctx, deps.stores)
+      await undoTokenRequest(ctx, deps.stores)
       throw error
     }
     throw error.options.detail ? error : new Problem('invalid-grant', { detail: INVALID_GRANT_DETAIL })
@@ -194,13 +195,33 @@ export async function serveAppToken(ctx: Context, deps: AppRouteDeps, form: URLS
 }
 
 /**
- * Lets a code be used again after a request that used it has failed, for example because a store was unavailable. Otherwise, the
- * app's next try would count as reuse, which ends the connection and tells the person that somebody may have copied a key.
+ * Marks the refresh token that the request presented as used, before the app receives the new tokens. Until then, the request may
+ * fail, and the app may send the token again at any time. If the token was already used, this does nothing: `find` in
+ * `app-adapters.ts` reports the reuse, once the grace period is over.
  */
-async function releaseCode(ctx: Context, { oauthRecords }: Pick<Stores, 'oauthRecords'>): Promise<void> {
-  const code = findAppRequest(ctx)?.consumedCode
-  // If this fails too, the code stays used. The response is about the first failure.
-  if (code !== undefined) await oauthRecords.release('AuthorizationCode', code).catch(() => undefined)
+async function markRefreshTokenUsed(
+  ctx: Context,
+  { oauthRecords }: Pick<Stores, 'oauthRecords'>,
+): Promise<void> {
+  const token = findAppRequest(ctx)?.presentedRefreshToken
+  if (token !== undefined) await oauthRecords.consume('RefreshToken', token)
+}
+
+/**
+ * Undoes what a token request has stored before it failed, for example because a store was unavailable:
+ *
+ * - The code can be used again. Otherwise, the app's next try would count as reuse, which ends the connection and tells the person
+ *   that somebody may have copied a key.
+ * - The new refresh token, which the app did not receive, is removed. Otherwise, an app that tries again during a long failure would
+ *   reach the limit of refresh tokens.
+ */
+async function undoTokenRequest(ctx: Context, { oauthRecords }: Pick<Stores, 'oauthRecords'>): Promise<void> {
+  const { consumedCode, newRefreshToken } = findAppRequest(ctx) ?? {}
+  // If this fails too, the code stays used and the token stays stored. The response is about the first failure.
+  await Promise.allSettled([
+    consumedCode !== undefined && oauthRecords.release('AuthorizationCode', consumedCode),
+    newRefreshToken !== undefined && oauthRecords.remove('RefreshToken', newRefreshToken),
+  ])
 }
 
 const INVALID_GRANT_DETAIL =

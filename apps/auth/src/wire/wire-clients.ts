@@ -49,7 +49,7 @@ export function wireClients(config: Config, deps: WireClientsDeps): Clients {
     onOutcome: (outcome) => events.emit('document-fetched', { outcome }),
   }
   const fetchDocument = createFetchDocument(createClientDocumentFetcher(fetchOptions).fetch, now)
-  // Apps have their own fetcher, so requests with invented app URLs cannot use up the fetch limits of agents.
+  // Apps have their own fetcher, because anybody can cause fetches of invented app URLs. These must not use up the slots of agents.
   const fetchAppDocument = createDocumentFetcher(createAppDocumentReader(chatHosts, now), fetchOptions).fetch
 
   function createAuthenticator(find: AuthenticateClientDeps['find']): AuthenticateClient {
