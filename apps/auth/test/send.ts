@@ -13,13 +13,18 @@ export interface HttpRequest {
   readonly method?: string
   readonly path: string
   readonly headers?: Record<string, string>
-  readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | undefined
+  /** A stream is sent in chunks (`Transfer-Encoding: chunked`), as the test writes them. */
+  readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | ReadableStream | undefined
 }
 
 /** Sends a request and follows no redirects. */
 export async function send(baseUrl: string, { path, ...init }: HttpRequest): Promise<HttpResponse> {
   const startedAt = performance.now()
-  const response = await fetch(new URL(path, baseUrl), { redirect: 'manual', ...init } as RequestInit)
+  const response = await fetch(new URL(path, baseUrl), {
+    redirect: 'manual',
+    duplex: 'half',
+    ...init,
+  } as RequestInit)
   const text = await response.text()
   return {
     status: response.status,

@@ -46,6 +46,7 @@ export {
 } from './routing/prepared-response.ts'
 export {
   type Access,
+  type AuthenticatedClient,
   type Caller,
   defineRoute,
   listEndpoints,

@@ -20,7 +20,7 @@ export const authenticators: Authenticators = {
     throw new Problem(ctx.get('authorization') ? 'invalid-token' : 'token-required')
   },
   async client(ctx) {
-    if (ctx.get('authorization') === 'Basic good') return CALLER
+    if (ctx.get('authorization') === 'Basic good') return { ...CALLER, credentialVersion: 1 }
     throw new Problem('invalid-client')
   },
 }

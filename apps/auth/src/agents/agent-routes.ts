@@ -7,7 +7,7 @@ import {
   type SentJwks,
   toAgentKey,
 } from '@plainpath/domain'
-import { type Caller, defineRoute, listClientLimits, Problem, type Route } from '@plainpath/http'
+import { type AuthenticatedClient, defineRoute, listClientLimits, Problem, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
 import type { z } from 'zod'
@@ -16,7 +16,7 @@ import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { isSecretAccepted } from './agent-secret.ts'
-import type { AgentRecord } from './agent-store.ts'
+import type { AgentRecord, AuthenticatedAgent } from './agent-store.ts'
 import { unbindContact } from './contact-binding.ts'
 import { deactivateAgent } from './deactivate-agent.ts'
 import {
@@ -47,8 +47,8 @@ export interface AgentRouteDeps {
 /**
  * Creates the routes that agents use to manage themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`,
  * `PUT /api/agent/jwks`, `DELETE /api/agent/dpop-required-scopes`, `POST /api/agent/secrets` and
- * `DELETE /api/agent/secrets/{id}`. If a client is disabled or deleted just after its authentication, a change of its keys,
- * secrets or required scopes is refused with `invalid-client`, as if the authentication had failed.
+ * `DELETE /api/agent/secrets/{id}`. If a client is disabled or deleted after its authentication, or one of its credentials is
+ * removed, its change is refused with `invalid-client`, as if the authentication had failed.
  */
 export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
   defineRoute({
@@ -82,7 +82,8 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     ...operations.deleteAgent,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
-      if (!(await deactivateAgent(deps.stores, AgentId.parse(caller.clientId), 'deleted')))
+      const { id, credentialVersion } = toAuthenticatedAgent(caller)
+      if (!(await deactivateAgent(deps.stores, id, 'deleted', { credentialVersion })))
         throw createInvalidClientProblem()
       return { status: 204 }
     },
@@ -93,7 +94,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     bodyProblem: 'invalid-client-metadata',
     async handle({ body, caller }) {
       const request = {
-        id: requireRegistered(caller),
+        agent: requireRegistered(caller),
         keys: await nameKeys(body, '#/keys'),
         proofs: [body.proof ?? []].flat(),
         endpoint: deps.urls.agentKeys,
@@ -113,7 +114,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     ...operations.deleteDpopRequiredScopes,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
-      if (!(await unbindContact(deps.stores, AgentId.parse(caller.clientId))))
+      if (!(await unbindContact(deps.stores, toAuthenticatedAgent(caller))))
         throw createInvalidClientProblem()
       return { status: 204 }
     },
@@ -122,8 +123,8 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     ...operations.createAgentSecret,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
-      const id = requireRegistered(caller)
-      const addition = await addSecret({ ...deps.stores, hashKey: deps.hashKey }, id, deps.now())
+      const agent = requireRegistered(caller)
+      const addition = await addSecret({ ...deps.stores, hashKey: deps.hashKey }, agent, deps.now())
       if (!addition.ok) {
         if (addition.error === 'inactive') throw createInvalidClientProblem()
         throw new Problem(addition.error === 'has-keys' ? 'client-has-keys' : 'too-many-secrets')
@@ -132,7 +133,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
       return {
         status: 201,
         body: {
-          client_id: id,
+          client_id: agent.id,
           secret_id: stored.id,
           client_secret: secret,
           client_secret_expires_at: 0,
@@ -146,8 +147,8 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     ...operations.deleteAgentSecret,
     limits: CLIENT_LIMITS,
     async handle({ caller, params }) {
-      const id = requireRegistered(caller)
-      const outcome = await removeSecret(deps.stores, { id, secretId: params.id }, deps.now())
+      const agent = requireRegistered(caller)
+      const outcome = await removeSecret(deps.stores, { agent, secretId: params.id }, deps.now())
       if (outcome === 'inactive') throw createInvalidClientProblem()
       if (outcome === 'last') throw new Problem('last-secret')
       if (outcome === 'unknown')
@@ -159,15 +160,20 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
 ]
 
+const toAuthenticatedAgent = ({ clientId, credentialVersion }: AuthenticatedClient): AuthenticatedAgent => ({
+  id: AgentId.parse(clientId),
+  credentialVersion,
+})
+
 /**
- * Returns the caller's id, if the caller is a registered agent.
+ * Returns the caller, if it is a registered agent.
  *
  * @throws {Problem} `client-has-document` for a URL client, whose credentials are in its document
  */
-function requireRegistered({ clientId }: Caller): AgentId {
-  const id = AgentId.parse(clientId)
-  if (isUrlClient(id)) throw new Problem('client-has-document')
-  return id
+function requireRegistered(caller: AuthenticatedClient): AuthenticatedAgent {
+  const agent = toAuthenticatedAgent(caller)
+  if (isUrlClient(agent.id)) throw new Problem('client-has-document')
+  return agent
 }
 
 type ProofFault = Exclude<ReplaceKeysRefusal['fault'], 'inactive' | `claim-${string}`>
@@ -196,7 +202,7 @@ const PROOF_CLAIM_FORMATS =
 const isClaimFault = (fault: string): fault is `claim-${string}` => fault.startsWith('claim-')
 
 /**
- * Creates the problem for a refused key set. If the client is no longer active, the problem is `invalid-client`.
+ * Creates the problem for a refused key set. For the fault `inactive`, the problem is `invalid-client`.
  *
  * @param isList true if the request has a list of proofs; the JSON pointer then includes an index
  */

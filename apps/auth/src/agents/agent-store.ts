@@ -19,9 +19,22 @@ export interface AgentRecord {
 export const getActiveCredentialVersion = (record: AgentRecord | undefined): number | undefined =>
   record?.agent.status === 'active' ? record.agent.credentialVersion : undefined
 
+/** An agent that requests a change of itself. */
+export interface AuthenticatedAgent {
+  readonly id: AgentId
+  /**
+   * The agent's credential version when the request was authenticated. If a credential was removed since then, the change is
+   * refused as if the agent were not active, because the removed credential may be the one that authenticated the request.
+   */
+  readonly credentialVersion: number
+}
+
+/** An agent to change. `credentialVersion` is absent if an operator requests the change. */
+export type ChangedAgent = Pick<AuthenticatedAgent, 'id'> & Partial<AuthenticatedAgent>
+
 /**
- * Why a secret was not added. `inactive`: there is no such agent, or it is disabled or deleted. `too-many`: the agent has two
- * accepted secrets.
+ * Why a secret was not added. `inactive`: there is no such agent, it is disabled or deleted, or one of its credentials was
+ * removed after the request was authenticated. `too-many`: the agent has two accepted secrets.
  */
 export type AddSecretRefusal = 'inactive' | 'has-keys' | 'too-many'
 
@@ -33,13 +46,23 @@ export type SecretRemoval =
   | { readonly outcome: 'removed' | 'unknown'; readonly credentialVersion: number }
   | { readonly outcome: 'last' | 'inactive' }
 
-/** Why keys were not replaced. `proof-missing`: the request has proofs, but not for each new key. */
+/**
+ * Why keys were not replaced. `inactive`: as in `AddSecretRefusal`. `proof-missing`: the request has proofs, but not for each new
+ * key.
+ */
 export type ReplaceKeysFault = 'inactive' | 'proof-missing' | 'proof-used'
 
 export interface ReplacedKeys {
   readonly agent: Agent
   /** The `kid` of each new key without a proof. */
   readonly unproven: readonly string[]
+}
+
+export interface DeactivationOptions {
+  /** An operator's reason, which `agents show` prints. Without one, a disabled agent keeps an earlier reason. */
+  readonly reason?: string | undefined
+  /** See `AuthenticatedAgent`. Absent if an operator requests the deactivation. */
+  readonly credentialVersion?: number
 }
 
 /** A callback that revokes tokens. It receives the new credential version before the commit. If it throws, nothing changes. */
@@ -66,14 +89,14 @@ export interface AgentStore {
    * also erases its name, secrets and keys, revokes its e-mail verifications, and queues a mail to each person who
    * confirmed the agent.
    *
-   * @param reason an operator's reason, which `agents show` prints. Without one, a disabled agent keeps an earlier reason
-   * @returns the new credential version; undefined if there is no such agent, or it was deleted before
+   * @returns the new credential version; undefined if there is no such agent, or it was deleted before, or it requested this
+   *   and one of its credentials was removed since then
    */
   deactivate(
     id: AgentId,
     status: 'disabled' | 'deleted',
     beforeCommit: BeforeCommit,
-    reason?: string,
+    options?: DeactivationOptions,
   ): Promise<number | undefined>
   /**
    * Enables a disabled agent. This counts as a use, so the agent does not expire immediately.
@@ -93,7 +116,7 @@ export interface AgentStore {
    * was issued for.
    */
   replaceKeys(
-    id: AgentId,
+    agent: AuthenticatedAgent,
     change: { keys: readonly AgentKey[]; proofs: readonly VerifiedKeyProof[] },
     beforeCommit: BeforeCommit,
   ): Promise<Result<ReplacedKeys, ReplaceKeysFault>>
@@ -103,7 +126,7 @@ export interface AgentStore {
    * @returns all secrets that are accepted now
    */
   addSecret(
-    id: AgentId,
+    agent: AuthenticatedAgent,
     secret: AgentSecret,
     olderSecretEndsAt: Date,
   ): Promise<Result<readonly AgentSecret[], AddSecretRefusal>>
@@ -111,7 +134,12 @@ export interface AgentStore {
    * Removes a secret, unless it is the last one. The other secret no longer expires. Raises the credential version, and
    * so revokes all tokens, because a token does not record which secret it was issued for.
    */
-  removeSecret(id: AgentId, secretId: string, now: Date, beforeCommit: BeforeCommit): Promise<SecretRemoval>
+  removeSecret(
+    agent: ChangedAgent,
+    secretId: string,
+    now: Date,
+    beforeCommit: BeforeCommit,
+  ): Promise<SecretRemoval>
   /**
    * Re-encrypts names under the newest key-encryption key. A dry run only counts them.
    *

@@ -1,7 +1,9 @@
 import type { AgentId } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
+import { formatVersionCondition } from '../clients/credential-version.ts'
 import type { AuthEvents } from '../events.ts'
+import type { AuthenticatedAgent, ChangedAgent } from './agent-store.ts'
 
 const BindingColumns = z.object({ generation: z.int(), contactBoundSince: z.int().optional() })
 const BindingRow = createRowReader(BindingColumns)
@@ -30,34 +32,36 @@ export interface ContactBindingStore {
   /**
    * Allows bearer tokens for `contact:write` again. The credential version does not change.
    *
-   * @returns false if the agent is not active
+   * @returns false if the agent is not active, or one of its credentials was removed after it was authenticated
    */
-  unbind(id: AgentId): Promise<boolean>
+  unbind(agent: AuthenticatedAgent): Promise<boolean>
 }
 
 export function createContactBindingStore(db: Pool, events: AuthEvents): ContactBindingStore {
   /**
    * Runs a change while the row of the agent is locked.
    *
-   * @returns undefined for an agent that is unknown or not active
+   * @returns undefined for an agent that is unknown or not active. If `credentialVersion` is present, also for an agent of which
+   *   a credential was removed since then
    */
   const changeBinding = <T>(
-    id: AgentId,
+    { id, credentialVersion }: ChangedAgent,
     change: (tx: Database, columns: z.infer<typeof BindingColumns>) => Promise<T>,
   ): Promise<T | undefined> =>
     db.transaction(async (tx) => {
       // A commit that revokes something is synchronous, whatever the server's default (`AgentStore`).
       await tx.query('set local synchronous_commit = on')
       const { rows } = await tx.query(
-        `select ${BindingRow.columns} from agents where id = $1 and status = 'active' for no key update`,
-        [id],
+        `select ${BindingRow.columns} from agents where id = $1 and status = 'active'
+           and ${formatVersionCondition('$2')} for no key update`,
+        [id, credentialVersion ?? null],
       )
       return rows[0] && (await change(tx, BindingRow.parse(rows[0])))
     })
 
   return {
     async bind(id, credentialVersion, beforeCommit) {
-      const binding = await changeBinding(id, async (tx, { generation, contactBoundSince: since }) => {
+      const binding = await changeBinding({ id }, async (tx, { generation, contactBoundSince: since }) => {
         if (since !== undefined) return { since, credentialVersion: generation, isNew: false }
         if (generation !== credentialVersion) return undefined
         const raisedVersion = credentialVersion + 1
@@ -72,13 +76,13 @@ export function createContactBindingStore(db: Pool, events: AuthEvents): Contact
       return binding
     },
 
-    async unbind(id) {
-      const wasBound = await changeBinding(id, async (tx, { contactBoundSince }) => {
+    async unbind(agent) {
+      const wasBound = await changeBinding(agent, async (tx, { contactBoundSince }) => {
         if (contactBoundSince === undefined) return false
-        await tx.query('update agents set contact_bound_since = null where id = $1', [id])
+        await tx.query('update agents set contact_bound_since = null where id = $1', [agent.id])
         return true
       })
-      if (wasBound) events.emit('contact-unbound', { client_id: id })
+      if (wasBound) events.emit('contact-unbound', { client_id: agent.id })
       return wasBound !== undefined
     },
   }

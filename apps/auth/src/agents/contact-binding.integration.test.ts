@@ -103,7 +103,7 @@ test('bindContact does not bind a disabled agent, and unbindContact returns fals
   // Disabling raised the credential version to 2.
   expect(await bindContact(deps, id, 2)).toBe(2)
   expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
-  expect(await unbindContact(deps, id)).toBe(false)
+  expect(await unbindContact(deps, { id, credentialVersion: 2 })).toBe(false)
 })
 
 test('bindContact changes nothing if revoking the tokens fails, and publishes on the next call if publishing fails', async () => {
@@ -125,8 +125,9 @@ test('unbindContact revokes no tokens, and the next call to bindContact binds th
   const { deps, steps } = createRecordingDeps()
   await bindContact(deps, id, 1)
   steps.length = 0
-  expect(await unbindContact(deps, id)).toBe(true)
-  expect(await unbindContact(deps, id)).toBe(true)
+  // Version 1 is the one before the binding, which removed no credential.
+  expect(await unbindContact(deps, { id, credentialVersion: 1 })).toBe(true)
+  expect(await unbindContact(deps, { id, credentialVersion: 2 })).toBe(true)
   expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
   expect(await bindContact(deps, id, 2)).toBe(3)
   expect(await readBinding(id)).toEqual([3, 3])

@@ -5,6 +5,7 @@
  */
 import type { AgentId } from '@plainpath/domain'
 import type { AgentCache } from './agent-cache.ts'
+import type { AuthenticatedAgent } from './agent-store.ts'
 import type { ContactBindingStore } from './contact-binding-store.ts'
 import type { RevocationDeps } from './deactivate-agent.ts'
 
@@ -41,18 +42,18 @@ export async function bindContact(
 /**
  * Clears the lock. Other instances may refuse bearer tokens with the scope until they receive the notification.
  *
- * @returns false if the client is not active
+ * @returns false if the client is not active, or one of its credentials was removed after it was authenticated
  */
 export async function unbindContact(
   deps: {
     readonly contactBindings: Pick<ContactBindingStore, 'unbind'>
     readonly agentCache: Pick<AgentCache, 'invalidate'>
   },
-  id: AgentId,
+  agent: AuthenticatedAgent,
 ): Promise<boolean> {
   try {
-    return await deps.contactBindings.unbind(id)
+    return await deps.contactBindings.unbind(agent)
   } finally {
-    deps.agentCache.invalidate(id)
+    deps.agentCache.invalidate(agent.id)
   }
 }

@@ -2,7 +2,7 @@ import type { AgentId } from '@plainpath/domain'
 import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import type { AgentCache } from './agent-cache.ts'
-import type { AgentStore } from './agent-store.ts'
+import type { AgentStore, DeactivationOptions } from './agent-store.ts'
 
 /** The dependencies of functions that disable or delete an agent, or remove one of its credentials. */
 export interface RevocationDeps {
@@ -22,8 +22,8 @@ export interface RevocationDeps {
  *    again. If this fails, the agent is disabled or deleted although the caller gets an error.
  * 4. Publish to the APIs, even if the agent was deleted before: an earlier call may have failed at this step.
  *
- * @param reason an operator's reason, which is stored with the agent
- * @returns false if there is no such agent, or it was already deleted
+ * @returns false if there is no such agent, or it was already deleted, or it requested this and one of its credentials was
+ *   removed since then
  */
 export async function deactivateAgent(
   {
@@ -34,12 +34,12 @@ export async function deactivateAgent(
   }: RevocationDeps & { readonly agents: Pick<AgentStore, 'deactivate'> },
   id: AgentId,
   status: 'disabled' | 'deleted',
-  reason?: string,
+  options: DeactivationOptions = {},
 ): Promise<boolean> {
   const revokeTokens = (credentialVersion: number) =>
     tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
   try {
-    const credentialVersion = await agents.deactivate(id, status, revokeTokens, reason)
+    const credentialVersion = await agents.deactivate(id, status, revokeTokens, options)
     if (credentialVersion !== undefined) await revokeTokens(credentialVersion)
     // Runs before publishing, because an API that introspects after the notification must not get a cached response.
     agentCache.invalidate(id)

@@ -1,7 +1,8 @@
-import { Agent, type AgentId, err, ok, type Result } from '@plainpath/domain'
+import { Agent, err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool, rewriteColumn } from '@plainpath/postgres'
 import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
+import { formatVersionCondition } from '../clients/credential-version.ts'
 import { computeKeyThumbprints } from '../clients/key-thumbprint.ts'
 import { markKeyProofsUsed } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
@@ -14,6 +15,7 @@ import { findAcceptedSecrets, findSecrets } from './agent-secret.ts'
 import type {
   AddSecretRefusal,
   AgentStore,
+  ChangedAgent,
   ReplacedKeys,
   ReplaceKeysFault,
   SecretRemoval,
@@ -44,17 +46,20 @@ export function createAgentStore(
     return nameSealed ? { ...agent, name: decryptAgentName(sealer, agent.id, nameSealed) } : agent
   }
 
-  /** Runs `change` in a transaction that has locked the agent's row. `agent` is undefined unless the agent is active. */
+  /**
+   * Runs `change` in a transaction that has locked the agent's row. `agent` is undefined unless the agent is active, and none of
+   * its credentials was removed after it was authenticated.
+   */
   const changeCredentials = <T>(
-    id: AgentId,
+    { id, credentialVersion }: ChangedAgent,
     change: (tx: Database, agent: LockedAgent | undefined) => Promise<T>,
   ) =>
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
       const { rows } = await tx.query(
         `select coalesce(jwks, '[]') as keys, generation as "credentialVersion" from agents where id = $1 and status = 'active'
-         for no key update`,
-        [id],
+           and ${formatVersionCondition('$2')} for no key update`,
+        [id, credentialVersion ?? null],
       )
       return await change(tx, rows[0] && LockedAgent.parse(rows[0]))
     })
@@ -96,13 +101,14 @@ export function createAgentStore(
       return rows.map(toAgent)
     },
 
-    async deactivate(id, status, beforeCommit, reason) {
+    async deactivate(id, status, beforeCommit, options = {}) {
       const credentialVersion = await db.transaction(async (tx) => {
         await tx.query('set local synchronous_commit = on')
         // `before` reads the encrypted name, which the mails about a deletion need. `returning` alone would return the new value:
         // null.
         const { rows } = await tx.query<DescribedAgent & { credentialVersion: number }>(
-          `with before as (select id, name_sealed from agents where id = $1 and status <> 'deleted' for no key update)
+          `with before as (select id, name_sealed from agents where id = $1 and status <> 'deleted'
+             and ${formatVersionCondition('$4')} for no key update)
            update agents set status = $2, generation = generation + 1, status_reason = coalesce($3, case when $2 = 'disabled' then status_reason end),
                   name_sealed = case when $2 = 'deleted' then null else agents.name_sealed end,
                   jwks = case when $2 = 'deleted' then null else jwks end,
@@ -110,7 +116,7 @@ export function createAgentStore(
                   document_expires_at = case when $2 = 'deleted' then null else document_expires_at end
            from before where agents.id = before.id
            returning agents.id, generation as "credentialVersion", registered_at as "registeredAt", before.name_sealed as "nameSealed", app_host as "appHost"`,
-          [id, status, reason ?? null],
+          [id, status, options.reason ?? null, options.credentialVersion ?? null],
         )
         const row = rows[0]
         if (row === undefined) return undefined
@@ -145,9 +151,10 @@ export function createAgentStore(
       return rowCount === 1
     },
 
-    async replaceKeys(id, { keys, proofs }, beforeCommit) {
+    async replaceKeys(changedAgent, { keys, proofs }, beforeCommit) {
+      const { id } = changedAgent
       const result = await changeCredentials<Result<ReplacedKeys, ReplaceKeysFault>>(
-        id,
+        changedAgent,
         async (tx, agent) => {
           if (!agent) return err('inactive')
           const { unproven, isCredentialRemoved } = compareKeys(agent.keys, keys, proofs)
@@ -171,9 +178,10 @@ export function createAgentStore(
       return result
     },
 
-    async addSecret(id, secret, olderSecretEndsAt) {
+    async addSecret(changedAgent, secret, olderSecretEndsAt) {
+      const { id } = changedAgent
       const result = await changeCredentials<Result<readonly AgentSecret[], AddSecretRefusal>>(
-        id,
+        changedAgent,
         async (tx, agent) => {
           if (!agent) return err('inactive')
           if (agent.keys.length > 0) return err('has-keys')
@@ -195,8 +203,9 @@ export function createAgentStore(
       return result
     },
 
-    async removeSecret(id, secretId, now, beforeCommit) {
-      const removal = await changeCredentials<SecretRemoval>(id, async (tx, agent) => {
+    async removeSecret(changedAgent, secretId, now, beforeCommit) {
+      const { id } = changedAgent
+      const removal = await changeCredentials<SecretRemoval>(changedAgent, async (tx, agent) => {
         if (!agent) return { outcome: 'inactive' }
         const secrets = await findAcceptedSecrets(tx, id, now)
         if (!secrets.some((secret) => secret.id === secretId))

@@ -41,7 +41,7 @@ async function recordSteps({
     revocationPublisher: { publish: () => record('publish') },
     agentCache: { invalidate: () => void steps.push('invalidate') },
   }
-  const request = { id: agent.id, keys, proofs, endpoint: 'https://plainpath.example/api/agent/jwks' }
+  const request = { agent, keys, proofs, endpoint: 'https://plainpath.example/api/agent/jwks' }
   const outcome = await replaceKeys(deps, request, new Date()).then(
     (replaced) => (replaced.ok ? 'replaced' : replaced.error.fault),
     () => 'failed',

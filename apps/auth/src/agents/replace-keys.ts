@@ -1,6 +1,6 @@
-import { type AgentId, type AgentKey, err, type Result } from '@plainpath/domain'
+import { type AgentKey, err, type Result } from '@plainpath/domain'
 import { type KeyProofFault, verifyKeyProofs } from '../clients/key-proof.ts'
-import type { AgentStore, ReplacedKeys, ReplaceKeysFault } from './agent-store.ts'
+import type { AgentStore, AuthenticatedAgent, ReplacedKeys, ReplaceKeysFault } from './agent-store.ts'
 import type { RevocationDeps } from './deactivate-agent.ts'
 
 export interface ReplaceKeysRefusal {
@@ -22,20 +22,21 @@ export interface ReplaceKeysRefusal {
 export async function replaceKeys(
   deps: RevocationDeps & { readonly agents: Pick<AgentStore, 'replaceKeys'> },
   request: {
-    readonly id: AgentId
+    readonly agent: AuthenticatedAgent
     readonly keys: readonly AgentKey[]
     readonly proofs: readonly string[]
     readonly endpoint: string
   },
   now: Date,
 ): Promise<Result<ReplacedKeys, ReplaceKeysRefusal>> {
-  const { id, keys, endpoint } = request
+  const { agent, keys, endpoint } = request
+  const { id } = agent
   const proofs = await verifyKeyProofs(request.proofs, keys, { clientId: id, endpoint, now })
   if (!proofs.ok) return proofs
   const revokeTokens = (credentialVersion: number) =>
     deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
   try {
-    const replacement = await deps.agents.replaceKeys(id, { keys, proofs: proofs.value }, revokeTokens)
+    const replacement = await deps.agents.replaceKeys(agent, { keys, proofs: proofs.value }, revokeTokens)
     if (!replacement.ok) return err({ fault: replacement.error })
     // Revokes nothing if no credential was removed, because the version is then unchanged.
     await revokeTokens(replacement.value.agent.credentialVersion)

@@ -1,8 +1,7 @@
-import type { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { createExampleAgent } from '../../test/example-agent.ts'
 import type { RevokedSubject } from '../tokens/token-store.ts'
-import type { SecretRemoval } from './agent-store.ts'
+import type { ChangedAgent, SecretRemoval } from './agent-store.ts'
 import { removeSecret } from './rotate-secret.ts'
 
 const { id } = createExampleAgent().agent
@@ -23,7 +22,7 @@ async function recordSteps(removal: SecretRemoval, failingStep?: 'publish') {
   const deps = {
     agents: {
       async removeSecret(
-        _id: AgentId,
+        _agent: ChangedAgent,
         _secretId: string,
         _now: Date,
         beforeCommit: (credentialVersion: number) => Promise<void>,
@@ -40,7 +39,9 @@ async function recordSteps(removal: SecretRemoval, failingStep?: 'publish') {
     revocationPublisher: { publish: () => record('publish') },
     agentCache: { invalidate: () => void steps.push('invalidate') },
   }
-  const outcome = await removeSecret(deps, { id, secretId: 'any' }, new Date()).catch(() => 'failed')
+  const outcome = await removeSecret(deps, { agent: { id }, secretId: 'any' }, new Date()).catch(
+    () => 'failed',
+  )
   return [...steps, outcome]
 }
 

@@ -1,8 +1,14 @@
-import { type AgentId, err, ok, type Result, RULES } from '@plainpath/domain'
+import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { HashKey } from '@plainpath/sealing'
 import type { AgentCache } from './agent-cache.ts'
 import type { AgentSecret } from './agent-secret.ts'
-import type { AddSecretRefusal, AgentStore, SecretRemoval } from './agent-store.ts'
+import type {
+  AddSecretRefusal,
+  AgentStore,
+  AuthenticatedAgent,
+  ChangedAgent,
+  SecretRemoval,
+} from './agent-store.ts'
 import type { RevocationDeps } from './deactivate-agent.ts'
 import { generateSecret } from './register-agent.ts'
 
@@ -22,15 +28,15 @@ export async function addSecret(
     agentCache: Pick<AgentCache, 'invalidate'>
     hashKey: HashKey
   },
-  id: AgentId,
+  agent: AuthenticatedAgent,
   now: Date,
 ): Promise<Result<AddedSecret, AddSecretRefusal>> {
   const { secret, stored } = generateSecret(deps.hashKey, now)
   try {
-    const addition = await deps.agents.addSecret(id, stored, new Date(now.getTime() + RULES.oldSecretMs))
+    const addition = await deps.agents.addSecret(agent, stored, new Date(now.getTime() + RULES.oldSecretMs))
     return addition.ok ? ok({ secret, stored, acceptedSecrets: addition.value }) : err(addition.error)
   } finally {
-    deps.agentCache.invalidate(id)
+    deps.agentCache.invalidate(agent.id)
   }
 }
 
@@ -42,13 +48,14 @@ export async function addSecret(
  */
 export async function removeSecret(
   deps: RevocationDeps & { readonly agents: Pick<AgentStore, 'removeSecret'> },
-  { id, secretId }: { id: AgentId; secretId: string },
+  { agent, secretId }: { agent: ChangedAgent; secretId: string },
   now: Date,
 ): Promise<SecretRemoval['outcome']> {
+  const { id } = agent
   const revokeTokens = (credentialVersion: number) =>
     deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
   try {
-    const removal = await deps.agents.removeSecret(id, secretId, now, revokeTokens)
+    const removal = await deps.agents.removeSecret(agent, secretId, now, revokeTokens)
     if ('credentialVersion' in removal) {
       await revokeTokens(removal.credentialVersion)
       deps.agentCache.invalidate(id)

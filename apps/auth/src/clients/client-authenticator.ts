@@ -4,7 +4,14 @@
  * authenticates apps.
  */
 import { AgentId, err, ok, type Result } from '@plainpath/domain'
-import { type Caller, enforceLimits, findHeaders, type Limiter, listNetworks, Problem } from '@plainpath/http'
+import {
+  type AuthenticatedClient,
+  enforceLimits,
+  findHeaders,
+  type Limiter,
+  listNetworks,
+  Problem,
+} from '@plainpath/http'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { type HashKey, timingSafeEqualBytes } from '@plainpath/sealing'
 import type { Context } from 'koa'
@@ -44,7 +51,8 @@ export interface AuthenticateClientDeps {
 }
 
 /**
- * Authenticates the client of a request.
+ * Authenticates the client of a request. A token is issued under the returned credential version, so removing the credential
+ * revokes the token even if that happens before the token is stored.
  *
  * @param form the body; absent if the endpoint takes no form
  * @param options.isTokenRequest true at the token endpoint, to which a URL client must send its first request
@@ -53,13 +61,8 @@ export type AuthenticateClient = (
   ctx: Context,
   form?: URLSearchParams,
   options?: { isTokenRequest?: boolean },
-) => Promise<Caller>
+) => Promise<AuthenticatedClient>
 
-/**
- * Member of `ctx.state`: the client's credential version when it was authenticated. The token is issued under this
- * version, so removing the credential revokes the token even if that happens before the token is stored.
- */
-export const CREDENTIAL_VERSION = 'clientCredentialVersion'
 /** Member of `ctx.state`: when the document of a URL client expires. The client's token expires no later. */
 export const DOCUMENT_EXPIRES_AT = 'clientDocumentExpiresAt'
 
@@ -153,8 +156,8 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
         verified.ok ? undefined : describeFault(authentication, verified.error),
       )
     }
-    ctx.state[CREDENTIAL_VERSION] = activeClient.credentialVersion
-    return { ...identifyClient(activeClient.id), scopes: new Set(activeClient.scopes) }
+    const { credentialVersion } = activeClient
+    return { ...identifyClient(activeClient.id), scopes: new Set(activeClient.scopes), credentialVersion }
   }
 
   /** Authenticates a URL client. Fetches its document only if the claims of the assertion are valid. */
@@ -163,7 +166,7 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
     authentication: ClientAuthentication,
     id: AgentId,
     isTokenRequest: boolean,
-  ): Promise<Caller> {
+  ): Promise<AuthenticatedClient> {
     const hasValidClaims =
       authentication.method === 'assertion' &&
       authentication.assertion.ok &&
@@ -182,9 +185,9 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
         isSignatureUnverified && !isTokenRequest ? `${detail} ${TOKEN_REQUEST_HINT}` : detail,
       )
     }
-    ctx.state[CREDENTIAL_VERSION] = verified.value.credentialVersion ?? client.credentialVersion
     ctx.state[DOCUMENT_EXPIRES_AT] = client.documentExpiresAt
-    return { ...identifyClient(id), scopes: new Set(client.scopes) }
+    const credentialVersion = verified.value.credentialVersion ?? client.credentialVersion
+    return { ...identifyClient(id), scopes: new Set(client.scopes), credentialVersion }
   }
 
   /**

@@ -118,7 +118,7 @@ function defineDeactivateCommand(
       const currentStatus = dryRun ? (await stores.agents.find(id))?.agent.status : undefined
       const wasFound = dryRun
         ? currentStatus !== undefined && currentStatus !== 'deleted'
-        : await deactivateAgent(stores, id, status, reason)
+        : await deactivateAgent(stores, id, status, { reason })
       if (!wasFound) throw new Refusal(`There is no agent ${id}, or it was deleted.`)
       return dryRun
         ? { json: toStatusJson(id, currentStatus, false), text: `Would ${verb} ${id}.` }

@@ -9,7 +9,7 @@ import {
 } from '../../test/create-test-provider.ts'
 import { createExampleAgent } from '../../test/example-agent.ts'
 import type { AgentRecord } from '../agents/agent-store.ts'
-import { CREDENTIAL_VERSION, DOCUMENT_EXPIRES_AT } from '../clients/client-authenticator.ts'
+import { DOCUMENT_EXPIRES_AT } from '../clients/client-authenticator.ts'
 import { createEvents } from '../events.ts'
 import type { NewToken } from '../tokens/token-store.ts'
 import { OAUTH_PATHS } from './create-provider.ts'
@@ -17,10 +17,7 @@ import { type AgentTokenDeps, createAgentTokenIssuer } from './issue-agent-token
 
 const { agent } = createExampleAgent()
 
-/**
- * Creates an issuer of tokens for `agent`. `requestToken` requests one with the given state of the request, which contains the
- * credential version.
- */
+/** Creates an issuer of tokens for `agent`. `requestToken` requests one, by default with credential version 1. */
 function createTestIssuer(
   overrides: { findAgent?: () => AgentRecord; provider?: Provider; now?: AgentTokenDeps['now'] } = {},
 ) {
@@ -36,22 +33,21 @@ function createTestIssuer(
     verifyPresentedAssertion: async () => undefined,
     now: overrides.now ?? (() => new Date()),
   })
-  const requestToken = (state: Record<string, unknown>, ctx = createContext(OAUTH_PATHS.token)) => {
-    Object.assign(ctx.state, state)
-    return issueToken(ctx, new URLSearchParams({ grant_type: 'client_credentials' }), agent.id)
-  }
+  const requestToken = ({ credentialVersion = 1, ctx = createContext(OAUTH_PATHS.token) } = {}) =>
+    issueToken(ctx, new URLSearchParams({ grant_type: 'client_credentials' }), {
+      id: agent.id,
+      credentialVersion,
+    })
   return { savedTokens, requestToken }
 }
 
-test('saves a token under the credential version of its request, even if that is outdated, and none without a version', async () => {
+test('saves a token under the credential version of its request, even if that is outdated', async () => {
   const { savedTokens, requestToken } = createTestIssuer({
     findAgent: () => ({ agent: { ...agent, credentialVersion: 2 }, secrets: [] }),
   })
-  await requestToken({ [CREDENTIAL_VERSION]: 1 })
-  await requestToken({ [CREDENTIAL_VERSION]: 2 })
+  await requestToken({ credentialVersion: 1 })
+  await requestToken({ credentialVersion: 2 })
   expect(savedTokens.map(({ credentialVersion }) => credentialVersion)).toEqual([1, 2])
-  await expect(requestToken({})).rejects.toThrow('was not authenticated')
-  expect(savedTokens).toHaveLength(2)
 })
 
 test('saves no token for an agent that is deactivated while its token is issued', async () => {
@@ -61,7 +57,7 @@ test('saves no token for an agent that is deactivated while its token is issued'
     { agent: { ...agent, status: 'disabled' }, secrets: [] },
   ]
   const { savedTokens, requestToken } = createTestIssuer({ findAgent: () => lookups.shift()! })
-  await expect(requestToken({ [CREDENTIAL_VERSION]: 1 })).rejects.toMatchObject({ code: 'invalid-client' })
+  await expect(requestToken()).rejects.toMatchObject({ code: 'invalid-client' })
   expect(lookups).toEqual([])
   expect(savedTokens).toEqual([])
 })
@@ -79,7 +75,8 @@ test('a bound token never expires after the document of its client, even if mark
   })
   const documentExpiresAt = new Date('2026-11-20T09:10:00Z')
   const { ctx, jkt } = await createProofRequest({ nonce: await fetchNonce(testProvider) })
-  await requestToken({ [CREDENTIAL_VERSION]: 1, [DOCUMENT_EXPIRES_AT]: documentExpiresAt }, ctx)
+  ctx.state[DOCUMENT_EXPIRES_AT] = documentExpiresAt
+  await requestToken({ ctx })
   expect(clock.now).toEqual(new Date('2026-11-20T09:01:00Z'))
   expect(savedTokens).toMatchObject([{ jkt, expiresAt: documentExpiresAt }])
 })

@@ -14,9 +14,8 @@ import {
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
-import type { AgentRecord } from '../agents/agent-store.ts'
+import type { AgentRecord, AuthenticatedAgent } from '../agents/agent-store.ts'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
-import { CREDENTIAL_VERSION } from '../clients/client-authenticator.ts'
 import { createInvalidClientProblem } from '../clients/invalid-client.ts'
 import type { AuthEvents } from '../events.ts'
 import type { NewToken, TokenStore } from '../tokens/token-store.ts'
@@ -59,10 +58,15 @@ interface TokenResponse {
 /**
  * Issues a token to an authenticated agent.
  *
- * @param ctx the request, with the credential version under which the agent was authenticated
+ * @param agent the agent with the credential version under which it was authenticated. The token gets this version, not the
+ *   current one, so a token that is saved after a credential was removed is already revoked
  * @throws {Problem} with an error of the token endpoint
  */
-export type IssueAgentToken = (ctx: Context, form: URLSearchParams, id: AgentId) => Promise<TokenResponse>
+export type IssueAgentToken = (
+  ctx: Context,
+  form: URLSearchParams,
+  agent: AuthenticatedAgent,
+) => Promise<TokenResponse>
 
 /** The properties of a token that depend on the grant. */
 interface Grant {
@@ -73,7 +77,7 @@ interface Grant {
 }
 
 export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {
-  return async (ctx, form, id) => {
+  return async (ctx, form, { id, credentialVersion }) => {
     const grantType = requireAgentGrant(form)
     const agent = await requireActiveAgent(deps, id)
     const requestedScope = readRequestedScope(form)
@@ -89,7 +93,7 @@ export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {
     const jkt = proof?.thumbprint
     const accessToken = await mintToken(deps, {
       clientId: id,
-      credentialVersion: requireCredentialVersion(ctx),
+      credentialVersion,
       scope,
       audience: deps.urls.base,
       issuedAt: new Date(issuedAtSeconds * 1000),
@@ -120,19 +124,6 @@ async function requireActiveAgent({ findAgent }: Pick<AgentTokenDeps, 'findAgent
   const agent = (await findAgent(id))?.agent
   if (agent?.status !== 'active') throw createInvalidClientProblem()
   return agent
-}
-
-/**
- * Returns the credential version under which the agent was authenticated, not the current one. A token that is saved after a
- * credential was removed is therefore already revoked.
- *
- * @throws {Error} if the client was not authenticated
- */
-function requireCredentialVersion({ state }: Pick<Context, 'state'>): number {
-  const credentialVersion: unknown = state[CREDENTIAL_VERSION]
-  if (typeof credentialVersion !== 'number')
-    throw new Error('a token is requested for a client that was not authenticated')
-  return credentialVersion
 }
 
 function grantForCredentials(

@@ -16,6 +16,7 @@ import {
 import { APP_GRANT_TYPES, listResourceIdentifiers, type ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
+import type { AuthenticatedAgent } from '../agents/agent-store.ts'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
 import { mayBeApp } from '../clients/app-authenticator.ts'
 import type { AuthenticateClient } from '../clients/client-authenticator.ts'
@@ -93,12 +94,12 @@ async function serveToken(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
     if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
     return await serveAppToken(ctx, deps, form)
   }
-  const clientId = await authenticateAgent(ctx, deps, form, { isTokenRequest: true })
+  const agent = await authenticateAgent(ctx, deps, form, { isTokenRequest: true })
   requireOwnResource(form, deps.urls)
   if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
-  const token = await deps.issueAgentToken(ctx, form, clientId)
+  const token = await deps.issueAgentToken(ctx, form, agent)
   // `client_expires_at` says when the registration expires if the agent receives no further token.
-  const expiry = deps.usage.findExpiry(clientId)
+  const expiry = deps.usage.findExpiry(agent.id)
   ctx.body = { ...token, ...(expiry && { client_expires_at: expiry.toISOString() }) }
 }
 
@@ -152,13 +153,13 @@ async function serveAgentRevocation(
   deps: OAuthRouteDeps,
   form: URLSearchParams,
 ): Promise<void> {
-  const clientId = await authenticateAgent(ctx, deps, form)
+  const { id } = await authenticateAgent(ctx, deps, form)
   const presentedToken = requireToken(form)
   // An unknown token is not an error (RFC 7009 §2.2).
   if (!ACCESS_TOKEN_PATTERN.test(presentedToken)) return
   const hash = sha256(presentedToken)
   const token = await findActiveToken(deps.stores, hash)
-  if (token && token.clientId !== clientId) throw new Problem('foreign-token')
+  if (token && token.clientId !== id) throw new Problem('foreign-token')
   await revokeAccessToken(deps.stores, hash)
 }
 
@@ -199,21 +200,17 @@ async function readOAuthForm(ctx: Context, hint: string): Promise<URLSearchParam
   return form
 }
 
-/**
- * Authenticates an agent, and counts the request against its limits.
- *
- * @returns the id of the agent
- */
+/** Authenticates an agent, and counts the request against its limits. */
 async function authenticateAgent(
   ctx: Context,
   deps: OAuthRouteDeps,
   form: URLSearchParams,
   options?: { isTokenRequest: boolean },
-): Promise<AgentId> {
+): Promise<AuthenticatedAgent> {
   const client = await deps.authenticate(ctx, form, options)
   for (const { policy, subject } of listClientLimits(CLIENT_LIMITS, client))
     enforceLimits(ctx, await deps.limiter.take(policy, subject))
-  return AgentId.parse(client.clientId)
+  return { id: AgentId.parse(client.clientId), credentialVersion: client.credentialVersion }
 }
 
 async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<void> {

@@ -181,7 +181,7 @@ export async function replayRevocations(
   for (const [id, how] of logged.clients) clientCount += await deactivate(id, how)
   for (const id of logged.claims) if (await revokeVerification(id)) claimCount += 1
   for (const [secretId, id] of logged.secrets) {
-    const outcome = await removeSecret(stores, { id, secretId }, now())
+    const outcome = await removeSecret(stores, { agent: { id }, secretId }, now())
     if (outcome === 'removed') secretCount += 1
     // The backup is older than the replacement secret, so the removed secret is the only one in the database.
     if (outcome === 'last') clientCount += await deactivate(id, 'disabled')

@@ -62,13 +62,13 @@ test('begins a verification with the same statements and response members for ev
     return `https://plainpath.example/claim?attempt=${generatedSecret}`
   }
   const linkDeps = {
-    stores: verificationStores,
+    stores: { ...verificationStores, revocationPublisher: NO_OP_TOKEN_DEPS.revocationPublisher },
     hashKey,
     urls: { claimAttempt: linkUrl, endClaim: linkUrl },
     now,
   }
   const begin = (request: { agentId: string; email: string }) =>
-    beginVerification(linkDeps, { ...request, network: '127.0.0.1' })
+    beginVerification(linkDeps, { ...request, network: '127.0.0.1', credentialVersion: 1 })
 
   const knownAgent = await registerAgent()
   await begin({ agentId: knownAgent.id, email: 'known@example.org' })
@@ -112,6 +112,11 @@ test('begins no verification for an unknown agent', async () => {
   })
   const linkUrl = (secret: string) => `https://plainpath.example/claim?attempt=${secret}`
   const deps = { stores: { verificationAttempts }, urls: { claimAttempt: linkUrl }, now }
-  const request = { agentId: createExampleAgent().agent.id, email: 'a@example.org', network: '127.0.0.1' }
+  const request = {
+    agentId: createExampleAgent().agent.id,
+    email: 'a@example.org',
+    network: '127.0.0.1',
+    credentialVersion: 1,
+  }
   expect(await beginVerification(deps, request)).toBeUndefined()
 })

@@ -19,7 +19,8 @@ const generateId = (prefix: 'clm' | 'cla') => `${prefix}_${randomBytes(16).toStr
  *
  * @param request.email an address that has a canonical form
  * @param request.network the network of the caller, as `RequestFacts.network` returns it
- * @returns the attempt; undefined if the agent is no longer active
+ * @param request.credentialVersion see `AuthenticatedAgent`
+ * @returns the attempt; undefined if the agent is no longer active, or one of its credentials was removed since then
  * @throws {Problem} 429 if too many mails are queued
  */
 export async function beginVerification(
@@ -32,8 +33,9 @@ export async function beginVerification(
     urls: Pick<ServiceUrls, 'claimAttempt'>
     now: () => Date
   },
-  { agentId, email, network }: { agentId: string; email: string; network: string },
+  request: { agentId: string; email: string; network: string; credentialVersion: number },
 ): Promise<NewAttempt | undefined> {
+  const { agentId, email, network, credentialVersion } = request
   const canonical = canonicalizeEmail(email)
   if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
   const createdAt = now()
@@ -49,6 +51,7 @@ export async function beginVerification(
     linkHash: sha256(secret),
     linkExpiresAt: new Date(createdAt.getTime() + RULES.verificationLinkMs),
     createdAt,
+    credentialVersion,
   }
   const mail = composeLinkMail({ ...attempt, network, url: urls.claimAttempt(secret) })
   return (await stores.verificationAttempts.begin(attempt, mail)) ? attempt : undefined

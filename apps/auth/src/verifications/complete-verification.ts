@@ -19,9 +19,10 @@ export type CompletionRefusal =
  *
  * @param request.code six digits
  * @param request.attemptId by default, the agent's open attempt, or else its newest one
+ * @param request.credentialVersion see `AuthenticatedAgent`; absent for a connection, which has no credentials
  * @param request.purpose the purpose of the code; a code that was issued for another purpose is wrong
- * @returns the verification and the id of its attempt, or the refusal; `unknown` if the agent has no such attempt, or is no
- *   longer active
+ * @returns the verification and the id of its attempt, or the refusal; `unknown` if the agent has no such attempt, is no
+ *   longer active, or had a credential removed after it was authenticated
  */
 export async function completeVerification(
   {
@@ -38,11 +39,13 @@ export async function completeVerification(
   {
     agent,
     code,
+    credentialVersion,
     attemptId: requestedId,
     purpose = 'agent',
   }: {
     agent: { id: AgentId } & Pick<ConfirmedAgent, 'name' | 'registeredAt' | 'appHost'>
     code: string
+    credentialVersion?: number
     attemptId?: string | undefined
     purpose?: CodePurpose
   },
@@ -63,6 +66,7 @@ export async function completeVerification(
     codeHash: enteredHash,
     revocationLinkHash: sha256(secret),
     now: redeemedAt,
+    credentialVersion,
     expiresAt: new Date(redeemedAt.getTime() + RULES.verificationMs),
     composeMail: (verification, to) =>
       composeConfirmedMail(verification, {

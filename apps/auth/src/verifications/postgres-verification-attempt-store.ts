@@ -1,5 +1,6 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
+import { formatVersionCondition } from '../clients/credential-version.ts'
 import {
   ERASE_BUT_ALLOW_DECLINING_SQL,
   ERASE_PERSONAL_DATA_SQL,
@@ -28,6 +29,7 @@ import type {
   VerificationMail,
   VerificationStoreBaseDeps,
 } from './verification-attempt-store.ts'
+import type { CodePurpose } from './verification-code.ts'
 
 /** Creates the PostgreSQL store for verification attempts. */
 export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps): VerificationAttemptStore {
@@ -143,9 +145,19 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
 }
 
 /**
+ * The labels under which a mailbox is hashed. They differ, so wrong codes are counted separately for each purpose: anybody can
+ * enter codes at a sign-in with any address, and must not thereby stop the owner from confirming agents. Blocks apply only to
+ * requests of agents, so they need only one label.
+ */
+const MAILBOX_LABELS: Readonly<Record<CodePurpose, string>> = {
+  agent: 'email-index/claim-mailboxes',
+  'sign-in': 'email-index/sign-in-mailboxes',
+}
+
+/**
  * Stores an attempt and queues its mail, in the caller's transaction. The attempt supersedes an open attempt of the agent.
  *
- * @returns false if the agent is not active
+ * @returns false if the agent is not active, or one of its credentials was removed after it was authenticated
  */
 export async function addAttempt(
   tx: Database,
@@ -156,8 +168,8 @@ export async function addAttempt(
   const { sealer, hashKey } = deps
   // Locks the agent before its attempts, as `redeemLocked` does. An agent that is being deleted gets no attempt.
   const { rowCount } = await tx.query(
-    `select id from agents where id = $1 and status = 'active' for no key update`,
-    [attempt.agentId],
+    `select id from agents where id = $1 and status = 'active' and ${formatVersionCondition('$2')} for no key update`,
+    [attempt.agentId, attempt.credentialVersion ?? null],
   )
   if (rowCount === 0) return false
   await supersedeAttempts(tx, [attempt.agentId])
@@ -174,7 +186,7 @@ export async function addAttempt(
       attempt.createdAt,
       sealer.seal(attempt.email, toEmailEncryptionContext(attempt.registrationId)),
       hashKey.hash('email-index/claims', attempt.canonicalEmail),
-      hashKey.hash('email-index/claim-mailboxes', attempt.mailbox),
+      hashKey.hash(MAILBOX_LABELS['code' in attempt ? 'sign-in' : 'agent'], attempt.mailbox),
       'code' in attempt ? null : sealer.seal(attempt.matchPhrase, toMatchPhraseEncryptionContext(attempt.id)),
       hashKey.id,
       ...('code' in attempt

@@ -1,6 +1,7 @@
-import { err, ok, type Result } from '@plainpath/domain'
+import { canonicalizeEmail, err, ok, type Result, RULES } from '@plainpath/domain'
 import { createRowReader, type Database } from '@plainpath/postgres'
 import { z } from 'zod'
+import { formatVersionCondition } from '../clients/credential-version.ts'
 import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import { deleteAttempts, ERASE_PERSONAL_DATA_SQL, findAttempt, isMailboxBlocked } from './attempt-row.ts'
@@ -102,6 +103,16 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
     findNewest: (agentId) => find('agent_id = $1 order by verified_at desc, id limit 1', [agentId]),
     findLive: (agentId, now) =>
       find('agent_id = $1 and ended_at is null and expires_at > $2', [agentId, now]),
+    async isConfirmedBy(agentId, email, now) {
+      const canonicalEmail = canonicalizeEmail(email)
+      if (canonicalEmail === undefined) return false
+      const emailHash = deps.hashKey.hash('email-index/claims', canonicalEmail)
+      const verification = await find(
+        'agent_id = $1 and email_hash = $2 and email_hash_key = $3 and ended_at is null and expires_at > $4',
+        [agentId, emailHash, deps.hashKey.id, now],
+      )
+      return verification !== undefined
+    },
     async findConfirmed(agentIds, now) {
       const { rows } = await db.query<{ agent_id: string }>(
         'select agent_id from claims where agent_id = any($1) and ended_at is null and expires_at > $2',
@@ -125,6 +136,15 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
       const earlierRevocation = isRevoked ? undefined : await find('id = $1', [id])
       if (earlierRevocation) await publishRevocations([earlierRevocation])
       return isRevoked
+    },
+    async republishRevocations(agentId, now) {
+      // No token is valid for longer than `appTokenMs`.
+      const { rows } = await db.query<{ id: string }>(
+        'select id from claims where agent_id = $1 and ended_at > $2',
+        [agentId, new Date(now.getTime() - RULES.appTokenMs)],
+      )
+      for (const { id } of rows) await revokeTokens(id)
+      if (rows.length > 0) await revocationPublisher.publish({ kind: 'client', id: agentId })
     },
     async listGrants(limit, { liveAt, appHost } = {}) {
       const { rows } = await db.query(
@@ -179,8 +199,8 @@ async function redeemLocked(
   // The agent is locked before the attempt, as in `addAttempt`. An agent that is being deleted gets no verification.
   const agent = await tx.query(
     `select id from agents where id = (select agent_id from claim_attempts where id = $1) and status = 'active'
-     for no key update`,
-    [attemptId],
+       and ${formatVersionCondition('$2')} for no key update`,
+    [attemptId, verification.credentialVersion ?? null],
   )
   const attempt =
     agent.rowCount === 0 ? undefined : await findAttempt(tx, 'id = $1', [attemptId], 'for update')

@@ -46,6 +46,8 @@ interface NewAttemptBase {
   /** The mailbox of the address, for counting and blocking. */
   readonly mailbox: string
   readonly createdAt: Date
+  /** See `AuthenticatedAgent`. Absent for a connection, which has no credentials. */
+  readonly credentialVersion?: number
 }
 
 /** An attempt that an agent begins. Its mail contains a link to the page that shows the code. */
@@ -85,7 +87,7 @@ export interface VerificationAttemptStore {
    * Stores an attempt and queues its mail. The attempt replaces an open attempt of the agent, which becomes `superseded`. The
    * statements are the same for every address, so the response time reveals nothing about the address.
    *
-   * @returns false if the agent is not active
+   * @returns false if the agent is not active, or one of its credentials was removed after it was authenticated
    */
   begin(attempt: NewAttempt, mail: VerificationMail): Promise<boolean>
   /** Finds the attempt of a link, whether it is open or closed. */

@@ -14,7 +14,6 @@ import {
 import type { Stores } from '../stores.ts'
 import { beginVerification } from './begin-verification.ts'
 import { type CompletionRefusal, completeVerification } from './complete-verification.ts'
-import { wasRevokedByPersonOrOperator } from './verification.ts'
 import { normaliseCode } from './verification-code.ts'
 
 export interface VerificationRouteDeps extends IssueAssertionDeps {
@@ -27,8 +26,8 @@ export interface VerificationRouteDeps extends IssueAssertionDeps {
 
 /**
  * Creates the routes `POST` and `DELETE /api/agent/claim` and `POST /api/agent/claim/complete`. If a client was disabled or
- * deleted after its authentication, beginning a verification fails with `invalid-client`, as if the client had been disabled
- * before.
+ * deleted after its authentication, or one of its credentials was removed, beginning a verification fails with `invalid-client`,
+ * as if the authentication had failed.
  */
 export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
   const beginRoute = defineRoute({
@@ -38,15 +37,15 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
       // `login_hint` is an alias of `email`. The schema requires one of them.
       const email = body.email ?? body.login_hint ?? ''
       await request.take(VERIFICATION_RESEND_LIMIT, `${caller.clientId}\n${parseMailbox(email).mailbox}`)
-      // A client that a person has confirmed is exempt, so other clients at its network address cannot lock it out.
-      const newestVerification = await deps.stores.verifications.findNewest(caller.clientId)
-      if (!newestVerification || wasRevokedByPersonOrOperator(newestVerification))
-        await request.takeForAddress(VERIFICATION_ADDRESS_LIMIT)
+      // Confirming again for the same person is exempt, so other clients at the network address cannot prevent it.
+      const isConfirmed = await deps.stores.verifications.isConfirmedBy(caller.clientId, email, deps.now())
+      if (!isConfirmed) await request.takeForAddress(VERIFICATION_ADDRESS_LIMIT)
       await request.take(VERIFICATION_MAIL_LIMIT, caller.clientId)
       const begunAttempt = await beginVerification(deps, {
         agentId: caller.clientId,
         email,
         network: request.network(),
+        credentialVersion: caller.credentialVersion,
       })
       if (!begunAttempt) throw createInvalidClientProblem()
       return {
@@ -73,8 +72,12 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
       const agent = (await deps.stores.agentCache.find(AgentId.parse(caller.clientId)))?.agent
       if (!agent) throw createInvalidClientProblem()
       const code = requireCode(body.otp ?? body.user_code ?? '', body.otp ? '#/otp' : '#/user_code')
-      const attempt = { agent, code, attemptId: body.claim_attempt_id ?? undefined }
-      const completed = await completeVerification(deps, attempt)
+      const completed = await completeVerification(deps, {
+        agent,
+        code,
+        credentialVersion: caller.credentialVersion,
+        attemptId: body.claim_attempt_id ?? undefined,
+      })
       if (!completed.ok) throw toProblem(completed.error)
       const { verification, attemptId } = completed.value
       const assertionResponse = await issueAssertion(deps, agent.id, verification)

@@ -29,6 +29,8 @@ export interface NewVerification {
   readonly revocationLinkHash: Buffer
   readonly now: Date
   readonly expiresAt: Date
+  /** See `AuthenticatedAgent`. Absent for a connection, which has no credentials. */
+  readonly credentialVersion?: number | undefined
   /** Composes the confirmation mail. The store calls it within the transaction of `redeem`, with the person's address as `to`. */
   composeMail(verification: Verification, to: string): VerificationMail
 }
@@ -45,7 +47,8 @@ export interface VerificationStore {
   /**
    * Turns an attempt into a verification, revokes the agent's earlier one, and queues the confirmation mail, in one transaction.
    *
-   * @returns `unknown` if the attempt or its agent no longer exists
+   * @returns `unknown` if the attempt or its agent no longer exists, or a credential of the agent was removed after it was
+   *   authenticated
    */
   redeem(verification: NewVerification): Promise<Result<Verification, TryRefusal | 'unknown'>>
   /** Finds a verification, live or ended. */
@@ -58,6 +61,8 @@ export interface VerificationStore {
   findNewest(agentId: string): Promise<Verification | undefined>
   /** Finds an agent's live verification. Tokens and assertions of a verification are valid only while it is live. */
   findLive(agentId: string, now: Date): Promise<Verification | undefined>
+  /** Returns whether the agent has a live verification for an e-mail address. */
+  isConfirmedBy(agentId: string, email: string, now: Date): Promise<boolean>
   /** Returns the given agents that have a live verification. */
   findConfirmed(agentIds: readonly string[], now: Date): Promise<ReadonlySet<string>>
   /** Finds the person of a live verification. */
@@ -86,6 +91,11 @@ export interface VerificationStore {
     now: Date,
     options?: { mail?: boolean },
   ): Promise<boolean>
+  /**
+   * Publishes the revocations of an agent's verifications again, since an earlier call may have failed to publish them. Changes no
+   * verification. Publishes nothing if none of them ended so recently that a token of it could be valid.
+   */
+  republishRevocations(agentId: string, now: Date): Promise<void>
   /**
    * Lists the verifications of connections, newest first.
    *

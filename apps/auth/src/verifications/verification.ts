@@ -36,6 +36,3 @@ export interface ConfirmedAgent {
 
 export const isVerificationLive = (verification: Verification, now: Date): boolean =>
   !verification.endedAt && now < verification.expiresAt
-
-export const wasRevokedByPersonOrOperator = ({ endedBy }: Pick<Verification, 'endedBy'>): boolean =>
-  endedBy === 'person' || endedBy === 'operator'

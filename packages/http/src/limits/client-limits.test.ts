@@ -33,7 +33,9 @@ async function startRoute(): Promise<{ take: Take } & AsyncDisposable> {
       now,
       log: createLog({ service: 'test', write: () => {} }),
     }),
-    authenticators: { client: async () => state.caller ?? createRegisteredClient('nobody') },
+    authenticators: {
+      client: async () => ({ ...(state.caller ?? createRegisteredClient('nobody')), credentialVersion: 1 }),
+    },
     routes: [
       defineRoute({
         method: 'get',

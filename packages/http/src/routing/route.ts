@@ -21,6 +21,15 @@ export interface Caller {
   readonly proof?: { readonly jkt: string; readonly jti: string; readonly iat: number }
 }
 
+/** A caller that was authenticated by client credentials. */
+export interface AuthenticatedClient extends Caller {
+  /**
+   * The credential version of the client when it was authenticated. The version rises when a credential is removed, which may
+   * happen before the handler runs. So a handler that changes the client compares the versions.
+   */
+  readonly credentialVersion: number
+}
+
 /**
  * The callers that a route permits. `open`: anybody, and `Authorization` is ignored. `public`: anybody, but if a token is sent, it
  * must be valid. `scopes`: a bearer token with all of them. `client`: client credentials (RFC 6749 §2.3).
@@ -76,7 +85,9 @@ type WithCaller<A> = A extends 'open'
   ? unknown
   : A extends 'public'
     ? { caller?: Caller }
-    : { caller: Caller }
+    : A extends 'client'
+      ? { caller: AuthenticatedClient }
+      : { caller: Caller }
 
 /** A response that is not JSON, such as Markdown. */
 interface TextReply {

@@ -1,0 +1,13 @@
+/**
+ * Formats an SQL condition on a row of `agents`: no credential of the agent was removed since its credential version was
+ * `parameter`. A statement that locks the row for a change that the agent requested includes it, because the body of a
+ * request may arrive long after the client was authenticated. Otherwise, a removed credential could still change the agent.
+ *
+ * The version also rises when a bound token sets the lock on `contact:write` (`contact-binding.ts`). That removes no credential,
+ * so the condition still holds.
+ *
+ * @param parameter the parameter with the version. If it is null, the condition holds: an operator requested the change
+ */
+export const formatVersionCondition = (parameter: `$${number}`): string =>
+  `(${parameter}::int is null or generation = ${parameter}
+    or (generation = ${parameter} + 1 and contact_bound_since = generation))`
