@@ -70,13 +70,14 @@ export const VERIFICATION_MAIL_LIMIT: LimitPolicy = {
   failsClosed: true,
 }
 /**
- * Verification mails that clients at one address may cause. A client that a person has confirmed counts only in
- * `VERIFICATION_MAIL_LIMIT`, unless the person or an operator revoked its newest verification. The limit exists because clients
- * cost nothing, while the number of mails is capped.
+ * Verification mails that clients at one address may cause. It does not count a mail to an e-mail address for which the client has
+ * a live verification, since that person confirmed the client. The limit exists because clients cost nothing, while the number of
+ * mails is capped.
  *
  * Ten in ten minutes are at most 1,440 a day from an IPv4 address or an IPv6 /64, and four times as many from a /48. The
  * caps allow 1,600 verification mails a day to one domain and 16,000 in all, so one address cannot block the mails to
- * the users of a mail provider. Sixty people an hour can be verified for the first time from one address.
+ * the users of a mail provider. Sixty people an hour can be verified from one address, for the first time or after their
+ * verification has expired.
  */
 export const VERIFICATION_ADDRESS_LIMIT: LimitPolicy = {
   name: 'claim-address',

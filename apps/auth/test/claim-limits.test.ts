@@ -85,8 +85,13 @@ describe('a network address that several clients share', () => {
     expect(response.status, response.text).toBe(201)
     return JSON.parse(response.text) as RegisteredAgent
   }
-  const requestVerificationFrom = (auth: RunningAuth, address: string, agent: RegisteredAgent) => {
-    const { headers, body } = createJsonContent({ email: createAddress('invented') })
+  const requestVerificationFrom = (
+    auth: RunningAuth,
+    address: string,
+    agent: RegisteredAgent,
+    email = createAddress('invented'),
+  ) => {
+    const { headers, body } = createJsonContent({ email })
     const allHeaders = { ...headers, ...agentAuthHeader(agent), ...forwardedFor(address) }
     return send(auth.url, { method: 'POST', path: '/api/agent/claim', headers: allHeaders, body })
   }
@@ -102,64 +107,69 @@ describe('a network address that several clients share', () => {
     expect((await requestAsNewClient('198.51.100.1', 11)).status).toBe(202)
   })
 
-  test('does not limit a verified client while other clients abuse it, and serves new clients again ten minutes later', async () => {
+  test('lets a client renew its verification while other clients abuse the address, and serves other requests ten minutes later', async () => {
     await using system = await startVerificationSystem({ env: SETTINGS })
     const { auth, clock } = system
     const [verifiedClient, otherClient] = [await register(auth), await register(auth)]
-    await addVerification(auth, verifiedClient)
+    const { email } = await addVerification(auth, verifiedClient)
     const abusiveClients = await Promise.all(
       Array.from({ length: 20 }, () => createClientFrom(auth, SHARED_ADDRESS)),
     )
-    const abuse = async () => {
-      for (let round = 0; round < 10; round++)
-        await Promise.all(abusiveClients.map((each) => requestVerificationFrom(auth, SHARED_ADDRESS, each)))
-    }
-    await abuse()
-    expectProblem(
-      await requestVerificationFrom(auth, SHARED_ADDRESS, otherClient),
-      addressLimited(/claim-address/),
-    )
+    for (let round = 0; round < 10; round++)
+      await Promise.all(abusiveClients.map((each) => requestVerificationFrom(auth, SHARED_ADDRESS, each)))
     expectProblem(await registerFrom(auth, SHARED_ADDRESS), addressLimited(/register-address/))
-    for (let mails = 0; mails < 10; mails++) {
-      if (mails === 5) await abuse()
-      expect((await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient)).status).toBe(202)
-    }
-    expectProblem(
-      await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient),
-      rateLimited(/claim-client/),
-    )
+    // Another client is counted, even with the address of the verified client. So is the verified client with another address.
+    for (const [client, recipient] of [
+      [otherClient, undefined],
+      [verifiedClient, undefined],
+      [otherClient, email],
+    ] as const)
+      expectProblem(
+        await requestVerificationFrom(auth, SHARED_ADDRESS, client, recipient),
+        addressLimited(/claim-address/),
+      )
+    const renewal = await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient, email.toUpperCase())
+    expect(renewal.status, renewal.text).toBe(202)
 
     clock.now = new Date(clock.now.getTime() + TEN_MINUTES_MS)
     expect((await requestVerificationFrom(auth, SHARED_ADDRESS, otherClient)).status).toBe(202)
+    expect((await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient)).status).toBe(202)
     const newClient = await createClientFrom(auth, SHARED_ADDRESS)
     expect((await requestVerificationFrom(auth, SHARED_ADDRESS, newClient)).status).toBe(202)
   })
 
-  test('does not count verified clients; counts a client again if its person revoked the verification, but not if it expired', async () => {
+  test('is limited to ten mails to others even if all its clients are verified, and renewals do not count', async () => {
     await using system = await startVerificationSystem({ env: SETTINGS })
-    const { auth, testbed } = system
-    const verifiedClient = await register(auth)
-    await addVerification(auth, verifiedClient)
-    // One mail fewer than the client may cause in a day, because the last request below must be accepted.
-    for (let mails = 0; mails < 9; mails++)
-      expect((await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient)).status).toBe(202)
+    const { auth } = system
+    const clients = await Promise.all(
+      Array.from({ length: 11 }, async (_, n) => {
+        const client = await createClientFrom(auth, `203.0.113.${n}`)
+        return { client, email: (await addVerification(auth, client)).email }
+      }),
+    )
+    for (const { client, email } of clients)
+      expect((await requestVerificationFrom(auth, SHARED_ADDRESS, client, email)).status).toBe(202)
+    const statuses: number[] = []
+    for (const { client } of clients)
+      statuses.push((await requestVerificationFrom(auth, SHARED_ADDRESS, client)).status)
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 202), 429])
+  })
+
+  test.for(['expired', 'was revoked'])('counts a renewal after the verification %s', async (cause) => {
+    await using system = await startVerificationSystem({ env: SETTINGS })
+    const { auth, clock } = system
+    const client = await register(auth)
+    const { email } = await addVerification(auth, client, { lifetimeMs: 60_000 })
+    if (cause === 'expired') clock.now = new Date(clock.now.getTime() + OVER_A_MINUTE_MS)
+    else expect((await revokeVerification(auth, client)).status).toBe(204)
     for (let n = 0; n < 10; n++) {
-      const client = await createClientFrom(auth, `203.0.113.${n}`)
-      expect((await requestVerificationFrom(auth, SHARED_ADDRESS, client)).status).toBe(202)
+      const other = await createClientFrom(auth, `203.0.113.${n}`)
+      expect((await requestVerificationFrom(auth, SHARED_ADDRESS, other)).status).toBe(202)
     }
-    const endVerification = (cause: string) =>
-      testbed.db.query(
-        `update claims set ended_at = now(), ended_by = $2, email_sealed = null, email_hash = null, email_hash_key = null
-         where agent_id = $1`,
-        [verifiedClient.client_id, cause],
-      )
-    await endVerification('person')
     expectProblem(
-      await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient),
+      await requestVerificationFrom(auth, SHARED_ADDRESS, client, email),
       addressLimited(/claim-address/),
     )
-    await endVerification('expired')
-    expect((await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient)).status).toBe(202)
   })
 })
 

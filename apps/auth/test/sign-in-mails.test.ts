@@ -12,12 +12,14 @@ import {
 } from './sign-in-client.ts'
 import {
   beginVerification,
+  completeVerification,
   createAddress,
   createWrongCode,
   findLinkSecret,
   openClaimPage,
   pressButton,
   sayNo,
+  showCode,
 } from './verification-client.ts'
 
 let system: SignInSystem
@@ -99,6 +101,47 @@ describe('a sign-in reveals nothing about an address:', () => {
     await system.testbed.db.query(`update claim_tries set tried_at = tried_at - interval '1 day'`)
     const laterSignIn = await completeSignIn(system, { email })
     expect(laterSignIn.verificationId).toMatch(/^clm_/)
+  })
+})
+
+describe('wrong codes for a mailbox are counted separately for sign-ins and for agents:', () => {
+  const enterWrongCodesAtSignIns = async (email: string) => {
+    for (let attempts = 0; attempts < 2; attempts++) {
+      const tab = await Tab.open(system)
+      const code = await tab.requestCode(email)
+      for (let n = 0; n < 5; n++)
+        expect((await tab.submit('code', { code: createWrongCode(code) })).status).not.toBe(303)
+    }
+  }
+  const enterWrongCodesAsAgents = async (email: string) => {
+    for (let attempts = 0; attempts < 2; attempts++) {
+      const attempt = await beginVerification(system, { email })
+      const otp = createWrongCode(await showCode(system.auth, attempt))
+      for (let n = 0; n < 5; n++)
+        expect((await completeVerification(system.auth, attempt.agent, { otp })).status).toBe(400)
+    }
+  }
+  const completeAsNewAgent = async (email: string) => {
+    const attempt = await beginVerification(system, { email })
+    return completeVerification(system.auth, attempt.agent, { otp: await showCode(system.auth, attempt) })
+  }
+
+  test('after ten at sign-ins, the right code of an agent is accepted', async () => {
+    const email = createAddress()
+    system.auth.confidential.add(email)
+    await enterWrongCodesAtSignIns(email)
+    expect((await completeAsNewAgent(email)).status).toBe(200)
+    // At sign-ins, even the right code is still refused.
+    const tab = await Tab.open(system)
+    expect((await tab.submit('code', { code: await tab.requestCode(email) })).status).toBe(400)
+  })
+
+  test('after ten of agents, the right code at a sign-in is accepted', async () => {
+    const email = createAddress()
+    await enterWrongCodesAsAgents(email)
+    expect((await completeSignIn(system, { email })).verificationId).toMatch(/^clm_/)
+    const response = await completeAsNewAgent(email)
+    expect([response.status, JSON.parse(response.text).code]).toEqual([410, 'otp-locked'])
   })
 })
 

@@ -65,7 +65,7 @@ export const RULES = {
   /** The maximum numbers of codes that the page shows for one link, and of codes that the agent may send. */
   verificationCodes: 3,
   verificationTries: 5,
-  /** How long wrong codes count against a mailbox, across all agents and attempts. */
+  /** How long wrong codes count against a mailbox. Those of all agents count together, and so do those of all sign-ins. */
   mailboxTriesMs: DAY_MS,
   /** How long a verification attempt can be distinguished from an unknown one. */
   verificationAttemptKeptMs: 2 * DAY_MS,

@@ -74,8 +74,8 @@ export interface AddressPage extends SignInForm {
 }
 
 /**
- * The right code may be refused too: after too many wrong codes for a mailbox within a day, across all apps and agents, every
- * code counts as wrong. Therefore, the text also advises to try again tomorrow.
+ * The right code may be refused too: after too many wrong codes for a mailbox within a day, at sign-ins with any app, every code
+ * counts as wrong. Therefore, the text also advises to try again tomorrow.
  */
 const LAST_CODE_NOTICES = {
   expired: 'The last code no longer works. Type your address again to get a new one.',

@@ -1,4 +1,5 @@
 import { DAY_MS } from '@plainpath/domain'
+import type { Revocation } from '@plainpath/revocation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createExampleAgent } from '../../test/example-agent.ts'
 import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
@@ -6,7 +7,10 @@ import { type AuthTestbed, openAuthTestbed } from '../../test/open-auth-testbed.
 import { parseSecurityEvents } from '../../test/parse-security-events.ts'
 import { runAuth } from '../../test/run-auth.ts'
 import { loadConfig } from '../config.ts'
+import { createEvents } from '../events.ts'
 import { openStores, type Stores } from '../stores.ts'
+import { createVerificationStore } from '../verifications/postgres-verification-store.ts'
+import { revokeGrantsAtHost } from './grants-command.ts'
 
 let testbed: AuthTestbed
 let env: Record<string, string>
@@ -109,4 +113,46 @@ test('grants list prints no address, grants revoke revokes one grant, and grants
   expect(liveGrants.map((grant: { app_host: string }) => grant.app_host)).toEqual(['loopback'])
   expect((await openedStores.verifications.find(agentVerificationId))?.endedBy).toBeUndefined()
   expect((await run('grants revoke-host https://claude.ai/')).code).toBe(2)
+})
+
+test('revoking the grants at a host again publishes what the first run failed to publish, although it is no longer listed', async () => {
+  await using openedStores = await openStores(loadConfig(env), { log: silentLog, now: () => START })
+  const published: Revocation[] = []
+  let isPublishingBroken = false
+  const revocationPublisher = {
+    async publish(revocation: Revocation) {
+      if (isPublishingBroken) throw new Error('no Redis')
+      published.push(revocation)
+    },
+  }
+  const verifications = createVerificationStore({
+    db: testbed.db,
+    sealer: loadConfig(env).sealer,
+    hashKey: loadConfig(env).hashKey,
+    addMail: async () => undefined,
+    events: createEvents(),
+    tokens: { revokeTokensOf: async () => undefined },
+    revocationPublisher,
+  })
+  const host = 'cursor.example'
+  const addGrant = async () => {
+    const app = { clientId: `https://${host}/x`, host }
+    const agentId = await openedStores.connections.begin(app, START)
+    await createVerification(openedStores, agentId, 0)
+    return agentId
+  }
+  const revokeGrants = () => revokeGrantsAtHost({ verifications, revocationPublisher }, host, () => START)
+
+  const agentId = await addGrant()
+  expect(await revokeGrants()).toBe(1)
+  expect(published).toEqual([{ kind: 'client', id: agentId }, { kind: 'everything' }])
+
+  await addGrant()
+  published.length = 0
+  isPublishingBroken = true
+  await expect(revokeGrants()).rejects.toThrow('no Redis')
+  isPublishingBroken = false
+  expect(await verifications.countGrants(host, START)).toBe(0)
+  expect(await revokeGrants()).toBe(0)
+  expect(published).toEqual([{ kind: 'everything' }])
 })

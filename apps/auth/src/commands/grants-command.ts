@@ -1,5 +1,6 @@
 import { argument, DRY_RUN, flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
 import { formatCount } from '@plainpath/domain'
+import type { Stores } from '../stores.ts'
 import { isVerificationLive } from '../verifications/verification.ts'
 import type { AppGrant } from '../verifications/verification-store.ts'
 import { formatStatus, registrationId } from './claims-command.ts'
@@ -59,20 +60,12 @@ export const grantsCommands = [
     parameters: { host: argument('<host>', HOST_DESCRIPTION, parseHost), dryRun: DRY_RUN },
     opens: 'all stores',
     async run({ stores, args: { host, dryRun }, now }) {
-      const { verifications } = stores
       if (dryRun) {
-        const liveCount = await verifications.countGrants(host, now())
+        const liveCount = await stores.verifications.countGrants(host, now())
         const json = { ok: true, done: false, host, revoked: liveCount }
         return { json, text: `Would revoke ${formatCount(liveCount, 'grant')} to apps at ${host}.` }
       }
-      let revokedCount = 0
-      // The loop ends, because a revoked grant is not listed again, whichever process revoked it.
-      for (;;) {
-        const grants = await verifications.listGrants(BATCH_SIZE, { liveAt: now(), appHost: host })
-        if (grants.length === 0) break
-        for (const { verification } of grants)
-          if (await verifications.revoke(verification.id, 'operator', now())) revokedCount += 1
-      }
+      const revokedCount = await revokeGrantsAtHost(stores, host, now)
       return {
         json: { ok: true, done: true, host, revoked: revokedCount },
         text: `Revoked ${formatCount(revokedCount, 'grant')} to apps at ${host}, and erased the addresses.`,
@@ -82,6 +75,37 @@ export const grantsCommands = [
 ]
 
 const BATCH_SIZE = 100
+
+/**
+ * Revokes all grants to the apps at a host. When it returns, no API accepts their tokens.
+ *
+ * An earlier call may have revoked grants and then failed to publish that. They are no longer listed as live, so this drops every
+ * cached introspection at the APIs, which revokes nothing.
+ *
+ * @returns the number of grants that this call revoked
+ */
+export async function revokeGrantsAtHost(
+  {
+    verifications,
+    revocationPublisher,
+  }: {
+    readonly verifications: Pick<Stores['verifications'], 'listGrants' | 'revoke'>
+    readonly revocationPublisher: Pick<Stores['revocationPublisher'], 'publish'>
+  },
+  host: string,
+  now: () => Date,
+): Promise<number> {
+  let revokedCount = 0
+  // The loop ends, because a revoked grant is not listed again, whichever process revoked it.
+  for (;;) {
+    const grants = await verifications.listGrants(BATCH_SIZE, { liveAt: now(), appHost: host })
+    if (grants.length === 0) break
+    for (const { verification } of grants)
+      if (await verifications.revoke(verification.id, 'operator', now())) revokedCount += 1
+  }
+  await revocationPublisher.publish({ kind: 'everything' })
+  return revokedCount
+}
 
 const toGrantJson = ({ verification, appHost, appClientId }: AppGrant, now: Date) => ({
   registration_id: verification.id,

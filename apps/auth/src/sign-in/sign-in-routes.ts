@@ -211,14 +211,14 @@ async function handleCode(visit: Visit, signIn: StoredSignIn, form: URLSearchPar
 const allowConnection = ({ deps, ctx }: Visit, agentId: AgentId) => deps.interactions.allow(ctx, { agentId })
 
 /**
- * Denies the connection. If the sign-in was already allowed, also revokes the connection's access. Blocks no mailbox, since
- * anybody can type any address.
+ * Denies the connection. If the sign-in was already allowed, also revokes the connection's access, and does so again if the
+ * request is a retry after a 503. Blocks no mailbox, since anybody can type any address.
  */
 async function denyConnection(visit: Visit, { agentId }: StoredSignIn): Promise<void> {
   const { stores, interactions, now } = visit.deps
   if (agentId !== undefined) {
     await stores.verificationAttempts.withdraw(agentId)
-    const verification = await stores.verifications.findLive(agentId, now())
+    const verification = await stores.verifications.findNewest(agentId)
     if (verification) await stores.verifications.revoke(verification.id, 'person', now())
   }
   emitOutcome(visit, 'denied')

@@ -126,8 +126,9 @@ export async function isMailboxBlocked(db: Database, attempt: StoredAttempt, now
 }
 
 /**
- * Counts the codes that were entered for the mailbox within 24 hours and were wrong or are still being compared. The row of a
- * correct code is deleted when the verification is stored. Holds a lock on the mailbox until `tx` ends, so simultaneous tries are
+ * Counts the codes that were entered for the mailbox within 24 hours and were wrong or are still being compared, in attempts of the
+ * same purpose: the hash of a mailbox differs between purposes. The row of a correct code is deleted when the verification is
+ * stored. Holds a lock on the mailbox until `tx` ends, so simultaneous tries are
  * counted one after the other. If the hash of the mailbox is erased, locks nothing and returns 0.
  */
 export async function lockAndCountTries(tx: Database, attempt: StoredAttempt, now: Date): Promise<number> {

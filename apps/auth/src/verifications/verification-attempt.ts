@@ -6,7 +6,10 @@ import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { timingSafeEqualBytes } from '@plainpath/sealing'
 import type { CodePurpose } from './verification-code.ts'
 
-/** The limit of wrong codes for one mailbox within `RULES.mailboxTriesMs`, for all agents and attempts together. */
+/**
+ * The limit of wrong codes for one mailbox within `RULES.mailboxTriesMs`: ten for the verifications of all agents together, and ten
+ * for the sign-ins with all apps together.
+ */
 const MAX_MAILBOX_TRIES = 10
 
 /**
@@ -49,11 +52,14 @@ export interface VerificationAttempt {
   readonly hasMailboxHash: boolean
 }
 
-/** Facts about the mailbox, from all attempts. */
+/** Facts about the mailbox, from all attempts for it. */
 export interface MailboxFacts {
   /** True if its owner declined an attempt within 30 days and has not confirmed this agent. Always false for a sign-in. */
   readonly isBlocked: boolean
-  /** The number of codes that were entered for it within 24 hours and were wrong, or are still being compared. */
+  /**
+   * The number of codes that were entered for it within 24 hours, in attempts of the same purpose, and were wrong or are still being
+   * compared.
+   */
   readonly tries: number
 }
 

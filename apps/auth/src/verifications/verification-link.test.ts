@@ -28,7 +28,9 @@ test('repeats the revocation of a verification that has already ended, because p
           // The verification had already ended.
           return false
         },
+        republishRevocations: failIfCalled,
       },
+      revocationPublisher: { publish: failIfCalled },
     },
     hashKey: createExampleHashKey(),
     now: () => START,

@@ -1,5 +1,6 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { type HashKey, sha256 } from '@plainpath/sealing'
+import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { isVerificationLive } from './verification.ts'
 import { type ClosedState, canDecline, computeState, isOpen } from './verification-attempt.ts'
 import type { VerificationAttemptStore } from './verification-attempt-store.ts'
@@ -34,8 +35,9 @@ export interface VerificationLinkDeps {
     readonly verificationAttempts: Pick<VerificationAttemptStore, 'findByLink' | 'showCode' | 'decline'>
     readonly verifications: Pick<
       VerificationStore,
-      'revoke' | 'findByRevocationLink' | 'findByAttempt' | 'listByAddress'
+      'revoke' | 'republishRevocations' | 'findByRevocationLink' | 'findByAttempt' | 'listByAddress'
     >
+    readonly revocationPublisher: Pick<RevocationPublisher, 'publish'>
   }
   readonly hashKey: HashKey
   readonly now: () => Date
@@ -101,6 +103,9 @@ export async function showCode(
 /**
  * Declines the attempt, and revokes the verification that the agent has for the same address, if any. This works until the link
  * expires, even if the agent closed the attempt before.
+ *
+ * An earlier call may have revoked the verification and then failed to publish that. The verification can no longer be found by
+ * the attempt, so every call that finds none publishes the agent's revocations again.
  */
 export async function declineVerification(
   deps: VerificationLinkDeps,
@@ -109,12 +114,18 @@ export async function declineVerification(
   const linkedAttempt = await findLinkedAttempt(deps, codePageSecret)
   if (!linkedAttempt) return err('unknown')
   const { state } = linkedAttempt
-  if (!isOpen(state) && !linkedAttempt.canDecline) return err(state)
   const { verificationAttempts, verifications } = deps.stores
-  const { id } = linkedAttempt.attempt
+  const { id, agentId } = linkedAttempt.attempt
+  if (!isOpen(state) && !linkedAttempt.canDecline) {
+    // If the mailbox was already blocked, the attempt looks declined as soon as the verification is revoked. The page for this
+    // state says that the access has ended.
+    if (state === 'declined') await verifications.republishRevocations(agentId, deps.now())
+    return err(state)
+  }
   // This must run before declining, which erases the hash by which the verification is found.
   const liveVerification = await verifications.findByAttempt(id, deps.now())
   if (liveVerification) await verifications.revoke(liveVerification.id, 'person', deps.now())
+  else await verifications.republishRevocations(agentId, deps.now())
   return verificationAttempts.decline(id, deps.now())
 }
 
@@ -174,9 +185,12 @@ export async function revokeLinkedVerifications(
 /**
  * Revokes a verification and all others for the same address, also those beyond the first 100. The linked verification is revoked
  * last: if the request fails midway, the link can still revoke the others.
+ *
+ * An earlier request may have revoked some of them and then failed to publish that. They are no longer listed, because their
+ * address is erased. So this drops every cached introspection at the APIs, which revokes nothing.
  */
 async function revokeAll(
-  { stores: { verifications }, now }: VerificationLinkDeps,
+  { stores: { verifications, revocationPublisher }, now }: VerificationLinkDeps,
   linked: LinkedVerification | undefined,
   firstOthers: readonly LinkedVerification[],
 ): Promise<void> {
@@ -188,6 +202,7 @@ async function revokeAll(
     // If the linked verification has ended meanwhile, its address is erased, and the list is empty.
     others = (await verifications.listByAddress(id, now())).slice(1)
   }
+  await revocationPublisher.publish({ kind: 'everything' })
   await verifications.revoke(id, 'person', now())
 }
 

@@ -34,7 +34,10 @@ import {
 import type { LinkedVerification } from './verification-store.ts'
 
 export interface VerificationPageDeps extends VerificationLinkDeps {
-  readonly stores: Pick<Stores, 'agentCache' | 'verificationAttempts' | 'verifications'>
+  readonly stores: Pick<
+    Stores,
+    'agentCache' | 'verificationAttempts' | 'verifications' | 'revocationPublisher'
+  >
   readonly urls: Pick<ServiceUrls, 'origin'>
 }
 
