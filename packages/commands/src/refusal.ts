@@ -13,6 +13,9 @@ export class Refusal extends Error {
   }
 }
 
+/** The calls that fail while a connection is opened, as to a database. */
+const NETWORK_CALLS = new Set(['connect', 'getaddrinfo'])
+
 /**
  * Creates a `.catch` handler that converts operating-system errors into refusals and rethrows all other errors.
  *
@@ -22,5 +25,6 @@ export const createFileErrorHandler =
   (describe: (code: string) => string) =>
   (error: unknown): never => {
     const { code, syscall } = error as NodeJS.ErrnoException
-    throw code && syscall ? new Refusal(describe(code)) : error
+    const isOfFile = syscall !== undefined && !NETWORK_CALLS.has(syscall)
+    throw code && isOfFile ? new Refusal(describe(code)) : error
   }
