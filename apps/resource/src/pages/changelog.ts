@@ -215,6 +215,11 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         text: 'Caches no longer store searches: `GET /api/guides?q=` has `Cache-Control: no-store`. The forms to write to us and to ask a question take the longest text in every script.',
         operations: [],
       },
+      {
+        day: '2026-11-28',
+        text: 'Requests for a part of the API description, such as `/openapi.json?tag=Guides`, and searches and questions on our pages count against the limit `reads-anonymous` of their address, like reads of the API without a token; before, they did not. Requests for the whole description still do not.',
+        operations: [],
+      },
     ],
   },
 ]

@@ -62,7 +62,7 @@ test.for([
     'The consulate in Lagos refused my wife’s immigrant visa. Which documents does the National Visa Center want?',
     'The consulate in Lagos has my wife’s immigrant visa case. Which documents does the National Visa Center want?',
   ],
-])('a short question is handed off for what one sentence states: %s', ([stating, notStating]) => {
+] as const)('a short question is handed off for what one sentence states: %s', ([stating, notStating]) => {
   expect(listStatedTriggers(stating)).not.toEqual([])
   expect(listStatedTriggers(notStating)).toEqual([])
 })
@@ -76,7 +76,7 @@ test.for([
     'my husband has a DUI and problem with police',
     'my husband dont have any DUI or other problem with police. what he must bring to the fingerprints',
   ],
-])('a negation holds for what it precedes: %s', ([stating, denying]) => {
+] as const)('a negation holds for what it precedes: %s', ([stating, denying]) => {
   expect(listStatedTriggers(stating)).not.toEqual([])
   expect(listStatedTriggers(denying)).toEqual([])
 })
