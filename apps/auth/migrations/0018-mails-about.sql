@@ -1,2 +1,2 @@
--- To find the mails about one thing, such as those of a person who leaves. Without it, each search reads all mails of the last weeks.
+-- Finds the mails about one message, entry or verification. Without it, each search reads every mail of the last weeks.
 create index mails_about on mails (about);

@@ -1,7 +1,7 @@
 import type { AgentId } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
-import { formatVersionCondition } from '../clients/credential-version.ts'
+import { buildVersionCondition } from '../clients/credential-version.ts'
 import type { AuthEvents } from '../events.ts'
 import type { AuthenticatedAgent, ChangedAgent } from './agent-store.ts'
 
@@ -53,7 +53,7 @@ export function createContactBindingStore(db: Pool, events: AuthEvents): Contact
       await tx.query('set local synchronous_commit = on')
       const { rows } = await tx.query(
         `select ${BindingRow.columns} from agents where id = $1 and status = 'active'
-           and ${formatVersionCondition('$2')} for no key update`,
+           and ${buildVersionCondition('$2')} for no key update`,
         [id, credentialVersion ?? null],
       )
       return rows[0] && (await change(tx, BindingRow.parse(rows[0])))

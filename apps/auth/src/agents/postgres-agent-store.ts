@@ -2,7 +2,7 @@ import { Agent, err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool, rewriteColumn } from '@plainpath/postgres'
 import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
-import { formatVersionCondition } from '../clients/credential-version.ts'
+import { buildVersionCondition } from '../clients/credential-version.ts'
 import { computeKeyThumbprints } from '../clients/key-thumbprint.ts'
 import { markKeyProofsUsed } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
@@ -58,7 +58,7 @@ export function createAgentStore(
       await tx.query('set local synchronous_commit = on')
       const { rows } = await tx.query(
         `select coalesce(jwks, '[]') as keys, generation as "credentialVersion" from agents where id = $1 and status = 'active'
-           and ${formatVersionCondition('$2')} for no key update`,
+           and ${buildVersionCondition('$2')} for no key update`,
         [id, credentialVersion ?? null],
       )
       return await change(tx, rows[0] && LockedAgent.parse(rows[0]))
@@ -108,7 +108,7 @@ export function createAgentStore(
         // null.
         const { rows } = await tx.query<DescribedAgent & { credentialVersion: number }>(
           `with before as (select id, name_sealed from agents where id = $1 and status <> 'deleted'
-             and ${formatVersionCondition('$4')} for no key update)
+             and ${buildVersionCondition('$4')} for no key update)
            update agents set status = $2, generation = generation + 1, status_reason = coalesce($3, case when $2 = 'disabled' then status_reason end),
                   name_sealed = case when $2 = 'deleted' then null else agents.name_sealed end,
                   jwks = case when $2 = 'deleted' then null else jwks end,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTestStores, type TestStores } from '../../test/open-test-stores.ts'
-import { formatVersionCondition } from './credential-version.ts'
+import { buildVersionCondition } from './credential-version.ts'
 
 let stores: TestStores
 beforeAll(async () => {
@@ -26,7 +26,7 @@ test.for([
   'if %s: %o, the condition is %s',
   async ([_title, { generation, boundSince, version }, expected]) => {
     const { rows } = await stores.db.query<{ holds: boolean }>(
-      `select coalesce(${formatVersionCondition('$1')}, false) as holds
+      `select coalesce(${buildVersionCondition('$1')}, false) as holds
      from (select $2::int as generation, $3::int as contact_bound_since) as agents`,
       [version, generation, boundSince],
     )

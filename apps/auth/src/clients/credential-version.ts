@@ -1,13 +1,14 @@
 /**
- * Formats an SQL condition on a row of `agents`: no credential of the agent was removed since its credential version was
- * `parameter`. A statement that locks the row for a change that the agent requested includes it, because the body of a
- * request may arrive long after the client was authenticated. Otherwise, a removed credential could still change the agent.
+ * Builds an SQL condition on a row of `agents`: the agent's tokens have not been revoked since `parameter` was its credential
+ * version. A statement that locks the row for a change that the agent requested includes it, because the body of a request may
+ * arrive long after the client was authenticated. Otherwise, a removed credential could still change the agent.
  *
  * The version also rises when a bound token sets the lock on `contact:write` (`contact-binding.ts`). That removes no credential,
- * so the condition still holds.
+ * so the condition still holds while the lock is set. In rare cases, such as a lock that was set and cleared meanwhile, the
+ * condition does not hold although no credential was removed. The agent then repeats its request.
  *
  * @param parameter the parameter with the version. If it is null, the condition holds: an operator requested the change
  */
-export const formatVersionCondition = (parameter: `$${number}`): string =>
+export const buildVersionCondition = (parameter: `$${number}`): string =>
   `(${parameter}::int is null or generation = ${parameter}
     or (generation = ${parameter} + 1 and contact_bound_since = generation))`

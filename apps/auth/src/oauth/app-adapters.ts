@@ -101,8 +101,7 @@ export function createAppAdapters(deps: AppAdapterDeps): AdapterFactory {
        */
       async consume(id) {
         if (await records.consume('AuthorizationCode', id)) {
-          const request = getCurrentAppRequest()
-          if (request) request.consumedCode = id
+          requireCurrentAppRequest().consumedCode = id
           return
         }
         await revokeReusedConnection((await records.find('AuthorizationCode', id))?.payload.accountId)

@@ -208,7 +208,8 @@ async function markRefreshTokenUsed(
 }
 
 /**
- * Undoes what a token request has stored before it failed, for example because a store was unavailable:
+ * Undoes the parts of a failed token request that would hinder the next try, for example after a store was unavailable. A stored
+ * access token stays until it expires: nobody received it.
  *
  * - The code can be used again. Otherwise, the app's next try would count as reuse, which ends the connection and tells the person
  *   that somebody may have copied a key.

@@ -126,10 +126,10 @@ export async function isMailboxBlocked(db: Database, attempt: StoredAttempt, now
 }
 
 /**
- * Counts the codes that were entered for the mailbox within 24 hours and were wrong or are still being compared, in attempts of the
- * same purpose: the hash of a mailbox differs between purposes. The row of a correct code is deleted when the verification is
- * stored. Holds a lock on the mailbox until `tx` ends, so simultaneous tries are
- * counted one after the other. If the hash of the mailbox is erased, locks nothing and returns 0.
+ * Counts the codes that were entered for the mailbox within 24 hours and were wrong or are still being compared. Sign-ins and
+ * agents count separately, because their hashes of a mailbox differ. The row of a correct code is deleted when the verification
+ * is stored. Locks the mailbox until `tx` ends, so that simultaneous tries are counted one after another. Returns 0, without a
+ * lock, once the hash is erased.
  */
 export async function lockAndCountTries(tx: Database, attempt: StoredAttempt, now: Date): Promise<number> {
   if (!attempt.mailboxHash) return 0

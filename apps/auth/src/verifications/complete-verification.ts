@@ -51,7 +51,10 @@ export async function completeVerification(
   },
 ): Promise<Result<{ verification: Verification; attemptId: string }, CompletionRefusal>> {
   const { verificationAttempts, verifications } = stores
-  const countedTry = await verificationAttempts.countTry({ agentId: agent.id, attemptId: requestedId }, now())
+  const countedTry = await verificationAttempts.countTry(
+    { agentId: agent.id, attemptId: requestedId, credentialVersion },
+    now(),
+  )
   if (!countedTry.ok) return err({ reason: countedTry.error })
   const { attempt, remaining, mayMatch } = countedTry.value
   const enteredHash = hashCode(hashKey, purpose, attempt.id, code)

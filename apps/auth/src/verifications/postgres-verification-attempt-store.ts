@@ -1,6 +1,6 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
-import { formatVersionCondition } from '../clients/credential-version.ts'
+import { buildVersionCondition } from '../clients/credential-version.ts'
 import {
   ERASE_BUT_ALLOW_DECLINING_SQL,
   ERASE_PERSONAL_DATA_SQL,
@@ -25,6 +25,7 @@ import type {
   NewAttempt,
   NewSignInAttempt,
   TriedAttempt,
+  TryTarget,
   VerificationAttemptStore,
   VerificationMail,
   VerificationStoreBaseDeps,
@@ -168,7 +169,7 @@ export async function addAttempt(
   const { sealer, hashKey } = deps
   // Locks the agent before its attempts, as `redeemLocked` does. An agent that is being deleted gets no attempt.
   const { rowCount } = await tx.query(
-    `select id from agents where id = $1 and status = 'active' and ${formatVersionCondition('$2')} for no key update`,
+    `select id from agents where id = $1 and status = 'active' and ${buildVersionCondition('$2')} for no key update`,
     [attempt.agentId, attempt.credentialVersion ?? null],
   )
   if (rowCount === 0) return false
@@ -200,10 +201,16 @@ export async function addAttempt(
 
 async function lockAndCountTry(
   tx: Database,
-  { agentId, attemptId }: { agentId: string; attemptId?: string | undefined },
+  { agentId, attemptId, credentialVersion }: TryTarget,
   now: Date,
 ): Promise<TriedAttempt> {
   await tx.query('set local synchronous_commit = on')
+  // Otherwise, wrong codes of a removed credential could lock the owner's attempt and mailbox.
+  const { rowCount } = await tx.query(
+    `select id from agents where id = $1 and status = 'active' and ${buildVersionCondition('$2')} for no key update`,
+    [agentId, credentialVersion ?? null],
+  )
+  if (rowCount === 0) return err('unknown')
   const attempt = await findAttempt(
     tx,
     `id = (select id from claim_attempts where agent_id = $1 and ($2::text is null or id = $2)

@@ -1,7 +1,7 @@
 import { canonicalizeEmail, err, ok, type Result, RULES } from '@plainpath/domain'
 import { createRowReader, type Database } from '@plainpath/postgres'
 import { z } from 'zod'
-import { formatVersionCondition } from '../clients/credential-version.ts'
+import { buildVersionCondition } from '../clients/credential-version.ts'
 import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import { deleteAttempts, ERASE_PERSONAL_DATA_SQL, findAttempt, isMailboxBlocked } from './attempt-row.ts'
@@ -199,7 +199,7 @@ async function redeemLocked(
   // The agent is locked before the attempt, as in `addAttempt`. An agent that is being deleted gets no verification.
   const agent = await tx.query(
     `select id from agents where id = (select agent_id from claim_attempts where id = $1) and status = 'active'
-       and ${formatVersionCondition('$2')} for no key update`,
+       and ${buildVersionCondition('$2')} for no key update`,
     [attemptId, verification.credentialVersion ?? null],
   )
   const attempt =

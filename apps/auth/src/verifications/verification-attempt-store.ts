@@ -81,6 +81,14 @@ export type TriedAttempt = Result<
   TryRefusal | 'unknown'
 >
 
+/** The attempt for which a code was entered. */
+export interface TryTarget {
+  readonly agentId: string
+  readonly attemptId?: string | undefined
+  /** See `AuthenticatedAgent`; absent for a connection, which has no credentials. */
+  readonly credentialVersion?: number | undefined
+}
+
 /** Stores attempts. The functions of `verification-attempt.ts` decide what happens to an attempt. */
 export interface VerificationAttemptStore {
   /**
@@ -110,9 +118,9 @@ export interface VerificationAttemptStore {
    * Counts a try for the attempt `attemptId` or, without one, for the agent's open attempt, or else its newest. The count is
    * durable when this returns.
    *
-   * @returns `unknown` if the agent has no such attempt
+   * @returns `unknown` if the agent has no such attempt, or is refused as in `AuthenticatedAgent`; nothing is counted then
    */
-  countTry(target: { agentId: string; attemptId?: string | undefined }, now: Date): Promise<TriedAttempt>
+  countTry(target: TryTarget, now: Date): Promise<TriedAttempt>
   /** Locks the attempt if no tries are left. */
   lockIfSpent(id: string): Promise<void>
   /** Withdraws the agent's open attempt. Its state becomes `superseded`. The person can still decline it. */

@@ -104,7 +104,7 @@ export async function showCode(
  * Declines the attempt, and revokes the verification that the agent has for the same address, if any. This works until the link
  * expires, even if the agent closed the attempt before.
  *
- * An earlier call may have revoked the verification and then failed to publish that. The verification can no longer be found by
+ * An earlier call may have revoked the verification and then failed to publish the revocation. The verification can no longer be found by
  * the attempt, so every call that finds none publishes the agent's revocations again.
  */
 export async function declineVerification(
@@ -118,8 +118,9 @@ export async function declineVerification(
   const { id, agentId } = linkedAttempt.attempt
   if (!isOpen(state) && !linkedAttempt.canDecline) {
     // If the mailbox was already blocked, the attempt looks declined as soon as the verification is revoked. The page for this
-    // state says that the access has ended.
-    if (state === 'declined') await verifications.republishRevocations(agentId, deps.now())
+    // state says that the access has ended. The link may also have expired since an earlier call.
+    if (state === 'declined' || state === 'expired')
+      await verifications.republishRevocations(agentId, deps.now())
     return err(state)
   }
   // This must run before declining, which erases the hash by which the verification is found.
@@ -186,8 +187,8 @@ export async function revokeLinkedVerifications(
  * Revokes a verification and all others for the same address, also those beyond the first 100. The linked verification is revoked
  * last: if the request fails midway, the link can still revoke the others.
  *
- * An earlier request may have revoked some of them and then failed to publish that. They are no longer listed, because their
- * address is erased. So this drops every cached introspection at the APIs, which revokes nothing.
+ * An earlier request may have revoked some of them and then failed to publish the revocation. They are no longer listed, because
+ * their address is erased. So this makes every API drop its cached introspections. That revokes no token.
  */
 async function revokeAll(
   { stores: { verifications, revocationPublisher }, now }: VerificationLinkDeps,
