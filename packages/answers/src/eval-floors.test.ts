@@ -52,7 +52,7 @@ const NEW_AUTHORS = [...'nopqrsuvwxyz1234'].flatMap(readExamples).filter(isHeldO
 /** Short, direct questions with formal words, by α. No model learns from them. */
 const PLAIN = readExamples('plain')
 /** Questions by β and γ that state something in one sentence and ask about something else. No model learns from them. */
-const STATED_BESIDE = ['beta', 'gamma'].flatMap(readExamples)
+const EVENT_BESIDE_QUESTION = ['beta', 'gamma'].flatMap(readExamples)
 const UNSEEN_AUTHORS = ['lower-r', 'lower-s', 'lower-z', 'lower-f'].flatMap(readExamples).filter(isHeldOut)
 
 /** The sets of questions with their floors. The set of I, J and K has only held-out and out-of-scope questions. */
@@ -69,7 +69,7 @@ const SETS = [
   ['new authors', NEW_AUTHORS, NEW_AUTHORS_FLOORS] as const,
   ['authors r, s, z and f', UNSEEN_AUTHORS, UNSEEN_AUTHORS_FLOORS] as const,
   ['α', PLAIN, SECTION_FLOORS] as const,
-  ['β and γ', STATED_BESIDE, SECTION_FLOORS] as const,
+  ['β and γ', EVENT_BESIDE_QUESTION, SECTION_FLOORS] as const,
 ]
 
 const readings = new Map<string, QuestionReading>()
@@ -152,7 +152,7 @@ describe.for([
   },
   {
     set: 'β and γ’s',
-    questions: STATED_BESIDE,
+    questions: EVENT_BESIDE_QUESTION,
     minRecall: 0.92,
     minCovered: 0.97,
     maxFalseHandOffs: 0.08,

@@ -81,6 +81,17 @@ test.for([
   expect(listStatedTriggers(denying)).toEqual([])
 })
 
+test('a question of more than 30 words is not read sentence by sentence', () => {
+  const question =
+    'The H-1B petition that my employer filed for me was not approved by USCIS. Can another company enter me in the lottery'
+  expect(listStatedTriggers(`${question}?`)).toEqual(['denial-or-appeal'])
+  expect(
+    listStatedTriggers(
+      `${question} of the coming spring, and when does the registration period for it begin?`,
+    ),
+  ).toEqual([])
+})
+
 /** Texts that cost a matcher the most: with many hits, many gaps, no hits, or no words. */
 const EXPENSIVE_TEXTS = [
   'ice '.repeat(250),

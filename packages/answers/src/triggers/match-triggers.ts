@@ -57,7 +57,7 @@ const LONG_NUMBER = /(?!(?:19|20)\d\d(?:[\s.-](?:19|20)\d\d|-\d\d-\d\d)(?!\d))(?
  * question in the next, whose words outvote the event. So each of its sentences is also read alone.
  */
 const MAX_SHORT_WORDS = 30
-/** The minimum evidence for a hand-off in one sentence of a short question, whose likeliest trigger a pattern must state. */
+/** The minimum evidence of one sentence for a hand-off. A pattern must also state the sentence's likeliest trigger. */
 const MIN_SENTENCE_EVIDENCE = 0.6
 /** The minimum probability of a trigger that is reported if no pattern states any. The likeliest trigger needs no minimum. */
 const MIN_PROBABILITY_ALONE = 0.07
@@ -81,7 +81,7 @@ export function readTriggers(
   today: Date,
 ): TriggerReading {
   const parsedQuestion = parseQuestion(question, compileTriggers(triggers), today)
-  const reading = classifyParsed(parsedQuestion, triggers)
+  const reading = classifyText(parsedQuestion, triggers)
   const { statedEvents, signs, features, classification, likelyTriggers } = reading
   const isHandOff =
     computeEvidence(triggers, reading) >= MIN_EVIDENCE ||
@@ -134,7 +134,7 @@ export function readPatterns(
 }
 
 /** Reads what patterns and the model say about a text. */
-function classifyParsed(parsedQuestion: ParsedQuestion, triggers: readonly TriggerFile[]) {
+function classifyText(parsedQuestion: ParsedQuestion, triggers: readonly TriggerFile[]) {
   const { statedEvents, signs } = readEvents(triggers, parsedQuestion)
   const features = listFeatures(parsedQuestion, signs)
   const classification = classifyQuestion(loadTriggerModel(), features)
@@ -158,7 +158,7 @@ function hasStatingSentence(
   if (statedEvents.size === 0 || tokens.length > MAX_SHORT_WORDS || starts.length < 2) return false
   return starts.some((start, index) => {
     const sentence = parseQuestion(text.slice(start, starts[index + 1]), compiled, today)
-    const reading = classifyParsed(sentence, triggers)
+    const reading = classifyText(sentence, triggers)
     const likeliest = reading.likelyTriggers[0]?.trigger ?? ''
     const isStated = statedEvents.has(likeliest) && reading.statedEvents.has(likeliest)
     return isStated && computeEvidence(triggers, reading) >= MIN_SENTENCE_EVIDENCE

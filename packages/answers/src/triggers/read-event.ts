@@ -69,7 +69,7 @@ export function readEvent(
       const isSlotDenied = hits.some((hit) =>
         isNegated(hit, hits, parsedQuestion, { negators, reach: SLOT_NEGATION_REACH }),
       )
-      if (isDenied || isSlotDenied || hasOtherNegator(anchor, slots[0] ?? [], event, negators)) continue
+      if (isDenied || isSlotDenied || hasNegatorInGap(anchor, slots[0] ?? [], event, negators)) continue
     }
     const defusers = event.defusers.filter((defuser) => isDefusedBy(defuser, hits, parsedQuestion))
     const score = Math.min(event.score ?? 1, ...defusers.map(({ leaves }) => leaves))
@@ -139,11 +139,10 @@ export function findNegators({ compiled, hits }: ParsedQuestion): ReadonlySet<nu
 }
 
 /**
- * Returns whether an anchor contains a negation that its pattern does not spell out, such as "I never paid anybody", where a gap
- * matches "never". If the pattern has negations too, the negation belongs to a gap if the words after it match alone ("I never
- * voted").
+ * Returns whether a gap of an anchor matches a negation, as in "I never paid anybody". If the pattern itself has a negation, a
+ * negation counts as in a gap only if the words after it also match ("I never voted").
  */
-function hasOtherNegator(
+function hasNegatorInGap(
   { start, end }: Hit,
   anchors: readonly Hit[],
   { hasNegation }: CompiledEvent,
