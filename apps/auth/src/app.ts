@@ -25,6 +25,7 @@ import type { Tracing } from '@plainpath/tracing'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import type { AuthenticateClient } from './clients/client-authenticator.ts'
+import { LIMITS } from './limits.ts'
 import {
   createInternalOAuthRoutes,
   createPublicOAuthRoutes,
@@ -77,6 +78,7 @@ export function createPublicApp(deps: AppDeps): Koa {
     mountRoutes(listPublicRoutes(deps), {
       limiter: deps.limiter,
       authenticators: { client: (ctx) => deps.authenticateUncached(ctx) },
+      unmatchedLimits: LIMITS.documents,
     }),
   )
   return app

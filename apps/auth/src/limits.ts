@@ -45,7 +45,7 @@ export const LIMITS = {
   /** Pages for people, who may share an address. Mailing a code and entering one are limited further. */
   pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE_SECONDS }],
   /**
-   * Documents and key sets. Each process prefetches up to `batch` requests from Redis. The count is therefore inexact, which is
+   * Documents, key sets, and requests without a route (404, 405). Each process prefetches up to `batch` requests from Redis. The count is therefore inexact, which is
    * harmless for these routes.
    */
   documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE_SECONDS, batch: 100 }],

@@ -237,6 +237,23 @@ describe.for(TOKEN_STORES)('rate limits, with tokens in %s:', (tokenStore) => {
     expect(auth.logged.join('')).not.toContain('127.0.0.1')
   })
 
+  test('requests without a route (404, 405) count with those for documents, but not on the internal listener', async () => {
+    // With this factor, the quota of `reads-address` is 3.
+    await using auth = await startWithFactor('0.001')
+    const requests = [{ path: '/nowhere' }, { path: '/oauth/jwks.json', method: 'PUT' }]
+    const statuses = []
+    for (const request of [...requests, { path: '/oauth/jwks.json' }, ...requests]) {
+      const { status, headers } = await send(auth.url, request)
+      expect(headers.get('ratelimit-policy')).toBe('"reads-address";q=3;w=60')
+      statuses.push(status)
+    }
+    expect(statuses).toEqual([404, 405, 200, 429, 429])
+    for (let count = 0; count < 4; count += 1) {
+      const { status, headers } = await send(auth.internalUrl, { path: '/nowhere' })
+      expect([status, headers.get('ratelimit-policy')]).toEqual([404, null])
+    }
+  })
+
   test('introspection by a resource server is not limited', async () => {
     await using auth = await startWithFactor('0.001')
     const agent = await register(auth)

@@ -25,6 +25,7 @@ import { refuseTokenInQuery } from './auth/refuse-token-in-query.ts'
 import { UsedProofsUnavailable } from './auth/used-proofs.ts'
 import type { Config } from './config.ts'
 import type { GuideCatalog } from './guides/guide-catalog.ts'
+import { LIMITS } from './limits.ts'
 import { renderErrorPage } from './pages/error-page.ts'
 
 /**
@@ -81,7 +82,8 @@ export function createPublicHandler(deps: {
     },
   })
   app.use(refuseTokenInQuery(urls))
-  app.use(mountRoutes(deps.routes, { limiter, authenticators }))
+  const mountDependencies = { limiter, authenticators, unmatchedLimits: LIMITS.pages.address }
+  app.use(mountRoutes(deps.routes, mountDependencies))
   const { mcpPublicOrigin } = config
   const handler = mcpPublicOrigin
     ? createHostSwitch({
@@ -89,7 +91,7 @@ export function createPublicHandler(deps: {
         handler: createPublicMcpHandler(
           appOptions,
           mcpPublicOrigin,
-          mountRoutes(deps.publicMcpRoutes, { limiter, authenticators }),
+          mountRoutes(deps.publicMcpRoutes, mountDependencies),
         ),
         defaultHandler: app.callback(),
       })

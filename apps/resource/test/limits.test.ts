@@ -161,4 +161,23 @@ describe('the limit of an address without a token', () => {
       }
     },
   )
+
+  test('counts requests without a route (404, 405) together, and refuses them with the page for browsers', async () => {
+    const send = createVisitor()
+    const requests = [{ path: '/nowhere' }, { path: '/guides', method: 'PUT' }]
+    // The quota is 30.
+    for (let round = 0; round < 15; round += 1) {
+      const responses = []
+      for (const request of requests) responses.push(await send(request))
+      expect(responses.map(({ status }) => status)).toEqual([404, 405])
+      for (const { headers } of responses)
+        expect(headers['ratelimit-policy']).toBe('"reads-address";q=30;w=60')
+    }
+    for (const request of requests) {
+      const refusal = await send(request)
+      expect(refusal.status).toBe(429)
+      expect(refusal.body).toContain('<h1>Too many requests</h1>')
+    }
+    expect((await createVisitor()({ path: '/nowhere' })).status).toBe(404)
+  })
 })

@@ -1,5 +1,5 @@
 import Koa, { type Middleware } from 'koa'
-import { createMemoryLimitStore } from '../src/limits/limit-store.ts'
+import { createMemoryLimitStore, type LimitPolicy } from '../src/limits/limit-store.ts'
 import { createLimiter, type Limiter } from '../src/limits/limiter.ts'
 import { createLog } from '../src/observability/log.ts'
 import { type HandleErrorsOptions, handleErrors } from '../src/problems/handle-errors.ts'
@@ -23,6 +23,8 @@ export interface ServiceOptions {
   use?: readonly Middleware[]
   /** The routes; by default none. */
   routes?: readonly (Route | RawRoute)[]
+  /** Policies for requests without a route; by default none. */
+  unmatchedLimits?: readonly LimitPolicy[]
   /** By default, a limiter with an in-memory store. */
   limiter?: Limiter
   /** By default none, so a route that authenticates its callers responds with 500. */
@@ -60,7 +62,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const limiter =
     options.limiter ??
     createLimiter({ store: createMemoryLimitStore(() => new Date()), factor: 1, now: () => new Date(), log })
-  app.use(mountRoutes(options.routes ?? [], { limiter, authenticators: options.authenticators ?? {} }))
+  const { routes = [], authenticators = {}, unmatchedLimits = [] } = options
+  app.use(mountRoutes(routes, { limiter, authenticators, unmatchedLimits }))
   const server = await serve(app.callback(), {
     port: 0,
     host: '127.0.0.1',

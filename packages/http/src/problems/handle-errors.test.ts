@@ -93,7 +93,10 @@ describe('formats an error', () => {
     { accept: 'application/json;q=0.1, text/html', isHtml: true },
     { accept: 'image/png', isHtml: false },
     { accept: 'nonsense', isHtml: false },
-    { accept: `text/html${',a/b'.repeat(2_000)}`, isHtml: true },
+    // 9 + 247 × 4 + 3 characters are 1,000.
+    { accept: `text/html${',a/b'.repeat(247)};;;`, isHtml: true },
+    { accept: `text/html${',a/b'.repeat(247)};;;;`, isHtml: false },
+    { accept: `text/html${',a/b'.repeat(2_000)}`, isHtml: false },
   ])('as a page only for clients that prefer HTML: $accept', async ({ accept, isHtml }) => {
     await using service = await startFailingService(throwGuideRetired, 'page')
     const response = await fetch(service.url, { headers: { accept } })

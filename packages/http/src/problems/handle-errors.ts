@@ -19,7 +19,7 @@ import {
  * - `problem`: RFC 9457
  * - `agent`: RFC 9457 with the members `error` and `error_description`
  * - `oauth`: RFC 6749 §5.2 with the member `code`
- * - `page`: HTML if `Accept` prefers it to JSON, otherwise like `problem`
+ * - `page`: HTML if `Accept` prefers it to JSON and is not too long, otherwise like `problem`
  */
 export type ErrorFormat = 'problem' | 'agent' | 'oauth' | 'page'
 
@@ -44,6 +44,9 @@ const CONTENT_HEADERS = [
   'content-disposition',
   'link',
 ]
+
+/** A longer `Accept`, which no browser sends, would take milliseconds to parse. It is treated as accepting JSON. */
+const MAX_ACCEPT_LENGTH = 1_000
 
 /** The default `Retry-After` of 503 responses. */
 const RETRY_AFTER_SECONDS = 2
@@ -108,7 +111,8 @@ function writeDocument(
   const format = chooseErrorFormat(ctx.path)
   if (format === 'page' && renderPage) {
     ctx.vary('Accept')
-    if (ctx.accepts('application/problem+json', 'application/json', 'html') === 'html') {
+    const isAcceptShort = ctx.get('accept').length <= MAX_ACCEPT_LENGTH
+    if (isAcceptShort && ctx.accepts('application/problem+json', 'application/json', 'html') === 'html') {
       ctx.type = 'html'
       ctx.body = renderPage(document)
       return

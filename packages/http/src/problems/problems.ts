@@ -227,7 +227,7 @@ const PROBLEMS = {
   'content-too-large': {
     status: 413,
     title: 'The request body is too large',
-    meaning: 'A request body may have at most 16 KiB, or 64 KiB if it is the form of a page.',
+    meaning: 'A request body may have at most 16 KiB. The forms /contact and /ask may have 64 KiB.',
     remedy: 'Send a smaller body.',
   },
   'unsupported-media-type': {

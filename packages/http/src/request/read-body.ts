@@ -4,6 +4,7 @@ import { MIMEType } from 'node:util'
 import type { Context } from 'koa'
 import bodyParser from 'koa-bodyparser'
 import { Problem } from '../problems/problem.ts'
+import { limitChunkedBodies } from './limit-chunked-bodies.ts'
 import { JsonError, parseJson } from './parse-json.ts'
 import { findHeaders } from './request-context.ts'
 
@@ -52,7 +53,7 @@ const hasBody = (ctx: Context) =>
  *
  * @param hint a sentence for the 415 response that names the type to send; may be empty
  * @throws {Problem} 413 over the limit of the reader; 415 for another type, several types, a charset that is not UTF-8, or any
- *   Content-Encoding; 400 for a body that is not UTF-8 or ends too early
+ *   Content-Encoding; 400 for a body that is not UTF-8 or ends too early; 429 while too many chunked bodies are being read
  */
 async function readText(
   ctx: Context,
@@ -66,7 +67,7 @@ async function readText(
   const createTypeProblem = () =>
     new Problem('unsupported-media-type', { detail: `Send Content-Type: ${type} in UTF-8. ${hint}`.trim() })
   if (!isOfType(ctx, type)) throw createTypeProblem()
-  await readBounded(ctx, reader)
+  await limitChunkedBodies(ctx, () => readBounded(ctx, reader))
   const { rawBody } = ctx.request
   // For a media type that it cannot parse, the parser reads nothing and throws nothing.
   if (typeof rawBody !== 'string') throw createTypeProblem()
@@ -118,7 +119,7 @@ function parseMediaType(text: string): MIMEType | undefined {
 /**
  * Reads a JSON body. Returns undefined without a body.
  *
- * @throws {Problem} 400, 413 or 415
+ * @throws {Problem} 400, 413, 415 or 429
  */
 export async function readJson(ctx: Context): Promise<unknown> {
   const text = await readText(ctx, JSON_TYPE, '')
@@ -137,7 +138,7 @@ export async function readJson(ctx: Context): Promise<unknown> {
  * later (RFC 6749 §3.2).
  *
  * @param hint a sentence for the 415 response that names the type to send
- * @throws {Problem} 400, 413 or 415
+ * @throws {Problem} 400, 413, 415 or 429
  */
 export async function readForm(
   ctx: Context,

@@ -272,6 +272,28 @@ describe('methods and paths:', () => {
     expect(status).toBe(404)
   })
 
+  test('requests for which there is no route (404, 405) count together, and are refused over the limit', async () => {
+    const unmatchedLimits = [{ name: 'unmatched', quota: 2, windowSeconds: 60 }]
+    await using service = await startService({ routes, unmatchedLimits })
+    const send = async (path: string, method = 'GET') => {
+      const { status, headers } = await fetch(`${service.url}${path}`, { method })
+      return [status, headers.get('ratelimit')?.replace(/;t=\d+$/, '')]
+    }
+    expect(await send('/nowhere')).toEqual([404, '"unmatched";r=1'])
+    expect(await send('/b/1', 'PUT')).toEqual([405, '"unmatched";r=0'])
+    expect(await send('/nowhere')).toEqual([429, '"unmatched";r=0'])
+    expect(await send('/b/1', 'PUT')).toEqual([429, '"unmatched";r=0'])
+    // Requests with a route are not counted.
+    expect(await send('/b/1')).toEqual([200, undefined])
+    expect(service.recordedResponses.map(({ route }) => route)).toEqual([
+      'unmatched',
+      '/b/{id}',
+      'unmatched',
+      '/b/{id}',
+      '/b/{id}',
+    ])
+  })
+
   test('logs and counts a request under its path pattern', async () => {
     await using service = await start(...routes)
     await fetch(`${service.url}/b/canary`)

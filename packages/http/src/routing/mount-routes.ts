@@ -44,6 +44,8 @@ export interface Authenticators {
 interface MountDependencies {
   readonly limiter: Limiter
   readonly authenticators: Authenticators
+  /** Policies that count the address of a request for which there is no route (404, 405). */
+  readonly unmatchedLimits?: readonly LimitPolicy[]
 }
 
 /**
@@ -68,12 +70,10 @@ export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDe
   const refuseOtherMethods: Middleware = async (ctx, next) => {
     const { path: layers } = router.match(ctx.path, ctx.method)
     const [firstLayer] = layers
-    if (!firstLayer) {
-      await next()
-      return
-    }
     // The router has one layer for each route, in the same order.
-    ctx.state['route'] = routes[router.stack.indexOf(firstLayer)]?.path
+    if (firstLayer) ctx.state['route'] = routes[router.stack.indexOf(firstLayer)]?.path
+    await applyAddressLimits(ctx, deps.limiter, deps.unmatchedLimits ?? [])
+    if (!firstLayer) return void (await next())
     const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort().join(', ')
     throw new Problem('method-not-allowed', { detail: `Use ${methods} here.`, headers: { allow: methods } })
   }

@@ -135,7 +135,7 @@ interface RefusedInput {
   /**
    * Reads the body.
    *
-   * @throws {Problem} 400, 413 or 415
+   * @throws {Problem} 400, 413, 415 or 429
    */
   readBody(): Promise<unknown>
 }
