@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import http2 from 'node:http2'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import type { ErrorFormat } from '@plainpath/http'
@@ -99,18 +100,6 @@ describe('the apps serve requests for their own host and reject those for anothe
     }
   })
 
-  test('over HTTP/2', async () => {
-    const session = http2.connect(`https://127.0.0.1:${kubernetesGateway.httpsPort}`, kubernetesGateway.tls)
-    const requestStatus = async (authority: string) => {
-      const stream = session.request({ ':authority': authority, ':path': '/api/guides' })
-      const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
-      stream.resume()
-      return headers[':status']
-    }
-    expect([await requestStatus(host), await requestStatus('evil.example')]).toEqual([200, 421])
-    session.close()
-  })
-
   test('without TLS, with the gateway settings of compose.yaml', async () => {
     for (const [request, status] of requests) {
       expect((await composeGateway.plain.send(addHost(request))).status).toBe(status)
@@ -119,6 +108,74 @@ describe('the apps serve requests for their own host and reject those for anothe
     }
   })
 })
+
+test('the gateway speaks HTTP/1.1 with clients that also offer HTTP/2', async () => {
+  const socket = connect({
+    host: '127.0.0.1',
+    port: kubernetesGateway.httpsPort,
+    ALPNProtocols: ['h2', 'http/1.1'],
+    ...kubernetesGateway.tls,
+  })
+  await once(socket, 'secureConnect')
+  expect(socket.alpnProtocol).toBe('http/1.1')
+  socket.destroy()
+})
+
+test('the gateway ends a response that the client does not read, and serves other clients meanwhile', async () => {
+  const writeSeconds = 3
+  const connectionCount = 50
+  // More than the buffers of a connection hold.
+  const largeBody = Buffer.alloc(32 * 1_048_576, 'x')
+  await using testResources = new AsyncDisposableStack()
+  const app = createServer((request, response) => response.end(request.url === '/large' ? largeBody : 'ok'))
+  app.listen(0, '127.0.0.1')
+  await once(app, 'listening')
+  testResources.defer(() => {
+    app.closeAllConnections()
+    app.close()
+  })
+  const addresses = [`127.0.0.1:${(app.address() as AddressInfo).port}`]
+  const gateway = testResources.use(
+    await startShippedGateway(SHIPPED.kubernetes, { auth: addresses, resource: addresses }, (caddyfile) => {
+      expect(caddyfile).toContain('\twrite 60s\n')
+      return caddyfile.replace('\twrite 60s\n', `\twrite ${writeSeconds}s\n`)
+    }),
+  )
+  const sockets = Array.from({ length: connectionCount }, () => {
+    const socket = connect({ host: '127.0.0.1', port: gateway.httpsPort, ...gateway.tls })
+    socket.on('error', () => undefined)
+    socket.write(`GET /large HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+    testResources.defer(() => void socket.destroy())
+    return socket
+  })
+  const countConnectionsToApp = () => {
+    const { promise, resolve } = Promise.withResolvers<number>()
+    app.getConnections((_error, count) => resolve(count))
+    return promise
+  }
+  await expect.poll(countConnectionsToApp).toBeGreaterThanOrEqual(connectionCount)
+  const otherStatuses: number[] = []
+  const sendOtherRequest = async () => {
+    const { status } = await gateway.secure.send(addHost({ path: '/other' }))
+    otherStatuses.push(status)
+  }
+  // The gateway closes its connections to the app, except for those of other requests and health checks.
+  await expect
+    .poll(() => sendOtherRequest().then(countConnectionsToApp), { timeout: (writeSeconds + 5) * 1_000 })
+    .toBeLessThan(5)
+  expect(new Set(otherStatuses)).toEqual(new Set([200]))
+  const receivedCounts = await Promise.all(
+    sockets.map(async (socket) => {
+      let receivedBytes = 0
+      socket.on('data', (chunk: Buffer) => {
+        receivedBytes += chunk.length
+      })
+      if (!socket.closed) await once(socket, 'close')
+      return receivedBytes
+    }),
+  )
+  expect(Math.max(...receivedCounts)).toBeLessThan(largeBody.length)
+}, 40_000)
 
 test.for([host, ...OTHER_HOSTS])(
   'on Kubernetes, the gateway redirects plain HTTP with any Host to the origin: %s',

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { createSelfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
-import { startGatewayWithVariables } from '@plainpath/stack/start-gateway'
+import { CADDYFILE, startGatewayWithVariables } from '@plainpath/stack/start-gateway'
 import { readCompose, readVariables } from '@plainpath/topology/read-manifests'
 import { createSender } from '../send.ts'
 
@@ -29,6 +29,8 @@ export async function startShippedGateway(
   variables: Readonly<Record<string, string | undefined>>,
   /** The addresses of the processes of each app, such as `127.0.0.1:8081`. */
   apps: { auth: readonly string[]; resource: readonly string[] },
+  /** Changes the text of the Caddyfile, such as a time-out for which a test cannot wait. */
+  editCaddyfile = (text: string) => text,
 ) {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-gateway-'))
@@ -37,6 +39,8 @@ export async function startShippedGateway(
   const { privateKey, certificate: ca } = createSelfSignedCertificate(servername)
   await writeFile(path.join(folder, 'tls.key'), privateKey)
   await writeFile(path.join(folder, 'tls.crt'), ca)
+  const caddyfile = path.join(folder, 'Caddyfile')
+  await writeFile(caddyfile, editCaddyfile(await readFile(CADDYFILE, 'utf8')))
   const { caddy } = await findDebianPrograms(['caddy'], process.env['PATH'] ?? '')
   const [httpPort = 0, httpsPort = 0] = await reserveFreePorts(2)
   const localVariables = Object.entries(variables).map(([name, value = '']) => [
@@ -53,6 +57,7 @@ export async function startShippedGateway(
         PLAINPATH_RESOURCE: apps.resource.join(' '),
       },
       { program: caddy, folder },
+      caddyfile,
     ),
   )
   const plain = opening.use(createSender(`http://127.0.0.1:${httpPort}`))

@@ -3,7 +3,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 
-const CADDYFILE = fileURLToPath(new URL('../../gateway/Caddyfile', import.meta.url))
+/** The path of the project's Caddyfile. */
+export const CADDYFILE = fileURLToPath(new URL('../../gateway/Caddyfile', import.meta.url))
 
 /**
  * Starts Caddy with the Caddyfile of the project, without TLS.
