@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool } from '@plainpath/postgres'
@@ -105,6 +105,8 @@ test('restores clients and privileges, revokes again the clients that the log na
   expect(await runAuth(['migrate'], target.env)).toMatchObject({
     printed: 'Nothing to do: the tables are up to date.',
   })
+  // Only an unfinished restore is not backed up.
+  expect(await runAuth(['backup', path.join(folder, 'restored')], target.env)).toMatchObject({ code: 0 })
 })
 
 test('a backup can be restored if a text in it contains a line or paragraph separator', async () => {
@@ -184,12 +186,16 @@ test.for([
   await expect(target.read('select from agents', 'app')).rejects.toThrow(/does not exist|permission denied/)
   const tables = await target.read(`select from pg_tables where schemaname = 'public'`)
   const migrateResult = await runAuth(['migrate'], target.env)
-  // If the restore created tables before it failed, `migrate` must not use them.
-  if (tables.length > 0)
-    expect(migrateResult).toMatchObject({
-      code: 1,
-      errors: expect.stringContaining('a restore of this database has not finished'),
-    })
+  if (tables.length === 0) return
+  const unfinished = {
+    code: 1,
+    errors: expect.stringContaining('a restore of this database has not finished'),
+  }
+  // The restore created tables before it failed. `migrate` must not use them.
+  expect(migrateResult).toMatchObject(unfinished)
+  // A backup would contain what the log has not revoked yet.
+  expect(await runAuth(['backup', `${file}-2`], target.env)).toMatchObject(unfinished)
+  expect(await readdir(folder)).not.toContain(`${name}-2`)
 })
 
 test('restore refuses a database with tables, a backup of the API and a backup by a newer release; backup refuses a file that exists', async () => {

@@ -11,7 +11,7 @@ interface Connection {
  * Every connection between processes. `world` is the internet: any client, and any public host from which auth fetches a client's
  * metadata document. The network policies of `WORKLOADS` allow their connections in this list, DNS queries, and nothing else.
  * Services of compose.yaml share a network only if an entry connects them or they belong to one app. Each `_URL` setting in the
- * manifests has an entry.
+ * manifests has an entry. The optional component with backups is not listed: it connects to PostgreSQL as the migration jobs do.
  */
 export const CONNECTIONS: readonly Connection[] = [
   { from: 'world', to: 'gateway', port: 8443 },

@@ -13,7 +13,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The calls that fail while a connection is opened, as to a database. */
+/** System calls that open a connection, for example to a database. */
 const NETWORK_CALLS = new Set(['connect', 'getaddrinfo'])
 
 /**
@@ -25,6 +25,6 @@ export const createFileErrorHandler =
   (describe: (code: string) => string) =>
   (error: unknown): never => {
     const { code, syscall } = error as NodeJS.ErrnoException
-    const isOfFile = syscall !== undefined && !NETWORK_CALLS.has(syscall)
-    throw code && isOfFile ? new Refusal(describe(code)) : error
+    const isFileError = syscall !== undefined && !NETWORK_CALLS.has(syscall)
+    throw code && isFileError ? new Refusal(describe(code)) : error
   }

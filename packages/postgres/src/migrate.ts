@@ -33,7 +33,7 @@ export async function migrate(options: {
   url: string
   folder: string
   appRole?: string
-  /** The names of the only migrations to apply; by default, all that are missing. */
+  /** If set, applies only these migrations. */
   only?: readonly string[]
   /** True only for `loadBackup`: allows a database that is being restored. */
   isRestoring?: boolean
@@ -60,7 +60,7 @@ export async function migrate(options: {
 }
 
 /** Refuses a database whose restore is unfinished: it still contains what was revoked or erased after the backup. */
-async function refuseUnfinishedRestore(client: pg.Client): Promise<void> {
+export async function refuseUnfinishedRestore(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ comment: string | null }>(
     `select obj_description('public'::regnamespace, 'pg_namespace') as comment`,
   )

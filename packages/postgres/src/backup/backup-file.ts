@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { open, rm, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { link, open, rm, stat } from 'node:fs/promises'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
@@ -34,18 +35,25 @@ export class BackupError extends Error {
 }
 
 /**
- * Creates a backup file that only the current user may read. `finish` writes it to the disk and returns its size in
- * bytes. Disposing removes an unfinished file.
+ * Creates a backup file that only the current user may read. Until `finish`, its name ends in `.unfinished`, so that a process
+ * that is killed leaves no incomplete file under the final name. `finish` writes the file to the disk, gives it the final name
+ * and returns its size in bytes. Disposing removes the file with the ending.
  *
- * @throws an error of the file system, such as `EEXIST` if the file exists
+ * @throws an error of the file system, such as `EEXIST` if the file exists, with or without the ending
  */
 export async function createBackupFile(file: string) {
-  const handle = await open(file, 'wx', 0o600)
+  // `finish` checks this too, but a long backup should not fail only at its end.
+  if (existsSync(file))
+    throw Object.assign(new Error(`EEXIST: file already exists, open '${file}'`), {
+      code: 'EEXIST',
+      syscall: 'open',
+    })
+  const unfinishedFile = `${file}.unfinished`
+  const handle = await open(unfinishedFile, 'wx', 0o600)
   const input = new PassThrough()
   const pipelineEnd = pipeline(input, createGzip(), handle.createWriteStream({ flush: true }))
   // Without a handler, a failure between two calls would end the process. `write` or `finish` then throws the same error.
   pipelineEnd.catch(() => undefined)
-  let isFinished = false
   return {
     /** Writes a line of JSON. */
     async write(line: string): Promise<void> {
@@ -54,13 +62,14 @@ export async function createBackupFile(file: string) {
     async finish(): Promise<number> {
       input.end()
       await pipelineEnd
-      isFinished = true
+      // Unlike `rename`, `link` replaces no file that somebody created meanwhile.
+      await link(unfinishedFile, file)
       return (await stat(file)).size
     },
     async [Symbol.asyncDispose]() {
       input.destroy()
       await pipelineEnd.catch(() => undefined)
-      if (!isFinished) await rm(file, { force: true })
+      await rm(unfinishedFile, { force: true })
     },
   }
 }

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { MIGRATIONS_TABLE } from '../app-role-grants.ts'
 import { connect } from '../connection.ts'
+import { refuseUnfinishedRestore } from '../migrate.ts'
 import { type BackupHeader, createBackupFile, formatRowsLine } from './backup-file.ts'
 
 /** Far above the default of 2 s, because statements on large tables may take long. */
@@ -15,7 +16,8 @@ const escapeId = pg.escapeIdentifier
  * @param options.url the database URL of the role that owns the tables
  * @param options.leaveOut tables whose rows have no use after a restore
  * @returns the number of rows, the size of the compressed file in bytes, and the time of the backup by the database's clock
- * @throws an error of the file system, such as `EEXIST` if the file exists
+ * @throws an error of the file system, such as `EEXIST` if the file exists, or an error that says that a restore of the database
+ *   has not finished
  */
 export async function writeBackup(options: {
   url: string
@@ -29,6 +31,8 @@ export async function writeBackup(options: {
   })
   await using output = await createBackupFile(options.file)
   await client.query('begin isolation level repeatable read read only')
+  // Restoring such a backup would never revoke what the unfinished restore has yet to revoke: a restore ignores earlier log lines.
+  await refuseUnfinishedRestore(client)
   const listNames = async (sql: string) =>
     (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name)
   const migrations = await listNames(`select name from ${MIGRATIONS_TABLE} order by id`)
