@@ -50,9 +50,12 @@ export async function readErasures(lines: AsyncIterable<object>): Promise<Erasur
   return { entries, messages }
 }
 
+/** After a restore, nobody knows whether a message was mailed to staff since the backup. */
+const MAY_BE_DELIVERED = `delivered_at = case when state = 'received' then now() else delivered_at end`
+
 async function eraseMessages(tx: Database, ids: readonly string[], now: Date): Promise<string[]> {
   const { rows } = await tx.query<{ id: string }>(
-    `update contact_messages set ${ERASE_CONTENT}, erased_at = now()
+    `update contact_messages set ${ERASE_CONTENT}, erased_at = now(), ${MAY_BE_DELIVERED}
      where id = any ($1) and state <> 'erased' returning id`,
     [ids],
   )
@@ -95,7 +98,7 @@ export const eraseEverything = (
     await tx.query('delete from waitlist_links')
     const { rowCount: entryCount } = await tx.query('delete from waitlist_entries')
     const { rowCount: messageCount } = await tx.query(
-      `update contact_messages set ${ERASE_CONTENT}, erased_at = now() where state <> 'erased'`,
+      `update contact_messages set ${ERASE_CONTENT}, erased_at = now(), ${MAY_BE_DELIVERED} where state <> 'erased'`,
     )
     await tx.query(`delete from mails where state = 'queued'`)
     await tx.query('update mails set mail_sealed = null where mail_sealed is not null')

@@ -54,8 +54,8 @@ export const LIMITS = {
     ...CLIENT_LIMITS,
   },
   /**
-   * For the other pages, whole documents and health. The quota is high, because many people can share an address, and these requests
-   * are cheap.
+   * For the other pages, whole documents, health, and requests without a route (404, 405). The quota is high, because many people can
+   * share an address, and these requests are cheap.
    */
   pages: { address: [READS_ADDRESS] },
   /** For mailed links. Nobody can guess their 256 random bits, so this limit only bounds the load. */

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { eraseMessage } from '../src/contact/manage-messages.ts'
 import {
   DAY_MS,
   type HoldFixture,
@@ -20,7 +21,7 @@ afterEach(() => {
 })
 afterAll(() => fixture[Symbol.asyncDispose]())
 
-const PROMISES = /not see it|not go to our staff/
+const PROMISES = /not see it|not (go|send it) to our staff/
 
 const readStaffMail = async (id: unknown) =>
   (
@@ -168,6 +169,24 @@ describe('withdrawing a message whose delivery was attempted erases it, but says
     await expectErased(person, id, copies)
   })
 })
+
+test.for([
+  { title: 'was attempted', isAttempted: true, status: 409 },
+  { title: 'was not attempted', isAttempted: false, status: 204 },
+])(
+  'a message that staff erased, and whose delivery $title, is withdrawn with $status',
+  async ({ isAttempted, status }) => {
+    const person = fixture.newPerson()
+    const { id } = await sendMessage(person)
+    if (isAttempted) {
+      fixture.contact.mailServer.refuseNext({ at: 'data', code: 451 })
+      await attemptDelivery(id, { state: 'queued', attempts: 1, isLeased: false })
+    }
+    const erasure = { id: String(id), actor: 'ana', now: fixture.clock.now }
+    expect(await eraseMessage(fixture.contact.api.db, erasure)).toBe(true)
+    expect((await person.requestMessage('DELETE', id)).status).toBe(status)
+  },
+)
 
 describe('withdrawing a message whose delivery was never attempted promises that staff do not get it', () => {
   test('by DELETE', async () => {

@@ -207,6 +207,7 @@ export async function readDeliveryState(
     return 'in-progress'
   // Every earlier attempt counts, even one that the server refused. A row does not say how an attempt ended, and the server may have
   // accepted the mail although its response was late or lost. `leaseNextMail` counts an attempt before it begins, so the attempt of a
-  // mailer that was killed counts too. A dead mail is not queued any more, and its row is deleted later, so no row counts as well.
+  // mailer that was killed counts too. A dead mail is no longer queued, and its row is
+  // deleted later. So a missing row counts as an attempt too.
   return rows.length > 0 && rows.every(({ attempts }) => attempts === 0) ? 'not-attempted' : 'attempted'
 }

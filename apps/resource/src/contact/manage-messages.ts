@@ -6,11 +6,12 @@ import {
   URGENCIES,
   type Urgency,
 } from '@plainpath/domain'
-import { eraseMails } from '@plainpath/mail'
+import { eraseMails, readDeliveryState } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
 import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
 import { recordStaffAct } from '../staff-audit.ts'
+import { CONTACT_MAIL } from './contact-mails.ts'
 import {
   type DecryptedMessage,
   decryptMessage,
@@ -131,10 +132,14 @@ export const eraseMessage = (
   { id, actor, now }: { id: string; actor: string; now: Date },
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
+    const deliveryState = await readDeliveryState(tx, { kind: CONTACT_MAIL.staff, about: id }, now)
     await eraseMails(tx, [id], now)
+    // Staff may have the message after an attempt to mail it, so a withdrawal must not promise anything else.
     const { rowCount } = await tx.query(
-      `update contact_messages set ${ERASE_CONTENT}, erased_at = $2 where id = $1 and state <> 'erased'`,
-      [id, now],
+      `update contact_messages set ${ERASE_CONTENT}, erased_at = $2,
+         delivered_at = case when state = 'received' and $3 then $2 else delivered_at end
+       where id = $1 and state <> 'erased'`,
+      [id, now, deliveryState !== 'not-attempted'],
     )
     if (rowCount === 0) return false
     await recordStaffAct(tx, { actor, action: 'contact erase', about: id }, now)

@@ -208,7 +208,7 @@ export function createContactPageRoutes(deps: {
       operationId: 'withdrawMessagePage',
       question: {
         title: 'Withdraw your message',
-        text: 'If you press the button, we erase the message and do not send it to our staff.',
+        text: 'If you press the button, we erase the message and stop sending it. If we have already tried to send it, the next page says so.',
         button: 'Withdraw my message',
         otherwise: 'If you do nothing, the message goes to our staff at the time stated in the e-mail.',
       },
