@@ -23,7 +23,7 @@ export interface AbuseResult {
   /** The responses to registrations and to verifications. */
   readonly verifications: Statuses
   /** The responses to requests for pages and parts of the API description that take long to create. */
-  readonly slowPages: Statuses
+  readonly expensiveRequests: Statuses
   /** The responses to the client whose token the API has introspected before the abuse. */
   readonly client: Statuses
   /** The responses to the reader without a token. */
@@ -40,7 +40,7 @@ export interface AbuseResult {
 const ABUSER_ADDRESSES = Array.from({ length: 4 }, (_, index) => `127.0.1.${index + 1}`)
 /** Each address may send 120 joins an hour. Together, they send more than the daily cap of mails to a domain. */
 const JOINER_ADDRESSES = Array.from({ length: 20 }, (_, index) => `127.0.2.${index + 1}`)
-/** The addresses that request slow pages. */
+/** The addresses that send expensive requests. */
 export const PAGE_ADDRESSES = Array.from({ length: 4 }, (_, index) => `127.0.4.${index + 1}`)
 const CLIENT_ADDRESS = '127.0.3.1'
 const READER_ADDRESS = '127.0.3.2'
@@ -78,11 +78,11 @@ export async function runAbuse(options: {
   const linesBefore = await countLogLines(folder)
   const introspectionsBefore = await countIntrospections(stack)
   const endSignal = AbortSignal.timeout(seconds * 1_000)
-  const [badTokens, joins, verifications, slowPages, client, anonymous] = await Promise.all([
+  const [badTokens, joins, verifications, expensiveRequests, client, anonymous] = await Promise.all([
     flood(ABUSER_ADDRESSES.map(openSender), createReadWithRandomToken, endSignal),
     flood(JOINER_ADDRESSES.map(openSender), createInventedJoin, endSignal, 1),
     floodVerifications(ABUSER_ADDRESSES.map(openSender), endSignal),
-    flood(PAGE_ADDRESSES.map(openSender), createSlowPageRequest, endSignal),
+    flood(PAGE_ADDRESSES.map(openSender), createExpensiveRequest, endSignal),
     sendAtPace(openSender(CLIENT_ADDRESS), () => createRead(token), CLIENT_INTERVAL_MS, endSignal),
     sendAtPace(openSender(READER_ADDRESS), () => ({ path: '/api/guides' }), READER_INTERVAL_MS, endSignal),
   ])
@@ -93,7 +93,7 @@ export async function runAbuse(options: {
     badTokens,
     joins,
     verifications,
-    slowPages,
+    expensiveRequests,
     client,
     anonymous,
     introspections,
@@ -116,15 +116,15 @@ const createJoin = (email: string): HttpRequest => ({
   ...json({ email }),
 })
 
-const SLOW_PAGES: readonly HttpRequest[] = [
+const EXPENSIVE_REQUESTS: readonly HttpRequest[] = [
   { path: '/search?q=aplication+tempory+gren+crad' },
   { method: 'POST', path: '/ask', ...form({ question: 'When do I renew my green card?' }) },
   { path: '/openapi.json?tag=Guides,Answers,Agents,OAuth' },
   { method: 'HEAD', path: '/openapi.json?tag=Guides,Answers,Agents,OAuth' },
 ]
-/** Chooses one of `SLOW_PAGES` at random. */
-const createSlowPageRequest = (): HttpRequest =>
-  SLOW_PAGES[randomInt(SLOW_PAGES.length)] ?? { path: '/search' }
+/** Chooses one of `EXPENSIVE_REQUESTS` at random. */
+const createExpensiveRequest = (): HttpRequest =>
+  EXPENSIVE_REQUESTS[randomInt(EXPENSIVE_REQUESTS.length)] ?? { path: '/search' }
 
 /** Returns the number of introspections that the API processes have sent since they started. */
 async function countIntrospections({ resource }: Stack): Promise<number> {
