@@ -8,6 +8,8 @@ const CONNECTION_COUNT = 200
 const ATTACK_SECONDS = 14
 /** The interval between the requests that another client sends to each server. */
 const PROBE_MS = 50
+/** Enough requests for a 99th percentile. A busy machine sends fewer than one in each interval. */
+const MIN_PROBES = 100
 /** The bound for the 99th percentile of the times until a response to another client. */
 const MAX_P99_MS = 1_000
 
@@ -81,7 +83,7 @@ export function describeSlowClients(getSystem: () => System): void {
         // are longer than the attack.
         if (name === 'headers') expect(report.ended).toBe('No open connections left')
       }
-      expect(probeResult.total).toBeGreaterThan((ATTACK_SECONDS * 1_000) / PROBE_MS)
+      expect(probeResult.total).toBeGreaterThan(MIN_PROBES)
       expect(probeResult.failed).toEqual([])
       expect(probeResult.p99).toBeLessThan(MAX_P99_MS)
     })
