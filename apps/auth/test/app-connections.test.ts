@@ -23,11 +23,10 @@ import {
 } from './app-flow.ts'
 import { copyRefreshToken } from './copy-refresh-token.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
+import { expectProblem, expectRefusal, INVALID_GRANT, type Refusal } from './expect-refusal.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { ORIGIN } from './start-auth.ts'
 
-const invalidGrant: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
 const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 const invalidTarget: Refusal = { status: 400, code: 'invalid-target', error: 'invalid_target' }
 const unavailable: Refusal = { status: 503, code: 'unavailable', error: 'temporarily_unavailable' }
@@ -90,16 +89,16 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
 
   describe('a code', () => {
     test.for<[string, Record<string, string | undefined>, Refusal]>([
-      ['without a verifier', { code_verifier: undefined }, invalidGrant],
-      ['with another verifier', { code_verifier: 'x'.repeat(43) }, invalidGrant],
+      ['without a verifier', { code_verifier: undefined }, INVALID_GRANT],
+      ['with another verifier', { code_verifier: 'x'.repeat(43) }, INVALID_GRANT],
       // The test replaces this value by the challenge of the code.
-      ['with the challenge as the verifier', { code_verifier: 'challenge' }, invalidGrant],
+      ['with the challenge as the verifier', { code_verifier: 'challenge' }, INVALID_GRANT],
       [
         'with a redirect URI that the app does not have',
         { redirect_uri: 'https://evil.example/' },
-        invalidGrant,
+        INVALID_GRANT,
       ],
-      ['with another redirect URI of the app', { redirect_uri: 'https://host.example/other' }, invalidGrant],
+      ['with another redirect URI of the app', { redirect_uri: 'https://host.example/other' }, INVALID_GRANT],
       ['without a redirect URI', { redirect_uri: undefined }, { status: 400, code: 'invalid-request' }],
       ['for the API', { resource: `${ORIGIN}/api` }, invalidTarget],
       ['for another resource', { resource: 'https://other.example/mcp' }, invalidTarget],
@@ -117,7 +116,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
     test('is refused if it was issued to another app', async () => {
       const [client, otherApp] = [addApp(system), addApp(system)]
       const code = await getCode(system, client)
-      await expectRefusal(system.auth, () => redeemCode(system.auth, otherApp, code), invalidGrant)
+      await expectRefusal(system.auth, () => redeemCode(system.auth, otherApp, code), INVALID_GRANT)
       readTokens(system.auth, await redeemCode(system.auth, client, code))
     })
 
@@ -136,9 +135,9 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       const code = await getCode(system, client)
       const appTokens = readTokens(system.auth, await redeemCode(system.auth, client, code))
       const { verificationId } = await findConnectionIds(system, appTokens.access)
-      expectProblem(await redeemCode(system.otherInstance, client, code), invalidGrant)
+      expectProblem(await redeemCode(system.otherInstance, client, code), INVALID_GRANT)
       await expectRevoked(system, appTokens)
-      expectProblem(await refresh(system.auth, client, appTokens.refresh), invalidGrant)
+      expectProblem(await refresh(system.auth, client, appTokens.refresh), INVALID_GRANT)
       expect(await system.stores.verifications.find(verificationId)).toMatchObject({ endedBy: 'reused' })
     })
 
@@ -153,7 +152,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       const successes = responses.filter(({ status }) => status === 200)
       expect(successes.length).toBeLessThanOrEqual(1)
       for (const response of responses.filter(({ status }) => status !== 200))
-        expectProblem(response, invalidGrant)
+        expectProblem(response, INVALID_GRANT)
       for (const response of successes) await expectRevoked(system, readTokens(system.auth, response))
     })
 
@@ -173,7 +172,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       passTime(59_000)
       readTokens(system.auth, await redeemCode(system.auth, client, valid))
       passTime(2_000)
-      await expectRefusal(system.auth, () => redeemCode(system.auth, client, expired), invalidGrant)
+      await expectRefusal(system.auth, () => redeemCode(system.auth, client, expired), INVALID_GRANT)
     })
 
     test('is refused to an agent', async () => {
@@ -230,10 +229,10 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       const { agentId, verificationId } = await findConnectionIds(system, firstTokens.access)
       const nextTokens = readTokens(system.auth, await refresh(system.auth, client, firstTokens.refresh))
       passTime(RULES.refreshGraceMs + 1)
-      expectProblem(await refresh(system.otherInstance, client, firstTokens.refresh), invalidGrant)
+      expectProblem(await refresh(system.otherInstance, client, firstTokens.refresh), INVALID_GRANT)
       await expectRevoked(system, firstTokens)
       await expectRevoked(system, nextTokens)
-      expectProblem(await refresh(system.auth, client, nextTokens.refresh), invalidGrant)
+      expectProblem(await refresh(system.auth, client, nextTokens.refresh), INVALID_GRANT)
       expect(await system.stores.verifications.find(verificationId)).toMatchObject({
         agentId,
         endedBy: 'reused',
@@ -249,7 +248,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
         await expectRefusal(
           system.auth,
           () => refresh(system.auth, connected.app, connected.refresh),
-          invalidGrant,
+          INVALID_GRANT,
         )
       }
       expect(await isActiveAtEachInstance(system, connected.access)).toEqual([true, true])
@@ -269,7 +268,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
         await expectRefusal(
           system.auth,
           () => refresh(system.auth, otherApp, connected.refresh),
-          invalidGrant,
+          INVALID_GRANT,
         )
       }
       readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
@@ -282,7 +281,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       ['other text', () => 'x'],
     ])('is not accepted if it is %s', async ([, change]) => {
       const { app: client, refresh: token } = await connectApp(system)
-      await expectRefusal(system.auth, () => refresh(system.auth, client, change(token)), invalidGrant)
+      await expectRefusal(system.auth, () => refresh(system.auth, client, change(token)), INVALID_GRANT)
     })
 
     test('is not accepted as an access token', async () => {
@@ -296,7 +295,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
     const expectConnectionRevoked = async (connected: AppTokens & { app: AppClient }) => {
       await expectRevoked(system, connected)
       for (const instance of [system.auth, system.otherInstance])
-        expectProblem(await refresh(instance, connected.app, connected.refresh), invalidGrant)
+        expectProblem(await refresh(instance, connected.app, connected.refresh), INVALID_GRANT)
     }
 
     test('when the person revokes the verification', async () => {
@@ -317,7 +316,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       expect(lifetimeSeconds).toBeLessThanOrEqual(3_600)
       const { refresh: token } = readTokens(system.auth, response)
       passTime(3_600_000)
-      expectProblem(await refresh(system.auth, connected.app, token), invalidGrant)
+      expectProblem(await refresh(system.auth, connected.app, token), INVALID_GRANT)
     })
 
     test.for(['disabled', 'deleted'] as const)(
@@ -349,7 +348,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       const code = await getCode(system, connected.app)
       await revokeInEmergency({ ...system.stores, actor }, { kind: 'all-tokens' }, { reason: 'test' })
       await expectConnectionRevoked(connected)
-      expectProblem(await redeemCode(system.auth, connected.app, code), invalidGrant)
+      expectProblem(await redeemCode(system.auth, connected.app, code), INVALID_GRANT)
       const reconnected = await connectApp(system, connected.app)
       expect(await isActiveAtEachInstance(system, reconnected.access)).toEqual([true, true])
       readTokens(system.auth, await refresh(system.auth, reconnected.app, reconnected.refresh))
@@ -368,7 +367,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
         { reason: 'test' },
       )
       expect(revocation.ok).toBe(true)
-      expectProblem(await refresh(system.auth, connected.app, nextTokens.refresh), invalidGrant)
+      expectProblem(await refresh(system.auth, connected.app, nextTokens.refresh), INVALID_GRANT)
       readTokens(system.auth, await refresh(system.auth, later.app, later.refresh))
     })
   })

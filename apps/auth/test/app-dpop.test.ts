@@ -11,11 +11,9 @@ import {
 } from './app-flow.ts'
 import { calculateThumbprint, createDpopProof } from './dpop-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
+import { expectProblem, expectRefusal, INVALID_GRANT } from './expect-refusal.ts'
 import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { send } from './send.ts'
-
-const invalidGrant: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
 
 let system: AppSystem
 beforeAll(async () => {
@@ -58,13 +56,13 @@ test('a refresh token that a public app got with a proof works only with a proof
   )
   const refreshWith = (token: string, proofKey?: KeyPair) =>
     requestTokens({ grant_type: 'refresh_token', client_id: app.id, refresh_token: token }, proofKey)
-  await expectRefusal(system.auth, () => refreshWith(firstTokens.refresh), invalidGrant)
-  expectProblem(await refreshWith(firstTokens.refresh, otherKey), invalidGrant)
+  await expectRefusal(system.auth, () => refreshWith(firstTokens.refresh), INVALID_GRANT)
+  expectProblem(await refreshWith(firstTokens.refresh, otherKey), INVALID_GRANT)
   const nextTokens = readTokens(system.auth, await refreshWith(firstTokens.refresh, key))
   expect(await introspectToken(system, nextTokens.access)).toMatchObject({
     cnf: { jkt: await calculateThumbprint(key) },
   })
-  await expectRefusal(system.auth, () => refreshWith(nextTokens.refresh), invalidGrant)
+  await expectRefusal(system.auth, () => refreshWith(nextTokens.refresh), INVALID_GRANT)
 })
 
 test('a refresh token of a public app is bound once the app refreshes it with a proof', async () => {
@@ -77,6 +75,6 @@ test('a refresh token of a public app is bound once the app refreshes it with a 
   const refreshWith = (token: string, proofKey?: KeyPair) =>
     requestTokens({ grant_type: 'refresh_token', client_id: app.id, refresh_token: token }, proofKey)
   const { refresh: bound } = readTokens(system.auth, await refreshWith(unbound, key))
-  await expectRefusal(system.auth, () => refreshWith(bound), invalidGrant)
+  await expectRefusal(system.auth, () => refreshWith(bound), INVALID_GRANT)
   readTokens(system.auth, await refreshWith(bound, key))
 })

@@ -14,15 +14,7 @@ import {
 } from './app-flow.ts'
 import { copyRefreshToken } from './copy-refresh-token.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-
-const invalidGrant: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
-const unavailable: Refusal = {
-  status: 503,
-  code: 'unavailable',
-  error: 'temporarily_unavailable',
-  headers: { 'retry-after': /^[1-9][0-9]*$/ },
-}
+import { expectProblem, expectRefusal, INVALID_GRANT, UNAVAILABLE } from './expect-refusal.ts'
 
 let system: AppSystem
 beforeAll(async () => {
@@ -67,7 +59,7 @@ const countEndMails = async () =>
 async function expectReuseDetected(connected: Awaited<ReturnType<typeof connectApp>>, newTokens: AppTokens) {
   const { verificationId } = await findConnectionIds(system, newTokens.access)
   const mailCount = await countEndMails()
-  expectProblem(await refresh(system.auth, connected.app, connected.refresh), invalidGrant)
+  expectProblem(await refresh(system.auth, connected.app, connected.refresh), INVALID_GRANT)
   for (const tokens of [connected, newTokens]) await expectRevoked(system, tokens)
   expect(await system.stores.verifications.find(verificationId)).toMatchObject({ endedBy: 'reused' })
   expect(await countEndMails()).toBe(mailCount + 1)
@@ -84,7 +76,7 @@ test.for<[string, string]>([
     const mailCount = await countEndMails()
     {
       await using _fault = await failNext(statement)
-      expectProblem(await refresh(system.auth, connected.app, connected.refresh), unavailable)
+      expectProblem(await refresh(system.auth, connected.app, connected.refresh), UNAVAILABLE)
     }
     passGracePeriod()
     const newTokens = readTokens(
@@ -117,7 +109,7 @@ test('a refresh token is used after a successful refresh, even if a simultaneous
   const response = await refresh(system.otherInstance, connected.app, connected.refresh)
   const newTokens = readTokens(system.auth, response)
   await session.query('select pg_advisory_unlock($1)', [FAULT_LOCK])
-  expectProblem(await failingRefresh, unavailable)
+  expectProblem(await failingRefresh, UNAVAILABLE)
   passGracePeriod()
   await expectReuseDetected(connected, newTokens)
 })
@@ -127,8 +119,12 @@ test('failed refreshes do not count against the limit of refresh tokens', async 
   await copyRefreshToken(system.auth.testbed.db, connected.refresh, RULES.refreshTokens - 2)
   for (const statement of [SAVE_ACCESS_TOKEN, MARK_USED]) {
     await using _fault = await failNext(statement)
-    expectProblem(await refresh(system.auth, connected.app, connected.refresh), unavailable)
+    expectProblem(await refresh(system.auth, connected.app, connected.refresh), UNAVAILABLE)
   }
   const newTokens = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
-  await expectRefusal(system.auth, () => refresh(system.auth, connected.app, newTokens.refresh), invalidGrant)
+  await expectRefusal(
+    system.auth,
+    () => refresh(system.auth, connected.app, newTokens.refresh),
+    INVALID_GRANT,
+  )
 })

@@ -11,15 +11,8 @@ import {
   startAppSystem,
 } from './app-flow.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { expectProblem, type Refusal } from './expect-refusal.ts'
+import { expectProblem, UNAVAILABLE } from './expect-refusal.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
-
-const unavailable: Refusal = {
-  status: 503,
-  code: 'unavailable',
-  error: 'temporarily_unavailable',
-  headers: { 'retry-after': /^[1-9][0-9]*$/ },
-}
 
 const resources = new AsyncDisposableStack()
 let proxy: StoreProxy
@@ -45,7 +38,7 @@ test.for([
     const { verificationId } = await findConnectionIds(system, tokens.access)
     await fail()
     for (const instance of [system.auth, system.otherInstance])
-      expectProblem(await refresh(instance, app, tokens.refresh), unavailable)
+      expectProblem(await refresh(instance, app, tokens.refresh), UNAVAILABLE)
     system.clock.now = new Date(system.clock.now.getTime() + RULES.refreshGraceMs + 1)
     await proxy.restore()
     let response = await refresh(system.auth, app, tokens.refresh)

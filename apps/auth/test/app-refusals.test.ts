@@ -16,13 +16,12 @@ import {
   startAppSystem,
 } from './app-flow.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
+import { expectProblem, expectRefusal, INVALID_GRANT, type Refusal } from './expect-refusal.ts'
 import { createAssertionFields, generateTestKeyPair, signAssertion } from './key-agent.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import type { HttpResponse } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
 
-const invalidGrant: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
 const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 
 describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tokenStore) => {
@@ -49,7 +48,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       const client = addApp(system)
       const code = await getCode(system, client)
       system.apps.set(client.id, { ...client, redirectUris: ['https://host.example/new'] })
-      await expectRefusal(system.auth, () => redeemCode(system.auth, client, code), invalidGrant)
+      await expectRefusal(system.auth, () => redeemCode(system.auth, client, code), INVALID_GRANT)
       system.apps.set(client.id, client)
       readTokens(system.auth, await redeemCode(system.auth, client, code))
     })

@@ -21,6 +21,17 @@ export interface Refusal {
   readonly says?: string | RegExp
 }
 
+/** The refusal of an OAuth endpoint while a store is unavailable. */
+export const UNAVAILABLE: Refusal = {
+  status: 503,
+  code: 'unavailable',
+  error: 'temporarily_unavailable',
+  headers: { 'retry-after': /^[1-9][0-9]*$/ },
+}
+
+/** The refusal of a code or refresh token. */
+export const INVALID_GRANT: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
+
 /** A text that tests put into requests, and that no response may repeat. */
 export const CANARY = 'Canary-58b1'
 

@@ -8,7 +8,7 @@ import {
   requestToken,
   revoke,
 } from './agent-client.ts'
-import { expectProblem, type Refusal } from './expect-refusal.ts'
+import { expectProblem, UNAVAILABLE } from './expect-refusal.ts'
 import { TOKEN_STORES } from './open-auth-testbed.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
@@ -18,12 +18,6 @@ import { revokeVerification } from './verification-client.ts'
 
 /** Enough agents to take all ten connections and to fill the connection queue, in which two may wait for each connection. */
 const AGENT_COUNT = 30
-const unavailable: Refusal = {
-  status: 503,
-  code: 'unavailable',
-  error: 'temporarily_unavailable',
-  headers: { 'retry-after': /^[1-9][0-9]*$/ },
-}
 
 describe.for(TOKEN_STORES)(
   'F-11 while all connections are in use and the connection queue is full, tokens in %s,',
@@ -55,7 +49,7 @@ describe.for(TOKEN_STORES)(
     })
 
     test('the instance rejects a token request, and stays live', async () => {
-      expectProblem(await requestToken(auth, waitingAgents[0]!), unavailable)
+      expectProblem(await requestToken(auth, waitingAgents[0]!), UNAVAILABLE)
       expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
     })
 
@@ -92,7 +86,7 @@ test.for(TOKEN_STORES)(
        where datname = '${database.name}' and application_name = 'plainpath-auth'`,
     )
     expectProblem(await send(auth.url, { method: 'POST', path: '/api/agent/register' }), {
-      ...unavailable,
+      ...UNAVAILABLE,
       errorFormat: 'agent',
     })
     expect((await revoke(auth, revokingAgent, revokedToken)).status).toBe(200)

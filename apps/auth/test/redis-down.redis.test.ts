@@ -11,20 +11,13 @@ import {
   revoke,
 } from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { type ErrorFormat, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
+import { type ErrorFormat, expectProblem, expectSafe, UNAVAILABLE } from './expect-refusal.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
 // The numbers in the titles, such as F-13, are those of the faults in e2e/faults/fault-numbers.ts.
-
-const unavailableRefusal: Refusal = {
-  status: 503,
-  code: 'unavailable',
-  error: 'temporarily_unavailable',
-  headers: { 'retry-after': /^[1-9][0-9]*$/ },
-}
 
 let testbed: AuthTestbed
 let redis: TestRedis
@@ -62,7 +55,7 @@ describe.for([
   ]
   test.for(REQUESTS_THAT_NEED_REDIS)('%s gets 503 within 3 s', async ([_request, request, errorFormat]) => {
     for (const response of await Promise.all([request(), request(), request()])) {
-      expectProblem(response, { ...unavailableRefusal, errorFormat })
+      expectProblem(response, { ...UNAVAILABLE, errorFormat })
       await expectSafe(auth, response)
       // The limiter and the token store may each wait for one Redis timeout.
       expect(response.durationMs).toBeLessThan(3_000)

@@ -13,7 +13,7 @@ import {
   revoke,
 } from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { type ErrorFormat, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
+import { type ErrorFormat, expectProblem, expectSafe, UNAVAILABLE } from './expect-refusal.ts'
 import {
   createAssertionHeader,
   type KeyAgent,
@@ -27,12 +27,6 @@ import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
 // The numbers in the titles, such as F-01, are those of the faults in e2e/faults/fault-numbers.ts.
 
-const unavailable: Refusal = {
-  status: 503,
-  code: 'unavailable',
-  error: 'temporarily_unavailable',
-  headers: { 'retry-after': /^[1-9][0-9]*$/ },
-}
 /** In production, a query times out after 2.5 s, and a connection attempt after 1 s. */
 const MAX_RESPONSE_MS = 5_000
 
@@ -154,7 +148,7 @@ describe.for([
     )
     for (const { name, errorFormat, response } of responses) {
       expect(response.status, name).toBe(503)
-      expectProblem(response, { ...unavailable, errorFormat })
+      expectProblem(response, { ...UNAVAILABLE, errorFormat })
       await expectSafe(auth, response)
       expect(response.durationMs, name).toBeLessThan(MAX_RESPONSE_MS)
     }
@@ -215,7 +209,7 @@ describe('F-06 while the database is read-only', () => {
     for (const [name, request, errorFormat] of writes) {
       const response = await request()
       expect(response.status, name).toBe(503)
-      expectProblem(response, { ...unavailable, errorFormat })
+      expectProblem(response, { ...UNAVAILABLE, errorFormat })
     }
     expect(await isActive(auth, token)).toBe(true)
   })

@@ -1,5 +1,5 @@
 import { type AgentId, createByteBoundOptions, err, ok, type Result, RULES } from '@plainpath/domain'
-import { listNetworks } from '@plainpath/http'
+import { createSlotCounter, listNetworks } from '@plainpath/http'
 import { LRUCache } from 'lru-cache'
 import {
   type ClientDocument,
@@ -177,27 +177,4 @@ export async function readKeys(
   // Keys in the document itself have no lifetime of their own.
   const lifetimeMs = fetchedKeys?.lifetimeMs ?? Infinity
   return { outcome: 'fetched', result: ok({ keys: keys.value, lifetimeMs }) }
-}
-
-/** Creates a counter of fetches in flight. Each fetch counts under several names. A name without fetches is forgotten. */
-function createSlotCounter() {
-  const slotCounts = new Map<string, number>()
-  return {
-    /**
-     * Takes a slot under every name, or none if one of the names has no free slot.
-     *
-     * @returns the function that frees the slots
-     */
-    take(limits: readonly { readonly name: string; readonly max: number }[]): (() => void) | undefined {
-      if (limits.some(({ name, max }) => (slotCounts.get(name) ?? 0) >= max)) return undefined
-      for (const { name } of limits) slotCounts.set(name, (slotCounts.get(name) ?? 0) + 1)
-      return () => {
-        for (const { name } of limits) {
-          const remaining = (slotCounts.get(name) ?? 0) - 1
-          if (remaining > 0) slotCounts.set(name, remaining)
-          else slotCounts.delete(name)
-        }
-      }
-    },
-  }
 }

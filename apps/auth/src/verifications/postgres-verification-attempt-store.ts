@@ -1,6 +1,6 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
-import { buildVersionCondition } from '../clients/credential-version.ts'
+import { lockActiveAgent } from '../clients/credential-version.ts'
 import {
   ERASE_BUT_ALLOW_DECLINING_SQL,
   ERASE_PERSONAL_DATA_SQL,
@@ -168,11 +168,8 @@ export async function addAttempt(
 ): Promise<boolean> {
   const { sealer, hashKey } = deps
   // Locks the agent before its attempts, as `redeemLocked` does. An agent that is being deleted gets no attempt.
-  const { rowCount } = await tx.query(
-    `select id from agents where id = $1 and status = 'active' and ${buildVersionCondition('$2')} for no key update`,
-    [attempt.agentId, attempt.credentialVersion ?? null],
-  )
-  if (rowCount === 0) return false
+  const { agentId, credentialVersion } = attempt
+  if (!(await lockActiveAgent(tx, { id: agentId, credentialVersion }))) return false
   await supersedeAttempts(tx, [attempt.agentId])
   await tx.query(
     `insert into claim_attempts (id, registration_id, agent_id, state, link_hash, link_expires_at, created_at,
@@ -206,11 +203,7 @@ async function lockAndCountTry(
 ): Promise<TriedAttempt> {
   await tx.query('set local synchronous_commit = on')
   // Otherwise, wrong codes of a removed credential could lock the owner's attempt and mailbox.
-  const { rowCount } = await tx.query(
-    `select id from agents where id = $1 and status = 'active' and ${buildVersionCondition('$2')} for no key update`,
-    [agentId, credentialVersion ?? null],
-  )
-  if (rowCount === 0) return err('unknown')
+  if (!(await lockActiveAgent(tx, { id: agentId, credentialVersion }))) return err('unknown')
   const attempt = await findAttempt(
     tx,
     `id = (select id from claim_attempts where agent_id = $1 and ($2::text is null or id = $2)

@@ -1,5 +1,6 @@
 import { formatCount } from '@plainpath/domain'
 import type { Context } from 'koa'
+import { createSlotCounter } from '../limits/slot-counter.ts'
 import { Problem } from '../problems/problem.ts'
 import { listNetworks } from './client-address.ts'
 
@@ -15,9 +16,8 @@ const MAX_PER_NETWORK = 8
 const MAX_PER_PROCESS = 256
 const RETRY_AFTER_SECONDS = 1
 
-/** The number of bodies that are being read, by network. A network without such a body has no entry. */
-const countsByNetwork = new Map<string, number>()
-let totalCount = 0
+/** Counts the chunked bodies that are being read. */
+const slots = createSlotCounter()
 
 /**
  * Calls `read`, and counts the request until its chunked body has been read or its response is closed. A body with a
@@ -28,28 +28,17 @@ let totalCount = 0
 export async function limitChunkedBodies(ctx: Context, read: () => Promise<void>): Promise<void> {
   const isChunked = ctx.req.headers['transfer-encoding'] !== undefined
   if (!isChunked || ctx.req.complete || ctx.res.closed) return read()
-  const networks = listNetworks(String(ctx.state['address']))
-  const isFull = networks.some(
-    ({ network, allowance }) => (countsByNetwork.get(network) ?? 0) >= MAX_PER_NETWORK * allowance,
-  )
-  if (isFull || totalCount >= MAX_PER_PROCESS) throw createTooManyBodiesProblem()
-  const addToCounts = (change: 1 | -1) => {
-    totalCount += change
-    for (const { network } of networks) {
-      const count = (countsByNetwork.get(network) ?? 0) + change
-      if (count > 0) countsByNetwork.set(network, count)
-      else countsByNetwork.delete(network)
-    }
-  }
-  addToCounts(1)
-  let isCounted = true
-  const stopCounting = () => {
-    if (isCounted) addToCounts(-1)
-    isCounted = false
-  }
+  const freeSlots = slots.take([
+    { name: 'process', max: MAX_PER_PROCESS },
+    ...listNetworks(String(ctx.state['address'])).map(({ network, allowance }) => ({
+      name: network,
+      max: MAX_PER_NETWORK * allowance,
+    })),
+  ])
+  if (!freeSlots) throw createTooManyBodiesProblem()
   // If `refuseUnreadable` responds to an interrupted or late body, Node never ends the body, so `read` does not return.
-  ctx.res.once('close', stopCounting)
-  await read().finally(stopCounting)
+  ctx.res.once('close', freeSlots)
+  await read().finally(freeSlots)
 }
 
 const createTooManyBodiesProblem = () =>
