@@ -320,7 +320,7 @@ const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'already-delivered': 'apps/resource/test/contact-hold.test.ts',
   'message-may-be-delivered': 'apps/resource/test/contact-failed-delivery.test.ts',
   'rate-limited': 'apps/auth/test/claim-limits.test.ts',
-  unavailable: 'apps/auth/test/store-down.test.ts',
+  unavailable: 'apps/auth/test/app-connections.test.ts',
 }
 
 async function generatePublicKey() {
