@@ -31,7 +31,7 @@ import {
   createPublicOAuthRoutes,
   type OAuthRouteDeps,
 } from './oauth/oauth-routes.ts'
-import { isRedisUnavailable } from './tokens/open-redis.ts'
+import { isRedisUnavailable } from './open-redis.ts'
 
 export interface AppDeps {
   origin: string

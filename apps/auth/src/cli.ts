@@ -22,9 +22,9 @@ import { resourceServersCommands } from './commands/resource-servers-command.ts'
 import { stopCommands } from './commands/stop-command.ts'
 import { loadConfig } from './config.ts'
 import { createEvents, logSecurityEvents } from './events.ts'
+import { isRedisUnavailable } from './open-redis.ts'
 import { serveAuth } from './serve.ts'
 import { MIGRATIONS } from './stores.ts'
-import { isRedisUnavailable } from './tokens/open-redis.ts'
 
 export const AUTH_COMMANDS: CommandLine<AuthContext> = {
   name: 'auth',

@@ -1,16 +1,9 @@
 /*
- * The rate limits of the authorization server with their quotas, and the store that counts them in Redis. `@plainpath/http`
- * enforces limits, and each route names the limits that it uses.
+ * The rate limits of the authorization server with their quotas. `@plainpath/http` enforces limits, and each route names the
+ * limits that it uses.
  */
 import { RULES } from '@plainpath/domain'
-import {
-  createPrefetchingLimitStore,
-  createRedisLimitStore,
-  type LimitPolicy,
-  type LimitStore,
-} from '@plainpath/http'
-import type { Redis } from 'ioredis'
-import { runIoredisScript } from './tokens/run-ioredis-script.ts'
+import type { LimitPolicy } from '@plainpath/http'
 
 const MINUTE_SECONDS = 60
 const HOUR_SECONDS = 3600
@@ -122,18 +115,4 @@ export const FAILED_AUTHENTICATION_LIMIT: LimitPolicy = {
   name: 'client-authentication',
   quota: 20,
   windowSeconds: 10 * MINUTE_SECONDS,
-}
-
-/**
- * Creates the store that counts limits in Redis, for all processes together.
- *
- * @param prefix the prefix of every key, such as `auth:`
- */
-export function createSharedLimitStore(redis: Redis, prefix: string, now: () => Date): LimitStore {
-  const limitRedis = {
-    eval: (script: string, keys: string[], args: string[]) => runIoredisScript(redis, script, keys, args),
-    get: (key: string) => redis.get(key),
-    setIfAbsent: (key: string, value: string, seconds: number) => redis.set(key, value, 'EX', seconds, 'NX'),
-  }
-  return createPrefetchingLimitStore(createRedisLimitStore(limitRedis, prefix), now)
 }

@@ -7,8 +7,8 @@ import { isUnavailable, listMissingMigrations, openPool, type Pool } from '@plai
 import type { Config } from './config.ts'
 import { createKeyStore, UnreadableKey } from './keys/key-store.ts'
 import { selectInstanceKeys } from './keys/signing-key.ts'
+import { isRedisUnavailable, openRedis } from './open-redis.ts'
 import { MIGRATIONS } from './stores.ts'
-import { isRedisUnavailable, openRedis } from './tokens/open-redis.ts'
 import { openAuth } from './wire.ts'
 
 /**

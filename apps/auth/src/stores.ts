@@ -30,6 +30,7 @@ import { type AuthEvents, createEvents } from './events.ts'
 import { createKeyFollowerStore, type KeyFollowerStore } from './keys/key-follower-store.ts'
 import { createKeyStore, type KeyStore } from './keys/key-store.ts'
 import { createOAuthRecordStore, type OAuthRecordStore } from './oauth/oauth-record-store.ts'
+import { openRedis, traceRedis } from './open-redis.ts'
 import {
   createResourceServerFollowerStore,
   type ResourceServerFollowerStore,
@@ -45,11 +46,9 @@ import {
   type EmergencyRevocationStore,
   readCutoff,
 } from './tokens/emergency-revocation-store.ts'
-import { openRedis } from './tokens/open-redis.ts'
 import { createPostgresTokenStore } from './tokens/postgres-token-store.ts'
 import { createRedisTokenStore } from './tokens/redis-token-store.ts'
 import type { TokenAuthority, TokenStore } from './tokens/token-store.ts'
-import { traceRedis } from './tokens/trace-redis.ts'
 import { createVerificationAttemptStore } from './verifications/postgres-verification-attempt-store.ts'
 import {
   createVerificationStore,

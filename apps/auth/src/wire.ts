@@ -7,7 +7,9 @@ import {
   createLimiter,
   createMemoryLimitStore,
   createOperationsApp,
+  createPrefetchingLimitStore,
   createReadiness,
+  createRedisLimitStore,
   type RawRoute,
   type Readiness,
   registerPoolMetrics,
@@ -33,7 +35,7 @@ import { createEvents, logSecurityEvents } from './events.ts'
 import { createCanaryListeners } from './instances/canary.ts'
 import { createInstanceDescriber } from './instances/describe-instance.ts'
 import { createKeyMetrics, openKeyFollower } from './keys/key-follower.ts'
-import { createSharedLimitStore, LIMITS } from './limits.ts'
+import { LIMITS } from './limits.ts'
 import { createAuthMetrics } from './metrics.ts'
 import { createAppAdapters } from './oauth/app-adapters.ts'
 import { createProvider } from './oauth/create-provider.ts'
@@ -41,6 +43,7 @@ import { createInteractions, type Interactions } from './oauth/interactions.ts'
 import { createTokenIntrospector } from './oauth/introspect-token.ts'
 import { createAgentTokenIssuer } from './oauth/issue-agent-token.ts'
 import { createInternalClientSecret } from './oauth/override-provider.ts'
+import { toLimitClient } from './open-redis.ts'
 import { followResourceServers } from './resource-servers/follow-resource-servers.ts'
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts'
 import { MIGRATIONS, openStores, type StoreOptions, type Stores } from './stores.ts'
@@ -99,7 +102,9 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   registerPoolMetrics(metrics, db)
   const clock = stack.use(watchClock({ readTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }))
   const limiter = createLimiter({
-    store: redis ? createSharedLimitStore(redis, stores.redisPrefix, now) : createMemoryLimitStore(now),
+    store: redis
+      ? createPrefetchingLimitStore(createRedisLimitStore(toLimitClient(redis), stores.redisPrefix), now)
+      : createMemoryLimitStore(now),
     factor: config.limitsFactor,
     now,
     log,

@@ -3,7 +3,7 @@ import { createLog } from '@plainpath/http'
 import type { RevocationOptions } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
 import { inject } from 'vitest'
-import { openRedis } from '../src/tokens/open-redis.ts'
+import { openRedis } from '../src/open-redis.ts'
 
 /** A connection to the Redis of the test run, and a prefix for the keys of one test. Disposing deletes these keys. */
 export interface ScratchRedis extends AsyncDisposable {

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { AgentId, RegistrationId, RULES } from '@plainpath/domain'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { runIoredisScript } from './run-ioredis-script.ts'
+import { runScript } from '../open-redis.ts'
 import {
   CANARY_AUDIENCE,
   isBelowCutoff,
@@ -183,7 +183,7 @@ export function createRedisTokenStore(
       const script = token.audience === CANARY_AUDIENCE ? SAVE_CANARY_SCRIPT : SAVE_SCRIPT
       const runSave = async (...epoch: number[]) =>
         CachedText.parse(
-          await runIoredisScript(
+          await runScript(
             redis,
             script,
             [toTokenKey(hash), cutoffKey],
@@ -203,7 +203,7 @@ export function createRedisTokenStore(
     },
     async find(hash) {
       const reply = FindReply.parse(
-        await runIoredisScript(redis, FIND_SCRIPT, [toTokenKey(hash)], [numberPrefix, cutoffKey]),
+        await runScript(redis, FIND_SCRIPT, [toTokenKey(hash)], [numberPrefix, cutoffKey]),
       )
       if (!reply) return undefined
       const [storedToken, cachedCutoff, cachedVersion, cachedState] = reply

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { type Log, startTimeout } from '@plainpath/http'
+import { type LimitRedisClient, type Log, runCachedScript, startTimeout } from '@plainpath/http'
+import { traceCall } from '@plainpath/tracing'
 import { Redis } from 'ioredis'
 
 /**
@@ -88,4 +89,48 @@ export function isRedisUnavailable(error: unknown): boolean {
     CONNECTION_ERRORS.has(code) ||
     CONNECTING_CALLS.has(syscall)
   )
+}
+
+/** Runs a Lua script by its SHA-1 digest. Sends the script itself only if Redis has not cached it. */
+export const runScript = (
+  redis: Redis,
+  script: string,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<unknown> =>
+  runCachedScript<unknown>(
+    script,
+    (digest) => redis.evalsha(digest, keys.length, ...keys, ...args),
+    () => redis.eval(script, keys.length, ...keys, ...args),
+  )
+
+/** Returns the client with which `@plainpath/http` counts limits. */
+export const toLimitClient = (redis: Redis): LimitRedisClient => ({
+  eval: (script, keys, args) => runScript(redis, script, keys, args),
+  get: (key) => redis.get(key),
+  setIfAbsent: (key, value, seconds) => redis.set(key, value, 'EX', seconds, 'NX'),
+})
+
+/** The commands that stores and limits send. Other commands are not traced. */
+const TRACED_COMMANDS = ['eval', 'evalsha', 'get', 'set', 'del', 'publish', 'mget', 'scan', 'ping'] as const
+
+type SendCommand = (...args: unknown[]) => Promise<unknown>
+
+/**
+ * Wraps the command methods of `redis`. While a request is traced, each of its calls records a child span, which contains the
+ * command name but no key or value. The methods are wrapped instead of the socket, because one pipeline on the socket carries the
+ * commands of several requests.
+ */
+export function traceRedis(redis: Redis): void {
+  for (const name of TRACED_COMMANDS) {
+    const sendCommand = (redis[name] as SendCommand).bind(redis)
+    const span = { name, attributes: { 'db.system.name': 'redis', 'db.operation.name': name.toUpperCase() } }
+    Object.assign(redis, {
+      [name]: (...args: unknown[]) =>
+        traceCall(
+          () => span,
+          () => sendCommand(...args),
+        ),
+    })
+  }
 }

@@ -2,7 +2,7 @@ import { createLog } from '@plainpath/http'
 import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { startStoreProxy } from '../../test/start-store-proxy.ts'
+import { startStoreProxy } from '../test/start-store-proxy.ts'
 import { isRedisUnavailable, openRedis } from './open-redis.ts'
 
 const silentLog = createLog({ service: 'test', write: () => undefined })
