@@ -22,8 +22,8 @@ export interface Redis extends LimitRedisClient, AsyncDisposable {
 }
 
 /**
- * Returns immediately, and connects to Redis in the background. Without a connection, calls fail immediately. Wrap calls in
- * `withReplyTimeout`, because a call to a silent server does not fail by itself.
+ * Returns immediately, and connects to Redis in the background. Without a connection, calls fail immediately. A call without a
+ * reply fails after 0.2 s.
  */
 export function openRedis(url: string, { log }: { log: Log }): Redis {
   const redis = createClient({
@@ -52,16 +52,16 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
   })
   return {
     eval: (script, keys, args) =>
-      traceCall(describeEval, () =>
+      send('eval', () =>
         runCachedScript<unknown>(
           script,
           (name) => redis.evalSha(name, { keys, arguments: args }),
           () => redis.eval(script, { keys, arguments: args }),
         ),
       ),
-    get: (key) => traceCall(describeGet, () => redis.get(key)),
+    get: (key) => send('get', () => redis.get(key)),
     setIfAbsent: (key, value, seconds) =>
-      traceCall(describeSet, () =>
+      send('set', () =>
         redis.set(key, value, { condition: 'NX', expiration: { type: 'EX', value: seconds } }),
       ),
     onReady: (listener) => void redis.on('ready', listener),
@@ -73,23 +73,18 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
   }
 }
 
-/** Creates a function that describes a command in traces, without keys and values. */
-const createCallDescriber = (name: string) => {
-  const description = {
-    name,
-    attributes: { 'db.system.name': 'redis', 'db.operation.name': name.toUpperCase() },
-  }
-  return () => description
-}
-const describeEval = createCallDescriber('eval')
-const describeGet = createCallDescriber('get')
-const describeSet = createCallDescriber('set')
+/** Sends a command, which fails without a reply within 0.2 s, and describes it in traces without keys and values. */
+const send = <T>(name: string, call: () => Promise<T>): Promise<T> =>
+  traceCall(
+    () => ({ name, attributes: { 'db.system.name': 'redis', 'db.operation.name': name.toUpperCase() } }),
+    () => withReplyTimeout(call()),
+  )
 
 /**
  * Rejects if a call takes longer than 0.2 s. Otherwise, a call to a silent server would not settle before the connection is
  * closed. A timeout of the client would not help, because it covers only the sending of a command.
  */
-export async function withReplyTimeout<T>(call: Promise<T>): Promise<T> {
+async function withReplyTimeout<T>(call: Promise<T>): Promise<T> {
   const { promise: timeout, reject } = Promise.withResolvers<never>()
   using _timeout = startTimeout(REPLY_TIMEOUT_MS, () => reject(new Error('Redis did not reply in time')))
   return await Promise.race([call, timeout])

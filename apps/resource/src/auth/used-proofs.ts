@@ -1,7 +1,7 @@
 import { RULES } from '@plainpath/domain'
 import { type Database, deleteBatch } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
-import { type Redis, withReplyTimeout } from '../open-redis.ts'
+import type { Redis } from '../open-redis.ts'
 import type { VerifiedProof } from './dpop-proof.ts'
 
 /**
@@ -70,7 +70,7 @@ return redis.call('SET', KEYS[2], '', 'NX', 'EX', ARGV[2]) and 'accepted' or 'us
  */
 export function createRedisUsedProofs(redis: Redis): UsedProofs {
   const runUseScript = (keys: string[], args: string[]) =>
-    withReplyTimeout(redis.eval(USE_SCRIPT, [REPLICATION_KEY, ...keys], args))
+    redis.eval(USE_SCRIPT, [REPLICATION_KEY, ...keys], args)
   // Sets `REPLICATION_KEY` on connect, so that its time is before all later proofs. If this fails, the first use sets the key.
   redis.onReady(() => void runUseScript([], []).catch(() => undefined))
   return {

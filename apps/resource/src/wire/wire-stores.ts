@@ -1,4 +1,10 @@
-import { createMemoryLimitStore, type LimitStore, type Log } from '@plainpath/http'
+import {
+  createMemoryLimitStore,
+  createPrefetchingLimitStore,
+  createRedisLimitStore,
+  type LimitStore,
+  type Log,
+} from '@plainpath/http'
 import { createMailNotifier, createMailQueue, scaleWaitingMailBounds } from '@plainpath/mail'
 import { createServiceUrls } from '@plainpath/metadata'
 import type { Pool } from '@plainpath/postgres'
@@ -6,7 +12,6 @@ import { createPostgresUsedProofs, createRedisUsedProofs, type UsedProofs } from
 import type { Config } from '../config.ts'
 import { type ContactStore, createContactStore } from '../contact/contact-store.ts'
 import { createErasureLogger } from '../erasure-log.ts'
-import { openLimitStore } from '../limits/open-limit-store.ts'
 import { openRedis } from '../open-redis.ts'
 import { createWaitlistStore, type WaitlistStore } from '../waitlist/waitlist-store.ts'
 
@@ -35,7 +40,9 @@ export function openStores(
   const urls = createServiceUrls(config.origin)
   const redis = redisUrl ? cleanup.use(openRedis(redisUrl, { log })) : undefined
   return {
-    limits: redis ? openLimitStore(redis, { now }) : createMemoryLimitStore(now),
+    limits: redis
+      ? createPrefetchingLimitStore(createRedisLimitStore(redis, 'resource:'), now)
+      : createMemoryLimitStore(now),
     usedProofs: redis ? createRedisUsedProofs(redis) : createPostgresUsedProofs(db, now),
     waitlist: createWaitlistStore({ db, sealer, hashKey, mails, mailNotifier, logErasure }),
     contact: createContactStore({ db, sealer, hashKey, mails, urls, staffInbox, holdMs, logErasure }),

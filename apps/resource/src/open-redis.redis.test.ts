@@ -2,11 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setImmediate as waitForNextTurn } from 'node:timers/promises'
-import { createLog, type LimitPolicy, type LimitStore } from '@plainpath/http'
+import {
+  createLog,
+  createPrefetchingLimitStore,
+  createRedisLimitStore,
+  type LimitPolicy,
+  type LimitStore,
+} from '@plainpath/http'
 import { createClient } from 'redis'
 import { expect, inject, test } from 'vitest'
-import { openRedis } from '../open-redis.ts'
-import { openLimitStore } from './open-limit-store.ts'
+import { openRedis } from './open-redis.ts'
 
 const getRedisUrl = () => inject('redisUrl') ?? ''
 /** Its name is random, so that the counts of other test runs on the same Redis do not matter. */
@@ -16,7 +21,7 @@ const log = createLog({ service: 'test', write: (line) => logLines.push(line) })
 
 function openStore(redisUrl: string) {
   const redis = openRedis(redisUrl, { log })
-  const store = openLimitStore(redis, { now: () => new Date() })
+  const store = createPrefetchingLimitStore(createRedisLimitStore(redis, 'resource:'), () => new Date())
   return { ...store, [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose]() }
 }
 
