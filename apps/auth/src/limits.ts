@@ -20,8 +20,9 @@ export const LIMITS = {
   register: [{ name: 'register-address', quota: 20, windowSeconds: ADDRESS_WINDOW_SECONDS }],
   /**
    * Registrations of apps, and new apps that are known by a URL. A host registers for all its users from few addresses,
-   * and some hosts register for each connection. An app that nobody uses occupies a row for a day;
-   * `AUTH_NEVER_USED_CLIENTS` bounds how many of them may exist an hour after they registered.
+   * and some hosts register for each connection. An app that nobody uses occupies a row for 91 days;
+   * `AUTH_NEVER_USED_CLIENTS` bounds how many of them may exist an hour after they registered. One address needs a week to reach
+   * the default. The oldest unused apps are then deleted, so their registrations last a week.
    */
   registerApp: [{ name: 'register-app-address', quota: 100, windowSeconds: ADDRESS_WINDOW_SECONDS }],
   /** Requests to the token and revocation endpoints, and other requests in which agents authenticate, counted together. */
@@ -63,9 +64,9 @@ export const VERIFICATION_MAIL_LIMIT: LimitPolicy = {
   failsClosed: true,
 }
 /**
- * Verification mails that clients at one address may cause. It does not count a mail to an e-mail address for which the client has
- * a live verification, since that person confirmed the client. The limit exists because clients cost nothing, while the number of
- * mails is capped.
+ * Verification mails that clients at one address may cause. The limit exists because clients cost nothing, while the number of mails
+ * is capped. A renewal, which is a mail to an e-mail address for which the client has a live verification, counts under
+ * `RENEWAL_ADDRESS_LIMIT` instead.
  *
  * Ten in ten minutes are at most 1,440 a day from an IPv4 address or an IPv6 /64, and four times as many from a /48. The
  * caps allow 1,600 verification mails a day to one domain and 16,000 in all, so one address cannot block the mails to
@@ -78,6 +79,12 @@ export const VERIFICATION_ADDRESS_LIMIT: LimitPolicy = {
   windowSeconds: ADDRESS_WINDOW_SECONDS,
   failsClosed: true,
 }
+/**
+ * Renewals that clients at one address may cause. They count separately, so clients that nobody has confirmed cannot prevent them.
+ * The limit exists because one person can confirm many clients with many mailboxes. With both limits, one address can cause 2,880
+ * verification mails a day. A mailbox gets five a day, so to fill the cap of a domain, a person at one address needs 32 mailboxes there.
+ */
+export const RENEWAL_ADDRESS_LIMIT: LimitPolicy = { ...VERIFICATION_ADDRESS_LIMIT, name: 'claim-renewal' }
 /** Verification mails that a client may cause to one mailbox, however its address is spelled. */
 export const VERIFICATION_RESEND_LIMIT: LimitPolicy = {
   name: 'claim-resend',

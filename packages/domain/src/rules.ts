@@ -20,11 +20,12 @@ export const RULES = {
   signInMs: HOUR_MS / 2,
   /** The time until a connection expires if its sign-in is not finished. */
   unfinishedSignInMs: HOUR_MS,
-  /** The time until an app expires if nobody signs in with it. */
-  unusedAppMs: DAY_MS,
   /** The time until a registration expires if it never receives a token. */
   neverUsedMs: 7 * DAY_MS,
-  /** The minimum time until any other registration expires after its last token. */
+  /**
+   * The minimum time until any other registration expires after its last token, and until an app expires after its registration or
+   * the last sign-in with it.
+   */
   idleMs: 90 * DAY_MS,
   /** The maximum time by which the recorded time of the last token is too early. */
   useRecordedMs: DAY_MS,
@@ -62,6 +63,8 @@ export const RULES = {
   verificationLinkMs: DAY_MS,
   verificationCodeMs: 10 * MINUTE_MS,
   verificationCodeDigits: 6,
+  /** The maximum length of a code as it was entered, with white space and invisible marks. */
+  enteredCodeCharacters: 64,
   /** The maximum numbers of codes that the page shows for one link, and of codes that the agent may send. */
   verificationCodes: 3,
   verificationTries: 5,
@@ -105,8 +108,13 @@ export const RULES = {
   referralSlugCharacters: 16,
   /** The lifetime of the random key under which limits hash their subjects. */
   limitKeyMs: 2 * DAY_MS,
-  /** The maximum number of mails to one mailbox within a day, and how long each counts: an hour longer, to allow for clock skew. */
+  /**
+   * The maximum number of mails to one mailbox within a day. Mails that a person requested count separately: up to
+   * `mailsToMailbox` for each network from which they were requested, and up to `requestedMailsToMailbox` in all.
+   */
   mailsToMailbox: 5,
+  requestedMailsToMailbox: 20,
+  /** How long a mail counts: an hour longer than a day, to allow for clock skew. */
   mailCountedMs: DAY_MS + HOUR_MS,
   /** The maximum time that a mail waits when the cap of its domain, or of all mails, is reached. */
   mailWaitsMs: 2 * DAY_MS,

@@ -9,8 +9,10 @@ import { z } from 'zod'
 
 /** The maximum numbers of mails that are sent within any 24 hours. Each app counts only its own mails. */
 export interface MailCaps {
-  /** Protects the owner of the mailbox. */
+  /** Protects the owner of the mailbox, from mails that no person is known to have requested. */
   readonly mailbox: number
+  /** The same for mails that a person requested. At most `mailbox` of them may be requested from one network. */
+  readonly requestedMailbox: number
   /** Protects, like `all`, the reputation of the mail relay. */
   readonly domain: number
   readonly all: number
@@ -34,6 +36,7 @@ export function scaleMailCaps(factor: number): MailCaps {
   const scale = createScale(factor)
   return {
     mailbox: scale(RULES.mailsToMailbox),
+    requestedMailbox: scale(RULES.requestedMailsToMailbox),
     domain: scale(2_000),
     all: scale(20_000),
   }
@@ -80,12 +83,14 @@ const LOCK_CAPS = `select pg_advisory_xact_lock(hashtextextended('plainpath mail
  * Parameters: $1 the id of the mail, $2 the hash of its mailbox, $3 the hash of its domain, $4 the id of the hash key,
  * $5 24 hours ago, $6 now, $7 whether a person requested the mail, $8 the cap of its mailbox, $9 the part of its domain's cap
  * that it may use, $10 the part of the cap of all mails that it may use, $11 the time at which the mail is given up, if it has
- * to wait.
+ * to wait, $12 the cap of its mailbox for mails that were requested from its network.
  */
 const COUNT_MAIL = `
   with full_caps as (
     select
-      (select count(*) from mails where mailbox_hash = $2 and counted_at > $5) >= $8::bigint as mailbox,
+      (select count(*) >= $8::bigint or count(*) filter (
+         where sender_hash is not distinct from (select sender_hash from mails where id = $1)) >= $12::bigint
+       from mails where mailbox_hash = $2 and asked_for = $7 and counted_at > $5) as mailbox,
       (select count(*) from mails where domain_hash = $3 and counted_at > $5) >= $9::bigint
         or exists (select from mails where ${IS_WAITING} and domain_hash = $3 and deferred_by = 'domain'
                    and (asked_for or not $7)) as domain,
@@ -99,8 +104,8 @@ const COUNT_MAIL = `
     update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, counted_at = $6
     from judged where id = $1 and verdict = 'counted'),
   deferred as (
-    update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, deferred_by = verdict, overdue_at = $11,
-      attempts = attempts - 1, leased_until = null
+    update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, counted_at = null, deferred_by = verdict,
+      overdue_at = $11, attempts = attempts - 1, leased_until = null
     from judged where id = $1 and state = 'queued' and verdict in ('domain', 'all'))
   select verdict from judged`
 
@@ -129,10 +134,11 @@ export async function countMail(
     new Date(now.getTime() - DAY_MS),
     now,
     mail.isRequestedByPerson,
-    caps.mailbox,
+    mail.isRequestedByPerson ? caps.requestedMailbox : caps.mailbox,
     getUsableShare(caps.domain, mail.isRequestedByPerson),
     getUsableShare(caps.all, mail.isRequestedByPerson),
     mail.giveUpAt,
+    caps.mailbox,
   ])
   return Verdict.parse(rows[0]?.verdict)
 }
@@ -151,11 +157,13 @@ const MAX_RELEASED = 100
  * `turn` numbers the mails of a kind that one network requested: first those that were counted, then those that wait.
  */
 const JUDGE_WAITING_MAILS = `
-  with counted as (select kind, coalesce(sender_hash, '') as network, domain_hash, mailbox_hash from mails where counted_at > $1),
+  with counted as (select kind, coalesce(sender_hash, '') as network, domain_hash, mailbox_hash, asked_for
+    from mails where counted_at > $1),
   waiting as (
     select id, kind, about, coalesce(sender_hash, '') as network, domain_hash, mailbox_hash, asked_for, deferred_by, created_at,
       case when asked_for then $2::bigint else $3::bigint end as domain_share,
-      case when asked_for then $4::bigint else $5::bigint end as all_share
+      case when asked_for then $4::bigint else $5::bigint end as all_share,
+      case when asked_for then $6::bigint else $7::bigint end as mailbox_share
     from mails where ${IS_WAITING}),
   turns as (
     select waiting.*, coalesce(sent.count, 0)
@@ -169,11 +177,18 @@ const JUDGE_WAITING_MAILS = `
     select in_domain.*, all_share >= (select count(*) from counted)
       + row_number() over (partition by domain_has_room order by asked_for desc, turn, created_at, id) as total_has_room
     from in_domain),
+  in_network as (
+    select in_all.*, domain_has_room and total_has_room as has_room, $7::bigint >= coalesce(sent.count, 0)
+      + row_number() over (partition by mailbox_hash, asked_for, network, domain_has_room and total_has_room
+                           order by turn, created_at, id) as network_has_room
+    from in_all left join (select mailbox_hash, asked_for, network, count(*) from counted group by 1, 2, 3) as sent
+      using (mailbox_hash, asked_for, network)),
   in_mailbox as (
-    select in_all.*, domain_has_room and total_has_room as has_room, $6::bigint >= coalesce(sent.count, 0)
-      + row_number() over (partition by mailbox_hash, domain_has_room and total_has_room
-                           order by asked_for desc, turn, created_at, id) as mailbox_has_room
-    from in_all left join (select mailbox_hash, count(*) from counted group by 1) as sent using (mailbox_hash)),
+    select in_network.*, network_has_room and mailbox_share >= coalesce(sent.count, 0)
+      + row_number() over (partition by mailbox_hash, asked_for, has_room, network_has_room
+                           order by turn, created_at, id) as mailbox_has_room
+    from in_network left join (select mailbox_hash, asked_for, count(*) from counted group by 1, 2) as sent
+      using (mailbox_hash, asked_for)),
   judged as (
     select *, case when not domain_has_room then 'domain' when not total_has_room then 'all'
                    when mailbox_has_room then 'counted' else 'mailbox-full' end as verdict from in_mailbox)
@@ -196,6 +211,7 @@ export async function releaseWaitingMails(
   const { rows } = await tx.query(JUDGE_WAITING_MAILS, [
     new Date(now.getTime() - DAY_MS),
     ...[caps.domain, caps.all].flatMap((cap) => [getUsableShare(cap, true), getUsableShare(cap, false)]),
+    caps.requestedMailbox,
     caps.mailbox,
   ])
   const judgedMails = z.array(JudgedMail).parse(rows)

@@ -44,7 +44,7 @@ async function startCountingNotifications({ database, db }: MailTestbed) {
 
 const silentLog = { warn: () => undefined }
 const POLL_OPTIONS = { timeout: 10_000 }
-const HIGH_CAPS = { mailbox: 100, domain: 100, all: 100 }
+const HIGH_CAPS = { mailbox: 100, requestedMailbox: 100, domain: 100, all: 100 }
 /** With these intervals, a mailer sends a mail in time for a test only if it is notified. */
 const RARE_POLLS = { pollMs: 60_000, restartMs: 50 }
 

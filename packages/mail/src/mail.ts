@@ -41,8 +41,8 @@ export interface Mail extends MailContent {
   /** The network that requested the mail, as in `RequestFacts.network`. Without it, `WaitingMailBounds` do not apply to the mail. */
   readonly requesterNetwork?: string
   /**
-   * True if a person is known to have requested the mail. Such mails are sent before others, and a part of each shared cap is
-   * reserved for them.
+   * True if a person is known to have requested the mail. Such mails are sent before others, a part of each shared cap is reserved
+   * for them, and they count under a mailbox cap of their own.
    */
   readonly isRequestedByPerson?: boolean
 }

@@ -54,7 +54,7 @@ test('neither stores nor sends a mail whose transaction is rolled back', async (
 
 test('sends each mail once when two mailers share the work', async () => {
   await using testbed = await openMailTestbed()
-  const caps = { mailbox: 100, domain: 100, all: 100 }
+  const caps = { mailbox: 100, requestedMailbox: 100, domain: 100, all: 100 }
   const mailers = [testbed.startMailer({ caps }), testbed.startMailer({ caps })]
   const ids = await Promise.all(Array.from({ length: 20 }, () => testbed.addMail()))
   await Promise.all(ids.map((id) => testbed.waitForState(id, 'sent')))

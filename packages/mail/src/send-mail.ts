@@ -66,6 +66,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   // A newer release may have a handler for the kind. The mail is tried again, until an instance of that release leases it.
   if (handler === undefined) throw new DeliveryError({ code: 'EKIND' })
   const content = unsealContent(deps.sealer, mail)
+  let { releasedAt } = mail
   if (handler.isCapped !== false && !mail.isCounted) {
     const { id, isRequestedByPerson, createdAt } = mail
     const giveUpAt = new Date(createdAt.getTime() + (handler.maxWaitMs ?? RULES.mailWaitsMs))
@@ -73,8 +74,10 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     const verdict = await deps.db.transaction((tx) => countMail(tx, deps, countedMail, deps.now()))
     if (verdict === 'mailbox-full') await settle(deps, mail, 'dropped', 'cap-mailbox')
     if (verdict !== 'counted') return
+    // A released mail that is counted again, because it could not be sent for a day.
+    releasedAt &&= deps.now()
   }
-  if (mail.releasedAt) await handler.renew?.(mail.about, deps.now())
+  if (releasedAt) await handler.renew?.(mail.about, deps.now())
   // Checked after the caps, so that unwanted mails wait like wanted mails. Waiting then does not reveal which mails are wanted.
   if (handler.isWanted && !(await handler.isWanted(mail.about))) {
     await settle(deps, mail, 'dropped', 'unwanted')
@@ -85,7 +88,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     messageId: mail.messageId,
     from: deps.from,
     // A mail that had to wait is dated to its release: a link that works for a day would look expired in a mail from yesterday.
-    date: mail.releasedAt ?? mail.createdAt,
+    date: releasedAt ?? mail.createdAt,
   })
   await settleSent(deps, mail)
 }

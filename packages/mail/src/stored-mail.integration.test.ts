@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { type MailTestbed, openMailTestbed } from '../test/open-mail-testbed.ts'
 import {
@@ -105,3 +106,55 @@ test.for([
     ])
   expect(await readStates()).toEqual(['attempted', 'not-attempted'])
 })
+
+/*
+ * A mail that has waited under a cap is released a day later. Its first attempt fails, and no mailer makes another one until its
+ * hashes are erased, 25 hours after it was counted. The tests advance the clock instead of waiting.
+ */
+test.for([
+  { isCapUsedUp: false, outcome: 'sent' },
+  { isCapUsedUp: true, outcome: 'dropped' },
+])(
+  'counts a released mail again if it is not delivered within a day: cap used up again: $isCapUsedUp, the mail is $outcome',
+  async ({ isCapUsedUp, outcome }) => {
+    await using testbed = await openMailTestbed()
+    const { db, clock } = testbed
+    const advance = (ms: number) => {
+      clock.now = new Date(clock.now.getTime() + ms)
+    }
+    const renewals: Date[] = []
+    const renew = async (_about: string, now: Date) => void renewals.push(now)
+    const caps = { mailbox: 100, requestedMailbox: 100, domain: 1, all: 100 }
+    const mailer = testbed.startMailer({ caps, handlers: { note: { renew } } })
+    await testbed.waitForState(await testbed.addMail(), 'sent')
+    const id = await testbed.addMail()
+    const readRow = () => testbed.readRow(id)
+    const waiting = { state: 'queued', deferred_by: 'domain', counted_at: null }
+    await expect.poll(readRow).toMatchObject(waiting)
+    advance(DAY_MS)
+    testbed.server.refuseNext({ at: 'data', code: 451 })
+    await mailer.runUpkeep()
+    await expect.poll(readRow).toMatchObject({ attempts: 1, leased_until: null })
+    await db.query(`update mails set overdue_at = $1 where id = $2`, [
+      new Date(clock.now.getTime() + 27 * HOUR_MS),
+      id,
+    ])
+    advance(27 * HOUR_MS - 1)
+    await mailer.runUpkeep()
+    expect(await readRow()).toMatchObject({ state: 'queued', mailbox_hash: null, domain_hash: null })
+    if (isCapUsedUp) await testbed.waitForState(await testbed.addMail(), 'sent')
+    advance(1)
+    if (isCapUsedUp) {
+      await expect.poll(readRow).toMatchObject(waiting)
+      // It has waited for more than two days since it was added, so it is given up.
+      await mailer.runUpkeep()
+    }
+    const row = await testbed.waitForState(id, outcome)
+    if (isCapUsedUp) return
+    expect(row).toMatchObject({ counted_at: clock.now })
+    // Its links and its date count from now.
+    expect(renewals.at(-1)).toEqual(clock.now)
+    const date = new Date(testbed.server.received.at(-1)?.parsed.date ?? '')
+    expect(Math.abs(date.getTime() - clock.now.getTime())).toBeLessThan(1_000)
+  },
+)

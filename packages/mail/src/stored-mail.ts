@@ -41,6 +41,7 @@ const LeasedMail = z
     attempts: z.int(),
     created_at: z.date(),
     counted_at: z.date().nullable(),
+    hash_key: z.string().nullable(),
     deferred_by: z.string().nullable(),
     asked_for: z.boolean(),
   })
@@ -53,7 +54,8 @@ const LeasedMail = z
     sealed,
     messageId,
     createdAt,
-    isCounted: mail.counted_at !== null,
+    /** False if the mail has not been counted yet, or so long ago that `forgetMails` has erased its hashes. */
+    isCounted: mail.hash_key !== null && mail.counted_at !== null,
     /** When the mail was released; null if it did not have to wait. */
     releasedAt: mail.deferred_by === null ? null : mail.counted_at,
   }))
@@ -83,7 +85,8 @@ export async function leaseNextMail(
        select id from mails where state = 'queued' and overdue_at <= $1 and attempts < ${MAX_ATTEMPTS}
          and (deferred_by is null or counted_at is not null)
        order by asked_for desc, overdue_at limit 1 for update skip locked)
-     returning id, kind, about, mail_sealed, message_id, attempts, created_at, counted_at, deferred_by, asked_for`,
+     returning id, kind, about, mail_sealed, message_id, attempts, created_at, counted_at, hash_key, deferred_by,
+       asked_for`,
     [now, new Date(now.getTime() + LEASE_MS), domain],
   )
   return LeasedMail.optional().parse(rows[0])
@@ -150,10 +153,12 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
        (select id from mails where state = 'dead' and mail_sealed is not null and settled_at <= $1 limit ${BATCH_SIZE})`,
     [timeBefore(DEAD_CONTENT_MS)],
   )
-  // Among these, a mail that was not sent yet is counted again later. If it kept `deferred_by`, it would wait, and soon be given up.
+  // A released mail that was not sent yet is counted again later. It keeps `counted_at`, since without it, it would wait (`IS_WAITING`)
+  // and soon be given up, and `deferred_by`, since its links are renewed.
   await db.query(
-    `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null, deferred_by = null where id in
-       (select id from mails where counted_at <= $1 limit ${BATCH_SIZE})`,
+    `update mails set mailbox_hash = null, domain_hash = null, hash_key = null,
+       counted_at = case when state = 'queued' and deferred_by is not null then counted_at end where id in
+       (select id from mails where counted_at <= $1 and (hash_key is not null or state <> 'queued') limit ${BATCH_SIZE})`,
     [timeBefore(RULES.mailCountedMs)],
   )
   await db.query(

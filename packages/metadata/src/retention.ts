@@ -124,7 +124,7 @@ export const RETENTION: readonly RetentionRow[] = [
     howLong: `For ${durationIn('day', RULES.mailKeptMs)}.`,
   },
   {
-    what: 'Which network an e-mail was requested from, so that no network can use up the e-mails of everybody',
+    what: 'Which network an e-mail was requested from, so that no network can use up the e-mails of everybody, or those of one person',
     how: 'Only a keyed hash of the IPv4 address, or of the beginning (/48) of the IPv6 address.',
     howLong: `Until the e-mail is sent or dropped, and for a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)} more.`,
   },

@@ -49,7 +49,7 @@ ${renderWaitlistForm(form)}`
 }
 
 /** A note about missing mails. It is the same for every address, so it does not reveal how many mails we sent. */
-const MISSING_MAIL_NOTE = html`<p>We send at most ${numberInWords(RULES.mailsToMailbox)} ${EMAIL}s a day to one address. If you do not find ours, look in the spam folder. You are on the list even if it does not come.</p>`
+const MISSING_MAIL_NOTE = html`<p>We send at most ${numberInWords(RULES.mailsToMailbox)} of these ${EMAIL}s a day to one address. If you do not find ours, look in the spam folder. You are on the list even if it does not come.</p>`
 
 /**
  * Renders the body of `/waitlist` after a person has joined.
@@ -193,7 +193,7 @@ ${renderMistake('handOff', mistake)}
 /** Renders the page after a person has sent a valid contact form. It is the same for every address. */
 export const renderContactMailedPage = (): Html => html`<h1>Open the ${EMAIL} that we send you</h1>
 <p>Our staff do not have your message yet. You must do one more step: open the link in the ${EMAIL} and press the button within ${durationIn('hour', RULES.unconfirmedMessageMs)}.</p>
-<p>We send at most ${numberInWords(RULES.mailsToMailbox)} ${EMAIL}s a day to one address. If ours does not arrive, look in the spam folder, where unwanted ${EMAIL}s go. Did you type a wrong address? <a href="/contact">Fill in the form again</a>. You have to write your message again.</p>
+<p>For one internet connection, we send at most ${numberInWords(RULES.mailsToMailbox)} of these ${EMAIL}s a day to one address. If ours does not arrive, look in the spam folder, where unwanted ${EMAIL}s go. Did you type a wrong address? <a href="/contact">Fill in the form again</a>. You have to write your message again.</p>
 <p class="urgent">Do not wait for us if somebody is in danger or detained, or you have a court date or a deadline soon: <a href="/get-help">get help now</a>.</p>
 <p><a href="/">To the home page</a></p>`
 
