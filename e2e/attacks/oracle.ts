@@ -7,7 +7,7 @@ import type { FormFields, Target } from './target.ts'
 
 /** The service's limits for a request body, and the member names that it refuses. */
 const MAX_DEPTH = 16
-const MAX_BYTES = 16 * 1024
+const MAX_BYTES = 64 * 1024
 const UNSAFE_NAMES = ['__proto__', 'constructor', 'prototype']
 
 /** Whether a request must be accepted, or the status with which it must be refused. */

@@ -93,7 +93,7 @@ describe('request boundaries:', () => {
       const type = requestLine.includes('token')
         ? 'Content-Type: application/x-www-form-urlencoded'
         : JSON_TYPE
-      const large = formatRequest(requestLine, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
+      const large = formatRequest(requestLine, host, [type, 'Content-Length: 70000'], 'x'.repeat(70_000))
       const storedBefore = await stored.count()
       const bytes = large + formatJoinRequest() + formatRegistrationRequest()
       // Reads until the server closes the connection, so that responses to the later requests would be received too.

@@ -8,8 +8,8 @@ import { SHIPPED, type ShippedGateway, startShippedGateway } from './shipped-gat
 
 const ROUNDS = 5
 const CONCURRENCY = 30
-/** More than the 16 KiB that the gateway and the apps accept. */
-const OVER_LIMIT_BYTES = 20_000
+/** The longest body that the gateway and the apps accept. */
+const MAX_BYTES = 64 * 1024
 
 /** A fake app instance that echoes request bodies, and can restart at the same port. */
 interface Instance {
@@ -85,9 +85,9 @@ const post = (body: string, headers: Readonly<Record<string, string>> = {}) =>
 
 test('F-18 a request that a crashed instance did not accept reaches another one, with its own body', async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
-    // The longest has 14,500 bytes, which is within the limit.
+    // The longest has 58,000 bytes, which is within the limit.
     const bodies = Array.from({ length: CONCURRENCY }, (_, index) =>
-      `${round}-${index}-`.padEnd(index * 500, 'x'),
+      `${round}-${index}-`.padEnd(index * 2_000, 'x'),
     )
     await instances[0].stop()
     const responses = await Promise.all(bodies.map((body) => post(body)))
@@ -99,27 +99,29 @@ test('F-18 a request that a crashed instance did not accept reaches another one,
 })
 
 test('the gateway ignores the body of a GET', async () => {
-  const body = 'x'.repeat(OVER_LIMIT_BYTES)
+  const body = 'x'.repeat(MAX_BYTES + 1)
   for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
     expect((await gateway.plain.send({ path: '/api/guides', body, headers })).status).toBe(204)
 })
 
-test('the gateway forwards a body of unknown length', async () => {
-  // 16,000 bytes, which is within the limit of 16 KiB.
-  const body = 'é'.repeat(8_000)
-  expect(await post(body, { 'transfer-encoding': 'chunked' })).toMatchObject({ status: 200, text: body })
+const FRAMINGS = [
+  ['of known length', {}],
+  ['of unknown length', { 'transfer-encoding': 'chunked' }],
+] as const
+
+test.for(FRAMINGS)('the gateway forwards the longest body %s', async ([_description, headers]) => {
+  // Each character has two bytes.
+  const body = 'é'.repeat(MAX_BYTES / 2)
+  expect(await post(body, headers)).toMatchObject({ status: 200, text: body })
 })
 
 const countCompleted = () => instances.flatMap(({ completedBodies }) => completedBodies).length
 
-test.for([
-  ['of known length', {}],
-  ['of unknown length', { 'transfer-encoding': 'chunked' }],
-] as const)(
+test.for(FRAMINGS)(
   'no instance mistakes the beginning of a body over the limit for the whole body: %s',
   async ([_description, headers]) => {
     const completedBefore = countCompleted()
-    expect((await post('x'.repeat(OVER_LIMIT_BYTES), headers)).status).toBe(413)
+    expect((await post('x'.repeat(MAX_BYTES + 1), headers)).status).toBe(413)
     expect((await post('the next one')).status).toBe(200)
     expect(countCompleted() - completedBefore).toBe(1)
   },

@@ -193,8 +193,8 @@ export function describeGateway(getSystem: () => System): void {
         'invalid_client_metadata',
       ],
       [
-        'a body of 17 kB',
-        { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'x'.repeat(17_000) }) },
+        'a body of 66 kB',
+        { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'x'.repeat(66_000) }) },
         413,
         'invalid_request',
       ],

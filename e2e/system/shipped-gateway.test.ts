@@ -241,7 +241,7 @@ test.for([
   ['resource', '/api/waitlist'],
   ['resource', '/api/waitlist?ref=%22'],
 ] as const)(
-  'the gateway refuses a body over 16 KiB with the same response as %s: %s',
+  'the gateway refuses a body over 64 KiB with the same response as %s: %s',
   async ([app, target]) => {
     const createRequest = (bytes: number) => {
       const type = target === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
@@ -251,24 +251,22 @@ test.for([
     const gatewayResponse = await kubernetesGateway.secure.send(createRequest(100_000))
     expect([gatewayResponse.status, gatewayResponse.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
     expectSafeResponse(gatewayResponse, { origin })
-    const appResponse = await sendToApp(app, createRequest(20_000))
+    const appResponse = await sendToApp(app, createRequest(70_000))
     expect(gatewayResponse.text).toBe(appResponse.text)
     expect(omitVaryingHeaders(gatewayResponse.headers)).toEqual(omitVaryingHeaders(appResponse.headers))
   },
 )
 
-test('the gateway passes on the longest message that the contact form accepts in any script, and no form over 64 KiB', async () => {
+test('the gateway passes on the longest message that the contact form accepts in any script', async () => {
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  const submit = (message: string) => {
-    const body = new URLSearchParams({ topic: 'question', message }).toString()
-    return kubernetesGateway.secure.send(addHost({ method: 'POST', path: '/contact', body, headers }))
-  }
-  const longestMessage = 'ह'.repeat(5000)
-  const response = await submit(longestMessage)
+  const longestMessage = '🙂'.repeat(5000)
+  const body = new URLSearchParams({ topic: 'question', message: longestMessage }).toString()
+  const response = await kubernetesGateway.secure.send(
+    addHost({ method: 'POST', path: '/contact', body, headers }),
+  )
   // The form lacks an address, so the app shows it again, with its text.
   expect(response.status).toBe(400)
   expect(response.text).toContain(longestMessage)
-  expect((await submit('x'.repeat(65_536))).status).toBe(413)
 })
 
 /** Requests, each with the app to which the gateway forwards it, and with the format of that app's errors on the path. */

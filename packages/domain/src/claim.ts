@@ -62,7 +62,7 @@ export const BegunClaim = z.object({
   }),
 })
 
-const EnteredCode = z.string().min(1).max(64)
+const EnteredCode = z.string().min(1).max(RULES.enteredCodeCharacters)
 
 /** The body of `POST /agent/claim/complete`. Unknown members are ignored. */
 export const CompleteClaimRequest = z

@@ -1,6 +1,9 @@
 import { domainToUnicode } from 'node:url'
 import { z } from 'zod'
 
+/** In octets (RFC 5321 §4.5.3.1.3), and also the maximum in characters of a typed address. */
+const MAX_LENGTH = 254
+
 /**
  * Normalises an address, so that different spellings of a mailbox become equal: trims it, converts it to NFC and lower case, and
  * the domain to ASCII (IDNA, UTS 46). Keeps plus-tags, because some providers treat them as different mailboxes.
@@ -9,15 +12,18 @@ import { z } from 'zod'
  *   characters, a domain without a dot, more than 254 octets in total, and more than 64 before the `@` (RFC 5321 §4.5.3.1)
  */
 export function canonicalizeEmail(typedAddress: string): string | undefined {
-  const address = typedAddress.trim().normalize('NFC')
-  if (!address.isWellFormed() || countOctets(address) > 254) return undefined
+  const trimmed = typedAddress.trim()
+  // Checked first, because normalising many combining characters takes quadratic time.
+  if (trimmed.length > MAX_LENGTH) return undefined
+  const address = trimmed.normalize('NFC')
+  if (!address.isWellFormed() || countOctets(address) > MAX_LENGTH) return undefined
   const atIndex = address.lastIndexOf('@')
   const localPart = address.slice(0, atIndex)
   if (atIndex < 1 || !LOCAL_PART.test(localPart) || countOctets(localPart) > 64) return undefined
   const domain = toAsciiDomain(address.slice(atIndex + 1))
   if (domain === undefined) return undefined
   const canonical = `${localPart.toLowerCase().normalize('NFC')}@${domain}`
-  return countOctets(canonical) > 254 ? undefined : canonical
+  return countOctets(canonical) > MAX_LENGTH ? undefined : canonical
 }
 
 const countOctets = (text: string) => Buffer.byteLength(text)
@@ -49,7 +55,7 @@ function toAsciiDomain(typedDomain: string): string | undefined {
 export const EmailAddress = z
   .string()
   .trim()
-  .max(254, 'must be at most 254 characters')
+  .max(MAX_LENGTH, `must be at most ${MAX_LENGTH} characters`)
   .refine(
     (address) => canonicalizeEmail(address) !== undefined,
     'must be an e-mail address such as ana@example.org',

@@ -281,8 +281,10 @@ async function eraseOldMessages(db: Database, now: Date): Promise<number> {
        where id in ${selectBatch('content_hash is not null and created_at <= $1')}`,
       [timeAgo(RULES.duplicateMessageMs)],
     ),
+    // By now, the mail to staff has been tried, and its row is erased. Staff may have the message, so a later withdrawal must not
+    // promise anything else.
     await db.query(
-      `update contact_messages set ${ERASE_CONTENT}, erased_at = $2
+      `update contact_messages set ${ERASE_CONTENT}, erased_at = $2, delivered_at = coalesce(delivered_at, $2)
        where id in ${selectBatch(`state in ('received', 'delivered') and coalesce(delivered_at, created_at) <= $1`)}`,
       [timeAgo(RULES.deliveredMessageMs), now],
     ),

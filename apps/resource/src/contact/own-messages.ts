@@ -15,9 +15,10 @@ export interface OwnMessages {
    */
   readStatus(id: string, caller: Caller): Promise<{ id: string; status: ContactStatus; heldUntil?: string }>
   /**
-   * Withdraws a message.
+   * Withdraws a message. If staff may have it nevertheless, the message is erased, but the response is a 409 and not a 204, because
+   * a client that looks only at the status would tell the person that staff will not see the message.
    *
-   * @throws {Problem} 404 for the same reasons as `readStatus`; 409 if delivery has started, also if the message was erased
+   * @throws {Problem} 404 for the same reasons as `readStatus`; 409 if staff have the message, may have it, or are about to
    */
   withdraw(id: string, call: { request: RequestHeaders; caller: Caller }): Promise<void>
 }

@@ -8,37 +8,31 @@ import { limitChunkedBodies } from './limit-chunked-bodies.ts'
 import { JsonError, parseJson } from './parse-json.ts'
 import { findHeaders } from './request-context.ts'
 
-const BODY_LIMIT_BYTES = 16 * 1024
-/** The limit for the forms of pages. A browser sends a character as up to 12 bytes, and a message may have 5,000 characters. */
-const PAGE_FORM_LIMIT_BYTES = 64 * 1024
+/** A message may have 5,000 characters, each of which JSON escapes and the percent-encoding of a form write as up to 12 bytes. */
+const BODY_LIMIT_BYTES = 64 * 1024
 const MAX_FORM_FIELDS = 32
 
 const JSON_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /**
- * Creates a koa-bodyparser, which reads the body up to a limit. `binary` preserves the bytes, which we decode and parse
- * strictly. `encoding` is passed on to co-body, although it is missing from the types.
+ * The options of koa-bodyparser, which reads the body up to a limit. `binary` preserves the bytes, which we decode and
+ * parse strictly. `encoding` is passed on to co-body, although it is missing from the types.
  */
-function createBytesReader(limitBytes: number) {
-  const options: bodyParser.Options & { encoding: 'binary' } = {
-    enableTypes: ['text'],
-    extendTypes: { text: [JSON_TYPE, FORM_TYPE] },
-    textLimit: String(limitBytes),
-    encoding: 'binary',
-    onerror: (error) => {
-      const { status, type } = error as { status?: number; type?: string }
-      if (status === 413) throw new BodyTooLargeError()
-      if (type === 'request.aborted')
-        throw new Problem('invalid-request', { detail: 'The body ended too early.' })
-      throw new Problem('invalid-request', { detail: 'The body could not be read.', cause: error })
-    },
-  }
-  return { limitBytes, readBytes: bodyParser(options) }
+const PARSER_OPTIONS: bodyParser.Options & { encoding: 'binary' } = {
+  enableTypes: ['text'],
+  extendTypes: { text: [JSON_TYPE, FORM_TYPE] },
+  textLimit: String(BODY_LIMIT_BYTES),
+  encoding: 'binary',
+  onerror: (error) => {
+    const { status, type } = error as { status?: number; type?: string }
+    if (status === 413) throw new BodyTooLargeError()
+    if (type === 'request.aborted')
+      throw new Problem('invalid-request', { detail: 'The body ended too early.' })
+    throw new Problem('invalid-request', { detail: 'The body could not be read.', cause: error })
+  },
 }
-type BytesReader = ReturnType<typeof createBytesReader>
-const BODY_READER = createBytesReader(BODY_LIMIT_BYTES)
-const PAGE_FORM_READER = createBytesReader(PAGE_FORM_LIMIT_BYTES)
+const readBytes = bodyParser(PARSER_OPTIONS)
 
 class BodyTooLargeError extends Error {}
 
@@ -52,22 +46,17 @@ const hasBody = (ctx: Context) =>
  * Reads a body of the given media type as text. Returns undefined without a body.
  *
  * @param hint a sentence for the 415 response that names the type to send; may be empty
- * @throws {Problem} 413 over the limit of the reader; 415 for another type, several types, a charset that is not UTF-8, or any
+ * @throws {Problem} 413 over 64 KiB; 415 for another type, several types, a charset that is not UTF-8, or any
  *   Content-Encoding; 400 for a body that is not UTF-8 or ends too early; 429 while too many chunked bodies are being read
  */
-async function readText(
-  ctx: Context,
-  type: string,
-  hint: string,
-  reader: BytesReader = BODY_READER,
-): Promise<string | undefined> {
+async function readText(ctx: Context, type: string, hint: string): Promise<string | undefined> {
   if (!hasBody(ctx)) return undefined
   if (ctx.get('content-encoding'))
     throw new Problem('unsupported-media-type', { detail: 'Send the body without Content-Encoding.' })
   const createTypeProblem = () =>
     new Problem('unsupported-media-type', { detail: `Send Content-Type: ${type} in UTF-8. ${hint}`.trim() })
   if (!isOfType(ctx, type)) throw createTypeProblem()
-  await limitChunkedBodies(ctx, () => readBounded(ctx, reader))
+  await limitChunkedBodies(ctx, () => readBounded(ctx))
   const { rawBody } = ctx.request
   // For a media type that it cannot parse, the parser reads nothing and throws nothing.
   if (typeof rawBody !== 'string') throw createTypeProblem()
@@ -77,9 +66,9 @@ async function readText(
   return bytes.toString('utf8') || undefined
 }
 
-async function readBounded(ctx: Context, { limitBytes, readBytes }: BytesReader): Promise<void> {
+async function readBounded(ctx: Context): Promise<void> {
   try {
-    if ((ctx.request.length ?? 0) > limitBytes) throw new BodyTooLargeError()
+    if ((ctx.request.length ?? 0) > BODY_LIMIT_BYTES) throw new BodyTooLargeError()
     await readBytes(ctx, async () => {})
   } catch (error) {
     if (!(error instanceof BodyTooLargeError)) throw error
@@ -140,18 +129,10 @@ export async function readJson(ctx: Context): Promise<unknown> {
  * @param hint a sentence for the 415 response that names the type to send
  * @throws {Problem} 400, 413, 415 or 429
  */
-export async function readForm(
-  ctx: Context,
-  hint: string,
-  reader: BytesReader = BODY_READER,
-): Promise<URLSearchParams> {
-  const text = (await readText(ctx, FORM_TYPE, hint, reader)) ?? ''
+export async function readForm(ctx: Context, hint: string): Promise<URLSearchParams> {
+  const text = (await readText(ctx, FORM_TYPE, hint)) ?? ''
   const form = new URLSearchParams(text)
   if (form.size > MAX_FORM_FIELDS)
     throw new Problem('invalid-request', { detail: `Send at most ${MAX_FORM_FIELDS} fields.` })
   return form
 }
-
-/** Reads the form of a page, up to 64 KiB. @throws {Problem} as `readForm` does */
-export const readPageForm = (ctx: Context): Promise<URLSearchParams> =>
-  readForm(ctx, 'Submit the form on the page.', PAGE_FORM_READER)
