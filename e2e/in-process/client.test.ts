@@ -69,7 +69,9 @@ test('a client is restored from its credentials, and gets a new token after its 
   expect(await restored.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
 
   await restored.deleteRegistration()
-  await expect(client.guide('work-permit')).rejects.toMatchObject({ status: 401, code: 'invalid-client' })
+  const call = client.beginVerification('person@example.org')
+  await expect(call).rejects.toMatchObject({ status: 401, code: 'invalid-client' })
+  expect(await client.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
 })
 
 test('repeated calls send a message only once, and the client reads the status of the message and withdraws it', async () => {

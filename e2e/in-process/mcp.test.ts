@@ -326,13 +326,13 @@ describe('the endpoint', () => {
     expect((await call('tools/list', {}, { origin: system.origin })).status).toBe(200)
   })
 
-  test('accepts only a single JSON message, of at most 16 KiB', async () => {
+  test('accepts only a single JSON message, of at most 64 KiB', async () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
     expect((await send(ping)).status).toBe(200)
     expect(readProblemCode(await send([ping, ping]))).toEqual({ status: 400, code: 'invalid-request' })
     expect(readProblemCode(await send('{'))).toEqual({ status: 400, code: 'invalid-request' })
     expect(readProblemCode(await send('')).status).toBe(400)
-    const large = { ...ping, params: { text: 'x'.repeat(16 * 1024) } }
+    const large = { ...ping, params: { text: 'x'.repeat(64 * 1024) } }
     expect(readProblemCode(await send(large))).toEqual({ status: 413, code: 'content-too-large' })
     expect((await send(ping, { 'content-type': 'text/plain' })).status).toBe(415)
     expect((await send({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
@@ -374,9 +374,9 @@ test('a join through the tool counts against the limits of POST /api/waitlist', 
   for (const spelling of [email, email.toUpperCase(), email, email])
     expect((await joinByTool(spelling)).status).toBe(200)
   const refusal = await joinByTool(email)
-  expect(refusal.status).toBe(429)
-  expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect(await refusal.json()).toMatchObject({ code: 'rate-limited', policy: 'waitlist-email' })
+  expect(refusal.status).toBe(200)
+  expect(refusal.headers.get('ratelimit')).toContain('"waitlist-email";r=0')
+  expect(await refusal.text()).toMatch(/waitlist-email.*Retry-After: \d+ \(rate-limited\).*"isError":true/)
   expect((await joinByRoute(email)).status).toBe(429)
   const otherJoin = await joinByTool(createAddress())
   expect(otherJoin.status).toBe(200)

@@ -1,6 +1,7 @@
 import { Answer } from '@plainpath/domain'
 import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createToolCall, ERAS, parseMessage, sendMessage } from './mcp-messages.ts'
 import { runResource } from './run-resource.ts'
 import { createPost, expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -8,6 +9,7 @@ import { type RunningResource, startResource } from './start-resource.ts'
 const UNREACHABLE_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 const RENEW = { question: 'When do I renew my green card?' }
 const ARREST = { question: 'I was arrested last year. Can I renew my green card?' }
+const PUBLIC_MCP_HOST = 'localhost:8099'
 /** A switch takes effect within two seconds. The timeout is longer, because a machine that runs tests is busy. */
 const POLL_OPTIONS = { timeout: 15_000, interval: 20 }
 
@@ -15,7 +17,9 @@ const resources = new AsyncDisposableStack()
 let firstApi: RunningResource
 let secondApi: RunningResource
 beforeAll(async () => {
-  const api = resources.use(await startResource())
+  const api = resources.use(
+    await startResource({ env: { RESOURCE_MCP_PUBLIC_ORIGIN: `http://${PUBLIC_MCP_HOST}` } }),
+  )
   firstApi = api
   secondApi = resources.use(await startResource({ otherInstance: api }))
   await run('guides', 'publish')
@@ -71,6 +75,41 @@ function expectPaused(refusal: HttpResponse): void {
   expect(problem).toMatchObject({ status: 503, code: 'answers-paused' })
   expect(findHelp.map(({ phone }) => phone)).toContain('911')
   expect(findHelp.some(({ url }) => url?.includes('justice.gov'))).toBe(true)
+}
+
+test('while answers are paused, the tool answer_question returns the help in a tool error', async () => {
+  expect((await run('answers', 'pause')).code).toBe(0)
+  await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 503)
+  for (const callAnswerTool of ANSWER_TOOL_CALLS)
+    expectHelpInToolError(await callAnswerTool(firstApi), { code: 'answers-paused', retryAfter: 300 })
+  expect((await run('answers', 'resume')).code).toBe(0)
+  await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 200)
+  for (const callAnswerTool of ANSWER_TOOL_CALLS)
+    expect(parseMessage(await callAnswerTool(firstApi)).result.structuredContent).toMatchObject({
+      outcome: 'information',
+    })
+})
+
+/** Functions that call `answer_question` in each era, at the address for agents and at the public address. */
+const ANSWER_TOOL_CALLS = ERAS.flatMap((era) => {
+  const message = createToolCall('answer_question', RENEW, era)
+  return [
+    (api: RunningResource) => sendMessage(api.origin, '/api/mcp', message),
+    (api: RunningResource) =>
+      sendMessage(api.origin, '/mcp', message, { headers: { host: PUBLIC_MCP_HOST } }),
+  ]
+})
+
+function expectHelpInToolError(
+  response: HttpResponse,
+  { code, retryAfter }: { code: string; retryAfter: number },
+): void {
+  expect(response.status).toBe(200)
+  const { isError, content } = parseMessage(response).result
+  expect(isError).toBe(true)
+  expect(content[0].text).toContain('\n- If you are in danger now: 911\n')
+  expect(content[0].text).toContain('https://www.justice.gov/')
+  expect(content[0].text.endsWith(`\nRetry-After: ${retryAfter} (${code})`)).toBe(true)
 }
 
 test('a disabled trigger causes no hand-off and is not listed, until it is enabled again', async () => {
@@ -216,6 +255,10 @@ test('an instance that has never read the switches responds 503 with help', asyn
   const { findHelp, ...problem } = refusal.json()
   expect(problem).toMatchObject({ status: 503, code: 'answers-unavailable' })
   expect(findHelp).toContainEqual(expect.objectContaining({ phone: '911' }))
+  expectHelpInToolError(await sendMessage(api.origin, '/api/mcp', createToolCall('answer_question', RENEW)), {
+    code: 'answers-unavailable',
+    retryAfter: 2,
+  })
   expect(await readAnswersHealth(api)).toMatchObject({ status: 'unavailable' })
   expect((await read(api, '/api/triggers')).status).toBe(200)
   expectProblem(await postQuestion(api, {}), { status: 400, code: 'invalid-request' })

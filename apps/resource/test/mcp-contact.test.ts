@@ -1,7 +1,7 @@
 import { createServiceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type HoldFixture, MINUTE_MS, startHoldFixture, WITHDRAWN_ROW } from './hold-fixture.ts'
-import { expectProblem, sendRequest } from './send-request.ts'
+import { expectProblem, sendRequest, toAsciiJson } from './send-request.ts'
 import { newMessage } from './start-contact.ts'
 
 let fixture: HoldFixture
@@ -19,7 +19,7 @@ const callTool = (name: string, args: object, token?: string) =>
       'content-type': 'application/json',
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
+    body: toAsciiJson({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
   })
 /** Parses the JSON-RPC result, which arrives as an event stream with one event. Returns undefined for another body. */
 const parseResult = ({ body }: { body: string }) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}').result
@@ -57,6 +57,12 @@ test('a message is sent, looked up and withdrawn by the tools', async () => {
     })
   expect(await lookUp()).toEqual({ id, status: 'erased' })
   expect(await fixture.readStoredContent(id)).toEqual([WITHDRAWN_ROW])
+})
+
+test('the longest message is sent, although each of its characters has 12 bytes in the JSON', async () => {
+  const message = { topic: 'question', message: '🙂'.repeat(5000) }
+  const result = parseResult(await callTool('send_contact_message', message, issueToken('max')))
+  expect(result.structuredContent).toMatchObject({ status: 'received' })
 })
 
 test('a delivered message is not withdrawn, and the result says how it can be erased', async () => {

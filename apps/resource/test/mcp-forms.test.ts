@@ -148,6 +148,42 @@ test.for(['decline', 'cancel'])(
   },
 )
 
+test('after a form, the text has its answers as facts, and the call that repeats them shows no form', async () => {
+  const { requestState, askedTriggers } = await requestForm()
+  const content = Object.fromEntries(askedTriggers.map((trigger) => [trigger, 'No']))
+  const inputResponses = createAcceptedResponse(content)
+  const { result } = await callTool({ formReply: { requestState, inputResponses } })
+  const facts = readFactsAfterForm(result)
+  expect(facts).toEqual(Object.fromEntries(askedTriggers.map((trigger) => [trigger, false])))
+
+  const nextFacts = { ...facts, 'criminal-history': false }
+  const next = (await callTool({ args: { ...QUESTION, facts: nextFacts } })).result
+  expect(next).toMatchObject({ resultType: 'complete', structuredContent: { outcome: 'information' } })
+  const nextTriggers = next.structuredContent.check.map(({ trigger }: { trigger: string }) => trigger)
+  expect(nextTriggers.filter((trigger: string) => trigger in nextFacts)).toEqual([])
+  expect(next.content[0].text).not.toContain(FORM_HEADING)
+})
+
+test('after a declined form, a call with empty facts shows no form, and a call without facts shows it', async () => {
+  const { requestState } = await requestForm()
+  const inputResponses = { check: { action: 'decline' } }
+  const { result } = await callTool({ formReply: { requestState, inputResponses } })
+  const facts = readFactsAfterForm(result)
+  expect(facts).toEqual({})
+  const withFacts = await callTool({ args: { ...QUESTION, facts } })
+  expect(withFacts.result).toMatchObject({ resultType: 'complete' })
+  expect(withFacts.result.content[0].text).toContain('(`long-absence`)')
+  await requestForm({ args: { ...QUESTION, facts: null } })
+})
+
+const FORM_HEADING = '## The person has seen a form'
+
+/** Reads the facts that the text after a form tells the model to repeat. */
+function readFactsAfterForm(result: { content: { text: string }[] }): object {
+  const [, part = ''] = result.content[0]?.text.split(FORM_HEADING) ?? []
+  return JSON.parse(/`({.*?})`/.exec(part)?.[1] ?? 'null')
+}
+
 test('no form is shown for a question that is handed off or that no guide answers', async () => {
   for (const [question, outcome] of [
     ['I was arrested for a dui, can I renew my green card?', 'hand_off'],

@@ -11,7 +11,7 @@ const EMAIL = 'ana.secret@example.org'
  * Calls a tool with a message of the MCP revisions of 2025, without the header `MCP-Protocol-Version`. Other tests send calls of
  * revision 2026-07-28: mcp-forms.test.ts, signed-in-mcp.test.ts and e2e/in-process/mcp.test.ts.
  */
-const callTool = (origin: string, name: string, args: object, headers: Record<string, string> = {}) =>
+const callTool = (origin: string, name: string, args?: object, headers: Record<string, string> = {}) =>
   sendRequest(origin, {
     method: 'POST',
     path: '/api/mcp',
@@ -52,6 +52,50 @@ test('get_guide returns a tool error for a version number that exceeds the range
   const response = await callTool(api.origin, 'get_guide', { slug: 'work-permit', version: 2 ** 31 })
   expect(response.status, response.body).toBe(200)
   expect(parseResult(response.body)).toMatchObject({ isError: true })
+})
+
+test('a wrong argument is a tool error that names it as the route does, and ends in the code', async () => {
+  await using api = await startResource()
+  for (const [name, args, text] of [
+    ['search_guides', {}, '#/query: is missing; it must be a string. (invalid-request)'],
+    ['search_guides', undefined, '#/query: is missing; it must be a string. (invalid-request)'],
+    [
+      'join_waitlist',
+      { email: 'not an email' },
+      '#/email: must be an e-mail address such as ana@example.org. (invalid-request)',
+    ],
+    [
+      'search_guides',
+      { query: ' ', page: 2 },
+      '#/query: must say what to look for.\n#/page: is unknown; leave it out. (invalid-request)',
+    ],
+  ] as const) {
+    const response = await callTool(api.origin, name, args)
+    expect(response.status).toBe(200)
+    expect(parseResult(response.body)).toEqual({ content: [{ type: 'text', text }], isError: true })
+  }
+  expect(await api.countWaitlistEntries()).toBe(0)
+  const search = await callTool(api.origin, 'search_guides', { query: ' work permit ', limit: 1 })
+  expect(parseResult(search.body).structuredContent).toMatchObject({ guides: [{ slug: 'work-permit' }] })
+})
+
+test('a limit that a tool counts is a tool error, and the limits of the route are a 429', async () => {
+  // The limits are then one join per mailbox, and 12 calls.
+  await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '0.1' } })
+  const join = () => callTool(api.origin, 'join_waitlist', { email: EMAIL })
+  expect(parseResult((await join()).body).structuredContent).toMatchObject({ status: 'joined' })
+  const refusal = await join()
+  expect(refusal.status).toBe(200)
+  const { isError, content } = parseResult(refusal.body)
+  expect(isError).toBe(true)
+  expect(content[0].text).toMatch(
+    /^The limit "waitlist-email" .* Try again in \d+ seconds\.\nRetry-After: \d+ \(rate-limited\)$/,
+  )
+  for (let count = 3; count <= 12; count += 1)
+    expect((await callTool(api.origin, 'list_guides', {})).status).toBe(200)
+  const routeRefusal = await callTool(api.origin, 'list_guides', {})
+  expect(routeRefusal.status).toBe(429)
+  expect(routeRefusal.headers['retry-after']).toMatch(/^\d+$/)
 })
 
 test('while the authorization server is unreachable, a call with a token gets 503, and a call without one succeeds', async () => {

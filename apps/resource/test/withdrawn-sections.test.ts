@@ -1,5 +1,6 @@
 import { ATTORNEY_HEADING, listGuideSections, loadGuides, type PackagedGuide } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
+import { waitForBlockedSessions } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { turnOffInTransaction } from '../src/guides/answer-switches.ts'
 import { lockGuides, publishFirstGuides, publishGuides } from '../src/guides/publish-guides.ts'
@@ -157,7 +158,7 @@ describe('while another command is not committed', () => {
       await lockGuides(tx)
       await insertWithdrawal(tx, EARLIER_SECTION)
       const started = run('publish')
-      await waitForLockedCommand()
+      await waitForBlockedSessions(api.db, 1, POLL_OPTIONS.timeout)
       return { started }
     })
     expect(await publication.started).toMatchObject({ code: 1, out: '' })
@@ -175,7 +176,7 @@ describe('while another command is not committed', () => {
       )
       await tx.query('update guides set version = $2 where slug = $1', [SLUG, version])
       const started = withdraw(EARLIER_SECTION)
-      await waitForLockedCommand()
+      await waitForBlockedSessions(api.db, 1, POLL_OPTIONS.timeout)
       return { started }
     })
     const { code, errors } = await withdrawal.started
@@ -184,17 +185,6 @@ describe('while another command is not committed', () => {
     expect((await api.db.query('select from answer_switches')).rowCount).toBe(0)
     expect(await withdraw(SECTION)).toMatchObject({ code: 0, errors: '' })
   })
-
-  const waitForLockedCommand = () =>
-    expect
-      .poll(async () => {
-        const { rowCount } = await api.db.query(
-          `select from pg_locks join pg_database on pg_database.oid = database
-          where datname = current_database() and relation = 'guides'::regclass and not granted`,
-        )
-        return rowCount
-      }, POLL_OPTIONS)
-      .toBe(1)
 })
 
 const insertWithdrawal = (tx: Database, target: string) =>
@@ -203,6 +193,45 @@ const insertWithdrawal = (tx: Database, target: string) =>
     { kind: 'section', target },
     { actor: 'test', action: 'guides withdraw', now: NOW },
   )
+
+test('the notice of a withdrawn section is not a statement, and no search finds it', async () => {
+  await run('publish')
+  await waitUntilServed(releaseGuide.version, { withheld: false })
+  const readStatements = async () => {
+    const { stale, statements, staleStatements } = (await readGuide('')).json()
+    return { stale, statements: Number(statements), staleStatements: Number(staleStatements) }
+  }
+  const readSnippet = async (text: string) => {
+    // With the number of its form, the guide is among the best matches.
+    const query = encodeURIComponent(`I-90 ${text}`)
+    const { body } = await sendRequest(api.origin, { path: `/api/guides?q=${query}` })
+    const { guides } = JSON.parse(body) as { guides: { slug: string; snippet: string }[] }
+    return guides.find(({ slug }) => slug === SLUG)?.snippet
+  }
+  const before = await readStatements()
+  expect(await readSnippet(wrongSentence)).toContain(wrongSentence.trim())
+
+  expect((await withdraw(SECTION)).code).toBe(0)
+  await waitUntilServed(releaseGuide.version, { withheld: true })
+  const after = await readStatements()
+  expect(after.statements).toBeLessThan(before.statements)
+  expect([after.stale, after.staleStatements]).toEqual([before.stale, before.staleStatements])
+  const page = await sendRequest(api.origin, { path: `/guides/${SLUG}` })
+  for (const { body } of [await readGuide('', 'text/markdown'), page]) {
+    expect(body).toContain(NOTICE)
+    expect(body).not.toContain('We have not checked this')
+  }
+  for (const text of [wrongSentence, NOTICE]) {
+    const snippet = await readSnippet(text)
+    expect(snippet).toMatch(/\w/)
+    expect(snippet).not.toContain(wrongSentence.trim())
+    expect(snippet).not.toContain(NOTICE)
+  }
+
+  expect((await run('restore', SECTION)).code).toBe(0)
+  await waitUntilServed(releaseGuide.version, { withheld: false })
+  expect(await readStatements()).toEqual(before)
+})
 
 describe('an earlier version', () => {
   const version = `?version=${earlierGuide.version}`

@@ -47,6 +47,10 @@ function getBlockKind(line: string): Block['kind'] {
 export const DISCLAIMER =
   'This guide is information, not legal advice. It cannot tell you what to do in your own case. We are not a law firm, and we are not the government.'
 
+/** The text of a section that operators withdrew. It states no fact, and no search finds it. */
+export const WITHDRAWN_NOTICE =
+  'We took the text of this section out for now. Look at the official pages that this guide names.'
+
 /** The last two sections of every guide, in this order. */
 export const CHANGES_HEADING = 'What changes often: check here'
 export const ATTORNEY_HEADING = 'When to talk to an attorney'

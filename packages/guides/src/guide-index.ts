@@ -1,4 +1,4 @@
-import { type Block, parseBlocks, removeAttorneySection } from './guide-body.ts'
+import { type Block, parseBlocks, removeAttorneySection, WITHDRAWN_NOTICE } from './guide-body.ts'
 import { toHeadingAnchor } from './guide-sections.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { splitSentences } from './reading-grade.ts'
@@ -85,7 +85,8 @@ export function createGuideIndex(guides: readonly PackagedGuide[]): GuideIndex {
 }
 
 function extractFields(guide: PackagedGuide) {
-  const blocks = parseBlocks(removeAttorneySection(guide.body))
+  const allBlocks = parseBlocks(removeAttorneySection(guide.body))
+  const blocks = allBlocks.filter(({ text }) => text !== WITHDRAWN_NOTICE)
   const joinTexts = (selected: readonly Block[]) => selected.map(({ text }) => text).join('\n')
   return {
     slug: guide.slug,

@@ -1,7 +1,7 @@
 export { type AttorneyItems, loadAttorneyItems } from './attorney-items.ts'
 export { checkGuides } from './check-guides.ts'
 export { findFreshnessPeriod, isStale } from './freshness.ts'
-export { ATTORNEY_HEADING, numberSources } from './guide-body.ts'
+export { ATTORNEY_HEADING, numberSources, WITHDRAWN_NOTICE } from './guide-body.ts'
 export { createGuideIndex, type GuideIndex } from './guide-index.ts'
 export { type GuideSection, INTRO, listGuideSections, toHeadingAnchor } from './guide-sections.ts'
 export { loadGuides } from './load-guides.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
+import { WITHDRAWN_NOTICE } from './guide-body.ts'
 import { noteFreshness } from './note-freshness.ts'
 import { toDatedGuide } from './packaged-guide.ts'
 
@@ -31,6 +32,11 @@ test.for([
     'Look:\n\n- One. [^old] (2020-01-01)\n- Two. [^new]',
   ],
   ['a statement without a source', 'It is so.', 'It is so. (never)'],
+  [
+    'nothing, where a section is withdrawn',
+    `## Fees\n\n${WITHDRAWN_NOTICE}`,
+    `## Fees\n\n${WITHDRAWN_NOTICE}`,
+  ],
   ['nothing, where one source is fresh', 'It is so. [^old] [^new]', 'It is so. [^old] [^new]'],
 ] as const)('noteFreshness adds a note after %s', ([, body, expected]) =>
   expect(addNotes(body)).toBe(expected),

@@ -1,4 +1,11 @@
-import { ATTORNEY_HEADING, type Block, CHANGES_HEADING, parseBlocks, SOURCE_MARKER } from './guide-body.ts'
+import {
+  ATTORNEY_HEADING,
+  type Block,
+  CHANGES_HEADING,
+  parseBlocks,
+  SOURCE_MARKER,
+  WITHDRAWN_NOTICE,
+} from './guide-body.ts'
 import { splitSentences } from './reading-grade.ts'
 
 /** One sentence or list item of a guide, without markers, and the ids of the sources that support it. */
@@ -22,8 +29,8 @@ function splitStatements({ kind, text }: Block): readonly Statement[] {
 }
 
 /**
- * Lists the blocks that state facts and therefore need a source. Omits headings, lines that introduce a list, and the last two
- * sections, which only list links and reasons to talk to an attorney.
+ * Lists the blocks that state facts and therefore need a source. Omits headings, lines that introduce a list, the notice of a
+ * withdrawn section, and the last two sections, which only list links and reasons to talk to an attorney.
  */
 export function listFactBlocks(body: string): readonly Block[] {
   const blocks = parseBlocks(body)
@@ -34,6 +41,7 @@ export function listFactBlocks(body: string): readonly Block[] {
       block.kind !== 'heading' &&
       block.section !== CHANGES_HEADING &&
       block.section !== ATTORNEY_HEADING &&
+      block.text !== WITHDRAWN_NOTICE &&
       !introducesList(block, index),
   )
 }

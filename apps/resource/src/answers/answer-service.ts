@@ -94,11 +94,14 @@ const PAUSED_RETRY_SECONDS = 300
 /** The instance polls the guides and the operators' switches every second, so answers are usually available again soon. */
 const UNAVAILABLE_RETRY_SECONDS = 2
 
+/** Returns the headers of a response that has no answer because of the status. */
+export const createRetryHeaders = (status: AnswersState['status']) => ({
+  'retry-after': String(status === 'paused' ? PAUSED_RETRY_SECONDS : UNAVAILABLE_RETRY_SECONDS),
+})
+
 const createUnavailableProblem = (status: AnswersState['status']) =>
   new Problem(status === 'paused' ? 'answers-paused' : 'answers-unavailable', {
-    headers: {
-      'retry-after': String(status === 'paused' ? PAUSED_RETRY_SECONDS : UNAVAILABLE_RETRY_SECONDS),
-    },
+    headers: createRetryHeaders(status),
     extensions: { findHelp: ALL_HELP },
   })
 

@@ -1,12 +1,16 @@
-import { type Answer, formatHelpLine, type Help, mayAskInForm } from '@plainpath/domain'
+import { type Answer, type AnswerRequest, formatHelpLine, type Help, mayAskInForm } from '@plainpath/domain'
 
 /**
  * Formats an answer as Markdown for a model. Adds only headings, labels and instructions to the answer's texts.
  *
  * @param options.askPageUrl the URL of the page where the person can answer the questions that no form may ask (see
  *   `mayAskInForm`). Pass it only for a client that can show forms. Without it, the model asks these questions like the others
+ * @param options.factsAfterForm all facts of the call, including the person's answers in a form. Pass it only after a form
  */
-export function formatAnswer(answer: Answer, { askPageUrl }: { askPageUrl?: string } = {}): string {
+export function formatAnswer(
+  answer: Answer,
+  { askPageUrl, factsAfterForm }: { askPageUrl?: string; factsAfterForm?: AnswerRequest['facts'] } = {},
+): string {
   const { handOff, outOfScope, passages, check, limits, disclaimer } = answer
   const sensitiveQuestions =
     askPageUrl === undefined ? [] : check.filter(({ trigger }) => !mayAskInForm(trigger))
@@ -16,6 +20,8 @@ export function formatAnswer(answer: Answer, { askPageUrl }: { askPageUrl?: stri
     ...(outOfScope ? formatOutOfScope(outOfScope) : []),
     ...passages.map(formatPassage),
     limits,
+    factsAfterForm &&
+      `## The person has seen a form\n\nThe \`facts\` are now \`${JSON.stringify(factsAfterForm)}\`. Send them too when you call \`answer_question\` again. A call with \`facts\`, even empty ones, shows no form.`,
     otherQuestions.length > 0 &&
       `## Ask the person these questions, then call \`answer_question\` again with the answers in \`facts\`\n\n${formatQuestions(otherQuestions)}`,
     sensitiveQuestions.length > 0 &&

@@ -1,4 +1,4 @@
-import { listGuideSections, type PackagedGuide } from '@plainpath/guides'
+import { listGuideSections, type PackagedGuide, WITHDRAWN_NOTICE } from '@plainpath/guides'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { recordStaffAct, type StaffAct } from '../staff-audit.ts'
@@ -95,9 +95,6 @@ export async function turnOn(
     return true
   })
 }
-
-const WITHDRAWN_NOTICE =
-  'We took the text of this section out for now. Look at the official pages that this guide names.'
 
 type GuideText = Pick<PackagedGuide, 'slug' | 'title' | 'body'>
 

@@ -5,7 +5,8 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { createProblemDocument, Problem } from '@plainpath/http'
+import { formatHelpLine, Help } from '@plainpath/domain'
+import { createProblemDocument, Problem, parseInput } from '@plainpath/http'
 import { MCP_TOOLS, type McpTool, type McpToolName, type ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import type { ToolCall, ToolOutput, ToolRequest, Tools } from './tools.ts'
@@ -48,11 +49,13 @@ export const createToolRegistrar =
   (server, requestContext) => {
     const callTool = async (
       name: McpToolName,
-      args: never,
+      args: unknown,
       { mcpReq }: ServerContext,
     ): Promise<ToolResult | InputRequiredResult> => {
       try {
-        const output = await tools[name](args, { ...requestContext, ...readFormSupport(mcpReq) })
+        // The type of `tools[name]` cannot express that its input is what its schema returns.
+        const input = parseInput(MCP_TOOLS[name].inputSchema, 'body', args) as never
+        const output = await tools[name](input, { ...requestContext, ...readFormSupport(mcpReq) })
         if (!('form' in output)) return createToolResult(MCP_TOOLS[name], output)
         const { params, askedTriggers } = output.form
         return inputRequired({
@@ -68,10 +71,15 @@ export const createToolRegistrar =
     }
     for (const name of names) {
       const tool: McpTool = MCP_TOOLS[name]
-      // The SDK has checked `args` against the input schema of this tool, which the type of `tools[name]` cannot express.
-      server.registerTool(name, tool, (args, context) => callTool(name, args as never, context))
+      const inputSchema = skipValidation(tool.inputSchema)
+      server.registerTool(name, { ...tool, inputSchema }, (args, context) => callTool(name, args, context))
     }
   }
+
+/** Keeps the SDK from validating the arguments, because its errors have no code and other texts than those of the routes. */
+const skipValidation = (schema: McpTool['inputSchema']) => ({
+  '~standard': { ...schema['~standard'], validate: (value: unknown) => ({ value }) },
+})
 
 /**
  * Reads whether the client can show forms, and the form that it sent back. Both need revision 2026-07-28, in which clients
@@ -99,10 +107,13 @@ function createToolResult(tool: McpTool, { value, text }: ToolOutput): ToolResul
 }
 
 /**
- * The statuses to which a model can react: with other arguments, or by informing the person. All others become HTTP responses,
- * except a missing scope (`describeForModel`).
+ * The statuses to which a model can react: with other arguments, later, or by informing the person. `describeForModel` has the
+ * exceptions.
  */
-const MODEL_STATUSES = new Set([400, 404, 409, 410])
+const MODEL_STATUSES = new Set([400, 404, 409, 410, 429])
+
+/** The member of a problem that has help for the person, such as `answers-paused`. */
+const WithHelp = z.object({ findHelp: z.array(Help) })
 
 /**
  * Describes a problem for the model that called the tool. Returns undefined for a problem that becomes an HTTP response, as on
@@ -111,11 +122,22 @@ const MODEL_STATUSES = new Set([400, 404, 409, 410])
  * A missing scope is a special case. An HTTP challenge helps only a client whose token is for a verified person, because that
  * client can get the scope by another token request. For any other client, a person has to verify an e-mail address first, so its
  * model reads a description of the problem instead.
+ *
+ * A problem with help for the person is another special case. Apps show people no HTTP error, so the help would not reach them.
  */
 function describeForModel(problem: Problem, { caller }: ToolRequest, { origin }: ServiceUrls) {
-  const { status, detail, code } = createProblemDocument(problem, { origin, path: '', requestId: '' })
+  const document = createProblemDocument(problem, { origin, path: '', requestId: '' })
+  const { status, detail, code, errors } = document
+  const findHelp = WithHelp.safeParse(document).data?.findHelp
   const cannotGetScope = code === 'insufficient-scope' && caller?.registrationId === undefined
-  return cannotGetScope || MODEL_STATUSES.has(status) ? `${detail} (${code})` : undefined
+  if (!cannotGetScope && !findHelp && !MODEL_STATUSES.has(status)) return undefined
+  const retryAfter = problem.options.headers?.['retry-after']
+  const lines = [
+    ...(errors?.map((mistake) => `${mistake.pointer}: ${mistake.detail}.`) ?? [detail]),
+    ...(findHelp ? ['findHelp:', ...findHelp.map((help) => `- ${formatHelpLine(help)}`)] : []),
+    ...(retryAfter ? [`Retry-After: ${retryAfter}`] : []),
+  ]
+  return `${lines.join('\n')} (${code})`
 }
 
 const createToolError = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true })

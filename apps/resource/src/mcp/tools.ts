@@ -76,11 +76,19 @@ export function createTools(deps: ToolDeps): Tools {
     }),
     answer_question(input, { canShowForms, returnedForm }) {
       const formFacts = returnedForm && readFormFacts(returnedForm.response, returnedForm.askedTriggers)
-      const answer = deps.answers.answer({ ...input, facts: { ...input.facts, ...formFacts } })
-      const form = canShowForms && !returnedForm ? createCheckForm(answer, urls.ask) : undefined
+      const facts = { ...input.facts, ...formFacts }
+      const answer = deps.answers.answer({ ...input, facts })
+      // A call with facts usually repeats a question for which the person has seen a form.
+      const mayShowForm = canShowForms && !returnedForm && !input.facts
+      const form = mayShowForm ? createCheckForm(answer, urls.ask) : undefined
       if (form) return { form }
-      // No form may ask sensitive questions, so a client with forms gets the URL of the page that asks them.
-      return { value: answer, text: formatAnswer(answer, canShowForms ? { askPageUrl: urls.ask } : {}) }
+      const text = formatAnswer(answer, {
+        // No form may ask sensitive questions, so a client with forms gets the URL of the page that asks them.
+        ...(canShowForms && { askPageUrl: urls.ask }),
+        // The client shows the model neither the form nor the person's answers.
+        ...(formFacts && { factsAfterForm: facts }),
+      })
+      return { value: answer, text }
     },
     async get_guide(input) {
       const guide = await requireGuideVersion(deps, input, problemOptions)

@@ -10,7 +10,7 @@ import { type InputMistake, Problem } from '../problems/problem.ts'
 import type { ProblemCode } from '../problems/problems.ts'
 import { listNetworks } from '../request/client-address.ts'
 import { requireSameOrigin } from '../request/cross-origin.ts'
-import { readJson, readPageForm } from '../request/read-body.ts'
+import { readForm, readJson } from '../request/read-body.ts'
 import {
   allowPublicCaching,
   allowPublicCachingWithTag,
@@ -200,7 +200,7 @@ function groupByName(parameters: URLSearchParams): Record<string, string | strin
 }
 
 async function readBody(ctx: Context, route: Route): Promise<unknown> {
-  if (route.form) return groupByName(await readPageForm(ctx))
+  if (route.form) return groupByName(await readForm(ctx, 'Submit the form on the page.'))
   const body = await readJson(ctx)
   if (body !== undefined) return body
   if (route.bodyOptional) return {}
@@ -247,7 +247,7 @@ const MAX_LISTED_MISTAKES = 50
  *
  * @throws {Problem} with `errors`; an invalid path parameter is `not-found`, because no such path exists
  */
-function parseInput(
+export function parseInput(
   schema: z.ZodType,
   part: RequestPart,
   input: unknown,
