@@ -33,7 +33,7 @@ for (const subscriber of subscribers)
       intervals,
       clock: performance,
       log,
-      metrics: { setLease: () => undefined },
+      metrics: { createGauge: () => () => undefined },
     }),
   )
 while (!subscribers.every((subscriber) => subscriber.isValid(performance.now()))) await sleep(20)

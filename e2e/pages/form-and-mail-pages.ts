@@ -77,6 +77,7 @@ export const FORM_AND_MAIL_PAGES: Readonly<Record<string, Html>> = {
   }),
   'ended-claim': renderRevokedAccessPage({ remainingSecret: 'secret' }),
   'already-ended': renderAlreadyRevokedPage(),
+  'just-ended': renderAlreadyRevokedPage({ secretToRepeat: 'secret' }),
   'broken-end-link': renderBrokenRevokeLinkPage(),
   'contact-mailed': renderContactMailedPage(),
   link: renderLinkPage({

@@ -6,6 +6,7 @@ import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
+import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import type { AppName } from '@plainpath/metadata'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
@@ -15,6 +16,7 @@ import { Redis } from 'ioredis'
 import { type FaultProxy, startFaultProxy } from '../faults/fault-proxy.ts'
 import { basic, createSender, form, type Sender } from '../send.ts'
 import { openSystemEnvironment } from '../system-environment.ts'
+import { createMailSettings } from '../verification-steps.ts'
 
 export interface Client {
   readonly client_id: string
@@ -33,6 +35,9 @@ export interface CachedSystem extends AsyncDisposable {
   readonly authProxy: FaultProxy
   /** The log lines of all instances. */
   readonly logLines: readonly string[]
+  readonly mail: MailServer
+  /** Sends requests to the first auth instance. */
+  readonly authSender: Sender
   /** Registers a client at the first auth instance. */
   registerClient(): Promise<Client>
   /** Requests a token at the first auth instance. */
@@ -59,7 +64,13 @@ export async function startCachedSystem(): Promise<CachedSystem> {
   const redis = opening.use(await startRedis({ program, port, folder }))
   const redisProxy = opening.use(await startFaultProxy({ host: '127.0.0.1', port }))
   const system = opening.use(await openSystemEnvironment(ORIGIN))
-  const env = { ...system.env, AUTH_REDIS_URL: redis.urls.auth, RESOURCE_REDIS_URL: redis.urls.resource }
+  const mail = opening.use(await startMailServer())
+  const env = {
+    ...system.env,
+    ...createMailSettings(mail),
+    AUTH_REDIS_URL: redis.urls.auth,
+    RESOURCE_REDIS_URL: redis.urls.resource,
+  }
   const logLines: string[] = []
   const log = createLog({ service: 'e2e', write: (line) => logLines.push(line) })
   const deps = { log, now: () => new Date() }
@@ -110,6 +121,11 @@ export async function startCachedSystem(): Promise<CachedSystem> {
     redisProxy,
     authProxy,
     logLines,
+    mail,
+    authSender: {
+      send: (request) => send(authInstances[0]!.sender, request),
+      [Symbol.dispose]: () => undefined,
+    },
     async registerClient() {
       const { text } = await send(authInstances[0]!.sender, { method: 'POST', path: '/api/agent/register' })
       return JSON.parse(text) as Client

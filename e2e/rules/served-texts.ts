@@ -82,6 +82,7 @@ export function renderServedTexts(): Record<string, string> {
       })),
     }),
     alreadyRevoked: pages.renderAlreadyRevokedPage(),
+    justRevoked: pages.renderAlreadyRevokedPage({ secretToRepeat: 'secret' }),
     connect: pages.renderConnectPage({
       signedInUrl: 'https://plainpath.example/mcp',
       publicUrl: undefined,

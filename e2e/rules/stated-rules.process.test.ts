@@ -47,9 +47,9 @@ const CURRENT_WORDINGS = Object.entries(RULES).flatMap(([name, value]) => {
     })
 })
 
-/** Durations that are not in `RULES`: the windows of limits, and the interval of the sweep. */
+/** Durations that are not in `RULES`: the windows of limits and caps, and the interval of the sweep. */
 const OTHER_DURATIONS =
-  /mail(<\/span>)?s a day|for a day and|for a day\.|and a minute|at most an hour and a few minutes/gi
+  /mail(<\/span>)?s a day|codes a day|for a day and|for a day\.|and a minute|at most an hour and a few minutes/gi
 
 test('a served text states the figure of each rule', () => {
   const allTexts = Object.values(changedTexts).join('\n')

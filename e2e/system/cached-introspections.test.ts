@@ -3,6 +3,8 @@ import { REVOCATION } from '@plainpath/revocation'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../faults/fault.ts'
 import { type CachedSystem, type Client, startCachedSystem } from '../revocation/start-cached-system.ts'
+import { form } from '../send.ts'
+import { findLink, verifyMailbox } from '../verification-steps.ts'
 
 /*
  * Revocations while both APIs have cached the introspection of the token, with two instances of each app in this process and a
@@ -32,6 +34,10 @@ const waitForLeases = () =>
 /** Issues a token, and waits until both APIs use a cached introspection of it. */
 async function issueCachedToken(owner = client): Promise<string> {
   const token = await system.issueToken(owner)
+  await waitUntilCached(token)
+  return token
+}
+async function waitUntilCached(token: string): Promise<void> {
   for (const api of INSTANCES) {
     await expect
       .poll(
@@ -44,7 +50,6 @@ async function issueCachedToken(owner = client): Promise<string> {
       )
       .toBe(1)
   }
-  return token
 }
 /** Sends a request with the token to each API. Returns the statuses. */
 const readAtBoth = (token: string) => Promise.all(INSTANCES.map((api) => system.readGuides(token, api)))
@@ -106,6 +111,31 @@ describe('with a cached introspection, both APIs', () => {
     )
     expect(responses.flat()).toEqual(Array(8).fill(401))
   })
+})
+
+test('after an "End all" that could not be published, the next one makes both APIs reject the cached tokens of both agents at once', async () => {
+  const email = 'ana@example.org'
+  const { mail, authSender: sender } = system
+  const tokens: string[] = []
+  for (const agent of [await system.registerClient(), await system.registerClient()])
+    tokens.push(await verifyMailbox(agent, email, { mail, sender }))
+  const findEndLink = () => mail.received.map(({ text }) => findLink(text, 'end')).find((link) => link !== '')
+  await expect.poll(findEndLink, { timeout: 10_000 }).toBeDefined()
+  const end = new URL(findEndLink() ?? '').searchParams.get('end') ?? ''
+  const endAll = () => sender.send({ method: 'POST', path: '/claim', ...form({ end, all: 'yes' }) })
+  for (const token of tokens) await waitUntilCached(token)
+  const otherToken = await issueCachedToken()
+  // Without the key, no revocation can be published.
+  await system.redisAdmin.call('ACL', 'SETUSER', 'auth', 'resetkeys', '~auth:*')
+  expect((await endAll()).status).toBeGreaterThanOrEqual(500)
+  await system.redisAdmin.call('ACL', 'SETUSER', 'auth', '~revocation:state')
+  // The revocation is committed, but the APIs do not know it yet.
+  for (const token of tokens) expect(await readAtBoth(token)).toEqual([200, 200])
+  expect((await endAll()).status).toBe(410)
+  for (const token of tokens) expect(await readAtBoth(token)).toEqual([401, 401])
+  const hitsBefore = await countCacheHits(0)
+  expect(await readAtBoth(otherToken)).toEqual([200, 200])
+  expect(await countCacheHits(0)).toBe(hitsBefore + 1)
 })
 
 test('an API does not cache an introspection that is in flight during the revocation of its token', async () => {

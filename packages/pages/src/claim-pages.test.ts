@@ -3,14 +3,16 @@ import {
   type ClaimQuestionPage,
   type ClosedClaim,
   getClosedVerificationTitle,
-  renderAlreadyRevokedPage,
-  renderBrokenRevokeLinkPage,
   renderClosedVerificationPage,
-  renderRevokeAccessPage,
-  renderRevokedAccessPage,
   renderVerificationCodePage,
   renderVerificationQuestionPage,
 } from './claim-pages.ts'
+import {
+  renderAlreadyRevokedPage,
+  renderBrokenRevokeLinkPage,
+  renderRevokeAccessPage,
+  renderRevokedAccessPage,
+} from './end-access-pages.ts'
 import { toMarkup } from './html.ts'
 
 /** Has the length of a real secret of a link: 32 bytes in base64url. */
@@ -115,7 +117,12 @@ test('all pages have one h1, sentences of at most 26 words, no "please" and no f
     ),
     ...REASONS.map((reason) => toMarkup(renderClosedVerificationPage(reason))),
     toMarkup(renderClosedVerificationPage('superseded', { secretToDecline: secret })),
-    ...[renderRevokedAccessPage(), renderAlreadyRevokedPage(), renderBrokenRevokeLinkPage()].map(toMarkup),
+    ...[
+      renderRevokedAccessPage(),
+      renderAlreadyRevokedPage(),
+      renderAlreadyRevokedPage({ secretToRepeat: secret }),
+      renderBrokenRevokeLinkPage(),
+    ].map(toMarkup),
   ]
   for (const markup of pages) {
     expect(markup).not.toMatch(/please|!</i)

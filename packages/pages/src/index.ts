@@ -5,20 +5,22 @@ export { renderAnsweredPage, renderAskPage, renderNoAnswersPage } from './ask-pa
 export { PREPARE_FOR_ATTORNEY, REPLY_GUIDANCE, renderReplyHelp } from './attorney-help.ts'
 export {
   type AgentOnPage,
-  ALREADY_ENDED_TITLE,
-  type GrantedAccess,
   getClosedVerificationTitle,
-  renderAlreadyRevokedPage,
-  renderBrokenRevokeLinkPage,
   renderClosedVerificationPage,
-  renderGrantedAccessPage,
-  renderRevokeAccessPage,
-  renderRevokedAccessPage,
   renderVerificationCodePage,
   renderVerificationQuestionPage,
 } from './claim-pages.ts'
 export { renderConnectPage } from './connect-page.ts'
 export { DOCS_HEADERS, DOCS_SCRIPT } from './docs-script.ts'
+export {
+  ALREADY_ENDED_TITLE,
+  type GrantedAccess,
+  renderAlreadyRevokedPage,
+  renderBrokenRevokeLinkPage,
+  renderGrantedAccessPage,
+  renderRevokeAccessPage,
+  renderRevokedAccessPage,
+} from './end-access-pages.ts'
 export {
   CONTACT_TOPICS,
   type ContactField,

@@ -16,6 +16,7 @@ import { type DatabaseContents, readContents, restoreContents } from './database
 import { createRunName, type TestPostgres } from './test-run.ts'
 
 export { createEmptyDatabase } from './empty-database.ts'
+export { waitForBlockedSessions } from './wait-for-blocked-sessions.ts'
 
 /**
  * A migrated database for one test file or one test. Disposing returns at once. In the background, the database is renamed

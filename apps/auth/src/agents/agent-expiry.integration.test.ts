@@ -207,7 +207,7 @@ describe('expireAgents', () => {
 
   test('does not expire a disabled agent, and counts enabling it as a use', async () => {
     const { agent } = await addAgent()
-    await stores.agents.deactivate(agent.id, 'disabled', doNothing)
+    await stores.agents.deactivate(agent, 'disabled', doNothing)
     expect(await expireBatch(timeAfter(1_000 * DAY_MS))).toEqual([])
     await stores.agents.enable(agent.id, timeAfter(1_000 * DAY_MS))
     expect(await expireBatch(timeAfter(1_001 * DAY_MS))).toEqual([])
@@ -350,9 +350,9 @@ test('countAgents counts the agents of each kind, and countUnusedAgents those th
   await addAgent()
   await addAgent({ lastUsedAt: START })
   const disabled = await addAgent()
-  await stores.agents.deactivate(disabled.agent.id, 'disabled', doNothing)
+  await stores.agents.deactivate(disabled.agent, 'disabled', doNothing)
   const deleted = await addAgent()
-  await stores.agents.deactivate(deleted.agent.id, 'deleted', doNothing)
+  await stores.agents.deactivate(deleted.agent, 'deleted', doNothing)
   await expireBatch(timeAfter(7 * DAY_MS))
   await addAgent({ registeredAt: timeAfter(7 * DAY_MS) })
   expect(await countAgents(stores.db, timeAfter(30 * DAY_MS))).toEqual({

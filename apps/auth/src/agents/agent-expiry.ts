@@ -2,8 +2,8 @@ import { AgentId, AgentKey, RULES } from '@plainpath/domain'
 import { createRowReader, type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { AuthEvents } from '../events.ts'
-import { deleteVerificationsOfAgents } from '../verifications/postgres-verification-store.ts'
-import type { RevocationDeps } from './deactivate-agent.ts'
+import { deleteVerificationsOfAgents } from '../verifications/revoke-verifications.ts'
+import type { RevocationDeps } from './change-and-revoke.ts'
 
 /** Why an agent expired. `flood`: too many agents had never received a token, and this was one of the oldest. */
 const ExpiryCause = z.enum(['never-used', 'idle', 'flood'])
@@ -35,7 +35,7 @@ interface ExpiringAgent {
  * Expires a batch of at most 200 agents with their verifications. An agent that receives a token during this call does not
  * expire. Concurrent processes do not remove more agents than one process would.
  *
- * The steps are those that `deactivateAgent` explains: revoke in the token store before the commit, invalidate the cache after
+ * The steps are those that `changeAndRevoke` explains: revoke in the token store before the commit, invalidate the cache after
  * it, revoke again, and publish to the APIs. None of these agents has an unexpired token, so a failed publication need not be
  * repeated.
  *

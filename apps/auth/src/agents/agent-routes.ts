@@ -16,7 +16,7 @@ import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { isSecretAccepted } from './agent-secret.ts'
-import type { AgentRecord, AuthenticatedAgent } from './agent-store.ts'
+import { type AgentRecord, type AuthenticatedAgent, toAuthenticatedAgent } from './agent-store.ts'
 import { unbindContact } from './contact-binding.ts'
 import { deactivateAgent } from './deactivate-agent.ts'
 import {
@@ -82,8 +82,7 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     ...operations.deleteAgent,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
-      const { id, credentialVersion } = toAuthenticatedAgent(caller)
-      if (!(await deactivateAgent(deps.stores, id, 'deleted', { credentialVersion })))
+      if (!(await deactivateAgent(deps.stores, toAuthenticatedAgent(caller), 'deleted')))
         throw createInvalidClientProblem()
       return { status: 204 }
     },
@@ -159,11 +158,6 @@ export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
     },
   }),
 ]
-
-const toAuthenticatedAgent = ({ clientId, credentialVersion }: AuthenticatedClient): AuthenticatedAgent => ({
-  id: AgentId.parse(clientId),
-  credentialVersion,
-})
 
 /**
  * Returns the caller, if it is a registered agent.

@@ -5,7 +5,8 @@
  * Each token records the credential version of its agent (column `generation`). If the version of the agent rises, its earlier
  * tokens are revoked.
  */
-import type { Agent, AgentId, AgentKey, Result } from '@plainpath/domain'
+import { type Agent, AgentId, type AgentKey, type Result } from '@plainpath/domain'
+import type { AuthenticatedClient } from '@plainpath/http'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 import type { AgentSecret } from './agent-secret.ts'
 
@@ -29,8 +30,23 @@ export interface AuthenticatedAgent {
   readonly credentialVersion: number
 }
 
-/** An agent to change. `credentialVersion` is absent if an operator requests the change. */
-export type ChangedAgent = Pick<AuthenticatedAgent, 'id'> & Partial<AuthenticatedAgent>
+/**
+ * An agent to change. `credentialVersion` is that of `AuthenticatedAgent`, or undefined if no agent requests the change, but an
+ * operator or a person. It is required, so that no request of an agent can forget it.
+ */
+export interface ChangedAgent {
+  readonly id: AgentId
+  readonly credentialVersion: number | undefined
+}
+
+/** Returns the agent that was authenticated by its credentials. */
+export const toAuthenticatedAgent = ({
+  clientId,
+  credentialVersion,
+}: Pick<AuthenticatedClient, 'clientId' | 'credentialVersion'>): AuthenticatedAgent => ({
+  id: AgentId.parse(clientId),
+  credentialVersion,
+})
 
 /**
  * Why a secret was not added. `inactive`: there is no such agent, it is disabled or deleted, or one of its credentials was
@@ -58,13 +74,6 @@ export interface ReplacedKeys {
   readonly unproven: readonly string[]
 }
 
-export interface DeactivationOptions {
-  /** An operator's reason, which `agents show` prints. Without one, a disabled agent keeps an earlier reason. */
-  readonly reason?: string | undefined
-  /** See `AuthenticatedAgent`. Absent if an operator requests the deactivation. */
-  readonly credentialVersion?: number
-}
-
 /** A callback that revokes tokens. It receives the new credential version before the commit. If it throws, nothing changes. */
 type BeforeCommit = (credentialVersion: number) => Promise<void>
 
@@ -89,14 +98,15 @@ export interface AgentStore {
    * also erases its name, secrets and keys, revokes its e-mail verifications, and queues a mail to each person who
    * confirmed the agent.
    *
+   * @param reason an operator's reason, which `agents show` prints. Without one, a disabled agent keeps an earlier reason
    * @returns the new credential version; undefined if there is no such agent, or it was deleted before, or it requested this
    *   and one of its credentials was removed since then
    */
   deactivate(
-    id: AgentId,
+    agent: ChangedAgent,
     status: 'disabled' | 'deleted',
     beforeCommit: BeforeCommit,
-    options?: DeactivationOptions,
+    reason?: string,
   ): Promise<number | undefined>
   /**
    * Enables a disabled agent. This counts as a use, so the agent does not expire immediately.

@@ -1,7 +1,8 @@
 import type { AgentId } from '@plainpath/domain'
 import type { Actor } from '../audit/audit-chain.ts'
 import type { AgentStore } from './agent-store.ts'
-import { deactivateAgent, type RevocationDeps } from './deactivate-agent.ts'
+import type { RevocationDeps } from './change-and-revoke.ts'
+import { deactivateAgent } from './deactivate-agent.ts'
 import type { UrlClientStore } from './url-client-store.ts'
 
 /** The number of agents that are disabled concurrently. Disabling an agent waits until no API accepts its tokens. */
@@ -30,7 +31,9 @@ export async function blockDomain(
   for await (const ids of iterateAgentIdsOfDomain(deps.urlClients, domain)) {
     for (let start = 0; start < ids.length; start += CONCURRENCY) {
       const results = await Promise.all(
-        ids.slice(start, start + CONCURRENCY).map((id) => deactivateAgent(deps, id, 'disabled')),
+        ids
+          .slice(start, start + CONCURRENCY)
+          .map((id) => deactivateAgent(deps, { id, credentialVersion: undefined }, 'disabled')),
       )
       disabledCount += results.filter(Boolean).length
     }

@@ -6,15 +6,15 @@
 import type { AgentId } from '@plainpath/domain'
 import type { AgentCache } from './agent-cache.ts'
 import type { AuthenticatedAgent } from './agent-store.ts'
+import { changeAndRevoke, type RevocationDeps } from './change-and-revoke.ts'
 import type { ContactBindingStore } from './contact-binding-store.ts'
-import type { RevocationDeps } from './deactivate-agent.ts'
 
 /**
  * Sets the lock. Call this before a bound token with `contact:write` is stored. If this call sets the lock, no earlier
  * token of the client is accepted once it returns: bearer tokens with the scope must be revoked immediately, and the
- * credential version that is raised for this revokes all tokens. `deactivateAgent` explains the order of the steps. If
- * the lock was already set, the revocation is published again, since an earlier call may have failed to publish it. No
- * lock is set for an inactive client, or if the credential version was raised after the request was authenticated.
+ * credential version that is raised for this revokes all tokens. If the lock was already set, the revocation is published
+ * again, since an earlier call may have failed to publish it. No lock is set for an inactive client, or if one of its
+ * credentials was removed after the request was authenticated.
  *
  * @param credentialVersion the client's credential version when the request was authenticated
  * @returns the credential version under which the token is issued
@@ -24,19 +24,14 @@ export async function bindContact(
   id: AgentId,
   credentialVersion: number,
 ): Promise<number> {
-  const revokeTokens = (raisedVersion: number) =>
-    deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion: raisedVersion })
-  try {
-    const binding = await deps.contactBindings.bind(id, credentialVersion, revokeTokens)
-    if (!binding) return credentialVersion
-    await revokeTokens(binding.credentialVersion)
-    deps.agentCache.invalidate(id)
-    await deps.revocationPublisher.publish({ kind: 'client', id })
-    // Raising the version to `since` removed no credential, so a request that was authenticated just before is still valid.
-    return credentialVersion === binding.since - 1 ? binding.since : credentialVersion
-  } finally {
-    deps.agentCache.invalidate(id)
-  }
+  const binding = await changeAndRevoke(
+    deps,
+    id,
+    (revokeTokens) => deps.contactBindings.bind({ id, credentialVersion }, revokeTokens),
+    (result) => result?.credentialVersion,
+  )
+  // Raising the version to `since` removed no credential, so a request that was authenticated just before is still valid.
+  return binding && credentialVersion === binding.since - 1 ? binding.since : credentialVersion
 }
 
 /**

@@ -1,5 +1,6 @@
 import { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
+import type { ChangedAgent } from './agent-store.ts'
 import { deactivateAgent } from './deactivate-agent.ts'
 
 const ID = AgentId.parse(`agt_${'a'.repeat(22)}`)
@@ -21,7 +22,7 @@ async function recordSteps(failingStep?: FailingStep) {
   const deps = {
     agents: {
       async deactivate(
-        _id: AgentId,
+        _agent: ChangedAgent,
         _status: string,
         beforeCommit: (credentialVersion: number) => Promise<void>,
       ) {
@@ -46,7 +47,9 @@ async function recordSteps(failingStep?: FailingStep) {
     },
     agentCache: { invalidate: () => void steps.push('invalidate') },
   }
-  const outcome = await deactivateAgent(deps, ID, 'deleted').catch(() => 'failed')
+  const outcome = await deactivateAgent(deps, { id: ID, credentialVersion: 1 }, 'deleted').catch(
+    () => 'failed',
+  )
   return [...steps, outcome]
 }
 
@@ -66,4 +69,16 @@ test('deactivateAgent stops at a step that fails, and invalidates the cache', as
     'invalidate',
     'failed',
   ])
+})
+
+test('deactivateAgent publishes, after it invalidates the cache, for an agent that was deleted before', async () => {
+  const steps: string[] = []
+  const deps = {
+    agents: { deactivate: async () => undefined },
+    tokens: { revokeTokensOf: async () => void steps.push('revoke') },
+    revocationPublisher: { publish: async () => void steps.push('publish') },
+    agentCache: { invalidate: () => void steps.push('invalidate') },
+  }
+  expect(await deactivateAgent(deps, { id: ID, credentialVersion: undefined }, 'deleted')).toBe(false)
+  expect(steps).toEqual(['invalidate', 'publish'])
 })

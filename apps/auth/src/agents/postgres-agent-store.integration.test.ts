@@ -60,7 +60,7 @@ test('decrypts a name only in the row of its own agent', async () => {
 
 test('raises the credential version of a disabled agent, and keeps its name and secrets', async () => {
   const { agent, secrets } = await addAgent({ name: 'Atlas' })
-  expect(await stores.agents.deactivate(agent.id, 'disabled', doNothing)).toBe(2)
+  expect(await stores.agents.deactivate(agent, 'disabled', doNothing)).toBe(2)
   expect(await stores.agents.find(agent.id)).toEqual({
     agent: { ...agent, status: 'disabled', credentialVersion: 2 },
     secrets,
@@ -69,7 +69,7 @@ test('raises the credential version of a disabled agent, and keeps its name and 
 
 test('erases the name and secrets of a deleted agent, and refuses its id for another agent', async () => {
   const { agent, secrets } = await addAgent({ name: 'Atlas' })
-  expect(await stores.agents.deactivate(agent.id, 'deleted', doNothing)).toBe(2)
+  expect(await stores.agents.deactivate(agent, 'deleted', doNothing)).toBe(2)
   const { name: _erased, ...remaining } = agent
   expect(await stores.agents.find(agent.id)).toEqual({
     agent: { ...remaining, status: 'deleted', credentialVersion: 2 },
@@ -80,10 +80,14 @@ test('erases the name and secrets of a deleted agent, and refuses its id for ano
 
 test('does not disable, delete or enable a deleted or unknown agent', async () => {
   const { agent } = await addAgent()
-  await stores.agents.deactivate(agent.id, 'deleted', doNothing)
+  await stores.agents.deactivate(agent, 'deleted', doNothing)
   for (const id of [agent.id, createExampleAgent().agent.id]) {
-    expect(await stores.agents.deactivate(id, 'disabled', doNothing)).toBeUndefined()
-    expect(await stores.agents.deactivate(id, 'deleted', doNothing)).toBeUndefined()
+    expect(
+      await stores.agents.deactivate({ id, credentialVersion: undefined }, 'disabled', doNothing),
+    ).toBeUndefined()
+    expect(
+      await stores.agents.deactivate({ id, credentialVersion: undefined }, 'deleted', doNothing),
+    ).toBeUndefined()
     expect(await stores.agents.enable(id, new Date())).toBe(false)
   }
 })
@@ -91,7 +95,7 @@ test('does not disable, delete or enable a deleted or unknown agent', async () =
 test('enables only a disabled agent, and keeps its credential version', async () => {
   const { agent } = await addAgent()
   expect(await stores.agents.enable(agent.id, new Date())).toBe(false)
-  await stores.agents.deactivate(agent.id, 'disabled', doNothing)
+  await stores.agents.deactivate(agent, 'disabled', doNothing)
   expect(await stores.agents.enable(agent.id, new Date())).toBe(true)
   expect((await stores.agents.find(agent.id))?.agent).toMatchObject({
     status: 'active',
@@ -102,7 +106,7 @@ test('enables only a disabled agent, and keeps its credential version', async ()
 test('passes the new credential version to beforeCommit before the change is visible', async () => {
   const { agent } = await addAgent()
   const observations: unknown[] = []
-  await stores.agents.deactivate(agent.id, 'deleted', async (credentialVersion) => {
+  await stores.agents.deactivate(agent, 'deleted', async (credentialVersion) => {
     const visible = await stores.agents.find(agent.id)
     observations.push(credentialVersion, visible?.agent.credentialVersion, visible?.agent.status)
   })
@@ -111,7 +115,7 @@ test('passes the new credential version to beforeCommit before the change is vis
 
 test('changes nothing if beforeCommit fails', async () => {
   const record = await addAgent({ name: 'Atlas' })
-  const deletion = stores.agents.deactivate(record.agent.id, 'deleted', () =>
+  const deletion = stores.agents.deactivate(record.agent, 'deleted', () =>
     Promise.reject(new Error('no Redis')),
   )
   await expect(deletion).rejects.toThrow('no Redis')
@@ -183,10 +187,10 @@ test('emits an event after a deletion is committed, and none if beforeCommit fai
   stores.events.on('client-ended', record)
   const { agent } = await addAgent()
   await stores.agents
-    .deactivate(agent.id, 'deleted', () => Promise.reject(new Error('no Redis')))
+    .deactivate(agent, 'deleted', () => Promise.reject(new Error('no Redis')))
     .catch(doNothing)
   expect(emitted).toEqual([])
-  await stores.agents.deactivate(agent.id, 'deleted', doNothing)
+  await stores.agents.deactivate(agent, 'deleted', doNothing)
   expect(emitted).toEqual([{ client_id: agent.id, how: 'deleted' }])
   stores.events.off('client-ended', record)
 })

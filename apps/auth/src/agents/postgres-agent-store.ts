@@ -2,7 +2,7 @@ import { Agent, err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool, rewriteColumn } from '@plainpath/postgres'
 import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
-import { buildVersionCondition } from '../clients/credential-version.ts'
+import { buildVersionCondition, type LockedAgent, lockActiveAgent } from '../clients/credential-version.ts'
 import { computeKeyThumbprints } from '../clients/key-thumbprint.ts'
 import { markKeyProofsUsed } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
@@ -51,17 +51,12 @@ export function createAgentStore(
    * its credentials was removed after it was authenticated.
    */
   const changeCredentials = <T>(
-    { id, credentialVersion }: ChangedAgent,
+    changedAgent: ChangedAgent,
     change: (tx: Database, agent: LockedAgent | undefined) => Promise<T>,
   ) =>
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
-      const { rows } = await tx.query(
-        `select coalesce(jwks, '[]') as keys, generation as "credentialVersion" from agents where id = $1 and status = 'active'
-           and ${buildVersionCondition('$2')} for no key update`,
-        [id, credentialVersion ?? null],
-      )
-      return await change(tx, rows[0] && LockedAgent.parse(rows[0]))
+      return await change(tx, await lockActiveAgent(tx, changedAgent))
     })
 
   return {
@@ -101,7 +96,8 @@ export function createAgentStore(
       return rows.map(toAgent)
     },
 
-    async deactivate(id, status, beforeCommit, options = {}) {
+    async deactivate(agent, status, beforeCommit, reason) {
+      const { id } = agent
       const credentialVersion = await db.transaction(async (tx) => {
         await tx.query('set local synchronous_commit = on')
         // `before` reads the encrypted name, which the mails about a deletion need. `returning` alone would return the new value:
@@ -116,7 +112,7 @@ export function createAgentStore(
                   document_expires_at = case when $2 = 'deleted' then null else document_expires_at end
            from before where agents.id = before.id
            returning agents.id, generation as "credentialVersion", registered_at as "registeredAt", before.name_sealed as "nameSealed", app_host as "appHost"`,
-          [id, status, options.reason ?? null, options.credentialVersion ?? null],
+          [id, status, reason ?? null, agent.credentialVersion ?? null],
         )
         const row = rows[0]
         if (row === undefined) return undefined
@@ -238,9 +234,6 @@ export function createAgentStore(
       ),
   }
 }
-
-const LockedAgent = Agent.pick({ keys: true, credentialVersion: true })
-type LockedAgent = z.infer<typeof LockedAgent>
 
 const INSERT_AGENT = `
   with agent as (

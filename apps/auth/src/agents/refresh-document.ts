@@ -1,6 +1,6 @@
 import { type AgentId, getVerifiedDomain } from '@plainpath/domain'
 import type { DocumentFault, FetchClientDocument } from '../client-documents/client-document.ts'
-import type { RevocationDeps } from './deactivate-agent.ts'
+import { changeAndRevoke, type RevocationDeps } from './change-and-revoke.ts'
 import type { RefreshedClient, StoredDocument, UrlClientStore } from './url-client-store.ts'
 
 /** Returns true if an agent's id is the URL of its document. */
@@ -59,9 +59,8 @@ export interface RefreshDocumentDeps extends RevocationDeps {
 
 /**
  * Applies a fetched document to an existing agent. If the document lacks a stored key, newly requires bound tokens or
- * has an invalid member, this revokes all earlier tokens of the agent; no API accepts them once it returns.
- * `deactivateAgent` explains the order of the steps. If no document that names the agent can be fetched, nothing changes:
- * the tokens expire with the stored document.
+ * has an invalid member, this revokes all earlier tokens of the agent; no API accepts them once it returns. If no document
+ * that names the agent can be fetched, nothing changes: the tokens expire with the stored document.
  *
  * @param options.publish true to publish even if nothing was revoked, because an earlier call may have failed to publish
  * @returns `client`: the stored row after the change; undefined if the agent is not active, or the document cannot be used.
@@ -80,13 +79,15 @@ export async function refreshDocument(
     if (publish && !isRevoked) await deps.revocationPublisher.publish({ kind: 'client', id })
     return { client: undefined, isRevoked }
   }
-  const refreshed = await changeAndRevoke(deps, id, async (revokeTokens) => {
-    const client = await deps.urlClients.refresh(id, fetched.value, revokeTokens)
-    return { client, credentialVersion: client?.revocationReason ? client.credentialVersion : undefined }
-  })
-  const isRevoked = refreshed.credentialVersion !== undefined
+  const client = await changeAndRevoke(
+    deps,
+    id,
+    (revokeTokens) => deps.urlClients.refresh(id, fetched.value, revokeTokens),
+    (result) => (result?.revocationReason ? result.credentialVersion : undefined),
+  )
+  const isRevoked = client?.revocationReason !== undefined
   if (publish && !isRevoked) await deps.revocationPublisher.publish({ kind: 'client', id })
-  return { client: refreshed.client, isRevoked }
+  return { client, isRevoked }
 }
 
 /**
@@ -102,28 +103,11 @@ export async function expireDocument(
   requestedAt: Date,
   options: { skipExpired: boolean },
 ): Promise<boolean> {
-  const { credentialVersion } = await changeAndRevoke(deps, id, async (revokeTokens) => ({
-    credentialVersion: await deps.urlClients.expireDocument(id, requestedAt, options, revokeTokens),
-  }))
+  const credentialVersion = await changeAndRevoke(
+    deps,
+    id,
+    (revokeTokens) => deps.urlClients.expireDocument(id, requestedAt, options, revokeTokens),
+    (version) => version,
+  )
   return credentialVersion !== undefined
-}
-
-/** Runs a change that may raise the credential version, then revokes and publishes as `deactivateAgent` does. */
-async function changeAndRevoke<T extends { readonly credentialVersion: number | undefined }>(
-  { tokens, agentCache, revocationPublisher }: RevocationDeps,
-  id: AgentId,
-  change: (revokeTokens: (credentialVersion: number) => Promise<void>) => Promise<T>,
-): Promise<T> {
-  const revokeTokens = (credentialVersion: number) =>
-    tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
-  try {
-    const outcome = await change(revokeTokens)
-    if (outcome.credentialVersion === undefined) return outcome
-    await revokeTokens(outcome.credentialVersion)
-    agentCache.invalidate(id)
-    await revocationPublisher.publish({ kind: 'client', id })
-    return outcome
-  } finally {
-    agentCache.invalidate(id)
-  }
 }

@@ -1,7 +1,7 @@
 import { type AgentKey, err, type Result } from '@plainpath/domain'
 import { type KeyProofFault, verifyKeyProofs } from '../clients/key-proof.ts'
 import type { AgentStore, AuthenticatedAgent, ReplacedKeys, ReplaceKeysFault } from './agent-store.ts'
-import type { RevocationDeps } from './deactivate-agent.ts'
+import { changeAndRevoke, type RevocationDeps } from './change-and-revoke.ts'
 
 export interface ReplaceKeysRefusal {
   readonly fault: ReplaceKeysFault | KeyProofFault
@@ -12,9 +12,8 @@ export interface ReplaceKeysRefusal {
 /**
  * Replaces an agent's key set and removes its secrets. If this removes a key or a secret, every earlier token of the
  * agent is revoked, because a token does not record which credential it was issued for. If an instance with a stale cache
- * still issues a token for a removed credential, that token is invalid. A set that only adds keys revokes no token.
- * `deactivateAgent` explains the order of the steps. A revocation is published even if the set changes nothing, since
- * an earlier call may have failed to publish it.
+ * still issues a token for a removed credential, that token is invalid. A set that only adds keys revokes no token. A
+ * revocation is published even if the set changes nothing, since an earlier call may have failed to publish it.
  *
  * @param request.proofs JWTs that prove that the client can sign with its new keys (`key-proof.ts`); may be empty
  * @param request.endpoint the URL that each proof must name as its audience (`aud`)
@@ -33,18 +32,12 @@ export async function replaceKeys(
   const { id } = agent
   const proofs = await verifyKeyProofs(request.proofs, keys, { clientId: id, endpoint, now })
   if (!proofs.ok) return proofs
-  const revokeTokens = (credentialVersion: number) =>
-    deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
-  try {
-    const replacement = await deps.agents.replaceKeys(agent, { keys, proofs: proofs.value }, revokeTokens)
-    if (!replacement.ok) return err({ fault: replacement.error })
+  const replacement = await changeAndRevoke(
+    deps,
+    id,
+    (revokeTokens) => deps.agents.replaceKeys(agent, { keys, proofs: proofs.value }, revokeTokens),
     // Revokes nothing if no credential was removed, because the version is then unchanged.
-    await revokeTokens(replacement.value.agent.credentialVersion)
-    // An API that introspects after the notification must not get a cached response.
-    deps.agentCache.invalidate(id)
-    await deps.revocationPublisher.publish({ kind: 'client', id })
-    return replacement
-  } finally {
-    deps.agentCache.invalidate(id)
-  }
+    (result) => (result.ok ? result.value.agent.credentialVersion : undefined),
+  )
+  return replacement.ok ? replacement : err({ fault: replacement.error })
 }

@@ -39,9 +39,11 @@ async function recordSteps(removal: SecretRemoval, failingStep?: 'publish') {
     revocationPublisher: { publish: () => record('publish') },
     agentCache: { invalidate: () => void steps.push('invalidate') },
   }
-  const outcome = await removeSecret(deps, { agent: { id }, secretId: 'any' }, new Date()).catch(
-    () => 'failed',
-  )
+  const outcome = await removeSecret(
+    deps,
+    { agent: { id, credentialVersion: 1 }, secretId: 'any' },
+    new Date(),
+  ).catch(() => 'failed')
   return [...steps, outcome]
 }
 

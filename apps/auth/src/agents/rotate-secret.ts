@@ -9,7 +9,7 @@ import type {
   ChangedAgent,
   SecretRemoval,
 } from './agent-store.ts'
-import type { RevocationDeps } from './deactivate-agent.ts'
+import { changeAndRevoke, type RevocationDeps } from './change-and-revoke.ts'
 import { generateSecret } from './register-agent.ts'
 
 interface AddedSecret {
@@ -42,27 +42,20 @@ export async function addSecret(
 
 /**
  * Removes a secret and revokes every token of its agent. When it returns, no token that was issued for the secret is
- * accepted. If an instance with a stale cache still issues a token for the secret, that token is invalid. `deactivateAgent`
- * explains the order of the steps. A revocation is published even if the agent does not have the secret, since an earlier
- * call may have removed it and then failed to publish.
+ * accepted. If an instance with a stale cache still issues a token for the secret, that token is invalid. A revocation is
+ * published even if the agent does not have the secret, since an earlier call may have removed it and then failed to
+ * publish.
  */
 export async function removeSecret(
   deps: RevocationDeps & { readonly agents: Pick<AgentStore, 'removeSecret'> },
   { agent, secretId }: { agent: ChangedAgent; secretId: string },
   now: Date,
 ): Promise<SecretRemoval['outcome']> {
-  const { id } = agent
-  const revokeTokens = (credentialVersion: number) =>
-    deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
-  try {
-    const removal = await deps.agents.removeSecret(agent, secretId, now, revokeTokens)
-    if ('credentialVersion' in removal) {
-      await revokeTokens(removal.credentialVersion)
-      deps.agentCache.invalidate(id)
-      await deps.revocationPublisher.publish({ kind: 'client', id })
-    }
-    return removal.outcome
-  } finally {
-    deps.agentCache.invalidate(id)
-  }
+  const removal = await changeAndRevoke<SecretRemoval>(
+    deps,
+    agent.id,
+    (revokeTokens) => deps.agents.removeSecret(agent, secretId, now, revokeTokens),
+    (result) => ('credentialVersion' in result ? result.credentialVersion : undefined),
+  )
+  return removal.outcome
 }

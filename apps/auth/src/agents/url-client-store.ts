@@ -13,6 +13,7 @@ import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { type Actor, type AuditRow, createAuditTable } from '../audit/audit-chain.ts'
 import type { VerifiedAssertion } from '../clients/client-assertion.ts'
+import { lockActiveAgent } from '../clients/credential-version.ts'
 import { createUsedJtiStore } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
 import { type BlockEntry, listDomainAndParents } from './blocked-domain.ts'
@@ -142,7 +143,9 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
         const { rows } = await tx.query<{ credentialVersion: number }>(ACTIVATE, values)
         // If another request stored the agent in the meantime, the assertion must be signed with a key of that row.
         const [addedRow] = rows
-        const credentialVersion = addedRow?.credentialVersion ?? (await lockActiveVersion(tx, id))
+        const credentialVersion =
+          addedRow?.credentialVersion ??
+          (await lockActiveAgent(tx, { id, credentialVersion: undefined }))?.credentialVersion
         const outcome = await createUsedJtiStore(tx).markUsed(assertion)
         if (outcome !== 'accepted' || credentialVersion === undefined) {
           await tx.query('rollback to savepoint before_activation')
@@ -259,14 +262,6 @@ async function isBlocked(db: Database, id: AgentId): Promise<boolean> {
     listDomainAndParents(id),
   ])
   return rows.length > 0
-}
-
-async function lockActiveVersion(tx: Database, id: AgentId): Promise<number | undefined> {
-  const { rows } = await tx.query<{ credentialVersion: number }>(
-    `select generation as "credentialVersion" from agents where id = $1 and status = 'active' for no key update`,
-    [id],
-  )
-  return rows[0]?.credentialVersion
 }
 
 async function lockActiveUrlClient(tx: Database, id: AgentId): Promise<RefreshedClient | undefined> {

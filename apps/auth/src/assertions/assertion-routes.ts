@@ -1,6 +1,8 @@
-import { AgentId } from '@plainpath/domain'
+import { type AgentId, err } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
+import { toAuthenticatedAgent } from '../agents/agent-store.ts'
+import { createInvalidClientProblem } from '../clients/invalid-client.ts'
 import { CLIENT_LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { type IssueAssertionDeps, issueAssertion } from './issue-assertion.ts'
@@ -9,17 +11,21 @@ export interface AssertionRouteDeps extends IssueAssertionDeps {
   stores: Pick<Stores, 'verifications' | 'identityAssertions'>
 }
 
-/** Creates the route `POST /api/agent/assertion`. */
+/**
+ * Creates the route `POST /api/agent/assertion`. If a client was disabled or deleted after its authentication, or one of its
+ * credentials was removed, it gets `invalid-client`, as if the authentication had failed.
+ */
 export const createAssertionRoutes = (deps: AssertionRouteDeps): Route[] => [
   defineRoute({
     ...operations.createAssertion,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
-      const id = AgentId.parse(caller.clientId)
-      const verification = await deps.stores.verifications.findLive(id, deps.now())
-      const body = verification && (await issueAssertion(deps, id, verification))
-      if (!body) throw await createNoClaimProblem(deps.stores, id)
-      return { status: 200, body }
+      const agent = toAuthenticatedAgent(caller)
+      const verification = await deps.stores.verifications.findLive(agent.id, deps.now())
+      const assertion = verification ? await issueAssertion(deps, agent, verification) : err('ended')
+      if (assertion.ok) return { status: 200, body: assertion.value }
+      if (assertion.error === 'inactive') throw createInvalidClientProblem()
+      throw await createNoClaimProblem(deps.stores, agent.id)
     },
   }),
 ]

@@ -1,9 +1,17 @@
+import { err, ok, type Result } from '@plainpath/domain'
 import { type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
+import { lockActiveAgent } from '../clients/credential-version.ts'
 import type { IdentityAssertion } from './identity-assertion.ts'
 
 /** A client normally needs one assertion a day. The limit is higher, for a client that loses its assertions. */
 const MAX_PER_VERIFICATION = 20
+
+/**
+ * Why an assertion was not stored. `inactive`: the agent is not active, or one of its credentials was removed after it was
+ * authenticated. `ended`: the verification has ended, has expired or does not exist.
+ */
+export type AddAssertionRefusal = 'inactive' | 'ended'
 
 /** Stores which identity assertions can be exchanged. E-mail verifications are in the table `claims`. */
 export interface IdentityAssertionStore {
@@ -11,9 +19,9 @@ export interface IdentityAssertionStore {
    * Stores an assertion before it is signed, if its verification is valid. Deletes all but the newest 20 assertions of the
    * verification, so a client that requests more revokes its oldest ones.
    *
-   * @returns false if the verification has ended, has expired or does not exist
+   * @param credentialVersion see `AuthenticatedAgent`
    */
-  add(assertion: IdentityAssertion): Promise<boolean>
+  add(assertion: IdentityAssertion, credentialVersion: number): Promise<Result<void, AddAssertionRefusal>>
   /**
    * Finds when the verification of an assertion expires.
    *
@@ -27,16 +35,18 @@ export interface IdentityAssertionStore {
 
 export function createIdentityAssertionStore(db: Pool): IdentityAssertionStore {
   return {
-    add: (assertion) =>
+    add: (assertion, credentialVersion) =>
       db.transaction(async (tx) => {
+        if (!(await lockActiveAgent(tx, { id: assertion.clientId, credentialVersion })))
+          return err('inactive')
         const { rowCount } = await tx.query(
           `insert into identity_assertions (jti, claim_id, issued_at, expires_at)
            select $1, id, $3, $4 from claims where id = $2 and ended_at is null and expires_at > $3`,
           [assertion.jti, assertion.verificationId, assertion.issuedAt, assertion.expiresAt],
         )
-        if (rowCount !== 1) return false
+        if (rowCount !== 1) return err('ended')
         await deleteAllButNewest(tx, assertion.verificationId)
-        return true
+        return ok(undefined)
       }),
     async findVerificationExpiry({ jti, verificationId, clientId }, now) {
       const { rows } = await db.query(

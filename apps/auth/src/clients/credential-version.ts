@@ -1,4 +1,6 @@
-import type { Database } from '@plainpath/postgres'
+import { Agent } from '@plainpath/domain'
+import { createRowReader, type Database } from '@plainpath/postgres'
+import { z } from 'zod'
 
 /**
  * Builds an SQL condition on a row of `agents`: the agent's tokens have not been revoked since `parameter` was its credential
@@ -9,25 +11,38 @@ import type { Database } from '@plainpath/postgres'
  * so the condition still holds while the lock is set. In rare cases, such as a lock that was set and cleared meanwhile, the
  * condition does not hold although no credential was removed. The agent then repeats its request.
  *
- * @param parameter the parameter with the version. If it is null, the condition holds: an operator requested the change
+ * @param parameter the parameter with the version. If it is null, the condition holds: no agent requested the change
  */
 export const buildVersionCondition = (parameter: `$${number}`): string =>
   `(${parameter}::int is null or generation = ${parameter}
     or (generation = ${parameter} + 1 and contact_bound_since = generation))`
 
+const LockedRow = createRowReader(
+  z.object({
+    jwks: Agent.shape.keys,
+    generation: Agent.shape.credentialVersion,
+    contactBoundSince: Agent.shape.contactBoundSince,
+  }),
+)
+/** The columns of a locked row that its changes read. */
+export type LockedAgent = Pick<Agent, 'keys' | 'credentialVersion' | 'contactBoundSince'>
+
 /**
- * Locks the row of an agent, so that it is neither deactivated nor deleted until `tx` ends.
+ * Locks the row of an agent, so that the agent is neither changed, deactivated nor deleted until `tx` ends.
  *
- * @param agent.credentialVersion the version at authentication; absent if the agent does not request the change
- * @returns false if the agent is not active, or `buildVersionCondition` does not hold
+ * @param agent.credentialVersion see `ChangedAgent`
+ * @returns undefined if the agent is not active, or `buildVersionCondition` does not hold
  */
 export async function lockActiveAgent(
   tx: Database,
-  agent: { readonly id: string; readonly credentialVersion?: number | undefined },
-): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `select id from agents where id = $1 and status = 'active' and ${buildVersionCondition('$2')} for no key update`,
-    [agent.id, agent.credentialVersion ?? null],
+  { id, credentialVersion }: { readonly id: string; readonly credentialVersion: number | undefined },
+): Promise<LockedAgent | undefined> {
+  const { rows } = await tx.query(
+    `select ${LockedRow.columns} from agents where id = $1 and status = 'active' and ${buildVersionCondition('$2')}
+     for no key update`,
+    [id, credentialVersion ?? null],
   )
-  return rowCount === 1
+  if (!rows[0]) return undefined
+  const { jwks: keys, generation, contactBoundSince } = LockedRow.parse(rows[0])
+  return { keys, credentialVersion: generation, contactBoundSince }
 }

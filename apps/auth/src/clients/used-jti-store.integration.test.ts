@@ -46,11 +46,11 @@ test('rejects a key that is not current, an unknown client and an inactive clien
   for (const otherKey of [createExampleKey('two'), { ...key, x: createExampleKey('two').x }])
     expect(await markUsed(id, 'jti-key', { key: otherKey })).toBe('not-current')
   expect(await markUsed(createExampleAgent().agent.id, 'jti-key')).toBe('not-current')
-  await stores.agents.deactivate(id, 'disabled', async () => {})
+  await stores.agents.deactivate({ id, credentialVersion: undefined }, 'disabled', async () => {})
   expect(await markUsed(id, 'jti-key')).toBe('not-current')
   await stores.agents.enable(id, new Date())
   expect(await markUsed(id, 'jti-key')).toBe('accepted')
-  await stores.agents.deactivate(id, 'disabled', async () => {})
+  await stores.agents.deactivate({ id, credentialVersion: undefined }, 'disabled', async () => {})
   // The jti was used, but the inactive client takes precedence.
   expect(await markUsed(id, 'jti-key')).toBe('not-current')
 })

@@ -53,7 +53,7 @@ export interface SignInStore {
    */
   mailCode(
     signIn: { uid: string; app: ConnectedApp; expiresAt: Date },
-    code: { attempt: Omit<NewSignInAttempt, 'agentId'>; mail: VerificationMail },
+    code: { attempt: Omit<NewSignInAttempt, 'agentId' | 'credentialVersion'>; mail: VerificationMail },
     now: Date,
   ): Promise<Result<void, CodeMailRefusal>>
 }
@@ -106,7 +106,8 @@ export function createSignInStore(deps: {
            on conflict (interaction_hash) do update set codes = sign_ins.codes + 1`,
           [sha256(uid), agentId, expiresAt],
         )
-        const isAdded = await addAttempt(tx, deps, { ...attempt, agentId }, mail)
+        const newAttempt = { ...attempt, agentId, credentialVersion: undefined }
+        const isAdded = await addAttempt(tx, deps, newAttempt, mail)
         return isAdded ? ok(undefined) : err('ended')
       }),
   }

@@ -92,7 +92,7 @@ describe('the credential versions that Redis caches', () => {
         revocationPublisher: noOpRevocationPublisher,
         agentCache: { invalidate: () => undefined },
       },
-      id,
+      { id, credentialVersion: undefined },
       status,
     )
   const readCachedVersion = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)

@@ -52,7 +52,7 @@ export function describeVerifiedTokens(
       await attempts.begin(attempt, createLinkMail(attempt))
       await attempts.showCode(attempt.id, sha256('code'), now)
       expect(
-        await createVerifications().redeem(createRedemption(attempt.id, sha256('code'), now)),
+        await createVerifications().redeem(createRedemption(attempt, sha256('code'), now)),
       ).toMatchObject({
         ok: true,
       })

@@ -46,7 +46,8 @@ export async function openTokenStoreFixture(
   return {
     stores,
     tokens,
-    deactivateAgent: (id, status) => deactivateAgent(revocationDeps, id, status),
+    deactivateAgent: (id, status) =>
+      deactivateAgent(revocationDeps, { id, credentialVersion: undefined }, status),
     revokeInEmergency: (scope) =>
       revokeInEmergency(
         {

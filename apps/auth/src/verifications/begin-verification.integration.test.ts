@@ -74,7 +74,12 @@ test('begins a verification with the same statements and response members for ev
   await begin({ agentId: knownAgent.id, email: 'known@example.org' })
   const shownCode = await showCode(linkDeps, secret)
   if (!shownCode.ok) throw new Error(shownCode.error.reason)
-  const completed = await completeVerification(linkDeps, { agent: knownAgent, code: shownCode.value.code })
+  const completed = await completeVerification(linkDeps, {
+    agent: knownAgent,
+    code: shownCode.value.code,
+    purpose: 'agent',
+    credentialVersion: 1,
+  })
   expect(completed.ok).toBe(true)
 
   await begin({ agentId: (await registerAgent()).id, email: 'blocked@example.org' })

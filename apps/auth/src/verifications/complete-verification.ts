@@ -5,7 +5,7 @@ import type { Stores } from '../stores.ts'
 import { deriveRevocationSecret } from './revocation-link.ts'
 import type { ConfirmedAgent, Verification } from './verification.ts'
 import type { TryRefusal } from './verification-attempt.ts'
-import { type CodePurpose, hashCode } from './verification-code.ts'
+import { hashCode } from './verification-code.ts'
 import { composeConfirmedMail } from './verification-mails.ts'
 
 /** Why an entered code does not complete a verification. `remaining`: the number of remaining tries. */
@@ -19,8 +19,8 @@ export type CompletionRefusal =
  *
  * @param request.code six digits
  * @param request.attemptId by default, the agent's open attempt, or else its newest one
- * @param request.credentialVersion see `AuthenticatedAgent`; absent for a connection, which has no credentials
  * @param request.purpose the purpose of the code; a code that was issued for another purpose is wrong
+ * @param request.credentialVersion see `AuthenticatedAgent`. A person who signs in has no credentials
  * @returns the verification and the id of its attempt, or the refusal; `unknown` if the agent has no such attempt, is no
  *   longer active, or had a credential removed after it was authenticated
  */
@@ -41,14 +41,15 @@ export async function completeVerification(
     code,
     credentialVersion,
     attemptId: requestedId,
-    purpose = 'agent',
+    purpose,
   }: {
     agent: { id: AgentId } & Pick<ConfirmedAgent, 'name' | 'registeredAt' | 'appHost'>
     code: string
-    credentialVersion?: number
     attemptId?: string | undefined
-    purpose?: CodePurpose
-  },
+  } & (
+    | { purpose: 'agent'; credentialVersion: number }
+    | { purpose: 'sign-in'; credentialVersion?: undefined }
+  ),
 ): Promise<Result<{ verification: Verification; attemptId: string }, CompletionRefusal>> {
   const { verificationAttempts, verifications } = stores
   const countedTry = await verificationAttempts.countTry(
@@ -65,6 +66,7 @@ export async function completeVerification(
   const redeemedAt = now()
   const secret = deriveRevocationSecret(hashKey, attempt.registrationId)
   const redeemed = await verifications.redeem({
+    agentId: agent.id,
     attemptId: attempt.id,
     codeHash: enteredHash,
     revocationLinkHash: sha256(secret),

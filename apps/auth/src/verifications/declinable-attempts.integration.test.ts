@@ -1,4 +1,4 @@
-import { RULES } from '@plainpath/domain'
+import { AgentId, RULES } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
 import { at, createAttempt, createLinkMail, START } from '../../test/example-claim.ts'
@@ -55,15 +55,18 @@ const CLOSINGS_BY_AGENT: readonly [string, string, (attempt: NewAttempt) => Prom
     'was locked',
     'locked',
     async ({ id, agentId }) => {
-      for (let n = 0; n < RULES.verificationTries; n++) await attempts.countTry({ agentId }, START)
+      for (let n = 0; n < RULES.verificationTries; n++)
+        await attempts.countTry({ agentId, credentialVersion: 1 }, START)
       await attempts.lockIfSpent(id)
     },
   ],
   [
     'had its agent deleted',
     'superseded',
-    async ({ agentId }) =>
-      void (await stores.agents.deactivate(agentId as never, 'deleted', async () => undefined)),
+    async ({ agentId }) => {
+      const agent = { id: AgentId.parse(agentId), credentialVersion: undefined }
+      await stores.agents.deactivate(agent, 'deleted', async () => undefined)
+    },
   ],
 ]
 

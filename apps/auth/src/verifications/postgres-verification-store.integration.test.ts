@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS, RULES } from '@plainpath/domain'
+import { type AgentId, DAY_MS, HOUR_MS, MINUTE_MS, RULES } from '@plainpath/domain'
 import { isUnavailable } from '@plainpath/postgres'
 import { createSealer, generateKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -44,7 +44,7 @@ const refusal = (reason: string) => ({ ok: false, error: reason })
 let mailboxCount = 0
 const newMailbox = () => `ana${mailboxCount++}@example.org`
 
-async function registerAgent(): Promise<string> {
+async function registerAgent(): Promise<AgentId> {
   const record = createExampleAgent()
   await stores.agents.add(record)
   return record.agent.id
@@ -60,8 +60,10 @@ async function beginAndShowCode(agentId: string, overrides: Partial<NewAttempt> 
   expect((await attempts.showCode(attempt.id, codeHash, attempt.createdAt)).ok).toBe(true)
   return attempt
 }
+const countTry = (agentId: string, { attemptId, now = START }: { attemptId?: string; now?: Date } = {}) =>
+  attempts.countTry({ agentId, attemptId, credentialVersion: undefined }, now)
 const redeem = (attempt: NewAttempt, now = START) =>
-  verifications.redeem(createRedemption(attempt.id, codeHash, now))
+  verifications.redeem(createRedemption(attempt, codeHash, now))
 const readRow = async (attempt: NewAttempt) => {
   const { rows } = await stores.db.query('select * from claim_attempts where id = $1', [attempt.id])
   return rows[0]
@@ -79,7 +81,7 @@ describe('an attempt', () => {
   test('becomes a verification only once, with the address of the attempt', async () => {
     const agentId = await registerAgent()
     const attempt = await beginAndShowCode(agentId, { email: 'Ana+1@Example.org' })
-    expect((await attempts.countTry({ agentId }, START)).ok).toBe(true)
+    expect((await countTry(agentId)).ok).toBe(true)
     const period = { verifiedAt: START, expiresAt: at(30 * DAY_MS) }
     const verification = { id: attempt.registrationId, agentId, ...period }
     expect(await redeem(attempt)).toMatchObject({ ok: true, value: verification })
@@ -91,7 +93,7 @@ describe('an attempt', () => {
     expect(await verifications.findLive(agentId, START)).toMatchObject(verification)
     expect((await verifications.findPerson(verification.id, START))?.email).toBe('Ana+1@Example.org')
     expect(await redeem(attempt)).toEqual(refusal('completed'))
-    expect(await attempts.countTry({ agentId }, START)).toEqual(refusal('completed'))
+    expect(await countTry(agentId)).toEqual(refusal('completed'))
     expect(await readRow(attempt)).toMatchObject({
       state: 'completed',
       email_sealed: null,
@@ -109,7 +111,7 @@ describe('an attempt', () => {
   test('counts five of twenty simultaneous tries, and is locked after them', async () => {
     const agentId = await registerAgent()
     const attempt = await beginAndShowCode(agentId)
-    const tryOnce = () => attempts.countTry({ agentId }, START)
+    const tryOnce = () => countTry(agentId)
     const results = await collectResults(Array.from({ length: 20 }, tryOnce))
     for (let n = 0; n < 5; n++) results.push(await tryOnce())
     expect(results.filter(({ ok }) => ok)).toHaveLength(5)
@@ -129,14 +131,14 @@ describe('an attempt', () => {
     for (let round = 0; round < 4; round++) {
       const agentId = await registerAgent()
       await beginAndShowCode(agentId, { email })
-      for (let n = 0; n < 5; n++) if ((await attempts.countTry({ agentId }, START)).ok) countedTries++
-      await stores.agents.deactivate(agentId as never, 'deleted', async () => undefined)
+      for (let n = 0; n < 5; n++) if ((await countTry(agentId)).ok) countedTries++
+      await stores.agents.deactivate({ id: agentId, credentialVersion: 1 }, 'deleted', async () => undefined)
     }
     expect(countedTries).toBe(10)
     const agentId = await registerAgent()
     const createdAt = at(DAY_MS + 1)
     await beginAndShowCode(agentId, { email, createdAt })
-    expect((await attempts.countTry({ agentId }, createdAt)).ok).toBe(true)
+    expect((await countTry(agentId, { now: createdAt })).ok).toBe(true)
   })
 
   test('is superseded by the agent’s next attempts, of which only one stays open', async () => {
@@ -146,24 +148,21 @@ describe('an attempt', () => {
     expect(await redeem(firstAttempt)).toEqual(refusal('superseded'))
     const states = await Promise.all(others.map(readRow))
     expect(states.filter((row) => row?.['state'] === 'initiated')).toHaveLength(1)
-    expect(await attempts.countTry({ agentId, attemptId: firstAttempt.id }, START)).toEqual(
-      refusal('superseded'),
-    )
+    expect(await countTry(agentId, { attemptId: firstAttempt.id })).toEqual(refusal('superseded'))
   })
 
   test('is unknown to another agent', async () => {
     const [owner, other] = [await registerAgent(), await registerAgent()]
     const attempt = await beginAndShowCode(owner)
-    expect(await attempts.countTry({ agentId: other }, START)).toEqual(refusal('unknown'))
-    expect(await attempts.countTry({ agentId: other, attemptId: attempt.id }, START)).toEqual(
-      refusal('unknown'),
-    )
+    expect(await countTry(other)).toEqual(refusal('unknown'))
+    expect(await countTry(other, { attemptId: attempt.id })).toEqual(refusal('unknown'))
+    expect(await redeem({ ...attempt, agentId: other })).toEqual(refusal('unknown'))
   })
 
   test('is unknown once its agent is disabled, and cannot be begun by a disabled agent', async () => {
     const agentId = await registerAgent()
     const attempt = await beginAndShowCode(agentId)
-    await stores.agents.deactivate(agentId as never, 'disabled', async () => undefined)
+    await stores.agents.deactivate({ id: agentId, credentialVersion: 1 }, 'disabled', async () => undefined)
     expect(await redeem(attempt)).toEqual(refusal('unknown'))
     expect(await attempts.begin(createAttempt(agentId), createLinkMail(createAttempt(agentId)))).toBe(false)
   })
@@ -183,7 +182,7 @@ describe('declining an attempt', () => {
     ]
     expect(await attempts.decline(declined.id, START)).toEqual({ ok: true, value: undefined })
     expect(await readRow(declined)).toMatchObject({ state: 'declined', email_sealed: null })
-    expect(await attempts.countTry({ agentId: unconfirmedAgent }, START)).toEqual(refusal('declined'))
+    expect(await countTry(unconfirmedAgent)).toEqual(refusal('declined'))
     expect(await redeem(unconfirmedAttempt)).toEqual(refusal('declined'))
     expect(await attempts.showCode(unconfirmedAttempt.id, codeHash, START)).toEqual(refusal('declined'))
     expect((await redeem(confirmedAttempt)).ok).toBe(true)
@@ -313,7 +312,7 @@ describe('sweeping', () => {
   test('deletes tries after a day, and expired blocks', async () => {
     const agentId = await registerAgent()
     const attempt = await beginAndShowCode(agentId)
-    await attempts.countTry({ agentId }, START)
+    await countTry(agentId)
     await attempts.decline(attempt.id, START)
     const countTriesAndBlocks = async () => {
       const { rows } = await stores.db.query<{ tries: number; blocks: number }>(
@@ -362,7 +361,7 @@ test('re-encrypts verifications and attempts, so that they can be read without t
   for (const attempt of [redeemedAttempt, openAttempt])
     await oldStores.attempts.begin(attempt, createLinkMail(attempt))
   await oldStores.attempts.showCode(redeemedAttempt.id, codeHash, START)
-  await oldStores.verifications.redeem(createRedemption(redeemedAttempt.id, codeHash, START))
+  await oldStores.verifications.redeem(createRedemption(redeemedAttempt, codeHash, START))
 
   const sealer = createSealer(`${newKey}\n${oldKey}`)
   // The address of the verification, and the address and the match phrase of the open attempt.
@@ -374,27 +373,28 @@ test('re-encrypts verifications and attempts, so that they can be read without t
   expect(person?.email).toBe(redeemedAttempt.email)
   expect((await newStores.attempts.findByLink(openAttempt.linkHash, START))?.matchPhrase).toBe('amber river')
   await newStores.attempts.showCode(openAttempt.id, codeHash, START)
-  const redeemed = await newStores.verifications.redeem(createRedemption(openAttempt.id, codeHash, START))
+  const redeemed = await newStores.verifications.redeem(createRedemption(openAttempt, codeHash, START))
   expect(redeemed.ok).toBe(true)
 })
 
 test('publishes a revocation again when it is repeated after publishing has failed', async () => {
   const agentId = await registerAgent()
   const attempt = await beginAndShowCode(agentId)
+  const id = attempt.registrationId
   expect((await redeem(attempt)).ok).toBe(true)
   publishRevocation = () => {
     throw new Error('no Redis')
   }
-  await expect(verifications.revoke(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
+  await expect(verifications.revoke(id, 'agent', START)).rejects.toThrow('no Redis')
   expect(await verifications.findLive(agentId, START)).toBeUndefined()
-  await expect(verifications.revoke(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
+  await expect(verifications.revoke(id, 'agent', START)).rejects.toThrow('no Redis')
   const publishedAgentIds: string[] = []
-  publishRevocation = (id) => void publishedAgentIds.push(id)
+  publishRevocation = (publishedId) => void publishedAgentIds.push(publishedId)
   revokedIds.length = 0
-  const newest = await verifications.findNewest(agentId)
-  expect(newest).toMatchObject({ id: attempt.registrationId, endedBy: 'agent' })
-  expect(await verifications.revoke(attempt.registrationId, 'agent', START)).toBe(false)
-  expect([revokedIds, publishedAgentIds]).toEqual([[attempt.registrationId], [agentId]])
-  expect(emittedIds.filter((id) => id === attempt.registrationId)).toHaveLength(1)
+  expect(await verifications.findNewest(agentId)).toMatchObject({ id, endedBy: 'agent' })
+  expect(await verifications.revoke(id, 'agent', START)).toBe(false)
+  expect(await verifications.revokeByAgent({ id: agentId, credentialVersion: 1 }, START)).toBe(true)
+  expect([...revokedIds, ...publishedAgentIds]).toEqual([id, id, agentId, agentId])
+  expect(emittedIds.filter((emittedId) => emittedId === id)).toHaveLength(1)
   publishRevocation = () => undefined
 })

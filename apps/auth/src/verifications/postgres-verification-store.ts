@@ -1,10 +1,10 @@
 import { canonicalizeEmail, err, ok, type Result, RULES } from '@plainpath/domain'
 import { createRowReader, type Database } from '@plainpath/postgres'
 import { z } from 'zod'
-import { buildVersionCondition } from '../clients/credential-version.ts'
+import { lockActiveAgent } from '../clients/credential-version.ts'
 import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
-import { deleteAttempts, ERASE_PERSONAL_DATA_SQL, findAttempt, isMailboxBlocked } from './attempt-row.ts'
+import { ERASE_PERSONAL_DATA_SQL, findAttempt, isMailboxBlocked, supersedeAttempts } from './attempt-row.ts'
 import { decryptEmail, findPerson } from './confirmed-person.ts'
 import { deriveStoredRevocationSecret } from './revocation-link.ts'
 import { addRevocationMails, revokeVerifications } from './revoke-verifications.ts'
@@ -55,11 +55,20 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
     return result
   }
   const publishRevocations = async (verifications: readonly RevokedVerification[]) => {
-    for (const { id, agentId } of verifications) {
-      await revokeTokens(id)
-      await revocationPublisher.publish({ kind: 'client', id: agentId })
-    }
+    for (const { id } of verifications) await revokeTokens(id)
+    for (const id of new Set(verifications.map(({ agentId }) => agentId)))
+      await revocationPublisher.publish({ kind: 'client', id })
   }
+  /** Publishes again the revocations that match a condition, in SQL that is not escaped, with one value ($1). */
+  const republish = async (where: string, value: string, now: Date) => {
+    // No token is valid for longer than `appTokenMs`.
+    const { rows } = await db.query<RevokedVerification>(
+      `select id, agent_id as "agentId" from claims where ${where} and ended_at > $2`,
+      [value, new Date(now.getTime() - RULES.appTokenMs)],
+    )
+    await publishRevocations(rows)
+  }
+  const republishRevocations = (agentId: string, now: Date) => republish('agent_id = $1', agentId, now)
   const find = async (where: string, values: readonly unknown[]) => {
     const { rows } = await db.query(`select ${VerificationRow.columns} from claims where ${where}`, values)
     return rows[0] && VerificationRow.parse(rows[0])
@@ -137,15 +146,40 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
       if (earlierRevocation) await publishRevocations([earlierRevocation])
       return isRevoked
     },
-    async republishRevocations(agentId, now) {
-      // No token is valid for longer than `appTokenMs`.
-      const { rows } = await db.query<{ id: string }>(
-        'select id from claims where agent_id = $1 and ended_at > $2',
-        [agentId, new Date(now.getTime() - RULES.appTokenMs)],
+    async revokeAllByAddress(id, now) {
+      const revoked = await changeAndRevoke(
+        async (tx) => {
+          const rows = await revokeVerifications(tx, SAME_ADDRESS_SQL, [id, now], 'person')
+          await addRevocationMails(tx, deps, rows, { by: 'person', now })
+          return { result: rows, revoked: rows }
+        },
+        (rows) => {
+          for (const row of rows) events.emit('claim-ended', { registration_id: row.id, by: 'person' })
+        },
       )
-      for (const { id } of rows) await revokeTokens(id)
-      if (rows.length > 0) await revocationPublisher.publish({ kind: 'client', id: agentId })
+      if (revoked.length > 0) return true
+      // All that one call revoked have the same time.
+      await republish('ended_at = (select ended_at from claims where id = $1)', id, now)
+      return false
     },
+    async revokeByAgent(agent, now) {
+      const outcome = await changeAndRevoke<'inactive' | 'revoked' | 'unchanged'>(
+        async (tx) => {
+          if (!(await lockActiveAgent(tx, agent))) return { result: 'inactive', revoked: [] }
+          await supersedeAttempts(tx, [agent.id])
+          const condition = 'agent_id = $1 and expires_at > $2'
+          const revoked = await revokeVerifications(tx, condition, [agent.id, now], 'agent')
+          await addRevocationMails(tx, deps, revoked, { by: 'agent', now })
+          return { result: revoked.length > 0 ? 'revoked' : 'unchanged', revoked }
+        },
+        (_outcome, revoked) => {
+          for (const { id } of revoked) events.emit('claim-ended', { registration_id: id, by: 'agent' })
+        },
+      )
+      if (outcome === 'unchanged') await republishRevocations(agent.id, now)
+      return outcome !== 'inactive'
+    },
+    republishRevocations,
     async listGrants(limit, { liveAt, appHost } = {}) {
       const { rows } = await db.query(
         `select ${GrantRow.columns} from ${GRANTS_SQL}
@@ -178,6 +212,10 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
   }
 }
 
+/** SQL that matches the live verifications for the address of a live verification ($1) at a time ($2). */
+const SAME_ADDRESS_SQL = `expires_at > $2 and (email_hash, email_hash_key) =
+  (select email_hash, email_hash_key from claims where id = $1 and expires_at > $2)`
+
 /** SQL that selects the verifications of connections. */
 const GRANTS_SQL = `(select claims.*, app_host, app_client_id from claims join agents on agents.id = agent_id
   where app_client_id is not null) as grants`
@@ -195,20 +233,16 @@ async function redeemLocked(
 ): Promise<ChangeResult<Redemption>> {
   const refuse = (result: Result<never, TryRefusal | 'unknown'>) => ({ result, revoked: [] })
   const { addMail, sealer } = deps
-  const { attemptId, now } = verification
+  const { agentId, attemptId, credentialVersion, now } = verification
   // The agent is locked before the attempt, as in `addAttempt`. An agent that is being deleted gets no verification.
-  const agent = await tx.query(
-    `select id from agents where id = (select agent_id from claim_attempts where id = $1) and status = 'active'
-       and ${buildVersionCondition('$2')} for no key update`,
-    [attemptId, verification.credentialVersion ?? null],
-  )
+  const agent = await lockActiveAgent(tx, { id: agentId, credentialVersion })
   const attempt =
-    agent.rowCount === 0 ? undefined : await findAttempt(tx, 'id = $1', [attemptId], 'for update')
+    agent && (await findAttempt(tx, 'id = $1 and agent_id = $2', [attemptId, agentId], 'for update'))
   if (!attempt) return refuse(err('unknown'))
   const enteredCode = { hash: verification.codeHash, isBlocked: await isMailboxBlocked(tx, attempt, now) }
   const redemption = decideRedemption(attempt, enteredCode, now)
   if (!redemption.ok) return refuse(redemption)
-  const { registrationId: id, agentId, emailSealed, emailHash } = attempt
+  const { registrationId: id, emailSealed, emailHash } = attempt
   if (!emailSealed || !emailHash) throw new Error('an open attempt without an address')
   const email = decryptEmail(sealer, { id, emailSealed })
   const revoked = await revokeVerifications(tx, 'agent_id = $1', [agentId, now], 'superseded')
@@ -254,13 +288,4 @@ export async function isStoredVerificationLive(db: Database, id: string, now: Da
     [id, now],
   )
   return rowCount === 1
-}
-
-/**
- * Deletes the verifications and attempts of expired agents, except the attempts that a person can still decline. Foreign keys
- * cascade the deletion to the identity assertions, and to the tokens that are in PostgreSQL.
- */
-export async function deleteVerificationsOfAgents(tx: Database, agentIds: readonly string[]): Promise<void> {
-  await deleteAttempts(tx, agentIds)
-  await tx.query('delete from claims where agent_id = any($1)', [agentIds])
 }

@@ -37,7 +37,7 @@ async function verify(agentId: string, email = `ana${mailboxCount++}@example.org
   const attempt = createAttempt(agentId, { email })
   await attempts.begin(attempt, createLinkMail(attempt))
   await attempts.showCode(attempt.id, codeHash, START)
-  expect((await createVerifications().redeem(createRedemption(attempt.id, codeHash, START))).ok).toBe(true)
+  expect((await createVerifications().redeem(createRedemption(attempt, codeHash, START))).ok).toBe(true)
   return attempt
 }
 const findRevocationMails = ({ registrationId: id }: NewAttempt) =>

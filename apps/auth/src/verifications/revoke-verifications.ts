@@ -23,7 +23,8 @@ const RevokedRow = z.object({
 type RevokedRow = z.infer<typeof RevokedRow>
 
 /**
- * Revokes the verifications that match a condition and have not ended. Their addresses are erased.
+ * Revokes the verifications that match a condition and have not ended. Their addresses are erased. Concurrent calls lock
+ * the verifications in the same order.
  *
  * @param where the condition, in SQL that is not escaped
  * @param values the value in the condition ($1) and the current time ($2)
@@ -37,7 +38,8 @@ export async function revokeVerifications(
 ): Promise<RevokedRow[]> {
   const { rows } = await tx.query(
     `with live as (
-       select id, email_sealed, email_hash from claims where ${where} and ended_at is null for no key update)
+       select id, email_sealed, email_hash from claims where ${where} and ended_at is null
+       order by id for no key update)
      update claims set ended_at = $2, ended_by = $3, email_sealed = null, email_hash = null, email_hash_key = null
      from live where claims.id = live.id
      returning claims.id, agent_id as "agentId", verified_at as "verifiedAt", expires_at as "expiresAt",
@@ -94,4 +96,13 @@ export async function revokeVerificationsOfAgent(
   const unexpired = revokedRows.filter(({ expiresAt }) => now < expiresAt)
   await addRevocationMails(tx, deps, unexpired, { by: 'agent-deleted', now, agent })
   await deleteAttempts(tx, [agent.id])
+}
+
+/**
+ * Deletes the verifications and attempts of expired agents, except the attempts that a person can still decline. Foreign keys
+ * cascade the deletion to the identity assertions, and to the tokens that are in PostgreSQL.
+ */
+export async function deleteVerificationsOfAgents(tx: Database, agentIds: readonly string[]): Promise<void> {
+  await deleteAttempts(tx, agentIds)
+  await tx.query('delete from claims where agent_id = any($1)', [agentIds])
 }

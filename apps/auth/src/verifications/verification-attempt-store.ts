@@ -46,8 +46,8 @@ interface NewAttemptBase {
   /** The mailbox of the address, for counting and blocking. */
   readonly mailbox: string
   readonly createdAt: Date
-  /** See `AuthenticatedAgent`. Absent for a connection, which has no credentials. */
-  readonly credentialVersion?: number
+  /** See `ChangedAgent`. */
+  readonly credentialVersion: number | undefined
 }
 
 /** An attempt that an agent begins. Its mail contains a link to the page that shows the code. */
@@ -85,8 +85,8 @@ export type TriedAttempt = Result<
 export interface TryTarget {
   readonly agentId: string
   readonly attemptId?: string | undefined
-  /** See `AuthenticatedAgent`; absent for a connection, which has no credentials. */
-  readonly credentialVersion?: number | undefined
+  /** See `ChangedAgent`. */
+  readonly credentialVersion: number | undefined
 }
 
 /** Stores attempts. The functions of `verification-attempt.ts` decide what happens to an attempt. */

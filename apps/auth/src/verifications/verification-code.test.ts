@@ -34,6 +34,8 @@ test.for([
   ['1\u00a023\u3000456', '123456'],
   ['12345', undefined],
   ['1234567', undefined],
+  ['123456'.padStart(64), '123456'],
+  ['123456'.padStart(65), undefined],
   ['12345a', undefined],
   // Arabic, Persian, Hindi, Eastern Pwo Karen (which follows another script's digits), and Arabic with a mark for the direction of writing.
   ['٠١٢٣٤٩', '012349'],

@@ -14,6 +14,8 @@ export const generateCode = (): string =>
  * @returns undefined for text that cannot be a code, which does not count as a try
  */
 export function normaliseCode(entered: string): string | undefined {
+  // Checked first, because normalising many combining characters takes quadratic time.
+  if (entered.length > RULES.enteredCodeCharacters) return undefined
   const digits = entered
     .normalize('NFKC')
     .replaceAll(/[\s\p{Pd}\p{Cf}]/gu, '')

@@ -1,3 +1,4 @@
+import { RULES } from '@plainpath/domain'
 import type { Revocation } from '@plainpath/revocation'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -16,6 +17,8 @@ import {
 import type { VerificationStore } from './verification-store.ts'
 
 let stores: TestStores
+/** Differs between tests, because verifications that ended at the same time are published together. */
+let now = START
 let attempts: VerificationAttemptStore
 let verifications: VerificationStore
 let linkDeps: VerificationLinkDeps
@@ -42,14 +45,15 @@ beforeAll(async () => {
     revocationPublisher,
   })
   linkDeps = {
-    stores: { verificationAttempts: attempts, verifications, revocationPublisher },
+    stores: { verificationAttempts: attempts, verifications },
     hashKey,
-    now: () => START,
+    now: () => now,
   }
 })
 afterAll(() => stores[Symbol.asyncDispose]())
 beforeEach(() => {
   isPublishingBroken = false
+  now = new Date(now.getTime() + 1)
   clearRecords()
 })
 
@@ -76,10 +80,11 @@ async function begin(agentId: string, email: string): Promise<NewAttempt> {
 }
 /** Confirms an agent. The secret of the link that revokes the verification is the id of the verification. */
 async function confirm(agentId: string, email: string): Promise<string> {
-  const { id, registrationId } = await begin(agentId, email)
-  await attempts.showCode(id, codeHash, START)
+  const attempt = await begin(agentId, email)
+  const { registrationId } = attempt
+  await attempts.showCode(attempt.id, codeHash, START)
   const redemption = {
-    ...createRedemption(id, codeHash, START),
+    ...createRedemption(attempt, codeHash, START),
     revocationLinkHash: sha256(registrationId),
   }
   expect((await verifications.redeem(redemption)).ok).toBe(true)
@@ -153,29 +158,61 @@ test('declining leaves the access that a person gave with another address, and p
   expect([published, revokedIds]).toEqual([[], []])
 })
 
-test('revoking all access again publishes what the first request failed to publish, although it is no longer listed', async () => {
+test('revoking all access publishes the revocation of each of the agents, and of no other agent', async () => {
   const email = createEmail()
-  const agentId = await registerAgent()
-  const linkedId = await confirm(agentId, email)
-  const otherId = await confirm(await registerAgent(), email)
-  const revokeAll = () => revokeLinkedVerifications(linkDeps, linkedId, { all: true })
-  await failToPublish(revokeAll)
-  expect((await verifications.find(otherId))?.endedBy).toBe('person')
-  expect((await verifications.find(linkedId))?.endedBy).toBeUndefined()
-  expect(await revokeAll()).toEqual({ ok: true, value: { remainingSecret: undefined } })
-  expect(published).toEqual([{ kind: 'everything' }, clientRevocation(agentId)])
+  const agentIds = [await registerAgent(), await registerAgent()]
+  const linkedId = await confirm(agentIds[0]!, email)
+  await confirm(agentIds[1]!, email)
+  const strangersId = await confirm(await registerAgent(), createEmail())
+  expect(await revokeLinkedVerifications(linkDeps, linkedId, { all: true })).toEqual({
+    ok: true,
+    value: { remainingSecret: undefined },
+  })
+  expect(published).toEqual(expect.arrayContaining(agentIds.map(clientRevocation)))
+  expect(published).toHaveLength(2)
+  expect((await verifications.find(strangersId))?.endedBy).toBeUndefined()
 })
 
-test('revoking all access can be repeated until every revocation was published', async () => {
+test('revoking all access again publishes every revocation of the first request, which failed to publish them', async () => {
   const email = createEmail()
-  const agentId = await registerAgent()
-  const linkedId = await confirm(agentId, email)
-  await confirm(await registerAgent(), email)
+  const agentIds = [await registerAgent(), await registerAgent()]
+  const ids = [await confirm(agentIds[0]!, email), await confirm(agentIds[1]!, email)]
+  const revokeAll = () => revokeLinkedVerifications(linkDeps, ids[0]!, { all: true })
+  // Ended earlier, so it is not published again.
+  await verifications.revoke(await confirm(await registerAgent(), email), 'person', START)
+  clearRecords()
+  await failToPublish(revokeAll)
+  for (const id of ids) expect((await verifications.find(id))?.endedBy).toBe('person')
+  for (const _repetition of [1, 2]) {
+    clearRecords()
+    expect(await revokeAll()).toEqual({ ok: false, error: 'already-ended' })
+    expect(published).toEqual(expect.arrayContaining(agentIds.map(clientRevocation)))
+    expect(published).toHaveLength(2)
+    expect(revokedIds.toSorted()).toEqual(ids.toSorted())
+  }
+})
+
+test('revoking all access again publishes nothing once no token of the verifications can be valid', async () => {
+  const linkedId = await confirm(await registerAgent(), createEmail())
   const revokeAll = () => revokeLinkedVerifications(linkDeps, linkedId, { all: true })
-  // The second request has no verification to revoke but the linked one, and fails before it revokes that.
   await failToPublish(revokeAll)
-  await failToPublish(revokeAll)
-  expect((await verifications.find(linkedId))?.endedBy).toBeUndefined()
-  expect((await revokeAll()).ok).toBe(true)
-  expect(published).toEqual([{ kind: 'everything' }, clientRevocation(agentId)])
+  now = new Date(now.getTime() + RULES.appTokenMs)
+  expect(await revokeAll()).toEqual({ ok: false, error: 'already-ended' })
+  expect(published).toEqual([])
+})
+
+test('two simultaneous requests with different links revoke all access once, and both publish it', async () => {
+  const email = createEmail()
+  const agentIds: string[] = []
+  const ids: string[] = []
+  for (let count = 0; count < 20; count++) {
+    agentIds.push(await registerAgent())
+    ids.push(await confirm(agentIds[count]!, email))
+  }
+  clearRecords()
+  const results = await Promise.all(
+    [ids[0]!, ids[19]!].map((id) => revokeLinkedVerifications(linkDeps, id, { all: true })),
+  )
+  expect(results.filter(({ ok }) => ok)).toHaveLength(1)
+  expect(published).toHaveLength(40)
 })

@@ -1,6 +1,5 @@
-import { err, ok, type Result, RULES } from '@plainpath/domain'
+import { err, MAX_CLOCK_SKEW_MS, MINUTE_MS, ok, type Result, RULES } from '@plainpath/domain'
 import { type HashKey, sha256 } from '@plainpath/sealing'
-import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
 import { isVerificationLive } from './verification.ts'
 import { type ClosedState, canDecline, computeState, isOpen } from './verification-attempt.ts'
 import type { VerificationAttemptStore } from './verification-attempt-store.ts'
@@ -35,9 +34,13 @@ export interface VerificationLinkDeps {
     readonly verificationAttempts: Pick<VerificationAttemptStore, 'findByLink' | 'showCode' | 'decline'>
     readonly verifications: Pick<
       VerificationStore,
-      'revoke' | 'republishRevocations' | 'findByRevocationLink' | 'findByAttempt' | 'listByAddress'
+      | 'revoke'
+      | 'revokeAllByAddress'
+      | 'republishRevocations'
+      | 'findByRevocationLink'
+      | 'findByAttempt'
+      | 'listByAddress'
     >
-    readonly revocationPublisher: Pick<RevocationPublisher, 'publish'>
   }
   readonly hashKey: HashKey
   readonly now: () => Date
@@ -134,15 +137,27 @@ export async function declineVerification(
 export type RevocationRefusal = 'unknown' | 'already-ended'
 
 /**
+ * How long the page of a link offers to repeat a revocation, because publishing it may have failed. APIs cache an introspection
+ * for 30 s, and the clocks of two instances can differ by as much as `MAX_CLOCK_SKEW_MS` twice.
+ */
+const REPEATABLE_MS = MINUTE_MS / 2 + 2 * MAX_CLOCK_SKEW_MS
+
+/**
  * Finds at most 100 live verifications for the address of the linked verification, which comes first. The link can revoke them
  * all.
+ *
+ * @returns `just-ended` if the person revoked the linked verification so recently that a cached introspection may still be in
+ *   use, should publishing the revocation have failed
  */
 export async function findLinkedVerifications(
   { stores, now }: VerificationLinkDeps,
   revocationSecret: string,
-): Promise<Result<readonly LinkedVerification[], RevocationRefusal>> {
+): Promise<Result<readonly LinkedVerification[], RevocationRefusal | 'just-ended'>> {
   const verification = await stores.verifications.findByRevocationLink(sha256(revocationSecret))
   if (!verification) return err('unknown')
+  const { endedAt, endedBy } = verification
+  if (endedAt && endedBy === 'person' && now().getTime() < endedAt.getTime() + REPEATABLE_MS)
+    return err('just-ended')
   if (!isVerificationLive(verification, now())) return err('already-ended')
   const linkedVerifications = await stores.verifications.listByAddress(verification.id, now())
   // The verification may have ended meanwhile. Its address is then erased, so it is not in the list.
@@ -152,59 +167,32 @@ export async function findLinkedVerifications(
 }
 
 /**
- * Revokes the verification of the link or, with `all`, every live verification for the same address.
+ * Revokes the verification of the link or, with `all`, every live verification for the same address. For a verification that has
+ * already ended, this only publishes its revocation again, and with `all` also those of the verifications that ended with it,
+ * since an earlier request may have failed to publish them.
  *
  * @returns the secret of a link that revokes a remaining verification; undefined if no verification remains, or if no remaining
  *   one has a secret that can still be derived
  */
 export async function revokeLinkedVerifications(
-  deps: VerificationLinkDeps,
+  { stores: { verifications }, now }: VerificationLinkDeps,
   revocationSecret: string,
   { all: shouldRevokeAll }: { all: boolean },
 ): Promise<Result<{ remainingSecret: string | undefined }, RevocationRefusal>> {
-  const { verifications } = deps.stores
-  const linkedVerifications = await findLinkedVerifications(deps, revocationSecret)
-  if (!linkedVerifications.ok) {
-    // Publishes the revocation of an ended verification again, since an earlier request may have failed to publish it.
-    // `revoke` changes nothing else then.
-    const verification = await verifications.findByRevocationLink(sha256(revocationSecret))
-    if (verification) await verifications.revoke(verification.id, 'person', deps.now())
-    return linkedVerifications
+  const verification = await verifications.findByRevocationLink(sha256(revocationSecret))
+  if (!verification) return err('unknown')
+  const { id } = verification
+  if (shouldRevokeAll) {
+    const areRevoked = await verifications.revokeAllByAddress(id, now())
+    return areRevoked ? ok({ remainingSecret: undefined }) : err('already-ended')
   }
-  const [linkedVerification, ...others] = linkedVerifications.value
-  if (!shouldRevokeAll) {
-    const isRevoked =
-      linkedVerification !== undefined &&
-      (await verifications.revoke(linkedVerification.verification.id, 'person', deps.now()))
-    const revocableOther = others.find((other) => other.revocationSecret !== undefined)
-    return isRevoked ? ok({ remainingSecret: revocableOther?.revocationSecret }) : err('already-ended')
-  }
-  await revokeAll(deps, linkedVerification, others)
-  return ok({ remainingSecret: undefined })
-}
-
-/**
- * Revokes a verification and all others for the same address, also those beyond the first 100. The linked verification is revoked
- * last: if the request fails midway, the link can still revoke the others.
- *
- * An earlier request may have revoked some of them and then failed to publish the revocation. They are no longer listed, because
- * their address is erased. So this makes every API drop its cached introspections. That revokes no token.
- */
-async function revokeAll(
-  { stores: { verifications, revocationPublisher }, now }: VerificationLinkDeps,
-  linked: LinkedVerification | undefined,
-  firstOthers: readonly LinkedVerification[],
-): Promise<void> {
-  if (!linked) return
-  const { id } = linked.verification
-  for (let others = firstOthers; others.length > 0; ) {
-    for (const { verification } of others.toReversed())
-      await verifications.revoke(verification.id, 'person', now())
-    // If the linked verification has ended meanwhile, its address is erased, and the list is empty.
-    others = (await verifications.listByAddress(id, now())).slice(1)
-  }
-  await revocationPublisher.publish({ kind: 'everything' })
-  await verifications.revoke(id, 'person', now())
+  // This must run before revoking, which erases the address by which the others are found.
+  const linkedVerifications = await verifications.listByAddress(id, now())
+  if (!(await verifications.revoke(id, 'person', now()))) return err('already-ended')
+  const revocableOther = linkedVerifications.find(
+    (other) => other.verification.id !== id && other.revocationSecret !== undefined,
+  )
+  return ok({ remainingSecret: revocableOther?.revocationSecret })
 }
 
 const createConfirmationPage = (agentId: string, matchPhrase: string, presses: number): ConfirmationPage => ({

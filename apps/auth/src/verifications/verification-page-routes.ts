@@ -34,10 +34,7 @@ import {
 import type { LinkedVerification } from './verification-store.ts'
 
 export interface VerificationPageDeps extends VerificationLinkDeps {
-  readonly stores: Pick<
-    Stores,
-    'agentCache' | 'verificationAttempts' | 'verifications' | 'revocationPublisher'
-  >
+  readonly stores: Pick<Stores, 'agentCache' | 'verificationAttempts' | 'verifications'>
   readonly urls: Pick<ServiceUrls, 'origin'>
 }
 
@@ -134,7 +131,10 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
     async handle({ query: { attempt, end } }) {
       if (end !== undefined) {
         const linkedVerifications = await findLinkedVerifications(deps, end)
-        if (!linkedVerifications.ok) return renderNotRevokedPage(linkedVerifications.error)
+        if (!linkedVerifications.ok)
+          return linkedVerifications.error === 'just-ended'
+            ? renderStatusPage(410, ALREADY_ENDED_TITLE, renderAlreadyRevokedPage({ secretToRepeat: end }))
+            : renderNotRevokedPage(linkedVerifications.error)
         const accesses = await Promise.all(linkedVerifications.value.map(describeAccess))
         const [linkedAccess, ...others] = accesses.filter((access) => access !== undefined)
         if (!linkedAccess) return renderNotRevokedPage('already-ended')

@@ -3,10 +3,12 @@ import { defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/h
 import { parseMailbox } from '@plainpath/mail'
 import { operations } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
+import { toAuthenticatedAgent } from '../agents/agent-store.ts'
 import { type IssueAssertionDeps, issueAssertion } from '../assertions/issue-assertion.ts'
 import { createInvalidClientProblem } from '../clients/invalid-client.ts'
 import {
   CLIENT_LIMITS,
+  RENEWAL_ADDRESS_LIMIT,
   VERIFICATION_ADDRESS_LIMIT,
   VERIFICATION_MAIL_LIMIT,
   VERIFICATION_RESEND_LIMIT,
@@ -26,8 +28,8 @@ export interface VerificationRouteDeps extends IssueAssertionDeps {
 
 /**
  * Creates the routes `POST` and `DELETE /api/agent/claim` and `POST /api/agent/claim/complete`. If a client was disabled or
- * deleted after its authentication, or one of its credentials was removed, beginning a verification fails with `invalid-client`,
- * as if the authentication had failed.
+ * deleted after its authentication, or one of its credentials was removed, beginning or revoking a verification fails with
+ * `invalid-client`, as if the authentication had failed.
  */
 export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
   const beginRoute = defineRoute({
@@ -37,9 +39,8 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
       // `login_hint` is an alias of `email`. The schema requires one of them.
       const email = body.email ?? body.login_hint ?? ''
       await request.take(VERIFICATION_RESEND_LIMIT, `${caller.clientId}\n${parseMailbox(email).mailbox}`)
-      // Confirming again for the same person is exempt, so other clients at the network address cannot prevent it.
-      const isConfirmed = await deps.stores.verifications.isConfirmedBy(caller.clientId, email, deps.now())
-      if (!isConfirmed) await request.takeForAddress(VERIFICATION_ADDRESS_LIMIT)
+      const isRenewal = await deps.stores.verifications.isConfirmedBy(caller.clientId, email, deps.now())
+      await request.takeForAddress(isRenewal ? RENEWAL_ADDRESS_LIMIT : VERIFICATION_ADDRESS_LIMIT)
       await request.take(VERIFICATION_MAIL_LIMIT, caller.clientId)
       const begunAttempt = await beginVerification(deps, {
         agentId: caller.clientId,
@@ -75,14 +76,16 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
       const completed = await completeVerification(deps, {
         agent,
         code,
+        purpose: 'agent',
         credentialVersion: caller.credentialVersion,
         attemptId: body.claim_attempt_id ?? undefined,
       })
       if (!completed.ok) throw toProblem(completed.error)
       const { verification, attemptId } = completed.value
-      const assertionResponse = await issueAssertion(deps, agent.id, verification)
-      if (!assertionResponse) throw new Problem('claim-superseded')
-      return { status: 200, body: { ...assertionResponse, claim_attempt_id: attemptId, status: 'completed' } }
+      const assertion = await issueAssertion(deps, toAuthenticatedAgent(caller), verification)
+      if (!assertion.ok)
+        throw assertion.error === 'inactive' ? createInvalidClientProblem() : new Problem('claim-superseded')
+      return { status: 200, body: { ...assertion.value, claim_attempt_id: attemptId, status: 'completed' } }
     },
   })
 
@@ -90,11 +93,9 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
     ...operations.endClaim,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
-      const { verificationAttempts, verifications } = deps.stores
-      await verificationAttempts.withdraw(caller.clientId)
-      // A revoked verification is revoked again, because the request may be a retry after a 503.
-      const verification = await verifications.findNewest(caller.clientId)
-      if (verification) await verifications.revoke(verification.id, 'agent', deps.now())
+      const agent = toAuthenticatedAgent(caller)
+      if (!(await deps.stores.verifications.revokeByAgent(agent, deps.now())))
+        throw createInvalidClientProblem()
       return { status: 204 }
     },
   })

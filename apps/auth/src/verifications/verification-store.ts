@@ -1,4 +1,5 @@
 import type { Result } from '@plainpath/domain'
+import type { AuthenticatedAgent } from '../agents/agent-store.ts'
 import type { ConfirmedPerson } from './confirmed-person.ts'
 import type { Verification } from './verification.ts'
 import type { TryRefusal } from './verification-attempt.ts'
@@ -22,6 +23,8 @@ export interface LinkedVerification {
 }
 
 export interface NewVerification {
+  /** The agent of the attempt. */
+  readonly agentId: string
   readonly attemptId: string
   /** The hash of the code that was entered. */
   readonly codeHash: Buffer
@@ -29,8 +32,8 @@ export interface NewVerification {
   readonly revocationLinkHash: Buffer
   readonly now: Date
   readonly expiresAt: Date
-  /** See `AuthenticatedAgent`. Absent for a connection, which has no credentials. */
-  readonly credentialVersion?: number | undefined
+  /** See `ChangedAgent`. */
+  readonly credentialVersion: number | undefined
   /** Composes the confirmation mail. The store calls it within the transaction of `redeem`, with the person's address as `to`. */
   composeMail(verification: Verification, to: string): VerificationMail
 }
@@ -40,14 +43,14 @@ export interface NewVerification {
  * verification has expired.
  *
  * A revocation also revokes the tokens of the verification, before the commit and again after it, and is then published to the
- * APIs. `deactivateAgent` gives the reasons. If the first step fails, the verification stays live. The same transaction queues
+ * APIs. `change-and-revoke.ts` gives the reasons. If the first step fails, the verification stays live. The same transaction queues
  * the mail to the person, so simultaneous requests send only one.
  */
 export interface VerificationStore {
   /**
    * Turns an attempt into a verification, revokes the agent's earlier one, and queues the confirmation mail, in one transaction.
    *
-   * @returns `unknown` if the attempt or its agent no longer exists, or a credential of the agent was removed after it was
+   * @returns `unknown` if the agent has no such attempt, or is not active, or a credential of the agent was removed after it was
    *   authenticated
    */
   redeem(verification: NewVerification): Promise<Result<Verification, TryRefusal | 'unknown'>>
@@ -91,6 +94,21 @@ export interface VerificationStore {
     now: Date,
     options?: { mail?: boolean },
   ): Promise<boolean>
+  /**
+   * Revokes all live verifications for the address of a live verification, that one included, for the person, in one
+   * transaction. If it had already ended, the revocations of all that ended at the same time are published again, since an
+   * earlier call may have failed to publish them. They are not published if no token of them can be valid any more.
+   *
+   * @returns false if there is no such verification, or it had already ended
+   */
+  revokeAllByAddress(id: string, now: Date): Promise<boolean>
+  /**
+   * Withdraws the open attempt of an agent that requests this, and revokes its live verification as `revoke` does. If it has
+   * none, `republishRevocations` runs, because the request may be a retry.
+   *
+   * @returns false if the agent is not active, or one of its credentials was removed after it was authenticated
+   */
+  revokeByAgent(agent: AuthenticatedAgent, now: Date): Promise<boolean>
   /**
    * Publishes the revocations of an agent's verifications again, since an earlier call may have failed to publish them. Changes no
    * verification. Publishes nothing if none of them ended so recently that a token of it could be valid.
