@@ -10,7 +10,7 @@ export const ROW_RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record
     agents:
       'until the agent expires. The row of a deleted agent is kept without its name, secrets and keys. The row of a connection is kept until the record of its e-mail verification is deleted, or for an hour if it never had one',
     app_clients:
-      '90 to 91 days after a person last signed in with it. If nobody did: a day, or less (at least an hour) while there are too many unused apps',
+      '90 to 91 days after a person last signed in with it. If nobody did: 91 days, or less (at least an hour) while there are too many unused apps',
     blocked_domain_audit: 'never deleted (append-only)',
     blocked_domains: 'until the domain is unblocked',
     claim_attempts:

@@ -61,8 +61,8 @@ export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
   readonly announceMail?: (line: string) => void
   /** In tests: replaces DNS and the trusted certificate authorities for fetching client documents. */
   readonly documents?: Pick<DocumentFetcherOptions, 'ca' | 'resolve'>
-  /** In tests: replaces the sign-in pages, and the function that finds apps. */
-  readonly apps?: { find: FindAppClient; signIn?(interactions: Interactions, stores: Stores): RawRoute[] }
+  /** In tests: replaces the sign-in pages, or the function that finds apps. */
+  readonly apps?: { find?: FindAppClient; signIn?(interactions: Interactions, stores: Stores): RawRoute[] }
 }
 
 /** The running server. Disposing it stops the background work and closes the stores. */

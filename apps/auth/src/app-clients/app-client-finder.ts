@@ -1,8 +1,8 @@
 /*
  * Finds the app that a request names by `client_id`, and decides when the app's document must be fetched, and
- * when the copy in the list of hosts is used instead.
+ * when an expired document, or the copy in the list of hosts, is used instead.
  */
-import { AgentId } from '@plainpath/domain'
+import { AgentId, RULES } from '@plainpath/domain'
 import { enforceLimits, type Limiter, Problem } from '@plainpath/http'
 import type { Context } from 'koa'
 import type { UrlClientStore } from '../agents/url-client-store.ts'
@@ -30,9 +30,9 @@ const REGISTERED_ID = /^app_[A-Za-z0-9_-]{22}$/
 /**
  * Creates the function that finds an app.
  *
- * If an app's document cannot be fetched and the list of hosts has a copy of it, the stored document is used although it has
- * expired; without a stored document, the copy is used. Neither is used if a document was fetched but has an invalid
- * member. Expired keys never authenticate an app.
+ * If an app's document cannot be fetched, the stored document is used although it has expired, so an outage of its host does not
+ * end the app's connections. Without a stored document, the copy in the list of hosts is used. Neither is used if a document
+ * was fetched but has an invalid member. Expired keys never authenticate an app: it has to try again later.
  */
 export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient {
   const { appClients, urlClients, chatHosts, limiter, now } = deps
@@ -83,22 +83,22 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
     const storedClient = await appClients.find(id)
     if (storedClient && isFresh(storedClient, now())) return toAppClient(id, storedClient, 'document')
     const copy = copies.get(id)
-    const findFallback = () => {
-      if (!copy) return undefined
-      if (!storedClient) return toAppClient(id, copy, 'pinned')
-      // The stored document has expired, and its keys with it.
-      return storedClient.authMethod === 'none' ? toAppClient(id, storedClient, 'document') : undefined
-    }
-    if (!mayFetch) return findFallback()
+    const usesExpired = storedClient && (copy || mayHaveConnections(storedClient, now()))
+    const expiredApp = usesExpired ? toAppClient(id, storedClient, 'document') : undefined
+    const pinnedApp = copy && !storedClient ? toAppClient(id, copy, 'pinned') : undefined
+    const hasExpiredKeys = expiredApp?.authMethod === 'private_key_jwt'
+    const fallback = hasExpiredKeys ? undefined : (expiredApp ?? pinnedApp)
+    if (!mayFetch) return fallback
     try {
       const fetched = await fetchDocument(ctx, id, !storedClient && !copy)
       if (fetched.ok) return toAppClient(id, fetched.value.metadata, 'document')
-      return fetched.error.kind === 'member' ? undefined : findFallback()
+      if (fetched.error.kind === 'member') return undefined
     } catch (error) {
-      // An app with a copy can be used although a fetch of its document would exceed a limit.
-      if (!copy || !(error instanceof Problem)) throw error
-      return findFallback()
+      // An app with a fallback can be used although a fetch of its document would exceed a limit.
+      if (!fallback || !(error instanceof Problem)) throw error
     }
+    if (hasExpiredKeys) throw createExpiredKeysProblem()
+    return fallback
   }
 
   return async (ctx, id, redirectUri) => {
@@ -116,6 +116,24 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
 
 const isFresh = ({ documentExpiresAt }: StoredAppClient, now: Date) =>
   documentExpiresAt !== undefined && documentExpiresAt > now
+
+/** Returns true if a connection may still exist that was made when the stored document was fetched. */
+const mayHaveConnections = ({ documentFetchedAt }: StoredAppClient, now: Date) =>
+  documentFetchedAt !== undefined && now.getTime() - documentFetchedAt.getTime() < RULES.verificationMs
+
+/**
+ * Creates the problem for an app whose keys have expired while its document cannot be fetched. After `invalid-client`, apps discard
+ * their tokens. Only a stored app gets this response, so callers cannot probe other URLs with it.
+ */
+const createExpiredKeysProblem = () =>
+  new Problem('unavailable', {
+    detail: `The document of this app cannot be fetched at present. Try again in ${RETRY_SECONDS} seconds.`,
+    headers: { 'retry-after': String(RETRY_SECONDS) },
+    cause: new Error('the document of an app with keys cannot be fetched'),
+  })
+
+/** After a failure, a document is not fetched again for this time. */
+const RETRY_SECONDS = RULES.documentFailureMs / 1000
 
 /** Reads the copies in the list of hosts, except the copies for apps with keys: outdated keys must not authenticate an app. */
 function readCopies(hosts: ChatHosts): ReadonlyMap<string, AppMetadata> {

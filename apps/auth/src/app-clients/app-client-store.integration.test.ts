@@ -43,17 +43,18 @@ async function sweepAll(now: Date, maxUnused = 1_000): Promise<number> {
 const areStored = async (...ids: string[]) =>
   Promise.all(ids.map(async (id) => (await store.find(id)) !== undefined))
 
-test('sweepAppClients deletes an unused app after a day, registered or known by its URL, and a used one 91 days after its recorded last use', async () => {
+test('sweepAppClients deletes an unused app 91 days after its registration, registered or known by its URL, and a used one 91 days after its recorded last use', async () => {
   const unused = await store.add(APP, NOW)
   const used = await store.add(APP, NOW)
-  await store.markUsed(used, NOW)
+  await store.markUsed(used, addToNow(DAY_MS))
   const url = 'https://apps.example/client.json'
   await store.saveDocument(url, APP, { fetchedAt: NOW, expiresAt: addToNow(HOUR_MS) })
-  expect(await sweepAll(addToNow(RULES.unusedAppMs - 1))).toBe(0)
-  expect(await sweepAll(addToNow(RULES.unusedAppMs))).toBe(2)
+  const lifetimeMs = RULES.idleMs + RULES.useRecordedMs
+  expect(await sweepAll(addToNow(lifetimeMs - 1))).toBe(0)
+  expect(await sweepAll(addToNow(lifetimeMs))).toBe(2)
   expect(await areStored(unused, used, url)).toEqual([false, true, false])
-  expect(await sweepAll(addToNow(RULES.idleMs + RULES.useRecordedMs - 1))).toBe(0)
-  expect(await sweepAll(addToNow(RULES.idleMs + RULES.useRecordedMs))).toBe(1)
+  expect(await sweepAll(addToNow(DAY_MS + lifetimeMs - 1))).toBe(0)
+  expect(await sweepAll(addToNow(DAY_MS + lifetimeMs))).toBe(1)
   // An idle app is stored for longer than any verification lasts, so every connection still has its app.
   expect(RULES.idleMs).toBeGreaterThan(RULES.verificationMs)
 })

@@ -142,8 +142,11 @@ const UPSERT_DOCUMENT = `
 const UNUSED = 'used_at is null'
 
 /**
- * Deletes a batch of apps: apps that nobody used within a day of their registration, the oldest unused apps if there are too
- * many, and apps whose recorded last use is 91 days old (`idleMs + useRecordedMs`), which is longer than any verification lasts.
+ * Deletes a batch of apps: those whose registration and recorded last use are 91 days old (`idleMs + useRecordedMs`), which is longer
+ * than any verification lasts, and the oldest unused apps if there are too many.
+ *
+ * An unused app is kept for as long as a used one. A person may sign in long after the app registered, and many apps keep an id that
+ * has expired and never register again.
  *
  * @param maxUnused how many unused apps may exist. If there are more, the oldest are deleted, except those from the last hour
  * @returns the number of deleted apps; 0 when none is left
@@ -155,16 +158,11 @@ export function sweepAppClients(db: Database, now: Date, maxUnused: number): Pro
     {
       table: 'app_clients',
       keyColumn: 'id',
-      where: `(${UNUSED} and registered_at <= $1) or used_at <= $2
-        or (${UNUSED} and registered_at <= $3 and (registered_at, id) <=
-          (select registered_at, id from app_clients where ${UNUSED} order by registered_at desc, id desc offset $4 limit 1))`,
+      where: `(${UNUSED} and registered_at <= $1) or used_at <= $1
+        or (${UNUSED} and registered_at <= $2 and (registered_at, id) <=
+          (select registered_at, id from app_clients where ${UNUSED} order by registered_at desc, id desc offset $3 limit 1))`,
       orderBy: 'registered_at, id',
     },
-    [
-      timeAgo(RULES.unusedAppMs),
-      timeAgo(RULES.idleMs + RULES.useRecordedMs),
-      timeAgo(RULES.floodMs),
-      maxUnused,
-    ],
+    [timeAgo(RULES.idleMs + RULES.useRecordedMs), timeAgo(RULES.floodMs), maxUnused],
   )
 }

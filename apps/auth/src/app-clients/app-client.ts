@@ -22,7 +22,8 @@ export interface AppClient {
  *
  * @param redirectUri the redirect URI of an authorization request. If no app may have it, no document is fetched
  * @returns undefined for an unknown or unacceptable app
- * @throws {Problem} `rate-limited` if the address exceeds a limit, or too many documents are being fetched
+ * @throws {Problem} `rate-limited` if the address exceeds a limit, or too many documents are being fetched; `unavailable` if the
+ *   document cannot be fetched and the stored keys have expired
  */
 export type FindAppClient = (ctx: Context, id: string, redirectUri?: string) => Promise<AppClient | undefined>
 

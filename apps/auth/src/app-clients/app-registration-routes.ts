@@ -17,8 +17,8 @@ const REGISTRATION_PATH = '/oauth/register'
 
 /**
  * Creates the route on which an app registers (RFC 7591). Each registration creates a public client, which needs no
- * secret. Of the metadata that the app sends, only the redirect URIs and the name are stored. An app that nobody uses
- * expires after a day, or earlier if there are too many.
+ * secret. Of the metadata that the app sends, only the redirect URIs and the name are stored. `sweepAppClients` deletes
+ * unused apps.
  */
 export const createAppRegistrationRoutes = (deps: AppRegistrationDeps): RawRoute[] => [
   {

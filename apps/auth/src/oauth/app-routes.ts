@@ -153,7 +153,7 @@ async function requireClient(
 const NO_APP_DETAIL =
   'This address is for apps that a person connects. The app must send client_id and redirect_uri, each once. Agents do not need it: they use client_credentials.'
 const UNKNOWN_APP_DETAIL =
-  'The app that sent you here is not known to us, so we did not go on. Go back to the app and connect again. If that does not help, the app is not supported.'
+  'The app that sent you here is not known to us, so we did not go on. Remove this connection in the app, and add it again. If that does not help, the app is not supported.'
 const OTHER_REDIRECT_URI_DETAIL =
   'The app asked us to send you to an address that is not one of its own, so we did not go on. Do not try again unless you know the app.'
 
@@ -259,10 +259,10 @@ export async function serveAppRevocation(
 }
 
 /** Returns whether the client of a token is a connection of the app. */
-async function belongsToApp(
+export async function belongsToApp(
   { agentCache }: Pick<Stores, 'agentCache'>,
   agentId: AgentId,
-  client: AppClient,
+  client: Pick<AppClient, 'id'>,
 ): Promise<boolean> {
   return (await agentCache.find(agentId))?.agent.appClientId === client.id
 }

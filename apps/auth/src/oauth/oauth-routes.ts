@@ -16,9 +16,10 @@ import {
 import { APP_GRANT_TYPES, listResourceIdentifiers, type ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
-import type { AuthenticatedAgent } from '../agents/agent-store.ts'
+import { type AuthenticatedAgent, toAuthenticatedAgent } from '../agents/agent-store.ts'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
 import { mayBeApp } from '../clients/app-authenticator.ts'
+import { parseAssertion } from '../clients/client-assertion.ts'
 import type { AuthenticateClient } from '../clients/client-authenticator.ts'
 import { findProofFault } from '../clients/dpop-proof.ts'
 import { readCredentials } from '../clients/read-credentials.ts'
@@ -28,7 +29,13 @@ import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { FollowedResourceServers } from '../resource-servers/follow-resource-servers.ts'
 import { createUnknownServerProblem, verifyResourceServer } from '../resource-servers/resource-servers.ts'
 import { ACCESS_TOKEN_PATTERN, REFRESH_TOKEN_PREFIX } from './access-token.ts'
-import { type AppRouteDeps, createAppRoutes, serveAppRevocation, serveAppToken } from './app-routes.ts'
+import {
+  type AppRouteDeps,
+  belongsToApp,
+  createAppRoutes,
+  serveAppRevocation,
+  serveAppToken,
+} from './app-routes.ts'
 import { OAUTH_PATHS } from './create-provider.ts'
 import { findActiveToken, requireToken } from './find-active-token.ts'
 import type { IntrospectToken } from './introspect-token.ts'
@@ -165,8 +172,8 @@ async function serveAgentRevocation(
 
 /**
  * Returns whether a revocation request comes from an app. A URL may be the id of both an agent and an app. Such an agent always
- * sends an assertion, but so does an app with keys. For a request with an assertion, the stored token therefore decides: the
- * request is the app's if the token was issued to another client_id, because the tokens of an app belong to its connections.
+ * sends an assertion, but so does an app with keys. A request with an assertion is the app's if the token belongs to a connection of
+ * the app, or if no agent with this URL is active.
  */
 async function isFromApp(
   form: URLSearchParams,
@@ -177,14 +184,18 @@ async function isFromApp(
   if (form.get('client_id')?.startsWith('app_') || presentedToken.startsWith(REFRESH_TOKEN_PREFIX))
     return true
   if (!form.has('client_assertion')) return true
+  const id = AgentId.safeParse(form.get('client_id'))
+  if (!id.success) return false
   const storedToken = ACCESS_TOKEN_PATTERN.test(presentedToken)
     ? await stores.tokens.find(sha256(presentedToken))
     : undefined
-  return storedToken !== undefined && storedToken.clientId !== form.get('client_id')
+  if (storedToken && (await belongsToApp(stores, storedToken.clientId, { id: id.data }))) return true
+  return (await stores.agents.find(id.data))?.agent.status !== 'active'
 }
 
 /**
- * Reads the form of a request. No parameter except `resource` may occur twice.
+ * Reads the form of a request. No parameter except `resource` may occur twice. If the form has an assertion and no `client_id`,
+ * which is then optional (RFC 7521 §4.2), the subject of the assertion becomes its `client_id`.
  *
  * @param hint how to send the form, for the error response
  */
@@ -197,6 +208,8 @@ async function readOAuthForm(ctx: Context, hint: string): Promise<URLSearchParam
     throw new Problem('invalid-request', {
       detail: 'A parameter occurs more than once (RFC 6749, section 3.2).',
     })
+  const assertion = parseAssertion(form.get('client_assertion') ?? '')
+  if (assertion.ok && !form.get('client_id')) form.set('client_id', assertion.value.claims.sub)
   return form
 }
 
@@ -210,7 +223,7 @@ async function authenticateAgent(
   const client = await deps.authenticate(ctx, form, options)
   for (const { policy, subject } of listClientLimits(CLIENT_LIMITS, client))
     enforceLimits(ctx, await deps.limiter.take(policy, subject))
-  return { id: AgentId.parse(client.clientId), credentialVersion: client.credentialVersion }
+  return toAuthenticatedAgent(client)
 }
 
 async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<void> {

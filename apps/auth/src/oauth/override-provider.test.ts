@@ -216,6 +216,16 @@ test('the library reads the form that the route has read', async () => {
   expect(body).toMatchObject({ scope: APP_SCOPE, token_type: 'Bearer' })
 })
 
+test('the library reads at most 56 KiB, and a longer form is an invalid request', async () => {
+  const testProvider = createTestProvider()
+  const passLongForm = async (bytes: number) => {
+    const form = { ...(await createCodeForm(testProvider)), unknown: 'x'.repeat(bytes) }
+    return passForm(testProvider, createContext(OAUTH_PATHS.token), form)
+  }
+  await expect(passLongForm(56 * 1024)).rejects.toMatchObject({ code: 'invalid-request' })
+  expect((await passLongForm(55 * 1024)).body).toMatchObject({ token_type: 'Bearer' })
+})
+
 /** Creates the part of a context that `throwProviderFailure` reads. */
 const createResponseContext = (status: number, body: unknown, thrown?: unknown) =>
   ({ status, body, state: { ...(thrown !== undefined && { thrown }) } }) as unknown as Context
