@@ -41,7 +41,7 @@ export async function addVerification(
   const codeHash = sha256(email)
   expect(await attempts.begin(attempt, createLinkMail(attempt))).toBe(true)
   expect((await attempts.showCode(attempt.id, codeHash, now)).ok).toBe(true)
-  const redemption = createRedemption(attempt.id, codeHash, now)
+  const redemption = createRedemption(attempt, codeHash, now)
   const expiresAt =
     options.lifetimeMs === undefined ? redemption.expiresAt : new Date(now.getTime() + options.lifetimeMs)
   const { redis } = auth.testbed

@@ -143,9 +143,9 @@ describe('POST /api/agent/register', () => {
     expect(await isActive(auth, await getToken(auth, otherAgent))).toBe(true)
   })
 
-  test('accepts a body of exactly 16 KiB', async () => {
+  test('accepts a body of exactly 64 KiB', async () => {
     // `{"a":""}` around the text has 8 bytes.
-    const { response } = await registerAgent(createContent(`{"a":"${'x'.repeat(16_384 - 8)}"}`))
+    const { response } = await registerAgent(createContent(`{"a":"${'x'.repeat(65_536 - 8)}"}`))
     expect(response.status).toBe(201)
   })
 
@@ -248,8 +248,8 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
       { ...invalidRequest, says: 'UTF-8' },
     ],
     ['17 levels of nesting', createContent(nestObjects(17)), { ...invalidRequest, says: 'deeper than 16' }],
-    ['thousands of levels of nesting', createContent('['.repeat(16_000)), invalidRequest],
-    ['thousands of items', createContent(`[${'0,'.repeat(8_000)}0]`), invalidMetadata],
+    ['thousands of levels of nesting', createContent('['.repeat(65_000)), invalidRequest],
+    ['thousands of items', createContent(`[${'0,'.repeat(32_000)}0]`), invalidMetadata],
     ['an array', createContent('[]'), invalidMetadata],
     ['a string', createContent('"Atlas"'), invalidMetadata],
     ['a number', createContent('0'), invalidMetadata],
@@ -275,7 +275,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
         errorFormat: 'agent',
       },
     ],
-    ['a body of 16 KiB and one byte', createContent(`{"a":"${'x'.repeat(16_384 - 7)}"}`), contentTooLarge],
+    ['a body of 64 KiB and one byte', createContent(`{"a":"${'x'.repeat(65_536 - 7)}"}`), contentTooLarge],
     ['a body of a megabyte', createContent('x'.repeat(1_000_000)), contentTooLarge],
     [
       'a request from a script of another site',
@@ -305,9 +305,9 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
 
   test.for([
     [
-      'a body of 16 KiB and one byte in chunks',
-      // 4001, hexadecimal, is 16 KiB and one byte.
-      [JSON_CHUNKED, '', '4001', `"${'x'.repeat(0x4001 - 2)}"`, '0', '', ''],
+      'a body of 64 KiB and one byte in chunks',
+      // 10001, hexadecimal, is 64 KiB and one byte.
+      [JSON_CHUNKED, '', '10001', `"${'x'.repeat(0x10001 - 2)}"`, '0', '', ''],
       contentTooLarge,
     ],
     [

@@ -48,7 +48,7 @@ beforeEach(() => {
 })
 
 interface FindResult {
-  /** 200 if the app was found, 404 if not, 429 if the address of the caller is over its limit. */
+  /** 200 if the app was found, 404 if not, 429 if the address of the caller is over its limit, 503 if its keys have expired. */
   readonly status: number
   readonly client?: AppClient
 }
@@ -349,7 +349,7 @@ describe('an app whose document is in the list of hosts', () => {
     expect(await finder.find(app.id)).toEqual({ status: 404 })
   })
 
-  test('is not found after the stored document with its keys has expired', async () => {
+  test('has to try again later while its host fails and the stored document with its keys has expired', async () => {
     const key = await generateTestKeyPair()
     const keyMembers = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } }
     const app = publish({ redirect_uris: ['https://listed.example/cb'], ...keyMembers })
@@ -358,7 +358,7 @@ describe('an app whose document is in the list of hosts', () => {
     expect(await finder.find(app.id)).toMatchObject({ client: { authMethod: 'private_key_jwt' } })
     app.fail()
     now = new Date(now.getTime() + HOUR_MS)
-    expect(await finder.find(app.id)).toEqual({ status: 404 })
+    expect(await finder.find(app.id)).toEqual({ status: 503 })
   })
 
   test('is no longer found after its host leaves the list', async () => {

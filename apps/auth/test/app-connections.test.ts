@@ -324,7 +324,7 @@ describe.for(TOKEN_STORES)('an app that a person connected, tokens in %s,', (tok
       async (status) => {
         const connected = await connectApp(system)
         const { agentId } = await findConnectionIds(system, connected.access)
-        await deactivateAgent(system.stores, agentId as never, status)
+        await deactivateAgent(system.stores, { id: agentId as never, credentialVersion: undefined }, status)
         await expectConnectionRevoked(connected)
         if (status === 'disabled')
           expect(await system.stores.agents.enable(agentId as never, system.clock.now)).toBe(true)

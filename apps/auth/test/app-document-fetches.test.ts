@@ -1,4 +1,4 @@
-import { DAY_MS } from '@plainpath/domain'
+import { RULES } from '@plainpath/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AgentDocuments, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { generateRequestValues } from './app-flow.ts'
@@ -88,7 +88,7 @@ test('the page says that the redirect URI is foreign to an app that is stored or
   expect(await authorize(app.client_id, CALLBACK)).toMatchObject({ status: 303 })
   for (const id of [app.client_id, LISTED_APP])
     await expectErrorPage(await authorize(id, UNLISTED_URI), FOREIGN_REDIRECT_URI)
-  clock.now = new Date(clock.now.getTime() + DAY_MS)
+  clock.now = new Date(clock.now.getTime() + RULES.verificationMs)
   await expectErrorPage(await authorize(app.client_id, UNLISTED_URI), UNKNOWN_APP)
   expect(app.countFetches()).toBe(1)
   expect(await authorize(app.client_id, CALLBACK)).toMatchObject({ status: 303 })

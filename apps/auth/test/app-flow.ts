@@ -80,7 +80,7 @@ export async function startAppSystem(
  * `answer=deny` denies the sign-in. Any other POST allows it, with the connection whose id is in the field `agent`, or else
  * with a new connection.
  */
-const createSignInRoute = (interactions: Interactions, stores: Stores, now: () => Date) => ({
+export const createSignInRoute = (interactions: Interactions, stores: Stores, now: () => Date) => ({
   methods: ['GET', 'POST'],
   path: '/oauth/sign-in/{uid}',
   limits: [],
@@ -110,7 +110,7 @@ export async function addVerifiedConnection(stores: Stores, clientId: string, no
   await stores.verificationAttempts.begin(attempt, createLinkMail(attempt))
   const hash = sha256(randomBytes(8))
   await stores.verificationAttempts.showCode(attempt.id, hash, now)
-  const redemption = await stores.verifications.redeem(createRedemption(attempt.id, hash, now))
+  const redemption = await stores.verifications.redeem(createRedemption(attempt, hash, now))
   if (!redemption.ok) throw new Error(redemption.error)
   return agentId
 }

@@ -1,5 +1,6 @@
 import { RULES } from '@plainpath/domain'
 import { openPool } from '@plainpath/postgres'
+import { waitForBlockedSessions } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   type AppSystem,
@@ -98,14 +99,7 @@ test('a refresh token is used after a successful refresh, even if a simultaneous
   await using session = openPool(database.appUrl, { max: 1, patience: 5 })
   await session.query('select pg_advisory_lock($1)', [FAULT_LOCK])
   const failingRefresh = refresh(system.auth, connected.app, connected.refresh)
-  const countWaiting = async () => {
-    const { rowCount } = await db.query(
-      `select from pg_locks join pg_database on pg_database.oid = database
-       where locktype = 'advisory' and not granted and datname = current_database()`,
-    )
-    return rowCount
-  }
-  await expect.poll(countWaiting).toBe(1)
+  await waitForBlockedSessions(db, 1)
   const response = await refresh(system.otherInstance, connected.app, connected.refresh)
   const newTokens = readTokens(system.auth, response)
   await session.query('select pg_advisory_unlock($1)', [FAULT_LOCK])

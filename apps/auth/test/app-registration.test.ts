@@ -150,8 +150,8 @@ describe('POST /oauth/register', () => {
       { status: 400, code: 'invalid-request' },
     ],
     [
-      'a body of more than 16 KiB',
-      createBody({ client_name: 'x'.repeat(17_000) }),
+      'a body of more than 64 KiB',
+      createBody({ client_name: 'x'.repeat(65_536) }),
       { status: 413, code: 'content-too-large' },
     ],
   ])(

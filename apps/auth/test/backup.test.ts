@@ -152,8 +152,9 @@ test('a restore without a log leaves no active client and no verification, and d
 test.for([
   ['a restore without a log or --revoke-everything', () => [], 2, 'Add --log <path> with the logs'],
   ['a restore with a missing log', () => ['--log', '/nowhere'], 1, '/nowhere cannot be read (ENOENT).'],
-] as const)('%s is refused, and creates no tables', async ([_title, args, code, says]) => {
-  const file = await backUpTo(`refused-${code}`)
+  ['a restore with an empty log', () => ['--log', '/dev/null'], 1, '/dev/null is not a log in JSON'],
+] as const)('%s is refused, and creates no tables', async ([title, args, code, says]) => {
+  const file = await backUpTo(title)
   await using target = await openTarget()
   expect(await target.restore(file, ...args())).toMatchObject({
     code,

@@ -138,21 +138,30 @@ describe('a network address that several clients share', () => {
     expect((await requestVerificationFrom(auth, SHARED_ADDRESS, newClient)).status).toBe(202)
   })
 
-  test('is limited to ten mails to others even if all its clients are verified, and renewals do not count', async () => {
+  test('is limited to ten renewals, and apart from them to ten mails to others, if all its clients are verified', async () => {
     await using system = await startVerificationSystem({ env: SETTINGS })
-    const { auth } = system
-    const clients = await Promise.all(
-      Array.from({ length: 11 }, async (_, n) => {
-        const client = await createClientFrom(auth, `203.0.113.${n}`)
-        return { client, email: (await addVerification(auth, client)).email }
-      }),
-    )
+    const { auth, clock } = system
+    const createVerifiedClient = async () => {
+      const client = await register(auth)
+      return { client, email: (await addVerification(auth, client)).email }
+    }
+    const clients = await Promise.all(Array.from({ length: 10 }, createVerifiedClient))
+    const { client: lastClient, email: lastEmail } = await createVerifiedClient()
     for (const { client, email } of clients)
       expect((await requestVerificationFrom(auth, SHARED_ADDRESS, client, email)).status).toBe(202)
-    const statuses: number[] = []
+    expectProblem(
+      await requestVerificationFrom(auth, SHARED_ADDRESS, lastClient, lastEmail),
+      addressLimited(/claim-renewal/),
+    )
     for (const { client } of clients)
-      statuses.push((await requestVerificationFrom(auth, SHARED_ADDRESS, client)).status)
-    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 202), 429])
+      expect((await requestVerificationFrom(auth, SHARED_ADDRESS, client)).status).toBe(202)
+    expectProblem(
+      await requestVerificationFrom(auth, SHARED_ADDRESS, lastClient),
+      addressLimited(/claim-address/),
+    )
+    clock.now = new Date(clock.now.getTime() + TEN_MINUTES_MS)
+    const laterRenewal = await requestVerificationFrom(auth, SHARED_ADDRESS, lastClient, lastEmail)
+    expect(laterRenewal.status).toBe(202)
   })
 
   test.for(['expired', 'was revoked'])('counts a renewal after the verification %s', async (cause) => {

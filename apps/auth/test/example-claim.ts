@@ -26,6 +26,7 @@ export function createAttempt(agentId: string, overrides: Partial<NewAttempt> = 
     linkHash: sha256(createRandomId()),
     linkExpiresAt: new Date(createdAt.getTime() + RULES.verificationLinkMs),
     createdAt,
+    credentialVersion: undefined,
     ...overrides,
   }
 }
@@ -40,11 +41,17 @@ export const createLinkMail = (attempt: NewAttempt): VerificationMail => ({
 })
 
 /** Creates the verification to which the right code of an attempt leads. */
-export const createRedemption = (attemptId: string, codeHash: Buffer, now: Date): NewVerification => ({
-  attemptId,
+export const createRedemption = (
+  { id, agentId }: Pick<NewAttempt, 'id' | 'agentId'>,
+  codeHash: Buffer,
+  now: Date,
+): NewVerification => ({
+  agentId,
+  attemptId: id,
   codeHash,
   revocationLinkHash: sha256(createRandomId()),
   now,
+  credentialVersion: undefined,
   expiresAt: new Date(now.getTime() + RULES.verificationMs),
   composeMail: (claim, to) => ({
     kind: 'claim-confirmed',

@@ -269,6 +269,35 @@ test('after `keys revoke` returns, no instance signs with the key or publishes i
   })
 })
 
+test('`keys revoke` confirms nothing if no instance is running, and ends with 1 if one reported within the hour', async () => {
+  await runKeys('init')
+  const leakedKid = await findKid('signing')
+  // A copy of a database has the last report of an instance that uses the original.
+  const reportMinutesAgo = (minutes: number) =>
+    testbed.db.query(
+      `insert into key_followers (instance_id, host, ring_version, followed_at, seen_at)
+       values ('of-the-original', 'auth-1:7', 0, now(), now() - $1 * interval '1 minute')
+       on conflict (instance_id) do update set seen_at = excluded.seen_at`,
+      [minutes],
+    )
+  await reportMinutesAgo(59)
+  const unconfirmed = {
+    code: 1,
+    printed: expect.not.stringContaining('no API trusts it'),
+    errors: expect.stringMatching(/no instance has confirmed it\. .*: auth-1:7\. .*AUTH_DATABASE_URL/),
+  }
+  const revokeResult = await runKeys(`revoke ${leakedKid} --reason a+leak`)
+  expect(revokeResult).toMatchObject(unconfirmed)
+  expect(revokeResult.printed).toMatch(/^Done: revoke[^]*\nAudit head: /)
+  expect(await findKid('revoked')).toBe(leakedKid)
+  expect(await runKeys(`revoke ${leakedKid} --reason again`)).toMatchObject(unconfirmed)
+  await reportMinutesAgo(61)
+  expect(await runKeys(`revoke ${leakedKid} --reason again`)).toMatchObject({
+    code: 0,
+    printed: `Key ${leakedKid} was already revoked.\nNo instance of the authorization server is running.`,
+  })
+})
+
 describe('an instance', () => {
   test('adopts changes without notifications, because it polls', async () => {
     const auth = await start()

@@ -1,4 +1,6 @@
+import { waitForBlockedSessions } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addVerification } from './add-verification.ts'
 import { agentAuthHeader, createJsonContent, type RegisteredAgent, register } from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import { countStored, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
@@ -241,13 +243,6 @@ describe.for(TOKEN_STORES)('a credential that is removed during a request, token
   })
 
   describe('a request without a body, which waited while its client was locked,', () => {
-    /** Counts the statements that wait for a lock. */
-    async function countWaiting(): Promise<number> {
-      const { rowCount } = await system.testbed.db.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rowCount ?? 0
-    }
     /** Sends requests while the row of the client is locked. PostgreSQL serves them in the order in which they began to wait. */
     function sendInOrder(
       { client_id }: RegisteredAgent,
@@ -259,15 +254,17 @@ describe.for(TOKEN_STORES)('a credential that is removed during a request, token
           await tx.query('select from agents where id = $1 for no key update', [client_id])
           for (const request of requests) {
             responses.push(request())
-            // Must not take as long as the lock timeout of the instances: 2.5 s.
-            await expect.poll(countWaiting, { interval: 10, timeout: 2_000 }).toBe(responses.length)
+            await waitForBlockedSessions(system.testbed.db, responses.length)
           }
         })
         .then(() => Promise.all(responses))
     }
     const findState = async ({ client_id }: RegisteredAgent) => {
       const { rows } = await system.testbed.db.query(
-        `select status, contact_bound_since, array(select id from agent_secrets where agent_id = agents.id) as secrets
+        `select status, contact_bound_since, array(select id from agent_secrets where agent_id = agents.id) as secrets,
+           array(select ended_by from claims where agent_id = agents.id) as verifications,
+           array(select id from claim_attempts where agent_id = agents.id and state = 'superseded') as withdrawn_attempts,
+           array(select jti from identity_assertions join claims on claims.id = claim_id where agent_id = agents.id) as assertions
          from agents where id = $1`,
         [client_id],
       )
@@ -279,11 +276,15 @@ describe.for(TOKEN_STORES)('a credential that is removed during a request, token
       ['DELETE', '/api/agent/secrets/{id}', 204],
       ['DELETE', '/api/agent', 204],
       ['DELETE', '/api/agent/dpop-required-scopes', 204],
+      ['DELETE', '/api/agent/claim', 204],
+      ['POST', '/api/agent/assertion', 200],
     ] as const)(
       '%s %s is refused if its secret was removed meanwhile',
       async ([method, pattern, success]) => {
         const prepare = async () => {
           const agent = await registerWithTwoSecrets()
+          await addVerification(auth, agent.owner)
+          await beginVerification(system, { agent: agent.owner })
           // As if a bound token had set the lock on contact:write.
           await system.testbed.db.query('update agents set contact_bound_since = 1 where id = $1', [
             agent.owner.client_id,
@@ -293,17 +294,21 @@ describe.for(TOKEN_STORES)('a credential that is removed during a request, token
           return { ...agent, request }
         }
         const { owner, stolenId, ownId, request } = await prepare()
+        const unchangedState = { ...(await findState(owner)), secrets: [ownId] }
+        expect(unchangedState).toMatchObject({ verifications: [null], assertions: [] })
         const [removal, response] = await sendInOrder(owner, () => removeSecret(owner, stolenId), request)
         expect(removal?.status).toBe(204)
         expectProblem(response!, INVALID_CLIENT)
-        expect(await findState(owner)).toEqual({ status: 'active', contact_bound_since: 1, secrets: [ownId] })
+        expect(await findState(owner)).toEqual(unchangedState)
 
         const twin = await prepare()
         // A client may have two secrets only.
-        if (method === 'POST')
+        if (pattern === '/api/agent/secrets')
           await system.testbed.db.query('delete from agent_secrets where id = $1', [twin.ownId])
+        const twinState = await findState(twin.owner)
         const [twinResponse] = await sendInOrder(twin.owner, twin.request)
         expect(twinResponse?.status).toBe(success)
+        expect(await findState(twin.owner)).not.toEqual(twinState)
       },
     )
   })

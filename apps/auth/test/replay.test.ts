@@ -202,9 +202,15 @@ test('replay revokes again a verification that was superseded after the backup',
   expect(await readEnd()).toEqual({ live: false, email_sealed: null })
 })
 
-test('replay reports a missing log', async () => {
+test('replay refuses a missing log, and a log in which no line is JSON', async () => {
   expect(await run('replay', '--log', `${LOG_FILE}-missing`)).toMatchObject({
     code: 1,
-    errors: expect.stringMatching(/missing cannot be read \(ENOENT\)\.$/),
+    errors: expect.stringMatching(/missing cannot be read \(ENOENT\)\. Nothing was changed\.$/),
+  })
+  await writeFile(LOG_FILE, '10:21:40 info auth: security event event="client-ended" how="deleted"\n')
+  expect(await run('replay', '--log', LOG_FILE)).toMatchObject({
+    code: 1,
+    printed: '',
+    errors: expect.stringContaining('is not a log in JSON'),
   })
 })

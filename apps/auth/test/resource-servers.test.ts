@@ -118,11 +118,31 @@ test('finish is refused while no API uses the newer secret, and removes that sec
   expect(await getIntrospectionStatus(instance, oldSecret)).toBe(200)
   await expect
     .poll(() => run('finish rs_api --call-off'))
-    .toMatchObject({ code: 0, events: [createSecurityEvent('api-secret-ended', newSecret)] })
+    .toMatchObject({
+      code: 0,
+      printed: expect.stringContaining('If the file of the API has the removed secret'),
+      events: [createSecurityEvent('api-secret-ended', newSecret)],
+    })
   expect([
     await getIntrospectionStatus(instance, oldSecret),
     await getIntrospectionStatus(instance, newSecret),
   ]).toEqual([200, 401])
+})
+
+test('finish --call-off is refused once the newer secret was used, even if that was longer than a lease ago', async () => {
+  const instance = await start()
+  expect((await run(ROTATE)).code).toBe(0)
+  const newSecret = await readSecret()
+  expect(await getIntrospectionStatus(instance, newSecret)).toBe(200)
+  const readLastUse = async () =>
+    JSON.parse((await run('list --json')).printed).resource_servers[0].secrets[1].used_seconds_ago ?? 0
+  await expect.poll(readLastUse, { timeout: 20_000 }).toBeGreaterThan(2)
+  expect(await run('finish rs_api --call-off')).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('cannot be called off'),
+    events: [],
+  })
+  expect(await getIntrospectionStatus(instance, newSecret)).toBe(200)
 })
 
 describe('a rotation with --servers-file, which is for a served file that cannot be written,', () => {

@@ -48,7 +48,7 @@ export async function startSignInSystem(settings: Record<string, string> = {}): 
 }
 
 /** The header of a form that our own page sends. */
-const FROM_PAGE = { 'sec-fetch-site': 'same-origin' }
+export const FROM_PAGE = { 'sec-fetch-site': 'same-origin' }
 
 /** A browser tab with the pages of one sign-in. */
 export class Tab {

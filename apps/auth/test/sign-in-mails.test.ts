@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { register } from './agent-client.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
 import {
   completeSignIn,
   countRowsFrom,
   countVerifications,
   exampleAppAt,
+  FROM_PAGE,
   findMailedCodes,
   type SignInSystem,
   startSignInSystem,
@@ -18,6 +20,7 @@ import {
   findLinkSecret,
   openClaimPage,
   pressButton,
+  requestVerification,
   sayNo,
   showCode,
 } from './verification-client.ts'
@@ -174,7 +177,7 @@ describe('the mails of sign-ins are limited to', () => {
     expect(statuses).toEqual([...Array<number>(10).fill(303), 429])
   })
 
-  test('five mails a day to a mailbox, with the same page for the sixth', async () => {
+  test('five codes a day to a mailbox from one network, with the same page for the sixth', async () => {
     await using limitedSystem = await startSignInSystem({ AUTH_LIMITS_FACTOR: '1' })
     const email = createAddress()
     limitedSystem.auth.confidential.add(email)
@@ -190,6 +193,52 @@ describe('the mails of sign-ins are limited to', () => {
     await expect.poll(() => countMailsInState('dropped')).toBe(1)
     await expect.poll(() => findMailedCodes(limitedSystem, email).length).toBe(5)
     await expect.poll(() => countMailsInState('queued')).toBe(0)
+    // An agent can still ask the person to confirm it.
+    await beginVerification(limitedSystem, { email })
+  })
+
+  test('another network after one has used up its codes for a mailbox, until 20 are sent in all', async () => {
+    await using limitedSystem = await startSignInSystem({
+      AUTH_LIMITS_FACTOR: '1',
+      AUTH_TRUSTED_PROXIES: '127.0.0.1',
+    })
+    const email = createAddress()
+    limitedSystem.auth.confidential.add(email)
+    const requestCodesFrom = async (network: number, count: number) => {
+      for (let n = 0; n < count; n++) {
+        const tab = await Tab.open(limitedSystem)
+        const headers = { ...FROM_PAGE, 'x-forwarded-for': `203.0.113.${network}` }
+        expect((await tab.submit('email', { email }, headers)).status).toBe(303)
+      }
+    }
+    const expectSent = (sentCount: number, droppedCount: number) =>
+      expect
+        .poll(
+          () =>
+            Promise.all(
+              ['sent', 'dropped', 'queued'].map((state) =>
+                countRowsFrom(limitedSystem, 'mails where state = $1', [state]),
+              ),
+            ),
+          { timeout: 10_000 },
+        )
+        .toEqual([sentCount, droppedCount, 0])
+    await requestCodesFrom(1, 6)
+    await expectSent(5, 1)
+    for (const network of [2, 3, 4]) await requestCodesFrom(network, 5)
+    await expectSent(20, 1)
+    await requestCodesFrom(5, 1)
+    await expectSent(20, 2)
+  })
+
+  test('no fewer codes after agents have used up the mails to the mailbox', async () => {
+    await using limitedSystem = await startSignInSystem({ AUTH_LIMITS_FACTOR: '1' })
+    const { auth } = limitedSystem
+    const email = createAddress()
+    for (let n = 0; n < 5; n++) await beginVerification(limitedSystem, { email })
+    expect((await requestVerification(auth, await register(auth), { email })).status).toBe(202)
+    await expect.poll(() => countRowsFrom(limitedSystem, `mails where state = 'dropped'`)).toBe(1)
+    expect((await completeSignIn(limitedSystem, { email })).verificationId).toMatch(/^clm_/)
   })
 
   test.for([

@@ -41,7 +41,7 @@ export interface StartOptions {
   env?: Record<string, string>
   /** Replaces DNS and the trusted certificate authorities for fetching client documents. */
   documents?: RuntimeDependencies['documents']
-  /** Replaces the function that finds OAuth app clients, and optionally the sign-in pages. */
+  /** Replaces the function that finds OAuth app clients, or the sign-in pages. */
   apps?: RuntimeDependencies['apps']
 }
 

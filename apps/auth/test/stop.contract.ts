@@ -185,6 +185,30 @@ export function describeStopCommand(
       expect((await system.run('stops --verify')).code).toBe(1)
     })
 
+    test('says that the revocation is stored, with its audit head, if a store fails before the instances have proven it', async () => {
+      const { tokens } = await createKnownAgent()
+      // Stands for a store that fails after the commit: the command can no longer read the reports of the instances.
+      await system.testbed.runAsOwner(
+        `create function hide_reports() returns trigger language plpgsql security definer as
+           $$ begin alter table key_followers rename to hidden_followers; return null; end $$`,
+      )
+      await system.testbed.runAsOwner(
+        'create trigger hide_reports after insert on token_stop_audit execute function hide_reports()',
+      )
+      const stopResult = await system.run('stop --all-tokens --reason a+drill --json')
+      await system.testbed.runAsOwner('drop function hide_reports cascade')
+      await system.testbed.runAsOwner('alter table hidden_followers rename to key_followers')
+      expect(stopResult.code).toBe(1)
+      expect(JSON.parse(stopResult.printed)).toEqual({
+        ok: false,
+        progress: 'written',
+        reason: expect.stringContaining('PostgreSQL has stored the revocation, but'),
+        audit_head: expect.stringMatching(/^[\w-]{43}$/),
+      })
+      expect(stopResult.errors).toMatch(/Audit head: [\w-]{43}$/m)
+      expect(await isAnyActive(tokens)).toBe(false)
+    })
+
     test('revokes nothing without PostgreSQL, and says so', async () => {
       const { tokens } = await createKnownAgent()
       const unreachable = { AUTH_DATABASE_URL: 'postgres://auth:Canary-pw@127.0.0.1:1/auth' }

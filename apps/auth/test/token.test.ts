@@ -148,6 +148,11 @@ describe.for(TOKEN_STORES)('POST /oauth/token, tokens in %s,', (tokenStore) => {
       'guides:read waitlist:write',
     ],
     ['an unknown parameter', withFields({ unknown: 'x' }), 'guides:read waitlist:write'],
+    [
+      'a body of almost 64 KiB',
+      createFormRequest(`grant_type=client_credentials&x=${'x'.repeat(65_000)}`),
+      'guides:read waitlist:write',
+    ],
     ['32 parameters', withDistinctParameters(31), 'guides:read waitlist:write'],
     [
       'other parameters in the query',
@@ -306,8 +311,8 @@ describe.for(TOKEN_STORES)('POST /oauth/token, tokens in %s,', (tokenStore) => {
     ['a thousand parameters', withDistinctParameters(1_000), invalidRequest],
     ['one parameter thousands of times', withRepeatedParameter(3_000), invalidRequest],
     [
-      'a body over 16 KiB',
-      createFormRequest(`grant_type=client_credentials&x=${'x'.repeat(16_384)}`),
+      'a body over 64 KiB',
+      createFormRequest(`grant_type=client_credentials&x=${'x'.repeat(65_536)}`),
       { status: 413, code: 'content-too-large', headers: { connection: 'close' } },
     ],
     [

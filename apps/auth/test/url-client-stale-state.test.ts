@@ -95,7 +95,7 @@ describe.for(TOKEN_STORES)(
       await getUrlToken(auth, agent, clock)
       await using stores = await openSharedStores()
       const id = AgentId.parse(agent.client_id)
-      await deactivateAgent(stores, id, 'deleted', { reason: 'abuse' })
+      await deactivateAgent(stores, { id, credentialVersion: undefined }, 'deleted', 'abuse')
       expect(await readStatusReason(testbed.db, id)).toBe('abuse')
       await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
       expect(await readStatusReason(testbed.db, id)).toBeUndefined()

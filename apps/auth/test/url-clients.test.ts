@@ -1,4 +1,5 @@
 import { type AgentId, type AgentKey, DAY_MS } from '@plainpath/domain'
+import { waitForBlockedSessions } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { blockDomain } from '../src/agents/block-domain.ts'
@@ -325,12 +326,6 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
     const id = publish({ hostname: 'third.clients.test' }).client_id as AgentId
     const key = { ...keys[0].jwk, alg: 'ES256', use: 'sig' } as AgentKey
     const expiresAt = new Date(clock.now.getTime() + DAY_MS)
-    const countWaitingLocks = async () => {
-      const { rowCount } =
-        await testbed.db.query(`select from pg_locks join pg_database on pg_database.oid = database
-        where locktype = 'advisory' and not granted and datname = current_database()`)
-      return rowCount
-    }
     let blocking: Promise<unknown> = Promise.resolve()
     const activation = await openedStores.urlClients.activate(
       id,
@@ -339,7 +334,7 @@ describe.for(TOKEN_STORES)('a URL client, tokens in %s,', (tokenStore) => {
       async () => {
         blocking = openedStores.urlClients.setBlocked('block', 'third.clients.test', AUDIT, clock.now)
         // The block gives up after the lock timeout of 0.5 s, so the test must not wait longer than that.
-        await expect.poll(countWaitingLocks, { interval: 10, timeout: 400 }).toBeGreaterThan(0)
+        await waitForBlockedSessions(testbed.db, 1, 400)
       },
     )
     expect(activation.ok).toBe(true)
