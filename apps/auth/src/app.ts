@@ -7,7 +7,7 @@ import {
   type AppOptions,
   createApp,
   type ErrorFormat,
-  getProblemKind,
+  explainToPerson,
   type Limiter,
   type Log,
   listEndpoints,
@@ -147,11 +147,8 @@ const isRevocation = ({ method, path }: Context) =>
 
 /** Renders a problem as an HTML page, for paths that people open in a browser. */
 function renderErrorPage(origin: string, problem: ProblemDocument): string {
-  const { code, title, status, detail, instance: path } = problem
-  const { meaning, remedy } = getProblemKind(code)
-  // The default detail repeats the remedy, which the page shows separately.
-  const explanation = detail === `${meaning} ${remedy}` ? meaning : detail
-  const body = html`${renderProblemPage({ origin, code, title, status, meaning: explanation, remedy })}
+  const { code, title, status, instance: path } = problem
+  const body = html`${renderProblemPage({ origin, code, title, status, ...explainToPerson(problem) })}
 <p class="facts">Request <code>${problem.request_id}</code></p>`
   return renderPage({ title, origin, path, body, noindex: true })
 }

@@ -127,7 +127,8 @@ describe('the answer page', () => {
     const settings = { RESOURCE_DATABASE_URL: api.databaseUrl }
     await runResource(['answers', 'pause'], settings)
     await expect.poll(async () => (await postForm({ question: RENEWAL })).status).toBe(503)
-    const { body } = await postForm({ question: RENEWAL })
+    const { body, headers } = await postForm({ question: RENEWAL })
+    expect(headers['retry-after']).toBe('300')
     expect(findHeading(body)).toBe('We cannot answer questions right now')
     expect(body).toContain('href="tel:911"')
     await runResource(['answers', 'resume'], settings)

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eraseMessage } from '../src/contact/manage-messages.ts'
 import {
   DAY_MS,
+  ERASED_ROW,
   type HoldFixture,
   MINUTE_MS,
   type Person,
@@ -185,6 +186,23 @@ test.for([
     const erasure = { id: String(id), actor: 'ana', now: fixture.clock.now }
     expect(await eraseMessage(fixture.contact.api.db, erasure)).toBe(true)
     expect((await person.requestMessage('DELETE', id)).status).toBe(status)
+  },
+)
+
+test.for([
+  { title: 'could not be delivered', refusal: { at: 'rcpt', code: 550 } as const, state: 'dead' },
+  { title: 'was delivered', refusal: undefined, state: 'sent' },
+])(
+  'a message that $title, and that was erased after 90 days, is withdrawn with 409',
+  async ({ refusal, state }) => {
+    const person = fixture.newPerson()
+    const { id } = await sendMessage(person)
+    if (refusal) fixture.contact.mailServer.refuseNext(refusal)
+    await attemptDelivery(id, { state })
+    fixture.advanceClock(90 * DAY_MS)
+    await fixture.contact.api.resource.retention.enforce()
+    expect(await fixture.readStoredContent(id)).toEqual([ERASED_ROW])
+    expectMayBeDelivered(await person.requestMessage('DELETE', id), id)
   },
 )
 

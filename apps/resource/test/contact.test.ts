@@ -1,6 +1,6 @@
 import { TriggerId } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectProblem, sendRequest } from './send-request.ts'
+import { expectProblem, sendRequest, toAsciiJson } from './send-request.ts'
 import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './start-contact.ts'
 
 let contact: ContactApi
@@ -48,6 +48,24 @@ describe('a message', () => {
     expect(receipt?.text).toContain('| <img src=https://evil.example>\n| \n| Topic: attorney\n| Dear desk\n')
     expect(receipt?.parsed.html).toBeUndefined()
   })
+
+  test.for([
+    ['Cyrillic letters', 'ж'],
+    ['emoji', '🙂'],
+  ] as const)(
+    'of 5,000 %s, each of which the JSON escapes, is sent to staff in full',
+    async ([, character]) => {
+      const body = toAsciiJson({ ...VALID_MESSAGE, message: character.repeat(5000) })
+      const response = await contact.send(issueAnasToken(), body)
+      expect(response.status, response.body).toBe(202)
+      const { id } = response.json()
+      await contact.waitForState(id, 'delivered')
+      const staffMail = contact.mailServer.received.find(
+        ({ to, subject }) => to.includes(STAFF_INBOX) && subject.includes(String(id)),
+      )
+      expect(staffMail?.text.split(character)).toHaveLength(5001)
+    },
+  )
 
   test('about an attorney gets a response with what to prepare and the official lists', async () => {
     const response = (await contact.send(issueAnasToken(), { topic: 'attorney', message: 'Help.' })).json()
@@ -105,6 +123,11 @@ describe('a message is refused and not stored, and a similar valid message is ac
       validBody: { ...VALID_MESSAGE, message: 'x'.repeat(5000) },
     },
     {
+      title: '5001 emoji',
+      body: { ...VALID_MESSAGE, message: '😀'.repeat(5001) },
+      validBody: { ...VALID_MESSAGE, message: '😀'.repeat(5000) },
+    },
+    {
       title: 'only spaces',
       body: { ...VALID_MESSAGE, message: ' \n' },
       validBody: { ...VALID_MESSAGE, message: ' x ' },
@@ -145,19 +168,15 @@ describe('a message is refused and not stored, and a similar valid message is ac
     expect((await contact.send(issueAnasToken(), validBody)).status).toBe(202)
   })
 
-  test('more than 16 KiB', async () => {
+  test('a body of more than 64 KiB', async () => {
     const rowsBefore = await contact.countStoredRows()
-    expectProblem(
-      // A euro sign has three bytes. 6,000 are more than 16 KiB, and 5,000, the longest message, are less.
-      await contact.send(issueAnasToken(), { ...VALID_MESSAGE, message: '\u20ac'.repeat(6000) }),
-      {
-        status: 413,
-        code: 'content-too-large',
-      },
-    )
+    const body = JSON.stringify(newMessage())
+    expectProblem(await contact.send(issueAnasToken(), body.padEnd(65_537, ' ')), {
+      status: 413,
+      code: 'content-too-large',
+    })
     expect(await contact.countStoredRows()).toBe(rowsBefore)
-    const validBody = { ...VALID_MESSAGE, message: '\u20ac'.repeat(5000) }
-    expect((await contact.send(issueAnasToken(), validBody)).status).toBe(202)
+    expect((await contact.send(issueAnasToken(), body.padEnd(65_536, ' '))).status).toBe(202)
   })
 })
 

@@ -94,6 +94,21 @@ test('after a recently verified token is found revoked, the limit applies to it 
   expect(countIntrospections()).toBe(introspectionsBefore)
 })
 
+test('a token that was verified before does not count the first time that it is found inactive, but then it does', async () => {
+  // More than the limit of 30.
+  const tokens = Array.from({ length: 40 }, () => api.auth.issue())
+  for (const token of tokens) expect((await listGuides(token)).status).toBe(200)
+  clock.nowMs += 11 * MINUTE_MS
+  for (const token of tokens) {
+    api.auth.revoke(token)
+    expectProblem(await listGuides(token), { status: 401, code: 'invalid-token' })
+  }
+  expect((await listGuides(api.auth.issue())).status).toBe(200)
+  for (const token of tokens.slice(0, 30))
+    expectProblem(await listGuides(token), { status: 401, code: 'invalid-token' })
+  expectProblem(await listGuides(tokens[0] ?? ''), { status: 429, code: 'rate-limited' })
+})
+
 test('after 30 failed tokens from an IPv6 /64, or 120 from its /48, another is refused', async () => {
   const newAddressIn = (network: number) => `2001:db8:7:${network}::${randomBytes(2).toString('hex')}`
   await sendUnknownTokens(30, newAddressIn(1))

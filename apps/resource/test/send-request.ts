@@ -63,6 +63,13 @@ export function createPost(body: unknown, headers: OutgoingHttpHeaders = {}): Om
   }
 }
 
+/** Formats a value as JSON in ASCII, as `json.dumps` of Python does: a character needs up to 12 bytes. */
+export const toAsciiJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
 /** Expects a problem with this status and code, and what every problem has: a type URL, a detail and safe headers. */
 export function expectProblem(response: HttpResponse, expected: { status: number; code: string }): void {
   const { status, headers, body } = response

@@ -74,7 +74,7 @@ describe('without a token, the response is a 401 that begins the sign-in', () =>
     expect(refusal.json()).toMatchObject({ error: 'invalid_token', code: 'token-required' })
   })
 
-  test.for([undefined, '', '{', '[]', '{}', 'x'.repeat(20_000)])('with the body %j', async (body) => {
+  test.for([undefined, '', '{', '[]', '{}', 'x'.repeat(70_000)])('with the body %j', async (body) => {
     const accept = 'application/json, text/event-stream'
     expectChallenge(
       await sendRequest(origin, {
@@ -237,8 +237,8 @@ describe('ChatGPT gets a 401 for', () => {
     ['a batch', undefined, `[${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call' })}]`],
     ['a call without an id', undefined, '{"jsonrpc":"2.0","method":"tools/call"}'],
     ['invalid JSON', undefined, '{'],
-    // The maximum is 16 KiB.
-    ['a body that is too large', undefined, 'x'.repeat(20_000)],
+    // The maximum is 64 KiB.
+    ['a body that is too large', undefined, 'x'.repeat(70_000)],
   ])('%s', async ([, message, body]) => {
     const overrides = { headers: { 'user-agent': CHATGPT_USER_AGENT }, ...(body !== undefined && { body }) }
     expectChallenge(await sendMessage(origin, '/mcp', message ?? { method: 'tools/call' }, overrides))

@@ -13,6 +13,7 @@ export { createSlotCounter } from './limits/slot-counter.ts'
 export { describeError } from './observability/describe-error.ts'
 export { createLog, type Log, type LogFields, readLog, selectLinesSince } from './observability/log.ts'
 export { createMetrics, type Metrics, registerPoolMetrics } from './observability/metrics.ts'
+export { explainToPerson } from './problems/explain-to-person.ts'
 export type { ErrorFormat } from './problems/handle-errors.ts'
 export {
   createProblemDocument,
@@ -38,7 +39,7 @@ export { FORM_TYPE, readForm, readJson } from './request/read-body.ts'
 export { findHeaders, listAcceptedHosts, type RequestHandler } from './request/request-context.ts'
 export { createDocumentRoutes } from './routing/document-routes.ts'
 export { createFastPath, type FastPathOptions, type FastPathResponse } from './routing/fast-path.ts'
-export { type Authenticators, mountRoutes } from './routing/mount-routes.ts'
+export { type Authenticators, mountRoutes, parseInput } from './routing/mount-routes.ts'
 export {
   allowPublicCaching,
   type PreparedResponse,

@@ -9,18 +9,20 @@ interface ProblemPage {
   /** The HTTP status. */
   readonly status: number
   readonly meaning: HtmlValue
-  readonly remedy: HtmlValue
+  /** Left out if `meaning` says what to do. */
+  readonly remedy?: HtmlValue
 }
 
-/** Renders the body of `/problems/{code}`, to which the `type` of a problem points (RFC 9457 §3.1.1). */
+/**
+ * Renders the body of an error page, and that of `/problems/{code}`, to which the `type` of a problem points (RFC 9457 §3.1.1).
+ */
 export function renderProblemPage({ origin, code, title, status, meaning, remedy }: ProblemPage): Html {
   return html`<article>
 <h1>${title}</h1>
 <p class="facts">Error <code>${code}</code>, HTTP status ${status}</p>
 <h2>What it means</h2>
 <p>${markTechnicalNames(meaning)}</p>
-<h2>What to do next</h2>
-<p>${markTechnicalNames(remedy)}</p>
+${remedy !== undefined && html`<h2>What to do next</h2>\n<p>${markTechnicalNames(remedy)}</p>`}
 <section class="machines" aria-labelledby="machines">
 <h2 id="machines">For machines</h2>
 <p>A response with this error has this URL as its <code>type</code>:</p>

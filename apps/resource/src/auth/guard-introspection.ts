@@ -1,10 +1,10 @@
-import { createByteBoundOptions } from '@plainpath/domain'
+import { createByteBoundOptions, RULES } from '@plainpath/domain'
 import { createMemoryLimitStore, type LimitPolicy, type LimitRefusal, listNetworks } from '@plainpath/http'
 import { sha256Base64url } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
 import { AuthorizationServerFailure, type Introspect, type IntrospectFor } from './introspection.ts'
 
-/** Limits the introspections of inactive tokens (unknown, expired or revoked) from one network. */
+/** Limits the introspections of inactive tokens (unknown, expired or revoked) from one network. `guardIntrospection` has the exception. */
 const FAILED_TOKENS: LimitPolicy = { name: 'failed-tokens', quota: 30, windowSeconds: 60 }
 
 /**
@@ -16,7 +16,9 @@ const MAX_UNVERIFIED_IN_FLIGHT = 128
 const MAX_UNVERIFIED_IN_FLIGHT_FROM_NETWORK = 16
 
 /** How long a token counts as recently verified. */
-const VERIFIED_LIFETIME_MS = 10 * 60_000
+const RECENT_MS = 10 * 60_000
+/** How long a token counts as verified before: the longest lifetime of a token. */
+const VERIFIED_LIFETIME_MS = RULES.appTokenMs
 /** Enough for the hashes of about 50,000 tokens (estimated by `createByteBoundOptions`). */
 const MAX_VERIFIED_BYTES = 10_000_000
 
@@ -48,6 +50,9 @@ interface LimitedNetwork {
  * `AuthorizationServerFailure`. An address counts in each network that `listNetworks` returns: for IPv6, the /64 and, with four
  * times the quotas, the /48.
  *
+ * A token that this process verified before does not count the first time that it is found inactive. When Redis restarts, all tokens
+ * become invalid, and their clients, which may share a network, must get 401 to learn that they need new ones.
+ *
  * @param options.factor multiplies the two quotas of each network, but not the 128
  */
 export function guardIntrospection(options: {
@@ -58,7 +63,8 @@ export function guardIntrospection(options: {
   const { introspect, factor, now } = options
   // The keys are the networks themselves, not keyed hashes, because these counts do not leave the process.
   const failedTokens = createMemoryLimitStore(now)
-  const recentlyVerified = new LRUCache<string, true>({
+  /** The time, in milliseconds, at which each token was last found active, by the hash of the token. */
+  const verifiedTimes = new LRUCache<string, number>({
     ...createByteBoundOptions(MAX_VERIFIED_BYTES),
     ttl: VERIFIED_LIFETIME_MS,
     perf: { now: () => now().getTime() },
@@ -111,14 +117,18 @@ export function guardIntrospection(options: {
     }
   }
 
-  async function introspectUnverified(token: string, address: string) {
+  async function introspectWithinLimits(
+    token: string,
+    address: string,
+    { wasVerified }: { wasVerified: boolean },
+  ) {
     const networks = findNetworks(address)
     const createRefusal = findRefusal(networks)
     if (createRefusal) throw await createRefusal()
     changeInFlightCount(networks, 1)
     try {
       const introspection = await introspect(token)
-      if (!introspection.active)
+      if (!introspection.active && !wasVerified)
         for (const { network, factor: networkFactor } of networks)
           await failedTokens.take(network, scaleFailedTokens(networkFactor))
       return introspection
@@ -129,11 +139,13 @@ export function guardIntrospection(options: {
 
   return async (token, address) => {
     const hash = sha256Base64url(token)
-    const introspection = recentlyVerified.has(hash)
+    const verifiedTime = verifiedTimes.peek(hash)
+    const isRecent = verifiedTime !== undefined && now().getTime() - verifiedTime < RECENT_MS
+    const introspection = isRecent
       ? await introspect(token)
-      : await introspectUnverified(token, address)
-    if (introspection.active) recentlyVerified.set(hash, true)
-    else recentlyVerified.delete(hash)
+      : await introspectWithinLimits(token, address, { wasVerified: verifiedTime !== undefined })
+    if (introspection.active) verifiedTimes.set(hash, now().getTime())
+    else verifiedTimes.delete(hash)
     return introspection
   }
 }

@@ -11,7 +11,7 @@ import {
   renderQuickExit,
 } from '@plainpath/pages'
 import { z } from 'zod'
-import type { AnswerService } from '../answers/answer-service.ts'
+import { type AnswerService, createRetryHeaders } from '../answers/answer-service.ts'
 import { LIMITS } from '../limits.ts'
 import { createFormResponse, FormText, PAGE } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
@@ -83,9 +83,11 @@ export function createAskPageRoutes({
       // A title can reveal the person's situation, so the window and the browser history show a neutral title.
       const respond = <Status extends number>(status: Status, content: Pick<Page, 'title' | 'body'>) =>
         createAskPageResponse(urls, status, { noindex: true, neutralTitle: TITLE, ...content })
-      if (answers.getState().status !== 'ok') {
-        const body = renderNoAnswersPage(ALL_HELP)
-        return respond(503, { title: 'We cannot answer questions right now', body })
+      const { status } = answers.getState()
+      if (status !== 'ok') {
+        const title = 'We cannot answer questions right now'
+        const { headers, ...response } = respond(503, { title, body: renderNoAnswersPage(ALL_HELP) })
+        return { ...response, headers: { ...headers, ...createRetryHeaders(status) } }
       }
       const parsed = AnswerRequest.safeParse({
         question: typedQuestion,

@@ -212,12 +212,17 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         day: '2026-11-28',
-        text: 'Caches no longer store searches: `GET /api/guides?q=` has `Cache-Control: no-store`. The forms to write to us and to ask a question take the longest text in every script.',
+        text: 'Caches no longer store searches: `GET /api/guides?q=` has `Cache-Control: no-store`. A request body may have 64 KiB; before, 16 KiB. So a message can have its 5,000 characters in every script, also in JSON that escapes them.',
         operations: [],
       },
       {
         day: '2026-11-28',
         text: 'Requests for a part of the API description, such as `/openapi.json?tag=Guides`, and searches and questions on our pages count against the limit `reads-anonymous` of their address, like reads of the API without a token; before, they did not. Requests for the whole description still do not.',
+        operations: [],
+      },
+      {
+        day: '2026-11-28',
+        text: 'MCP: while answers are paused or unavailable, and when a limit of a tool is reached, the result is a tool error that names the help or the time to wait; before, the response was an HTTP error. Errors about arguments end in a code. A call with `facts` shows no form, and after a form the text names its answers as `facts`.',
         operations: [],
       },
     ],

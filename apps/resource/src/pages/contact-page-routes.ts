@@ -193,6 +193,11 @@ export function createContactPageRoutes(deps: {
         text: 'It goes to our staff soon. We now send you an e-mail that says when. Until then, you can withdraw your message by the link in that e-mail.',
         more: renderReplyHelp(),
       },
+      usedLink: {
+        status: 404,
+        title: 'This link no longer works',
+        text: 'It was used before, or it has expired. If you pressed the button twice, or loaded this page again, the first press sent your message. You do not need to do anything: we send you an e-mail about it. If no e-mail comes, the link had expired, and you have to write your message again.',
+      },
       async act(linkHash) {
         const confirmation = await contact.confirm(linkHash, now())
         if (confirmation.ok) return true

@@ -38,9 +38,14 @@ interface LinkPageSpec {
   /** Finds the page to show if the link no longer works. Without this function, the person learns that only by pressing the button. */
   findClosedLink?(secretHash: Buffer): Promise<ClosedLink | undefined>
   /**
+   * The page if the action fails and `findClosedLink` finds no page. After a double click, the browser shows only the second response,
+   * so this page must not say that the first press failed. By default, it is `UNKNOWN_LINK`.
+   */
+  readonly usedLink?: ClosedLink
+  /**
    * Performs the action of the button.
    *
-   * @returns false if the page of `findClosedLink` is to be shown instead of `success`; without such a page, that of `UNKNOWN_LINK`
+   * @returns false if the page of `findClosedLink` is to be shown instead of `success`; without such a page, `usedLink`
    * @throws {Problem} with the reason why the link cannot be used now
    */
   act(secretHash: Buffer): Promise<boolean>
@@ -94,7 +99,8 @@ export function createLinkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Rou
     async handle({ body: { link } }) {
       const closedLink = await findClosedLink(link)
       if (closedLink) return respondClosed(closedLink)
-      if (!(await spec.act(sha256(link)))) return respondClosed((await findClosedLink(link)) ?? UNKNOWN_LINK)
+      if (!(await spec.act(sha256(link))))
+        return respondClosed((await findClosedLink(link)) ?? spec.usedLink ?? UNKNOWN_LINK)
       return respond(200, spec.success.title, renderLinkDonePage(spec.success))
     },
   })

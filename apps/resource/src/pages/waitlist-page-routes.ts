@@ -1,4 +1,4 @@
-import { JoinWaitlistRequest, ReferralSlug } from '@plainpath/domain'
+import { durationInWords, JoinWaitlistRequest, ReferralSlug, RULES } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { type Html, renderAlreadyJoinedPage, renderJoinedPage, renderWaitlistPage } from '@plainpath/pages'
@@ -98,6 +98,11 @@ export const createWaitlistLinkRoutes = (deps: {
       success: {
         title: 'Your address is off the waitlist',
         text: 'We have erased it. The link that you could share no longer works.',
+      },
+      usedLink: {
+        status: 404,
+        title: 'This link no longer works',
+        text: `It was used before, or it has expired. If you pressed the button twice, or loaded this page again, the first press took your address off the waitlist. You do not need to do anything. Only a link that you asked for more than ${durationInWords('day', RULES.forgetLinkMs)} ago has expired: write to us, and we send you a new one.`,
       },
       act: (secretHash) => deps.waitlist.remove(secretHash, deps.now()),
     },

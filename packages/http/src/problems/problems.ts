@@ -227,7 +227,7 @@ const PROBLEMS = {
   'content-too-large': {
     status: 413,
     title: 'The request body is too large',
-    meaning: 'A request body may have at most 16 KiB. The forms /contact and /ask may have 64 KiB.',
+    meaning: 'A request body may have at most 64 KiB.',
     remedy: 'Send a smaller body.',
   },
   'unsupported-media-type': {
