@@ -85,6 +85,18 @@ test('a page of a disallowed origin can ask a question, search the guides and re
   })
 })
 
+// Browsers treat 127.0.0.1 as secure. They do not treat 0.0.0.0 so, although it is the same machine.
+test('a page loaded over plain HTTP, which has no crypto.randomUUID, can ask a question, search the guides and read them', async () => {
+  const page = await openSite(disallowedOrigin.replace('127.0.0.1', '0.0.0.0'))
+  expect(await page.evaluate('[isSecureContext, typeof crypto.randomUUID]')).toEqual([false, 'undefined'])
+  expect(await page.evaluate("plainpath.ask('When do I renew my green card?')")).toMatchObject({
+    outcome: 'information',
+  })
+  const foundGuides = await page.evaluate("plainpath.search('work permit')")
+  expect(foundGuides).toContainEqual(expect.objectContaining({ slug: 'work-permit' }))
+  expect(await page.evaluate("plainpath.guide('work-permit')")).toMatchObject({ slug: 'work-permit' })
+})
+
 test('a page of an allowed origin registers, verifies an address, sends a message and deletes its registration', async () => {
   const page = await openSite(allowedOrigin)
   const email = `${randomUUID()}@example.org`

@@ -4,6 +4,9 @@ import type { ApiRequest } from './send.ts'
 
 const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
+/** A request that authenticates with the agent's credentials, not with a token. */
+export type ClientRequest = Pick<ApiRequest, 'method' | 'body'> & { path: string; isRepeatable?: boolean }
+
 interface ClientAuthentication {
   readonly credentials: Credentials
   /** The agent's key; undefined for an agent with a secret. */

@@ -49,7 +49,7 @@ describe('tokens', () => {
     expect([service.count(GUIDE_PATH), service.count('/oauth/token')]).toEqual([2, 2])
   })
 
-  test('are requested again after a token request failed', async () => {
+  test('are requested again after a token request failed, and the first call is sent without one', async () => {
     let remainingFailures = 1
     await using service = await startTokenService({
       '/oauth/token': () =>
@@ -58,14 +58,79 @@ describe('tokens', () => {
           : { body: { access_token: 'ppt_2', expires_in: 3600 } },
     })
     const client = createRegisteredClient(service)
-    await expect(client.guide('work-permit')).rejects.toMatchObject({ code: 'internal-error' })
-    await client.guide('work-permit')
+    for (let call = 0; call < 2; call += 1) await client.guide('work-permit')
+    expect(listAuthorizations(service, GUIDE_PATH)).toEqual([undefined, 'Bearer ppt_2'])
   })
 
   test('are not sent by a client that is not registered', async () => {
     await using service = await startTokenService()
     await new Plainpath(service.origin).guide('work-permit')
     expect(listAuthorizations(service, GUIDE_PATH)).toEqual([undefined])
+  })
+})
+
+describe('without a token', () => {
+  const readings = [
+    ['/api/answers', (client: Plainpath) => client.ask('When do I renew?')],
+    ['/api/guides', (client: Plainpath) => client.search('work permit')],
+    [GUIDE_PATH, (client: Plainpath) => client.guide('work-permit')],
+  ] as const
+
+  test.for([
+    ['is unavailable', createRefusal(503, 'unavailable')],
+    ['redirects', { status: 307, headers: { location: '/elsewhere' } }],
+    ['refuses an expired registration', createRefusal(401, 'client-expired')],
+  ] as const)('a client asks, searches and reads if the token endpoint %s', async ([, refusal]) => {
+    const reply = () => ({ body: { guides: [] } })
+    await using service = await startTokenService({
+      '/oauth/token': () => refusal,
+      ...Object.fromEntries(readings.map(([path]) => [path, reply])),
+    })
+    const client = createRegisteredClient(service)
+    for (const [, read] of readings) await read(client)
+    for (const [path] of readings) expect(listAuthorizations(service, path)).toEqual([undefined])
+  })
+
+  // During an outage of the authorization server, the API cannot check a token that the client got before.
+  test.for([
+    { status: 503, code: 'unavailable', authorizations: ['Bearer ppt_1', undefined] },
+    { status: 503, code: 'answers-paused', authorizations: ['Bearer ppt_1'] },
+    { status: 429, code: 'rate-limited', authorizations: ['Bearer ppt_1'] },
+  ])('$authorizations are sent if the API responds with $status $code', async (row) => {
+    await using service = await startTokenService({
+      [GUIDE_PATH]: () => createRefusal(row.status, row.code),
+    })
+    const call = createRegisteredClient(service).guide('work-permit')
+    await expect(call).rejects.toMatchObject({ code: row.code })
+    expect(listAuthorizations(service, GUIDE_PATH)).toEqual(row.authorizations)
+  })
+
+  test('a client reads if the API refuses its token, and it gets no other', async () => {
+    await using service = await startTokenService({
+      '/oauth/token': (_, { count }) =>
+        count('/oauth/token') === 1
+          ? { body: { access_token: 'ppt_1', expires_in: 3600 } }
+          : createRefusal(401, 'client-expired'),
+      [GUIDE_PATH]: ({ headers }) =>
+        headers['authorization'] ? createRefusal(401, 'invalid-token') : { body: { slug: 'work-permit' } },
+    })
+    expect(await createRegisteredClient(service).guide('work-permit')).toEqual({ slug: 'work-permit' })
+    expect(listAuthorizations(service, GUIDE_PATH)).toEqual(['Bearer ppt_1', undefined])
+  })
+
+  test('a client sends no message, and no read that was aborted', async () => {
+    await using service = await startTokenService({
+      '/oauth/token': (_, { count }) =>
+        count('/oauth/token') === 1 ? new Promise<object>(() => {}) : createRefusal(500, 'internal-error'),
+    })
+    const client = createRegisteredClient(service)
+    const controller = new AbortController()
+    const abortedCall = client.guide('work-permit', { signal: controller.signal })
+    await expect.poll(() => service.count('/oauth/token')).toBe(1)
+    controller.abort(new Error('enough'))
+    await expect(abortedCall).rejects.toThrow('enough')
+    await expect(client.sendMessage(MESSAGE)).rejects.toMatchObject({ code: 'internal-error' })
+    expect([service.count(GUIDE_PATH), service.count('/api/contact')]).toEqual([0, 0])
   })
 })
 

@@ -1,3 +1,4 @@
+import { addAccessToken, type TokenRequest } from './access-token.ts'
 import { AgentKey } from './agent-key.ts'
 import type {
   Answer,
@@ -13,7 +14,7 @@ import type {
   Registration,
   Token,
 } from './api-types.ts'
-import { addClientAuthentication } from './client-authentication.ts'
+import { addClientAuthentication, type ClientRequest } from './client-authentication.ts'
 import type { CallOptions, PlainpathOptions } from './client-options.ts'
 import { type Credentials, createCredentials, parseSecureOrigin } from './credentials.ts'
 import { computeMessageKey } from './message-key.ts'
@@ -34,8 +35,8 @@ export class Plainpath {
   readonly #key: AgentKey | undefined
   /** The last `DPoP-Nonce` in a response to a request with client authentication. */
   #nonce: string | undefined
-  /** The secret of message keys for an agent without a client secret. */
-  readonly #messageSecret = crypto.randomUUID()
+  /** The secret of message keys for an agent without a client secret. Pages loaded over plain HTTP have no `crypto.randomUUID`. */
+  #messageSecret: string | undefined
   #credentials: Credentials | undefined
   #pendingRegistration: Promise<Credentials> | undefined
   /** Tokens for reading. */
@@ -150,21 +151,16 @@ export class Plainpath {
     message: Message,
     { idempotencyKey, ...options }: CallOptions & { idempotencyKey?: string | undefined } = {},
   ): Promise<ReceivedMessage> {
-    const key =
-      idempotencyKey ??
-      (await computeMessageKey(message, this.#requireCredentials().client_secret ?? this.#messageSecret))
-    const request = { method: 'POST', url: this.#createUrl('/api/contact'), body: message } as const
-    const headers = { 'Idempotency-Key': key }
-    return this.#sendWithToken<ReceivedMessage>(
-      this.#personTokenSource,
-      { ...request, headers, isRepeatable: true },
-      options,
-    )
+    const getSecret = () =>
+      this.#requireCredentials().client_secret ?? (this.#messageSecret ??= crypto.randomUUID())
+    const headers = { 'Idempotency-Key': idempotencyKey ?? (await computeMessageKey(message, getSecret())) }
+    const request = { method: 'POST', url: this.#createUrl('/api/contact'), headers, body: message } as const
+    return this.#sendWithToken<ReceivedMessage>(this.#personTokenSource, request, options)
   }
 
   /** Reads the state of a message. */
   async messageStatus(id: string, options: CallOptions = {}): Promise<MessageState> {
-    const request = { method: 'GET', url: this.#createMessageUrl(id), isRepeatable: true } as const
+    const request = { method: 'GET', url: this.#createMessageUrl(id) } as const
     return this.#sendWithToken<MessageState>(this.#personTokenSource, request, options)
   }
 
@@ -174,7 +170,7 @@ export class Plainpath {
    * delivery failed before.
    */
   async withdraw(id: string, options: CallOptions = {}): Promise<void> {
-    const request = { method: 'DELETE', url: this.#createMessageUrl(id), isRepeatable: true } as const
+    const request = { method: 'DELETE', url: this.#createMessageUrl(id) } as const
     await this.#sendWithToken(this.#personTokenSource, request, options)
   }
 
@@ -220,34 +216,42 @@ export class Plainpath {
     return this.#sendAsClient<Token>(request, {})
   }
 
-  /** Sends a request that needs no token. A registered agent sends its token anyway, to get its own, higher limits. */
-  async #sendReadRequest<T>(request: Omit<ApiRequest, 'isRepeatable'>, options: CallOptions): Promise<T> {
-    const repeatableRequest = { ...request, isRepeatable: true }
-    return this.#credentials
-      ? this.#sendWithToken<T>(this.#agentTokenSource, repeatableRequest, options)
-      : this.#send<T>(repeatableRequest, options)
+  /**
+   * Sends a request that needs no token. A registered agent sends its token anyway, to get its own, higher limits. If it gets no token, or
+   * the API cannot check the token, the request is sent without one.
+   */
+  async #sendReadRequest<T>(request: TokenRequest, options: CallOptions): Promise<T> {
+    return this.#sendWithToken<T>(this.#agentTokenSource, { ...request, isTokenOptional: true }, options)
   }
 
   /** Sends a request with a token. If the API refuses the token, requests a new token and tries once more. */
-  async #sendWithToken<T>(tokenSource: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
-    const sendWith = (token: string) =>
-      this.#send<T>({ ...request, sign: (unsigned) => this.#addToken(unsigned, token) }, options)
-    const token = await waitUnlessAborted(() => tokenSource.get(), options.signal)
+  async #sendWithToken<T>(
+    tokenSource: TokenSource,
+    { isTokenOptional = false, ...request }: TokenRequest,
+    options: CallOptions,
+  ): Promise<T> {
+    const getToken = async () => {
+      const token = waitUnlessAborted(() => tokenSource.get(), options.signal)
+      // If the call was aborted, the request without a token fails with the reason.
+      return isTokenOptional ? token.catch(() => undefined) : token
+    }
+    const sendWith = async (token: string | undefined) => {
+      const unsignedRequest = { ...request, isRepeatable: true }
+      if (token === undefined) return this.#send<T>(unsignedRequest, options)
+      const sign = async (unsigned: ApiRequest) => addAccessToken(unsigned, { token, key: this.#key })
+      return this.#send<T>({ ...unsignedRequest, sign }, options)
+    }
+    const token = await getToken()
     try {
       return await sendWith(token)
     } catch (error) {
-      if (!(error instanceof PlainpathError) || error.status !== 401) throw error
+      if (!(error instanceof PlainpathError) || token === undefined) throw error
+      // The API sends this code if it cannot check the token, because the authorization server is unavailable.
+      if (isTokenOptional && error.code === 'unavailable') return sendWith(undefined)
+      if (error.status !== 401) throw error
     }
     tokenSource.drop(token)
-    return sendWith(await waitUnlessAborted(() => tokenSource.get(), options.signal))
-  }
-
-  async #addToken(request: ApiRequest, token: string): Promise<ApiRequest> {
-    const { method, url } = request
-    const headers = this.#key
-      ? { Authorization: `DPoP ${token}`, DPoP: await this.#key.signProof({ method, url, token }) }
-      : { Authorization: `Bearer ${token}` }
-    return { ...request, headers: { ...request.headers, ...headers } }
+    return sendWith(await getToken())
   }
 
   async #sendAsClient<T>(
@@ -294,6 +298,3 @@ export class Plainpath {
     return url
   }
 }
-
-/** A request that authenticates with the agent's credentials, not with a token. */
-type ClientRequest = Pick<ApiRequest, 'method' | 'body'> & { path: string; isRepeatable?: boolean }
