@@ -194,7 +194,7 @@ describe('commands of auth change nothing', () => {
       code: 1,
       printed: '',
       errors:
-        'The disk of PostgreSQL is full, so nothing was stored. Free some space, then run the same command again.',
+        'The disk of PostgreSQL is full, so the last change was not stored. Earlier changes of this command may be. Free some space, then run the same command again.',
     })
     await rm(path.join(disk, 'filler'))
     expect(await readKeyRing()).toEqual(ringBefore)

@@ -105,7 +105,7 @@ export function runAuthCommand(
       const { code } = error as NodeJS.ErrnoException
       if (code === DISK_FULL)
         return new Refusal(
-          'The disk of PostgreSQL is full, so nothing was stored. Free some space, then run the same command again.',
+          'The disk of PostgreSQL is full, so the last change was not stored. Earlier changes of this command may be. Free some space, then run the same command again.',
         )
       return new Refusal(`PostgreSQL or Redis is unavailable${code ? ` (${code})` : ''}.`)
     },

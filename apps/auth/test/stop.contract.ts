@@ -114,6 +114,24 @@ export function describeStopCommand(
         .toBe(true)
     })
 
+    test('--client of the connection of an app says that the person must sign in again, and agents enable refuses it', async () => {
+      const id = (await createKnownAgent()).agent.client_id
+      await system.testbed.runAsOwner(
+        `update agents set app_client_id = 'https://claude.ai/x', app_host = 'claude.ai' where id = '${id}'`,
+      )
+      const stopResult = await system.run(`stop --client ${id} --reason its+log+leaked`)
+      expect(stopResult).toMatchObject({
+        code: 0,
+        printed: expect.stringMatching(/gets no more tokens: the person must sign in with the app again/),
+      })
+      expect(stopResult.printed).not.toContain('can get new tokens')
+      expect((await system.run(`agents disable ${id}`)).code).toBe(0)
+      expect(await system.run(`agents enable ${id}`)).toMatchObject({
+        code: 1,
+        errors: expect.stringContaining('cannot be enabled again'),
+      })
+    })
+
     test('--issued-before revokes older tokens, and rejects a time in the future', async () => {
       const { agent, tokens } = await createKnownAgent()
       const soon = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString()

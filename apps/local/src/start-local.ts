@@ -12,6 +12,7 @@ import { combineApps } from './combine-apps.ts'
 import { DATA_DIRECTORY_LOCK } from './data-directory.ts'
 import { migrateBothApps, openLocalEnvironment } from './local-environment.ts'
 import { type Environment, LocalError, type LocalSettings } from './local-settings.ts'
+import { openSecurityEventFile } from './security-event-file.ts'
 import { createPlainLog, type RunStep } from './terminal.ts'
 
 const DRAIN_SECONDS = 10
@@ -47,6 +48,7 @@ export async function startLocal(
   const localEnvironment = cleanup.use(await openLocalEnvironment(settings, environment, runStep))
   if (localEnvironment.server)
     await lockDataDirectory(cleanup, localEnvironment.server.url, settings.dataDirectory)
+  const appendSecurityEvent = openSecurityEventFile(settings.dataDirectory, print)
   await runStep(
     'tables',
     () => migrateBothApps(localEnvironment.env),
@@ -54,7 +56,7 @@ export async function startLocal(
   )
 
   const authConfig = loadAuthConfig(localEnvironment.env)
-  const authLog = createPlainLog('auth', print)
+  const authLog = createPlainLog('auth', print, appendSecurityEvent)
   await runStep(
     'signing key',
     async () => {
@@ -78,7 +80,11 @@ export async function startLocal(
     (count) => (count > 0 ? `published ${count}` : 'found'),
   )
   const resource = cleanup.use(
-    await openResource(resourceConfig, { log: createPlainLog('resource', print), now, announce: print }),
+    await openResource(resourceConfig, {
+      log: createPlainLog('resource', print, appendSecurityEvent),
+      now,
+      announce: print,
+    }),
   )
   resourceHandler = resource.handler
   handler = combineApps({ auth: auth.publicApp.callback(), resource: resource.handler })

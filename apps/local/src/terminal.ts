@@ -1,4 +1,4 @@
-import { describeError, type Log, type LogFields } from '@plainpath/http'
+import { createLog, describeError, type Log, type LogFields } from '@plainpath/http'
 import { createServiceUrls, isLoopbackOrigin } from '@plainpath/metadata'
 import type { LocalSettings } from './local-settings.ts'
 
@@ -23,11 +23,21 @@ export const createStepPrinter =
 /** Runs a step and prints nothing. Commands use it, because they print only their own output. */
 export const runSilently: RunStep = (_name, work) => work()
 
-/** Creates the log of `npm start`: short lines for people instead of JSON. */
-export function createPlainLog(service: string, print: (line: string) => void): Log {
+/**
+ * Creates the log of `npm start`: short lines for people instead of JSON.
+ *
+ * @param appendSecurityEvent receives each security event once more, as a line of JSON
+ */
+export function createPlainLog(
+  service: string,
+  print: (line: string) => void,
+  appendSecurityEvent: (line: string) => void,
+): Log {
+  const securityLog = createLog({ service, write: appendSecurityEvent })
   const createLogFunction =
-    (level: string) =>
+    (level: 'info' | 'warn' | 'error') =>
     (message: string, fields: LogFields = {}) => {
+      if (message === 'security event') securityLog[level](message, fields)
       const time = new Date().toTimeString().slice(0, 8)
       // A line of the access log.
       if (message === 'request') {

@@ -124,7 +124,7 @@ export async function openResource(
   const onGuidesChanged = (catalog: GuideCatalog) => answers.prepare(catalog)
   const { clock, clientSecret, guides, mailer, retention } = await startBackgroundWork(
     config,
-    { db, stores, subscriber, revocation, metrics, tokenMetrics, log, now, announce, onGuidesChanged },
+    { db, stores, subscriber, revocation, metrics, log, now, announce, onGuidesChanged },
     cleanup,
   )
   registerGuideMetrics(metrics.registry, guides)

@@ -97,6 +97,8 @@ test('the introspection of a bound token is cached until the token is revoked; r
   }
   // The API caches introspections only once it has subscribed to revocations.
   await expect.poll(areBothCached).toBe(true)
+  const readMetrics = async () => (await fetch(`${api.operations.url}/metrics`)).text()
+  await expect.poll(readMetrics).toContain('revocation_lease_valid{service="resource"} 1')
   const introspectionsBefore = countIntrospections()
   const proofs = [await makeGuidesProof(boundToken)]
   expect((await sendBoundRequest(api, { token: boundToken, proofs })).status).toBe(200)

@@ -120,11 +120,18 @@ test('after a restore, `resource replay` repeats the erasures since the backup',
   )
 })
 
-test('`replay` reports a missing log in one sentence', async () => {
+test('`replay` refuses a missing log, and a log in which no line is JSON', async () => {
   const missingFile = `${logFile}-missing`
   expect(await run('replay', '--log', missingFile)).toEqual({
     code: 1,
     out: '',
-    errors: `${missingFile} cannot be read (ENOENT).`,
+    errors: `${missingFile} cannot be read (ENOENT). Nothing was changed.`,
+  })
+  const printedFile = `${logFile}-printed`
+  await writeFile(printedFile, '10:21:40 info resource: security event event="entry-erased"\n')
+  expect(await run('replay', '--log', printedFile)).toMatchObject({
+    code: 1,
+    out: '',
+    errors: expect.stringContaining('is not a log in JSON'),
   })
 })

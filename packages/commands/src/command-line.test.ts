@@ -123,11 +123,26 @@ test('runCommandLine prints one JSON value for programs if the parser of an argu
   })
 })
 
+test('runCommandLine prints one JSON value for programs if the usage is wrong', async () => {
+  const limit = option('--limit <number>', 'a limit', { parse: createWholeNumberParser(1, 9) })
+  const command = { parameters: { limit }, run: async () => undefined }
+  const reason = "option '--limit <number>' argument '10' is invalid. It must be a number from 1 to 9."
+  const usageError = { code: 2, errors: [`error: ${reason}`] }
+  expect(await run('things make --limit 10', command)).toEqual({ ...usageError, printed: [] })
+  expect(await run('things make --limit 10 --json', command)).toEqual({
+    ...usageError,
+    printed: [JSON.stringify({ ok: false, reason })],
+  })
+  const help = await run('things make --help --json', command)
+  expect([help.code, help.printed[0]]).toEqual([0, expect.stringMatching(/^Usage: app things make /)])
+})
+
 test('runCommandLine logs an unexplained error, with exit code 1', async () => {
   const { code, printed, errors, logLines } = await run('things make --json', {
     run: () => Promise.reject(new Error('x')),
   })
-  expect({ code, printed, errors }).toEqual({ code: 1, printed: [], errors: [] })
+  const json = '{"ok":false,"reason":"The command failed. Its log says why."}'
+  expect({ code, printed, errors }).toEqual({ code: 1, printed: [json], errors: [] })
   expect(logLines?.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ level: 'error', msg: 'the command failed' }),
   ])

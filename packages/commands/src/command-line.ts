@@ -51,8 +51,8 @@ export async function runCommandLine<Context extends { readonly log: Log }>(
     } catch (error) {
       const refusal = explainCommonError(error) ?? explain(error)
       exitCode = refusal?.exitCode ?? 1
+      if (printsJson) printRefusal(io, refusal?.json ?? { reason: 'The command failed. Its log says why.' })
       if (!refusal) return context.log.error('the command failed', { error })
-      if (printsJson) io.print(JSON.stringify({ ok: false, ...refusal.json }))
       io.printError(refusal.message)
     }
   }
@@ -60,14 +60,22 @@ export async function runCommandLine<Context extends { readonly log: Log }>(
     await buildParser(commandLine, io, run).parseAsync(words, { from: 'user' })
     return exitCode
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    // Thrown before the command has begun: by a request for help, for wrong usage, or by the parser of an argument or option.
+    const printsJson = words.includes('--json')
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0
+      // Commander has printed the message for people.
+      if (printsJson) printRefusal(io, { reason: error.message.replace(/^error: /, '') })
+      return 2
+    }
     if (!(error instanceof Refusal)) throw error
-    // Thrown by the parser of an argument or option, so the command has not begun.
-    if (words.includes('--json')) io.print(JSON.stringify({ ok: false, ...error.json }))
+    if (printsJson) printRefusal(io, error.json)
     io.printError(error.message)
     return error.exitCode
   }
 }
+
+const printRefusal = (io: CommandIo, json: object) => io.print(JSON.stringify({ ok: false, ...json }))
 
 const LISTEN_ERRORS: Readonly<Record<string, (port?: number) => string>> = {
   EADDRINUSE: (port) => `Port ${port} is already in use.`,

@@ -14,4 +14,5 @@ export {
 export { type CommandIo, type CommandLine, runCommandLine, TERMINAL_IO } from './command-line.ts'
 export { formatCommandsPage } from './commands-page.ts'
 export { getCurrentActor } from './current-actor.ts'
+export { readLogFile } from './read-log-file.ts'
 export { createFileErrorHandler, Refusal } from './refusal.ts'

@@ -87,8 +87,13 @@ export const agentsCommands = [
     opens: 'database',
     getLockedResource: ({ id }) => id,
     async run({ stores, args: { id, dryRun }, now }) {
-      const isDisabled = async () => (await stores.agents.find(id))?.agent.status === 'disabled'
-      if (!(await (dryRun ? isDisabled() : stores.agents.enable(id, now()))))
+      const agent = (await stores.agents.find(id))?.agent
+      if (agent?.appClientId !== undefined)
+        throw new Refusal(
+          `${id} is the connection of an app, which cannot be enabled again. The person must sign in with the app again.`,
+        )
+      const isDisabled = agent?.status === 'disabled'
+      if (!(dryRun ? isDisabled : await stores.agents.enable(id, now())))
         throw new Refusal(
           `There is no disabled agent ${id}${isUrlClient(id) ? ', or its domain is blocked' : ''}.`,
         )
@@ -118,7 +123,7 @@ function defineDeactivateCommand(
       const currentStatus = dryRun ? (await stores.agents.find(id))?.agent.status : undefined
       const wasFound = dryRun
         ? currentStatus !== undefined && currentStatus !== 'deleted'
-        : await deactivateAgent(stores, id, status, { reason })
+        : await deactivateAgent(stores, { id, credentialVersion: undefined }, status, reason)
       if (!wasFound) throw new Refusal(`There is no agent ${id}, or it was deleted.`)
       return dryRun
         ? { json: toStatusJson(id, currentStatus, false), text: `Would ${verb} ${id}.` }

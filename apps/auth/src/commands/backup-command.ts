@@ -1,6 +1,6 @@
-import { argument, createFileErrorHandler, flag, option, Refusal } from '@plainpath/commands'
+import { argument, createFileErrorHandler, flag, option, Refusal, readLogFile } from '@plainpath/commands'
 import { formatCount } from '@plainpath/domain'
-import { readLog, selectLinesSince } from '@plainpath/http'
+import { selectLinesSince } from '@plainpath/http'
 import {
   BackupError,
   loadBackup,
@@ -75,9 +75,7 @@ export const backupCommands = [
       const loggedRevocations =
         args.log === undefined
           ? undefined
-          : await readLoggedRevocations(selectLinesSince(readLog(args.log), new Date(madeAt))).catch(
-              createFileErrorHandler((code) => `${args.log} cannot be read (${code}).`),
-            )
+          : await readLoggedRevocations(selectLinesSince(readLogFile(args.log), new Date(madeAt)))
       const { rows } = await loadBackup({ ...database, app: 'auth', file: args.file }).catch(
         refuseBackupError,
       )

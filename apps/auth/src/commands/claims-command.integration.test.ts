@@ -31,7 +31,7 @@ test('claims list and claims show print no address, and claims revoke revokes a 
     const attempt = createAttempt(record.agent.id, { createdAt })
     await attempts.begin(attempt, createLinkMail(attempt))
     await attempts.showCode(attempt.id, Buffer.alloc(32), createdAt)
-    await verifications.redeem(createRedemption(attempt.id, Buffer.alloc(32), createdAt))
+    await verifications.redeem(createRedemption(attempt, Buffer.alloc(32), createdAt))
     ids.push(attempt.registrationId)
   }
   const [olderId = '', newerId = ''] = ids

@@ -42,7 +42,7 @@ async function createVerification(
   const attempt = createAttempt(agentId, { createdAt: at(createdAtMs) })
   await attempts.begin(attempt, createLinkMail(attempt))
   await attempts.showCode(attempt.id, Buffer.alloc(32), at(createdAtMs))
-  const redemption = createRedemption(attempt.id, Buffer.alloc(32), at(createdAtMs))
+  const redemption = createRedemption(attempt, Buffer.alloc(32), at(createdAtMs))
   expect((await verifications.redeem(redemption)).ok).toBe(true)
   return attempt.registrationId
 }

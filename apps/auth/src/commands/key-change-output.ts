@@ -1,4 +1,3 @@
-import type { CommandOutput } from '@plainpath/commands'
 import type { KeyOperations } from '../keys/key-operations.ts'
 import * as report from '../keys/key-report.ts'
 import type { AppliedChange } from '../keys/key-store.ts'
@@ -11,7 +10,7 @@ export async function buildChangeOutput(
   operations: KeyOperations,
   { change, ring, auditHead }: AppliedChange,
   extraLines: readonly string[] = [],
-): Promise<CommandOutput> {
+) {
   // In a dry run, the kid is not stored, so the output describes the key instead.
   const plannedKey = auditHead === undefined ? change.added : undefined
   const transitions = change.transitions.map((transition) =>

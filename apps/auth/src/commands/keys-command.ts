@@ -136,7 +136,7 @@ export const keysCommands = [
       // The command also waits if the key was already revoked, because an earlier run may have ended during its wait.
       const startedAt = performance.now()
       const { version } = 'unchangedRing' in revoked.value ? revoked.value.unchangedRing : revoked.value.ring
-      const { laggingInstances } = await operations.waitForInstances(version)
+      const { liveInstances, endedInstances, laggingInstances } = await operations.waitForInstances(version)
       // Waits until no API trusts a key set from before the revocation.
       await sleep(context.config.keys.trustMs)
       // An API may have cached introspection responses that it verified with such a key set. This call waits until every API has
@@ -147,14 +147,23 @@ export const keysCommands = [
         throw new Refusal(
           `Key ${leakedKid} is revoked, but these instances may still sign with it: ${laggingInstances.map(({ host }) => host).join(', ')}. Stop them, then run the same command again.`,
         )
-      const evidence = `After ${waitedMs} ms, no instance signs with the revoked key and no API trusts it.`
-      if (!appliedChange)
-        return {
-          // `ended` means that the key was already revoked. Scripts read it, so it keeps its name.
-          json: { ok: true, done: false, ended: true, waited_ms: waitedMs },
-          text: `Key ${leakedKid} was already revoked.\n${evidence}`,
-        }
-      return await buildChangeOutput(operations, appliedChange, [evidence])
+      const evidence =
+        liveInstances.length > 0
+          ? [`After ${waitedMs} ms, no instance signs with the revoked key and no API trusts it.`]
+          : []
+      const output = appliedChange
+        ? await buildChangeOutput(operations, appliedChange, evidence)
+        : {
+            // `ended` means that the key was already revoked. Scripts read it, so it keeps its name.
+            json: { ok: true, done: false, ended: true, waited_ms: waitedMs },
+            text: [
+              `Key ${leakedKid} was already revoked.`,
+              ...(evidence.length > 0 ? evidence : [report.formatInstances([])]),
+            ].join('\n'),
+          }
+      if (liveInstances.length > 0 || endedInstances.length === 0) return output
+      const refusal = `Key ${leakedKid} is revoked in this database, but no instance has confirmed it. These have not reported for longer than their lease: ${endedInstances.map(({ host }) => host).join(', ')}. If the service is running, it uses another database, so set AUTH_DATABASE_URL to that one. Otherwise, start an instance. Then run the same command again.`
+      return { ...output, json: { ...output.json, ok: false, reason: refusal }, refusal }
     },
   }),
   defineCommand({

@@ -1,6 +1,5 @@
-import { createFileErrorHandler, DRY_RUN, option } from '@plainpath/commands'
+import { DRY_RUN, option, readLogFile } from '@plainpath/commands'
 import { formatCount } from '@plainpath/domain'
-import { readLog } from '@plainpath/http'
 import {
   type ReplayedRevocations,
   readLoggedRevocations,
@@ -22,9 +21,7 @@ export const replayCommand = defineCommand({
   },
   opens: 'all stores',
   async run({ stores, args, now, actor }) {
-    const loggedRevocations = await readLoggedRevocations(readLog(args.log)).catch(
-      createFileErrorHandler((code) => `${args.log} cannot be read (${code}).`),
-    )
+    const loggedRevocations = await readLoggedRevocations(readLogFile(args.log))
     const revocationsInLog: ReplayedRevocations = {
       clients: loggedRevocations.clients.size,
       claims: loggedRevocations.claims.size,

@@ -127,7 +127,7 @@ export const resourceServersCommands = [
     summary: 'remove the older secret if nobody uses it any more',
     parameters: {
       clientId,
-      callOff: flag('--call-off', 'remove the newer secret instead'),
+      callOff: flag('--call-off', 'remove the newer secret instead, if it was never used'),
       evenIfUsed: flag(
         '--even-if-used',
         'remove the older secret even if it is in use, for example after a leak',
@@ -150,7 +150,15 @@ export const resourceServersCommands = [
         json: { ok: true, done: !dryRun, fingerprint, instances },
         text: dryRun
           ? `Would make ${fingerprint} the only secret of ${id}.`
-          : `The only secret of ${id} is ${fingerprint}.\n${describeInstances(instances, 'Loaded by')}`,
+          : [
+              `The only secret of ${id} is ${fingerprint}.`,
+              describeInstances(instances, 'Loaded by'),
+              ...(callOff
+                ? [
+                    `If the file of the API has the removed secret, give it another one: auth resource-servers rotate ${id} --secret-file <path> --replace`,
+                  ]
+                : []),
+            ].join('\n'),
       }
     },
   }),

@@ -21,7 +21,7 @@ const UNCONFIRMED_TEXTS: Record<RevocationProgress, string> = {
     'A store failed. The revocation was not stored, but some of the tokens may already be rejected.',
   unknown: 'PostgreSQL did not confirm the change, so it is unknown whether the tokens are revoked.',
   committed:
-    'PostgreSQL has stored the revocation, but the token store or the APIs did not confirm it, so some tokens may still be accepted.',
+    'PostgreSQL has stored the revocation, but the token store, the APIs or the instances did not confirm it, so some tokens may still be accepted.',
 }
 
 /** The value of `progress` in the JSON output, by the progress of the revocation. */
@@ -85,10 +85,17 @@ export const stopCommands = [
         },
       ).catch(refuseUnconfirmed)
       if (!revocation.ok) throw new Refusal(revocation.error)
-      const instances = await canary?.prove()
+      const { auditHead } = revocation.value
+      const instances = await canary
+        ?.prove()
+        .catch((cause: unknown) =>
+          refuseUnconfirmed(new UnconfirmedRevocation('committed', { cause, auditHead })),
+        )
+      const agent = args.client && (await stores.agents.find(args.client))?.agent
       const evidence: Evidence = {
         ...revocation.value,
         scope,
+        isConnection: agent?.appClientId !== undefined,
         tokenStore: stores.redis ? 'Redis' : 'PostgreSQL',
         instances,
       }
@@ -135,12 +142,18 @@ function selectScope(args: {
 function refuseUnconfirmed(error: unknown): never {
   if (!(error instanceof UnconfirmedRevocation)) throw error
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
-  const text = `${UNCONFIRMED_TEXTS[error.progress]}${cause} Run the same command again.`
-  throw new Refusal(text, { json: { progress: JSON_PROGRESS[error.progress], reason: text } })
+  const { progress, auditHead } = error
+  const head = auditHead === undefined ? '' : `\nAudit head: ${auditHead}`
+  const text = `${UNCONFIRMED_TEXTS[progress]}${cause} Run the same command again.`
+  throw new Refusal(`${text}${head}`, {
+    json: { progress: JSON_PROGRESS[progress], reason: text, ...(auditHead && { audit_head: auditHead }) },
+  })
 }
 
 interface Evidence extends RevocationEvidence {
   readonly scope: RevocationScope
+  /** True if `scope` is one client, and it is the connection of an app. */
+  readonly isConnection: boolean
   readonly tokenStore: 'PostgreSQL' | 'Redis'
   /** The proof of each instance; undefined in a dry run, or if the scope has no active agent and therefore no valid token. */
   readonly instances: readonly InstanceProof[] | undefined
@@ -182,11 +195,16 @@ function formatEvidence(evidence: Evidence): string {
     `Revoked ${describeScope(scope)}: ${countText}, after ${elapsedMs} ms.`,
     `PostgreSQL has stored the revocation${tokenStore === 'Redis' ? ', and Redis confirmed it' : ''}: ${describeCondition(evidence)}.`,
     ...formatInstances(instances),
-    scope.kind === 'client'
-      ? `${scope.clientId} can get new tokens. To prevent that, run: auth agents disable ${scope.clientId}`
-      : 'Clients can get new tokens.',
+    describeNextTokens(evidence),
     `Audit head: ${auditHead}`,
   ].join('\n')
+}
+
+function describeNextTokens({ scope, isConnection }: Evidence): string {
+  if (scope.kind !== 'client') return 'Clients can get new tokens.'
+  return isConnection
+    ? `${scope.clientId} is the connection of an app, and gets no more tokens: the person must sign in with the app again. To erase the person's address too, find the grant with auth grants list, and run: auth grants revoke <id>`
+    : `${scope.clientId} can get new tokens. To prevent that, run: auth agents disable ${scope.clientId}`
 }
 
 function formatInstances(instances: Evidence['instances']): string[] {

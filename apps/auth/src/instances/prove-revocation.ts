@@ -91,7 +91,7 @@ export interface Canary extends AsyncDisposable {
 
 /**
  * Stores a canary for the revocation (`planCanary`), and collects a first report on it from every instance. Nobody has the token:
- * only a random hash is stored. Disposing removes it.
+ * only a random hash is stored. Disposing removes it, or leaves it to expire if the store fails.
  *
  * @returns undefined if the scope has no active agent, which means that the revocation revokes no valid token
  */
@@ -157,7 +157,8 @@ export async function storeCanaryToken(
         }
       })
     },
-    [Symbol.asyncDispose]: () => tokens.revoke(hash),
+    // A failure here must not replace the result of the revocation.
+    [Symbol.asyncDispose]: () => tokens.revoke(hash).catch(() => undefined),
   }
 }
 

@@ -75,6 +75,8 @@ export interface StepOptions {
 /** Which instances are running, and which of them have not adopted a change. */
 interface AdoptionStatus {
   readonly liveInstances: readonly Follower[]
+  /** The instances that reported within the last hour, but not within their lease. */
+  readonly endedInstances: readonly Follower[]
   /** The live signing instances that still use an older ring. */
   readonly laggingInstances: readonly Follower[]
 }
@@ -174,8 +176,9 @@ export function createKeyOperations({ keys, settings, actor }: KeyOperationsDeps
         const circumstances = toCircumstances(view)
         const laggingInstances = findLaggingInstances({ version }, circumstances)
         const liveInstances = view.followers.filter((follower) => isLive(follower, circumstances))
+        const endedInstances = view.followers.filter((follower) => !isLive(follower, circumstances))
         if (laggingInstances.length === 0 || performance.now() > deadline)
-          return { liveInstances, laggingInstances }
+          return { liveInstances, endedInstances, laggingInstances }
         await sleep(POLL_MS)
       }
     },

@@ -158,7 +158,7 @@ export async function replayRevocations(
     deactivatedClients.add(id)
     const verification = how === 'deleted' ? await stores.verifications.findLive(id, now()) : undefined
     if (verification) await revokeVerification(verification.id)
-    return (await deactivateAgent(stores, id, how)) ? 1 : 0
+    return (await deactivateAgent(stores, { id, credentialVersion: undefined }, how)) ? 1 : 0
   }
   let clientCount = 0
   let claimCount = 0
@@ -181,7 +181,11 @@ export async function replayRevocations(
   for (const [id, how] of logged.clients) clientCount += await deactivate(id, how)
   for (const id of logged.claims) if (await revokeVerification(id)) claimCount += 1
   for (const [secretId, id] of logged.secrets) {
-    const outcome = await removeSecret(stores, { agent: { id }, secretId }, now())
+    const outcome = await removeSecret(
+      stores,
+      { agent: { id, credentialVersion: undefined }, secretId },
+      now(),
+    )
     if (outcome === 'removed') secretCount += 1
     // The backup is older than the replacement secret, so the removed secret is the only one in the database.
     if (outcome === 'last') clientCount += await deactivate(id, 'disabled')

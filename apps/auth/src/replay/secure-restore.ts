@@ -109,7 +109,7 @@ async function revokeEverything(stores: Stores, now: () => Date) {
     )
     if (rows.length === 0) return { claims, clients }
     for (const { id } of rows) {
-      if (!(await deactivateAgent(stores, id, 'disabled')))
+      if (!(await deactivateAgent(stores, { id, credentialVersion: undefined }, 'disabled')))
         throw new Error(`the client ${id} could not be disabled`)
       clients += 1
     }

@@ -118,8 +118,12 @@ test('ignores an instance that has not reported for a lease', () => {
   expect(removeSecret(createView({ followers }), 'rs_api', OLDER).ok).toBe(true)
 })
 
-test('cancelling removes the newer secret unless it was used less than a lease ago', () => {
-  expect(removeSecret(createView(), 'rs_api', NEWER).ok).toBe(false)
+test('cancelling removes the newer secret unless it was ever used', () => {
+  const usedLongAgo = [createHistory(older, 0), createHistory(newer, 90_000)]
+  expect(removeSecret(createView({ secrets: usedLongAgo }), 'rs_api', NEWER)).toEqual({
+    ok: false,
+    error: expect.stringContaining('cannot be called off'),
+  })
   const secrets = [createHistory(older, 0), createHistory(newer, undefined)]
   expect(removeSecret(createView({ secrets }), 'rs_api', NEWER)).toEqual({ ok: true, value: [withOlder] })
 })

@@ -82,8 +82,8 @@ export const findLiveInstances = ({ followers, leaseMs }: CredentialView) =>
 /**
  * Removes one of the two secrets of `clientId`: the older, or the newer one to cancel a rotation. This is allowed if every live
  * instance accepts exactly these two, the newer one was first accepted at least a lease ago, the remaining secret has been
- * used, and the other secret has not been presented for a lease. The lease is needed because instances report uses with a
- * delay.
+ * used, and the older secret has not been presented for a lease, or the newer one never. The lease is needed because instances
+ * report uses with a delay. Once the newer secret was used, the API has no other: `rotate` has replaced the older one in its file.
  *
  * @param options.evenIfUsed true to remove a secret that is in use, because a thief may keep using it after a leak
  * @returns the changed servers, or the reason for a refusal
@@ -111,9 +111,13 @@ export function removeSecret(
       `The secret ${toFingerprint(newer)} has been known for ${toSeconds(knownMs)} s. It must have been known for ${toSeconds(view.leaseMs)} s. Wait, then run the same command again.`,
     )
   const removedUseMsAgo = findLastUse(view, clientId, removedDigest)
+  if (which === 'newer' && removedUseMsAgo !== undefined)
+    return err(
+      `The API uses the secret ${toFingerprint(newer)}, so the rotation cannot be called off. Finish it with: auth resource-servers finish ${clientId}`,
+    )
   if (!evenIfUsed && removedUseMsAgo !== undefined && removedUseMsAgo < view.leaseMs)
     return err(
-      `The secret ${toFingerprint(removedDigest)} was used ${toSeconds(removedUseMsAgo)} s ago. It can be removed when it has not been used for ${toSeconds(view.leaseMs)} s.${which === 'older' ? ' To remove it now, for example after a leak, add --even-if-used.' : ''}`,
+      `The secret ${toFingerprint(removedDigest)} was used ${toSeconds(removedUseMsAgo)} s ago. It can be removed when it has not been used for ${toSeconds(view.leaseMs)} s. To remove it now, for example after a leak, add --even-if-used.`,
     )
   if (findLastUse(view, clientId, remainingDigest) === undefined)
     return err(

@@ -47,10 +47,16 @@ export type RevocationProgress = 'not-committed' | 'unknown' | 'committed'
 export class UnconfirmedRevocation extends Error {
   override readonly name = 'UnconfirmedRevocation'
   readonly progress: RevocationProgress
+  /** As in `RevocationEvidence`; undefined unless `progress` is `committed`. */
+  readonly auditHead: string | undefined
 
-  constructor(progress: RevocationProgress, options: ErrorOptions) {
+  constructor(
+    progress: RevocationProgress,
+    { auditHead, ...options }: ErrorOptions & { readonly auditHead?: string | undefined },
+  ) {
     super(`the revocation was not confirmed; its state in PostgreSQL: ${progress}`, options)
     this.progress = progress
+    this.auditHead = auditHead
   }
 }
 
@@ -67,7 +73,7 @@ const MAX_COUNTING_MS = 10_000
  * Revokes the tokens in a scope. After it returns, no API accepts any of them in a new request, not even a token that a process
  * with a stale cache saves later (R-LIN).
  *
- * As in `deactivateAgent`, the token store is changed before the commit and again after it, because Redis may have lost
+ * As in `change-and-revoke.ts`, the token store is changed before the commit and again after it, because Redis may have lost
  * the change in between and loaded the old values from PostgreSQL again. If the process is killed midway, the revocation can be
  * repeated.
  *
@@ -82,6 +88,7 @@ export async function revokeInEmergency(
 ): Promise<Result<RevocationEvidence, string>> {
   const startedAt = performance.now()
   let progress: RevocationProgress = 'not-committed'
+  let auditHead: string | undefined
   const applyBeforeCommit = async (effect: RevocationEffect) => {
     await applyToTokenStore(tokens, effect)
     progress = 'unknown'
@@ -95,7 +102,8 @@ export async function revokeInEmergency(
       applyBeforeCommit,
     )
     if (!applied.ok) return applied
-    const { previousCutoff, effect, auditHead } = applied.value
+    const { previousCutoff, effect } = applied.value
+    auditHead = applied.value.auditHead
     if (!dryRun) {
       progress = 'committed'
       await applyToTokenStore(tokens, effect)
@@ -110,7 +118,7 @@ export async function revokeInEmergency(
     const revoked = await countRevoked(tokens, { previousCutoff, effect })
     return ok({ effect, auditHead, elapsedMs, confirmedCutoff, revoked })
   } catch (cause) {
-    throw new UnconfirmedRevocation(progress, { cause })
+    throw new UnconfirmedRevocation(progress, { cause, auditHead })
   }
 }
 

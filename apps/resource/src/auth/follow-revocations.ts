@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '@plainpath/http'
+import type { Log, Metrics } from '@plainpath/http'
 import {
   ACKNOWLEDGE_SCRIPT,
   getRevocationChannel,
@@ -12,7 +12,6 @@ import {
   UNSUBSCRIBE_SCRIPT,
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
-import type { IntrospectionMetrics } from './introspection-client.ts'
 import type { Acknowledge, Command, RevocationSubscriber, Subscribe } from './revocation-subscriber.ts'
 
 interface FollowDeps {
@@ -23,7 +22,7 @@ interface FollowDeps {
   /** The subscriber's clock: milliseconds of a monotonic clock. */
   readonly clock: { now(): number }
   readonly log: Log
-  readonly metrics: Pick<IntrospectionMetrics, 'setLease'>
+  readonly metrics: Pick<Metrics, 'createGauge'>
 }
 
 /**
@@ -44,6 +43,13 @@ const CONNECT_TIMEOUT_MS = 1_000
  */
 export function followRevocations(url: string, deps: FollowDeps): AsyncDisposable {
   const shutdown = new AbortController()
+  // Registered only here: without Redis there is no lease, and the alert `NoLease` must not fire.
+  const setLeaseGauge = deps.metrics.createGauge(
+    'revocation_lease_valid',
+    '1 when cached introspections may be used',
+  )
+  const setLease = (isValid: boolean) => setLeaseGauge(isValid ? 1 : 0)
+  setLease(false)
   let failureCount = 0
 
   function handleSubscribed(): void {
@@ -59,9 +65,12 @@ export function followRevocations(url: string, deps: FollowDeps): AsyncDisposabl
   async function receiveUntilShutdown(): Promise<void> {
     while (!shutdown.signal.aborted) {
       const connection = createRevocationConnection(url, deps.name)
-      await receive(connection, { ...deps, onSubscribed: handleSubscribed, signal: shutdown.signal }).catch(
-        handleFailure,
-      )
+      await receive(connection, {
+        ...deps,
+        setLease,
+        onSubscribed: handleSubscribed,
+        signal: shutdown.signal,
+      }).catch(handleFailure)
       const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** failureCount, MAX_PAUSE_MS)
       // The sleep rejects only when the shutdown aborts it.
       await sleep(pauseMs, undefined, { signal: shutdown.signal }).catch(() => undefined)
@@ -84,7 +93,11 @@ export function followRevocations(url: string, deps: FollowDeps): AsyncDisposabl
  */
 async function receive(
   connection: ReturnType<typeof createRevocationConnection>,
-  deps: FollowDeps & { onSubscribed(): void; signal: AbortSignal },
+  deps: FollowDeps & {
+    setLease(isValid: boolean): void
+    onSubscribed(): void
+    signal: AbortSignal
+  },
 ): Promise<void> {
   const { subscriber, clock, intervals, signal } = deps
   const completion = Promise.withResolvers<void>()
@@ -110,7 +123,7 @@ async function receive(
     send(commands)
   }
   const tick = () => {
-    deps.metrics.setLease(subscriber.isValid(clock.now()))
+    deps.setLease(subscriber.isValid(clock.now()))
     if (clock.now() - lastReceivedAt > MAX_SILENT_INTERVALS * intervals.renewMs)
       completion.reject(new Error('the revocation store did not reply in time'))
     else if (isOpen) send(subscriber.tick(clock.now()))
@@ -131,7 +144,7 @@ async function receive(
   } finally {
     clearInterval(timer)
     signal.removeEventListener('abort', stop)
-    deps.metrics.setLease(false)
+    deps.setLease(false)
     const id = subscriber.onDisconnected()
     // Without a lease, this process uses no cached introspection, so a revocation need not wait for its acknowledgement any more.
     if (id !== undefined)

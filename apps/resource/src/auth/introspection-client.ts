@@ -122,14 +122,13 @@ export interface IntrospectionMetrics {
   countSent(): void
   /** Sets the number of introspections in flight, without the e-mail address (`token`) or with it (`email`). */
   setInFlight(kind: 'token' | 'email', total: number): void
-  setLease(isValid: boolean): void
   /** Counts an introspection without a valid response. */
   countFailure(): void
 }
 
 /** Registers the introspection metrics. */
 export function createIntrospectionMetrics(
-  metrics: Pick<Metrics, 'createCounter' | 'createGauge' | 'createSampledGauge'>,
+  metrics: Pick<Metrics, 'createCounter' | 'createSampledGauge'>,
 ): IntrospectionMetrics {
   const countBySource: Record<IntrospectionSource['from'], () => void> = {
     cache: metrics.createCounter('introspection_cache_hits_total', 'Tokens whose introspection was cached'),
@@ -146,11 +145,6 @@ export function createIntrospectionMetrics(
       'Tokens that were introspected because no lease was valid',
     ),
   }
-  const setLeaseGauge = metrics.createGauge(
-    'revocation_lease_valid',
-    '1 when cached introspections may be used',
-  )
-  setLeaseGauge(0)
   const inFlight = { token: 0, email: 0 }
   metrics.createSampledGauge(
     'introspections_under_way',
@@ -167,7 +161,6 @@ export function createIntrospectionMetrics(
     setInFlight(kind, total) {
       inFlight[kind] = total
     },
-    setLease: (isValid) => setLeaseGauge(isValid ? 1 : 0),
     countFailure: metrics.createCounter(
       'authorization_server_failures_total',
       'Introspections without a valid response',

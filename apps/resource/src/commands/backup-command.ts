@@ -1,6 +1,6 @@
-import { argument, createFileErrorHandler, flag, option, Refusal } from '@plainpath/commands'
+import { argument, createFileErrorHandler, flag, option, Refusal, readLogFile } from '@plainpath/commands'
 import { formatCount } from '@plainpath/domain'
-import { readLog, selectLinesSince } from '@plainpath/http'
+import { selectLinesSince } from '@plainpath/http'
 import {
   BackupError,
   loadBackup,
@@ -71,9 +71,7 @@ export const backupCommands = [
       const erasures =
         args.log === undefined
           ? undefined
-          : await readErasures(selectLinesSince(readLog(args.log), new Date(madeAt))).catch(
-              createFileErrorHandler((code) => `${args.log} cannot be read (${code}). Nothing was changed.`),
-            )
+          : await readErasures(selectLinesSince(readLogFile(args.log), new Date(madeAt)))
       const { rows } = await loadBackup({ ...database, app: 'resource', file: args.file }).catch(
         refuseBackupError,
       )

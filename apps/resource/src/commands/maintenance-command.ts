@@ -1,6 +1,5 @@
-import { createFileErrorHandler, DRY_RUN, option } from '@plainpath/commands'
+import { DRY_RUN, option, readLogFile } from '@plainpath/commands'
 import { formatCount } from '@plainpath/domain'
-import { readLog } from '@plainpath/http'
 import { readErasures, replayErasures } from '../erasure-log.ts'
 import { reencryptDataKeys } from '../reencrypt-data-keys.ts'
 import { defineCommand } from './define-command.ts'
@@ -39,9 +38,7 @@ export const maintenanceCommands = [
     },
     opens: 'database',
     async run({ db, args, operator, now }) {
-      const erasures = await readErasures(readLog(args.log)).catch(
-        createFileErrorHandler((code) => `${args.log} cannot be read (${code}).`),
-      )
+      const erasures = await readErasures(readLogFile(args.log))
       const erasuresInLog = { entries: erasures.entries.size, messages: erasures.messages.size }
       if (args.dryRun)
         return {

@@ -5,7 +5,6 @@ import { createMailTransport, openMailer, scaleMailCaps } from '@plainpath/mail'
 import { isClockSynchronised, type Pool, readDatabaseTime } from '@plainpath/postgres'
 import type { RevocationOptions } from '@plainpath/revocation'
 import { followRevocations } from '../auth/follow-revocations.ts'
-import type { IntrospectionMetrics } from '../auth/introspection-client.ts'
 import type { RevocationSubscriber } from '../auth/revocation-subscriber.ts'
 import { sweepUsedProofs } from '../auth/used-proofs.ts'
 import { watchClientSecret } from '../auth/watch-client-secret.ts'
@@ -30,7 +29,6 @@ export async function startBackgroundWork(
     subscriber: RevocationSubscriber | undefined
     revocation: RevocationOptions
     metrics: Metrics
-    tokenMetrics: IntrospectionMetrics
     log: Log
     now: () => Date
     announce: (line: string) => void
@@ -52,7 +50,7 @@ export async function startBackgroundWork(
   )
   if (config.redisUrl && subscriber) {
     const { name, intervals } = deps.revocation
-    const options = { subscriber, name, intervals, clock: performance, log, metrics: deps.tokenMetrics }
+    const options = { subscriber, name, intervals, clock: performance, log, metrics }
     cleanup.use(followRevocations(config.redisUrl, options))
   }
   const guides = cleanup.use(

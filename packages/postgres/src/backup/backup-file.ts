@@ -101,10 +101,10 @@ export async function openBackupFile(
   const failure = pipelineEnd.then(() => new Promise<never>(() => {}))
   // Without a handler, a failure between two reads would end the process. `readLine` reports it.
   failure.catch(() => undefined)
-  opening.defer(async () => {
+  // Does not wait for `pipelineEnd`: if a stream is destroyed while it works, the pipeline may never end.
+  opening.defer(() => {
     input.destroy()
     decompressed.destroy()
-    await pipelineEnd.catch(() => undefined)
   })
   const lineIterator = splitLines(decompressed.setEncoding('utf8'))
   /** Reads the next line; an empty one after the end of the file. */

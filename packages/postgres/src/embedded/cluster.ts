@@ -44,10 +44,11 @@ export async function openCluster(
   options: { isDurable: boolean },
 ): Promise<Cluster> {
   try {
-    const dir = findReachableFolder(path.resolve(directory))
+    const requestedDir = path.resolve(directory)
+    const dir = findReachableFolder(requestedDir)
     if (!fs.existsSync(path.join(dir, PASSWORD_FILE))) await createCluster(binaries, dir, options)
     takeFromNobody(dir)
-    requireUsableCluster(binaries, dir)
+    requireUsableCluster(binaries, dir, { isRequested: dir === requestedDir })
     return { dir: fs.realpathSync(dir), password: fs.readFileSync(path.join(dir, PASSWORD_FILE), 'utf8') }
   } catch (error) {
     const errno = (error as NodeJS.ErrnoException).errno
@@ -81,15 +82,21 @@ function takeFromNobody(dir: string): void {
 }
 
 /**
- * Checks that the server can run on the directory.
+ * Checks that the server can run on the directory. A directory of another user can be used while a server runs on it. In
+ * /var/tmp, it must be a directory of `nobody`, because any other user may have created it, with a server of their own.
  *
- * @throws {EmbeddedPostgresError} if the directory belongs to another user and no server runs on it, or if it contains data
- *   of another major version
+ * @param options.isRequested false for a directory in /var/tmp that replaces the requested one
+ * @throws {EmbeddedPostgresError} if the directory cannot be used for this reason, or contains data of another major version
  */
-function requireUsableCluster(binaries: Binaries, dir: string): void {
+function requireUsableCluster(
+  binaries: Binaries,
+  dir: string,
+  { isRequested }: { isRequested: boolean },
+): void {
   const owner = fs.lstatSync(dir).uid
   const user = getServerUser()?.uid ?? process.getuid?.()
-  if (owner !== user && !findRunningServer(dir)) {
+  const mayBeForeign = (isRequested || owner === NOBODY.uid) && findRunningServer(dir) !== undefined
+  if (owner !== user && !mayBeForeign) {
     throw new EmbeddedPostgresError(
       `the database in ${dir} belongs to user ${owner}, but user ${user} would run it`,
     )

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +11,7 @@ import { tryLock } from '../advisory-lock.ts'
 import { connect, disconnect } from '../connection.ts'
 import { openPool } from '../database.ts'
 import { ensureRolesAndDatabases } from '../roles-and-databases.ts'
+import { locateBinaries } from './binaries.ts'
 import { IN_USE_LOCK, useEmbeddedPostgres } from './embedded-postgres.ts'
 import { findRunningServer, stopServer } from './postmaster.ts'
 import { NOBODY } from './server-user.ts'
@@ -326,8 +328,35 @@ test('uses a folder in /var/tmp if the server has no access to the requested one
   // Only root is affected, because only root runs the server as another user.
   fs.chmodSync(parent, 0o700)
   const server = await useServer()
+  const secondUser = await useServer()
+  expect(secondUser).toMatchObject({ wasStarted: false, dir: server.dir })
+  await secondUser[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
   const isRoot = process.getuid?.() === 0
   expect(path.dirname(server.dir)).toBe(isRoot ? '/var/tmp' : parent)
   fs.rmSync(server.dir, { recursive: true })
 })
+
+// Only root is affected, and only root can run a server as another user.
+test.runIf(process.getuid?.() === 0)(
+  'does not use a folder in /var/tmp that another user created, even while that user runs a server on it',
+  async () => {
+    fs.chmodSync(parent, 0o700)
+    const name = createHash('sha256').update(dir).digest('hex').slice(0, 16)
+    const foreignDir = `/var/tmp/plainpath-postgres-data-${name}`
+    const userId = 12_345
+    execFileSync('cp', ['--archive', usedCluster, foreignDir])
+    execFileSync('chown', ['--recursive', `${userId}:${userId}`, foreignDir])
+    // It listens only in its own folder, so it needs no free port.
+    const options = ['-D', foreignDir, '-k', foreignDir, '-c', 'listen_addresses=']
+    const foreignServer = spawn(locateBinaries().path('postgres'), options, {
+      uid: userId,
+      gid: userId,
+      stdio: 'ignore',
+    })
+    await vi.waitFor(() => expect(findRunningServer(foreignDir)).toBeDefined(), 10_000)
+    await expect(useServer()).rejects.toThrow(`the database in ${foreignDir} belongs to user ${userId}`)
+    await endProcess(foreignServer, 'SIGTERM')
+    fs.rmSync(foreignDir, { recursive: true })
+  },
+)
