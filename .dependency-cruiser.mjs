@@ -48,8 +48,8 @@ const FOLDER_IMPORTS = {
   oauth: 'agents|app-clients|assertions|clients|connections|keys|resource-servers|tokens',
   // A person who proves their address completes the verification of a connection, and goes back to the app.
   'sign-in': 'app-clients|verifications|connections|oauth',
-  // Assertions are signed with the keys of the ring.
-  assertions: 'keys',
+  // Assertions are signed with the keys of the ring. An agent gets one only if its credential was not removed meanwhile.
+  assertions: 'clients|keys',
   // Answers are made from the guides of the catalog.
   answers: 'guides',
   // Pages show guides and answers, and their forms join the waitlist and send messages.

@@ -6,7 +6,7 @@ export {
   type LimitStore,
 } from './limits/limit-store.ts'
 export { createLimiter, type Limiter } from './limits/limiter.ts'
-export { createPrefetchingLimitStore, type SharedLimitStore } from './limits/prefetching-limit-store.ts'
+export { createPrefetchingLimitStore } from './limits/prefetching-limit-store.ts'
 export { createRedisLimitStore, type LimitRedisClient } from './limits/redis-limit-store.ts'
 export { runCachedScript } from './limits/run-cached-script.ts'
 export { createSlotCounter } from './limits/slot-counter.ts'

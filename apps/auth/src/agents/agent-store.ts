@@ -5,8 +5,9 @@
  * Each token records the credential version of its agent (column `generation`). If the version of the agent rises, its earlier
  * tokens are revoked.
  */
+
 import { type Agent, AgentId, type AgentKey, type Result } from '@plainpath/domain'
-import type { AuthenticatedClient } from '@plainpath/http'
+import { type AuthenticatedAgent, type ChangedAgent } from '../clients/credential-version.ts'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 import type { AgentSecret } from './agent-secret.ts'
 
@@ -19,34 +20,6 @@ export interface AgentRecord {
 /** Returns the credential version that the agent's tokens must have; undefined for an agent that is unknown or not active. */
 export const getActiveCredentialVersion = (record: AgentRecord | undefined): number | undefined =>
   record?.agent.status === 'active' ? record.agent.credentialVersion : undefined
-
-/** An agent that requests a change of itself. */
-export interface AuthenticatedAgent {
-  readonly id: AgentId
-  /**
-   * The agent's credential version when the request was authenticated. If a credential was removed since then, the change is
-   * refused as if the agent were not active, because the removed credential may be the one that authenticated the request.
-   */
-  readonly credentialVersion: number
-}
-
-/**
- * An agent to change. `credentialVersion` is that of `AuthenticatedAgent`, or undefined if no agent requests the change, but an
- * operator or a person. It is required, so that no request of an agent can forget it.
- */
-export interface ChangedAgent {
-  readonly id: AgentId
-  readonly credentialVersion: number | undefined
-}
-
-/** Returns the agent that was authenticated by its credentials. */
-export const toAuthenticatedAgent = ({
-  clientId,
-  credentialVersion,
-}: Pick<AuthenticatedClient, 'clientId' | 'credentialVersion'>): AuthenticatedAgent => ({
-  id: AgentId.parse(clientId),
-  credentialVersion,
-})
 
 /**
  * Why a secret was not added. `inactive`: there is no such agent, it is disabled or deleted, or one of its credentials was

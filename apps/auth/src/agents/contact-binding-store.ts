@@ -1,7 +1,6 @@
 import type { Database, Pool } from '@plainpath/postgres'
-import { type LockedAgent, lockActiveAgent } from '../clients/credential-version.ts'
+import { type AuthenticatedAgent, type LockedAgent, lockActiveAgent } from '../clients/credential-version.ts'
 import type { AuthEvents } from '../events.ts'
-import type { AuthenticatedAgent } from './agent-store.ts'
 
 interface ContactBinding {
   /** The credential version since which the agent receives `contact:write` only with bound tokens. */

@@ -2,7 +2,12 @@ import { Agent, err, ok, type Result } from '@plainpath/domain'
 import { createRowReader, type Database, type Pool, rewriteColumn } from '@plainpath/postgres'
 import type { Sealer } from '@plainpath/sealing'
 import { z } from 'zod'
-import { buildVersionCondition, type LockedAgent, lockActiveAgent } from '../clients/credential-version.ts'
+import {
+  buildVersionCondition,
+  type ChangedAgent,
+  type LockedAgent,
+  lockActiveAgent,
+} from '../clients/credential-version.ts'
 import { computeKeyThumbprints } from '../clients/key-thumbprint.ts'
 import { markKeyProofsUsed } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
@@ -15,7 +20,6 @@ import { findAcceptedSecrets, findSecrets } from './agent-secret.ts'
 import type {
   AddSecretRefusal,
   AgentStore,
-  ChangedAgent,
   ReplacedKeys,
   ReplaceKeysFault,
   SecretRemoval,

@@ -1,6 +1,7 @@
 import { type AgentKey, err, type Result } from '@plainpath/domain'
+import { type AuthenticatedAgent } from '../clients/credential-version.ts'
 import { type KeyProofFault, verifyKeyProofs } from '../clients/key-proof.ts'
-import type { AgentStore, AuthenticatedAgent, ReplacedKeys, ReplaceKeysFault } from './agent-store.ts'
+import type { AgentStore, ReplacedKeys, ReplaceKeysFault } from './agent-store.ts'
 import { changeAndRevoke, type RevocationDeps } from './change-and-revoke.ts'
 
 export interface ReplaceKeysRefusal {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createExampleAgent } from '../../test/example-agent.ts'
+import { type ChangedAgent } from '../clients/credential-version.ts'
 import type { RevokedSubject } from '../tokens/token-store.ts'
-import type { ChangedAgent, SecretRemoval } from './agent-store.ts'
+import type { SecretRemoval } from './agent-store.ts'
 import { removeSecret } from './rotate-secret.ts'
 
 const { id } = createExampleAgent().agent

@@ -1,7 +1,7 @@
 import { type AgentId, err } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
-import { toAuthenticatedAgent } from '../agents/agent-store.ts'
+import { toAuthenticatedAgent } from '../clients/credential-version.ts'
 import { createInvalidClientProblem } from '../clients/invalid-client.ts'
 import { CLIENT_LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'

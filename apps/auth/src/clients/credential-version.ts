@@ -1,4 +1,5 @@
-import { Agent } from '@plainpath/domain'
+import { Agent, AgentId } from '@plainpath/domain'
+import type { AuthenticatedClient } from '@plainpath/http'
 import { createRowReader, type Database } from '@plainpath/postgres'
 import { z } from 'zod'
 
@@ -16,6 +17,34 @@ import { z } from 'zod'
 export const buildVersionCondition = (parameter: `$${number}`): string =>
   `(${parameter}::int is null or generation = ${parameter}
     or (generation = ${parameter} + 1 and contact_bound_since = generation))`
+
+/** An agent that requests a change of itself. */
+export interface AuthenticatedAgent {
+  readonly id: AgentId
+  /**
+   * The agent's credential version when the request was authenticated. If a credential was removed since then, the change is
+   * refused as if the agent were not active, because the removed credential may be the one that authenticated the request.
+   */
+  readonly credentialVersion: number
+}
+
+/**
+ * An agent to change. `credentialVersion` is that of `AuthenticatedAgent`, or undefined if no agent requests the change, but an
+ * operator or a person. It is required, so that no request of an agent can forget it.
+ */
+export interface ChangedAgent {
+  readonly id: AgentId
+  readonly credentialVersion: number | undefined
+}
+
+/** Returns the agent that was authenticated by its credentials. */
+export const toAuthenticatedAgent = ({
+  clientId,
+  credentialVersion,
+}: Pick<AuthenticatedClient, 'clientId' | 'credentialVersion'>): AuthenticatedAgent => ({
+  id: AgentId.parse(clientId),
+  credentialVersion,
+})
 
 const LockedRow = createRowReader(
   z.object({
@@ -35,7 +64,7 @@ export type LockedAgent = Pick<Agent, 'keys' | 'credentialVersion' | 'contactBou
  */
 export async function lockActiveAgent(
   tx: Database,
-  { id, credentialVersion }: { readonly id: string; readonly credentialVersion: number | undefined },
+  { id, credentialVersion }: Pick<ChangedAgent, 'credentialVersion'> & { readonly id: string },
 ): Promise<LockedAgent | undefined> {
   const { rows } = await tx.query(
     `select ${LockedRow.columns} from agents where id = $1 and status = 'active' and ${buildVersionCondition('$2')}

@@ -17,8 +17,8 @@ import type { Actor } from '../audit/audit-chain.ts'
 import { type Config, loadConfig } from '../config.ts'
 import type { AuthEvents } from '../events.ts'
 import { requireSameStores } from '../instances/require-same-stores.ts'
-import { openStores, type Stores } from '../stores.ts'
 import { isRedisUnavailable } from '../open-redis.ts'
+import { openStores, type Stores } from '../stores.ts'
 
 /** The runtime dependencies of every handler, in addition to its arguments and stores. */
 export interface AuthContext {

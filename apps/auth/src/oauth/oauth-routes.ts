@@ -3,6 +3,7 @@
  * limits. The introspection route authenticates the resource server. Then `issue-agent-token.ts` issues tokens to agents,
  * `introspect-token.ts` describes tokens to resource servers, and `app-routes.ts` serves apps.
  */
+
 import { AgentId } from '@plainpath/domain'
 import {
   allowPublicCaching,
@@ -16,11 +17,11 @@ import {
 import { APP_GRANT_TYPES, listResourceIdentifiers, type ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
-import { type AuthenticatedAgent, toAuthenticatedAgent } from '../agents/agent-store.ts'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
 import { mayBeApp } from '../clients/app-authenticator.ts'
 import { parseAssertion } from '../clients/client-assertion.ts'
 import type { AuthenticateClient } from '../clients/client-authenticator.ts'
+import { type AuthenticatedAgent, toAuthenticatedAgent } from '../clients/credential-version.ts'
 import { findProofFault } from '../clients/dpop-proof.ts'
 import { readCredentials } from '../clients/read-credentials.ts'
 import type { KeyFollower } from '../keys/key-follower.ts'

@@ -3,8 +3,8 @@ import { defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/h
 import { parseMailbox } from '@plainpath/mail'
 import { operations } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
-import { toAuthenticatedAgent } from '../agents/agent-store.ts'
 import { type IssueAssertionDeps, issueAssertion } from '../assertions/issue-assertion.ts'
+import { toAuthenticatedAgent } from '../clients/credential-version.ts'
 import { createInvalidClientProblem } from '../clients/invalid-client.ts'
 import {
   CLIENT_LIMITS,
