@@ -107,9 +107,11 @@ function expectHelpInToolError(
   expect(response.status).toBe(200)
   const { isError, content } = parseMessage(response).result
   expect(isError).toBe(true)
-  expect(content[0].text).toContain('\n- If you are in danger now: 911\n')
+  expect(content[0].text).toContain('\nGet help:\n- If you are in danger now: 911\n')
+  // A model sees no member and no header of these names.
+  expect(content[0].text).not.toMatch(/findHelp|Retry-After/)
   expect(content[0].text).toContain('https://www.justice.gov/')
-  expect(content[0].text.endsWith(`\nRetry-After: ${retryAfter} (${code})`)).toBe(true)
+  expect(content[0].text.endsWith(`\nTry again in ${retryAfter} seconds. (${code})`)).toBe(true)
 }
 
 test('a disabled trigger causes no hand-off and is not listed, until it is enabled again', async () => {

@@ -89,7 +89,7 @@ test('a limit that a tool counts is a tool error, and the limits of the route ar
   const { isError, content } = parseResult(refusal.body)
   expect(isError).toBe(true)
   expect(content[0].text).toMatch(
-    /^The limit "waitlist-email" .* Try again in \d+ seconds\.\nRetry-After: \d+ \(rate-limited\)$/,
+    /^The limit "waitlist-email" .* Try again in \d+ seconds\. \(rate-limited\)$/,
   )
   for (let count = 3; count <= 12; count += 1)
     expect((await callTool(api.origin, 'list_guides', {})).status).toBe(200)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { decodeJwt, type JWK, jwtVerify } from 'jose'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { FakeService, ReceivedRequest } from '../test/fake-service.ts'
 import { createProblem, createRefusal, GUIDE_PATH, startTokenService } from '../test/token-service.ts'
 import { type AgentKeys, Plainpath } from './index.ts'
@@ -100,13 +100,23 @@ describe('a client with a key', () => {
     // With `Retry-After: 0`, the client tries again at once.
     let remainingFailures = 1
     await using service = await startKeyService({
-      [GUIDE_PATH]: () => (remainingFailures-- > 0 ? createRefusal(503, 'unavailable', '0') : { body: {} }),
+      [GUIDE_PATH]: () => (remainingFailures-- > 0 ? createRefusal(429, 'rate-limited', '0') : { body: {} }),
     })
     const client = new Plainpath(service.origin, { keys: await generateKeys({ name: 'Ed25519' }) })
     await client.register()
     await client.guide('work-permit')
     const proofs = service.received.filter(({ path }) => path === GUIDE_PATH).map(getProof)
     expect(new Set(proofs.map((proof) => decodeJwt(proof).jti)).size).toBe(2)
+  })
+
+  test('reports that the key cannot sign, instead of reading without a token', async () => {
+    await using service = await startKeyService()
+    const client = new Plainpath(service.origin, { keys: await generateKeys({ name: 'Ed25519' }) })
+    await client.register()
+    const sign = vi.spyOn(crypto.subtle, 'sign').mockRejectedValue(new Error('the key is locked'))
+    onTestFinished(() => sign.mockRestore())
+    await expect(client.guide('work-permit')).rejects.toThrow('the key is locked')
+    expect([service.count('/oauth/token'), service.count(GUIDE_PATH)]).toEqual([0, 0])
   })
 
   test('needs no registration if the client id is the URL of a document', async () => {

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { FakeService } from '../test/fake-service.ts'
 import { createProblem, createRefusal, GUIDE_PATH, SECRET, startTokenService } from '../test/token-service.ts'
 import { type Message, Plainpath, type PlainpathOptions } from './index.ts'
@@ -49,7 +49,9 @@ describe('tokens', () => {
     expect([service.count(GUIDE_PATH), service.count('/oauth/token')]).toEqual([2, 2])
   })
 
-  test('are requested again after a token request failed, and the first call is sent without one', async () => {
+  test('are requested again 30 s after a token request failed, and calls until then are sent without one', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     let remainingFailures = 1
     await using service = await startTokenService({
       '/oauth/token': () =>
@@ -58,14 +60,20 @@ describe('tokens', () => {
           : { body: { access_token: 'ppt_2', expires_in: 3600 } },
     })
     const client = createRegisteredClient(service)
-    for (let call = 0; call < 2; call += 1) await client.guide('work-permit')
-    expect(listAuthorizations(service, GUIDE_PATH)).toEqual([undefined, 'Bearer ppt_2'])
+    for (const ms of [0, 29_999, 1]) {
+      vi.advanceTimersByTime(ms)
+      await client.guide('work-permit')
+    }
+    expect(listAuthorizations(service, GUIDE_PATH)).toEqual([undefined, undefined, 'Bearer ppt_2'])
   })
 
-  test('are not sent by a client that is not registered', async () => {
+  test('are sent once a client is registered', async () => {
     await using service = await startTokenService()
-    await new Plainpath(service.origin).guide('work-permit')
-    expect(listAuthorizations(service, GUIDE_PATH)).toEqual([undefined])
+    const client = new Plainpath(service.origin)
+    await client.guide('work-permit')
+    await client.register()
+    await client.guide('work-permit')
+    expect(listAuthorizations(service, GUIDE_PATH)).toEqual([undefined, 'Bearer ppt_1'])
   })
 })
 
@@ -89,20 +97,22 @@ describe('without a token', () => {
     const client = createRegisteredClient(service)
     for (const [, read] of readings) await read(client)
     for (const [path] of readings) expect(listAuthorizations(service, path)).toEqual([undefined])
+    expect(service.count('/oauth/token')).toBe(1)
   })
 
   // During an outage of the authorization server, the API cannot check a token that the client got before.
   test.for([
-    { status: 503, code: 'unavailable', authorizations: ['Bearer ppt_1', undefined] },
-    { status: 503, code: 'answers-paused', authorizations: ['Bearer ppt_1'] },
-    { status: 429, code: 'rate-limited', authorizations: ['Bearer ppt_1'] },
-  ])('$authorizations are sent if the API responds with $status $code', async (row) => {
+    { status: 503, code: 'unavailable', retryAfter: '0', sent: ['Bearer ppt_1', undefined, undefined] },
+    { status: 429, code: 'rate-limited', retryAfter: '0', sent: ['Bearer ppt_1', 'Bearer ppt_1'] },
+    { status: 503, code: 'answers-paused', sent: ['Bearer ppt_1'] },
+    { status: 429, code: 'rate-limited', sent: ['Bearer ppt_1'] },
+  ])('$sent are sent if the API responds with $status $code, Retry-After $retryAfter', async (row) => {
     await using service = await startTokenService({
-      [GUIDE_PATH]: () => createRefusal(row.status, row.code),
+      [GUIDE_PATH]: () => createRefusal(row.status, row.code, row.retryAfter),
     })
     const call = createRegisteredClient(service).guide('work-permit')
     await expect(call).rejects.toMatchObject({ code: row.code })
-    expect(listAuthorizations(service, GUIDE_PATH)).toEqual(row.authorizations)
+    expect(listAuthorizations(service, GUIDE_PATH)).toEqual(row.sent)
   })
 
   test('a client reads if the API refuses its token, and it gets no other', async () => {

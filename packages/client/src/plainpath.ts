@@ -23,11 +23,13 @@ import { type ApiRequest, send, waitUnlessAborted } from './send.ts'
 import { TokenSource } from './token-source.ts'
 
 const DEFAULT_TIMEOUT_MS = 10_000
+/** The code if the API cannot check the token, because the authorization server is unavailable. */
+const UNCHECKED_TOKEN_CODE = 'unavailable'
 const JWT_BEARER_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /**
  * A client for one agent that works for one person. Credentials and tokens stay in memory, and errors do not contain them. Each
- * method throws a `PlainpathError`, or the abort reason of its signal.
+ * method throws a `PlainpathError`, the abort reason of its signal, or the error of a key that cannot sign.
  */
 export class Plainpath {
   readonly #origin: string
@@ -189,6 +191,7 @@ export class Plainpath {
     const request = { method: 'POST', url, body, isRepeatable: false } as const
     const agent = await this.#send<RegisteredAgent>(request, {})
     this.#credentials = createCredentials(this.#origin, agent)
+    this.#agentTokenSource = this.#createAgentTokenSource()
     return this.#credentials
   }
 
@@ -230,24 +233,21 @@ export class Plainpath {
     { isTokenOptional = false, ...request }: TokenRequest,
     options: CallOptions,
   ): Promise<T> {
-    const getToken = async () => {
-      const token = waitUnlessAborted(() => tokenSource.get(), options.signal)
-      // If the call was aborted, the request without a token fails with the reason.
-      return isTokenOptional ? token.catch(() => undefined) : token
-    }
+    const requestToken = () => (isTokenOptional ? tokenSource.getOptional() : tokenSource.get())
+    const getToken = () => waitUnlessAborted<string | undefined>(requestToken, options.signal)
     const sendWith = async (token: string | undefined) => {
       const unsignedRequest = { ...request, isRepeatable: true }
       if (token === undefined) return this.#send<T>(unsignedRequest, options)
       const sign = async (unsigned: ApiRequest) => addAccessToken(unsigned, { token, key: this.#key })
-      return this.#send<T>({ ...unsignedRequest, sign }, options)
+      const handled = isTokenOptional ? { handledCode: UNCHECKED_TOKEN_CODE } : {}
+      return this.#send<T>({ ...unsignedRequest, ...handled, sign }, options)
     }
     const token = await getToken()
     try {
       return await sendWith(token)
     } catch (error) {
       if (!(error instanceof PlainpathError) || token === undefined) throw error
-      // The API sends this code if it cannot check the token, because the authorization server is unavailable.
-      if (isTokenOptional && error.code === 'unavailable') return sendWith(undefined)
+      if (isTokenOptional && error.code === UNCHECKED_TOKEN_CODE) return sendWith(undefined)
       if (error.status !== 401) throw error
     }
     tokenSource.drop(token)

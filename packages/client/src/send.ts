@@ -11,6 +11,8 @@ export interface ApiRequest {
   readonly body?: object | URLSearchParams
   /** True if repeating the request has no further effect. */
   readonly isRepeatable: boolean
+  /** The code of an error that the caller handles: the request is not repeated after it. */
+  readonly handledCode?: string
   /** Adds a token or client authentication, and a DPoP proof. Runs before each attempt, because assertions and proofs work once. */
   readonly sign?: (request: ApiRequest) => Promise<ApiRequest>
   /** Receives the headers of each response, including error responses. */
@@ -29,29 +31,31 @@ export interface SendOptions {
  *
  * @returns the response body, parsed as JSON; undefined if it is empty
  * @throws {PlainpathError} if the request fails
- * @throws the abort reason of `signal`
+ * @throws the abort reason of `signal`, or what `sign` throws
  */
 export async function send(request: ApiRequest, options: SendOptions): Promise<unknown> {
   try {
     return await sendOnce(request, options)
   } catch (error) {
-    const seconds = request.isRepeatable ? getRetryDelaySeconds(error) : undefined
+    const seconds = request.isRepeatable ? getRetryDelaySeconds(error, request.handledCode) : undefined
     if (seconds === undefined) throw error
     await wait(seconds * 1000, options.signal)
     return sendOnce(request, options)
   }
 }
 
-function getRetryDelaySeconds(error: unknown): number | undefined {
+function getRetryDelaySeconds(error: unknown, handledCode: string | undefined): number | undefined {
   if (!(error instanceof PlainpathError) || (error.status !== 429 && error.status !== 503)) return undefined
+  if (error.code === handledCode) return undefined
   const { retryAfter } = error
   return retryAfter !== undefined && retryAfter <= MAX_RETRY_AFTER_SECONDS ? retryAfter : undefined
 }
 
 async function sendOnce(request: ApiRequest, { timeoutMs, signal }: SendOptions): Promise<unknown> {
+  // Outside the `try`: a signature that fails is no network error.
+  const signedRequest = request.sign ? await request.sign(request) : request
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
-    const signedRequest = request.sign ? await request.sign(request) : request
     const response = await fetch(request.url, {
       ...createFetchOptions(signedRequest),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,

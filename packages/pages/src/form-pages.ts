@@ -193,7 +193,7 @@ ${renderMistake('handOff', mistake)}
 /** Renders the page after a person has sent a valid contact form. It is the same for every address. */
 export const renderContactMailedPage = (): Html => html`<h1>Open the ${EMAIL} that we send you</h1>
 <p>Our staff do not have your message yet. You must do one more step: open the link in the ${EMAIL} and press the button within ${durationIn('hour', RULES.unconfirmedMessageMs)}.</p>
-<p>For one internet connection, we send at most ${numberInWords(RULES.mailsToMailbox)} of these ${EMAIL}s a day to one address. If ours does not arrive, look in the spam folder, where unwanted ${EMAIL}s go. Did you type a wrong address? <a href="/contact">Fill in the form again</a>. You have to write your message again.</p>
+<p>From one internet connection, you can get at most ${numberInWords(RULES.mailsToMailbox)} of these ${EMAIL}s a day at one address. If ours does not arrive, look in the spam folder, where unwanted ${EMAIL}s go. Did you type a wrong address? <a href="/contact">Fill in the form again</a>. You have to write your message again.</p>
 <p class="urgent">Do not wait for us if somebody is in danger or detained, or you have a court date or a deadline soon: <a href="/get-help">get help now</a>.</p>
 <p><a href="/">To the home page</a></p>`
 

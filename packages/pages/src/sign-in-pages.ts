@@ -158,7 +158,7 @@ ${renderAppDetails(app)}
 <button type="submit" name="step" value="deny">Deny</button>`,
 )}
 <h2>If no code comes</h2>
-<p>Look in the spam folder. For one internet connection, we send at most ${numberInWords(RULES.mailsToMailbox)} codes a day to one address, and at most ${numberInWords(RULES.requestedMailsToMailbox)} for all connections together. If these are used up, use another connection, such as mobile data, or try again tomorrow.</p>
+<p>Look in the spam folder. From one internet connection, you can get at most ${numberInWords(RULES.mailsToMailbox)} codes a day at one address, and from all connections together at most ${numberInWords(RULES.requestedMailsToMailbox)}. If these are used up, use another connection, such as mobile data, or try again tomorrow.</p>
 ${renderForm(
   form,
   html`${

@@ -71,7 +71,8 @@ export function createAnswerService(deps: {
     },
     getState: () => state,
     answer(request, options) {
-      if (knowledge === undefined || state.status !== 'ok') throw createUnavailableProblem(state.status)
+      if (knowledge === undefined) throw createUnavailableProblem('unavailable')
+      if (state.status !== 'ok') throw createUnavailableProblem(state.status)
       const answer = answerQuestion(request, knowledge, now(), options)
       metrics.countAnswer(answer)
       return answer
@@ -94,12 +95,14 @@ const PAUSED_RETRY_SECONDS = 300
 /** The instance polls the guides and the operators' switches every second, so answers are usually available again soon. */
 const UNAVAILABLE_RETRY_SECONDS = 2
 
-/** Returns the headers of a response that has no answer because of the status. */
-export const createRetryHeaders = (status: AnswersState['status']) => ({
+type StatusWithoutAnswers = Exclude<AnswersState['status'], 'ok'>
+
+/** Creates the `Retry-After` header for a time without answers. */
+export const createRetryHeaders = (status: StatusWithoutAnswers) => ({
   'retry-after': String(status === 'paused' ? PAUSED_RETRY_SECONDS : UNAVAILABLE_RETRY_SECONDS),
 })
 
-const createUnavailableProblem = (status: AnswersState['status']) =>
+const createUnavailableProblem = (status: StatusWithoutAnswers) =>
   new Problem(status === 'paused' ? 'answers-paused' : 'answers-unavailable', {
     headers: createRetryHeaders(status),
     extensions: { findHelp: ALL_HELP },

@@ -4,7 +4,10 @@ import { sha256Base64url } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
 import { AuthorizationServerFailure, type Introspect, type IntrospectFor } from './introspection.ts'
 
-/** Limits the introspections of inactive tokens (unknown, expired or revoked) from one network. `guardIntrospection` has the exception. */
+/**
+ * Limits the introspections of inactive tokens (unknown, expired or revoked) from one network. A token that this process verified before
+ * does not count the first time that it is found inactive.
+ */
 const FAILED_TOKENS: LimitPolicy = { name: 'failed-tokens', quota: 30, windowSeconds: 60 }
 
 /**
@@ -16,9 +19,9 @@ const MAX_UNVERIFIED_IN_FLIGHT = 128
 const MAX_UNVERIFIED_IN_FLIGHT_FROM_NETWORK = 16
 
 /** How long a token counts as recently verified. */
-const RECENT_MS = 10 * 60_000
-/** How long a token counts as verified before: the longest lifetime of a token. */
-const VERIFIED_LIFETIME_MS = RULES.appTokenMs
+const RECENTLY_VERIFIED_MS = 10 * 60_000
+/** How long a verified token is remembered: the longest lifetime of a token. */
+const REMEMBER_VERIFIED_MS = RULES.appTokenMs
 /** Enough for the hashes of about 50,000 tokens (estimated by `createByteBoundOptions`). */
 const MAX_VERIFIED_BYTES = 10_000_000
 
@@ -66,7 +69,7 @@ export function guardIntrospection(options: {
   /** The time, in milliseconds, at which each token was last found active, by the hash of the token. */
   const verifiedTimes = new LRUCache<string, number>({
     ...createByteBoundOptions(MAX_VERIFIED_BYTES),
-    ttl: VERIFIED_LIFETIME_MS,
+    ttl: REMEMBER_VERIFIED_MS,
     perf: { now: () => now().getTime() },
   })
   const inFlightByNetwork = new Map<string, number>()
@@ -140,7 +143,7 @@ export function guardIntrospection(options: {
   return async (token, address) => {
     const hash = sha256Base64url(token)
     const verifiedTime = verifiedTimes.peek(hash)
-    const isRecent = verifiedTime !== undefined && now().getTime() - verifiedTime < RECENT_MS
+    const isRecent = verifiedTime !== undefined && now().getTime() - verifiedTime < RECENTLY_VERIFIED_MS
     const introspection = isRecent
       ? await introspect(token)
       : await introspectWithinLimits(token, address, { wasVerified: verifiedTime !== undefined })

@@ -5,8 +5,8 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { formatHelpLine, Help } from '@plainpath/domain'
-import { createProblemDocument, Problem, parseInput } from '@plainpath/http'
+import { formatCount, formatHelpLine, Help } from '@plainpath/domain'
+import { createProblemDocument, getProblemKind, Problem, parseInput } from '@plainpath/http'
 import { MCP_TOOLS, type McpTool, type McpToolName, type ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import type { ToolCall, ToolOutput, ToolRequest, Tools } from './tools.ts'
@@ -131,13 +131,21 @@ function describeForModel(problem: Problem, { caller }: ToolRequest, { origin }:
   const findHelp = WithHelp.safeParse(document).data?.findHelp
   const cannotGetScope = code === 'insufficient-scope' && caller?.registrationId === undefined
   if (!cannotGetScope && !findHelp && !MODEL_STATUSES.has(status)) return undefined
-  const retryAfter = problem.options.headers?.['retry-after']
-  const lines = [
-    ...(errors?.map((mistake) => `${mistake.pointer}: ${mistake.detail}.`) ?? [detail]),
-    ...(findHelp ? ['findHelp:', ...findHelp.map((help) => `- ${formatHelpLine(help)}`)] : []),
-    ...(retryAfter ? [`Retry-After: ${retryAfter}`] : []),
-  ]
+  const lines = findHelp
+    ? describeHelp(problem, findHelp)
+    : (errors?.map((mistake) => `${mistake.pointer}: ${mistake.detail}.`) ?? [detail])
   return `${lines.join('\n')} (${code})`
+}
+
+/** Describes a problem with help. The remedy is left out, because it names `findHelp` and a header, which a model does not see. */
+function describeHelp({ code, options }: Problem, findHelp: readonly Help[]): string[] {
+  const retryAfter = options.headers?.['retry-after']
+  return [
+    getProblemKind(code).meaning,
+    'Get help:',
+    ...findHelp.map((help) => `- ${formatHelpLine(help)}`),
+    ...(retryAfter ? [`Try again in ${formatCount(Number(retryAfter), 'second')}.`] : []),
+  ]
 }
 
 const createToolError = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true })

@@ -225,6 +225,11 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         text: 'MCP: while answers are paused or unavailable, and when a limit of a tool is reached, the result is a tool error that names the help or the time to wait; before, the response was an HTTP error. Errors about arguments end in a code. A call with `facts` shows no form, and after a form the text names its answers as `facts`.',
         operations: [],
       },
+      {
+        day: '2026-11-28',
+        text: 'Questions as people type them into a search box, such as “What is asylum?”, get a passage with `answers: true` more often, also the introduction of a guide. Fewer passages have it by mistake. “How do I bring my wife to the US?” is answered from a guide; before, it was handed off.',
+        operations: [],
+      },
     ],
   },
 ]

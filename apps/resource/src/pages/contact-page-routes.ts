@@ -196,7 +196,7 @@ export function createContactPageRoutes(deps: {
       usedLink: {
         status: 404,
         title: 'This link no longer works',
-        text: 'It was used before, or it has expired. If you pressed the button twice, or loaded this page again, the first press sent your message. You do not need to do anything: we send you an e-mail about it. If no e-mail comes, the link had expired, and you have to write your message again.',
+        text: 'It was used before, or it has expired. If you pressed the button twice, or loaded this page again, the first press sent your message, and we send you an e-mail about it. If no e-mail comes, the link has expired, and you have to write your message again.',
       },
       async act(linkHash) {
         const confirmation = await contact.confirm(linkHash, now())

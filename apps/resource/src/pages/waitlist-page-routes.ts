@@ -102,7 +102,7 @@ export const createWaitlistLinkRoutes = (deps: {
       usedLink: {
         status: 404,
         title: 'This link no longer works',
-        text: `It was used before, or it has expired. If you pressed the button twice, or loaded this page again, the first press took your address off the waitlist. You do not need to do anything. Only a link that you asked for more than ${durationInWords('day', RULES.forgetLinkMs)} ago has expired: write to us, and we send you a new one.`,
+        text: `It was used before, or it has expired. If you pressed the button twice, or loaded this page again, the first press took your address off the waitlist. If you asked for this link more than ${durationInWords('day', RULES.forgetLinkMs)} ago, it has expired. Write to us, and we take your address off the list.`,
       },
       act: (secretHash) => deps.waitlist.remove(secretHash, deps.now()),
     },

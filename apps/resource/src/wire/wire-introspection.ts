@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { estimateEntryBytes } from '@plainpath/domain'
-import type { RevocationOptions } from '@plainpath/revocation'
+import { MAX_INTROSPECTION_AGE_MS, type RevocationOptions } from '@plainpath/revocation'
 import type { RequestAuthorizationServer } from '../auth/authorization-server-client.ts'
 import { createAuthorizationServerKeys } from '../auth/authorization-server-keys.ts'
 import { cacheIntrospection } from '../auth/cache-introspection.ts'
@@ -10,8 +10,6 @@ import { createRevocationSubscriber, type RevocationSubscriber } from '../auth/r
 import type { WatchedClientSecret } from '../auth/watch-client-secret.ts'
 import type { Config } from '../config.ts'
 
-/** Bounds the age of a cached introspection: even a revocation that failed midway, with a 503, takes effect within this time. */
-const MAX_CACHE_AGE_MS = 30_000
 /** Enough for about 10,000 introspections (estimated by `estimateEntryBytes`). */
 const MAX_CACHED_BYTES = 10_000_000
 
@@ -20,7 +18,7 @@ export const createSubscriber = ({ intervals }: RevocationOptions): RevocationSu
   createRevocationSubscriber({
     name: randomUUID(),
     leaseMs: intervals.leaseMs,
-    cacheMs: MAX_CACHE_AGE_MS,
+    cacheMs: MAX_INTROSPECTION_AGE_MS,
     maxCachedBytes: MAX_CACHED_BYTES,
     estimateEntryBytes,
   })

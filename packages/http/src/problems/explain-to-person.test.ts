@@ -18,3 +18,9 @@ test('the remedy of another problem is shown with its meaning, and left out if t
     remedy: undefined,
   })
 })
+
+test('a remedy for people is shown also with a text of its own', () => {
+  const { meaning, remedy } = explain(new Problem('rate-limited', { detail: 'Try again in 3 seconds.' }))
+  expect(meaning).toBe('Try again in 3 seconds.')
+  expect(remedy).toMatch(/^Reload this page after this time\./)
+})

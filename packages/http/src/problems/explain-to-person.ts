@@ -18,7 +18,8 @@ const REMEDIES_FOR_PEOPLE: Readonly<Partial<Record<ProblemCode, string>>> = {
 
 /**
  * Explains a problem to a person who sees it as a page. The default `detail` is the meaning followed by the remedy, which the page
- * shows separately. Any other `detail` says what to do itself, so the remedy, which is for API clients, is left out.
+ * shows separately. Any other `detail` says what to do itself, so the remedy, which is for API clients, is left out. A remedy for people is
+ * always shown.
  */
 export function explainToPerson({ code, detail }: { readonly code: ProblemCode; readonly detail: string }): {
   meaning: string

@@ -80,10 +80,7 @@ export function requireSameOrigin(
   const isOurOrigin = !origin || parseHost(origin) === ctx.host || (acceptNullOrigin && origin === 'null')
   // `none` means that the person started the request, and no page did.
   const isSameOrigin = site ? site === 'same-origin' || site === 'none' : isOurOrigin
-  if (!isSameOrigin)
-    throw new Problem('cross-site-request', {
-      detail: 'This form can only be sent from our own page. Open the page and send the form again.',
-    })
+  if (!isSameOrigin) throw new Problem('cross-site-request')
 }
 
 /** Parses the host of an origin. Returns undefined for an invalid origin, such as `null`. */
