@@ -159,7 +159,7 @@ describe('a body is no longer counted', () => {
 
   test('after it was refused as too large', async () => {
     const requests = await begin(service)
-    for (const { socket } of requests) socket.write(`4001\r\n${'x'.repeat(0x4001)}\r\n`)
+    for (const { socket } of requests) socket.write(`10001\r\n${'x'.repeat(0x10001)}\r\n`)
     await expectStatuses(requests, 413)
     await expectNoneCounted()
   })
