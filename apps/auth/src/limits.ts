@@ -69,9 +69,8 @@ export const VERIFICATION_MAIL_LIMIT: LimitPolicy = {
  * `RENEWAL_ADDRESS_LIMIT` instead.
  *
  * Ten in ten minutes are at most 1,440 a day from an IPv4 address or an IPv6 /64, and four times as many from a /48. The
- * caps allow 1,600 verification mails a day to one domain and 16,000 in all, so one address cannot block the mails to
- * the users of a mail provider. Sixty people an hour can be verified from one address, for the first time or after their
- * verification has expired.
+ * caps allow 1,600 verification mails a day to one domain and 16,000 in all. Sixty people an hour can be verified from one
+ * address, for the first time or after their verification has expired.
  */
 export const VERIFICATION_ADDRESS_LIMIT: LimitPolicy = {
   name: 'claim-address',
@@ -82,7 +81,8 @@ export const VERIFICATION_ADDRESS_LIMIT: LimitPolicy = {
 /**
  * Renewals that clients at one address may cause. They count separately, so clients that nobody has confirmed cannot prevent them.
  * The limit exists because one person can confirm many clients with many mailboxes. With both limits, one address can cause 2,880
- * verification mails a day. A mailbox gets five a day, so to fill the cap of a domain, a person at one address needs 32 mailboxes there.
+ * verification mails a day. To fill the cap of a domain (1,600), they would be 1,440 mails to anybody there, and 160 renewals to 32
+ * mailboxes that confirmed the clients, since a mailbox gets five a day.
  */
 export const RENEWAL_ADDRESS_LIMIT: LimitPolicy = { ...VERIFICATION_ADDRESS_LIMIT, name: 'claim-renewal' }
 /** Verification mails that a client may cause to one mailbox, however its address is spelled. */

@@ -59,8 +59,8 @@ import { wireClients } from './wire/wire-clients.ts'
 export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
   /** Called for each mail that is written to a file, with one line: the recipient and the mail's link, or its subject. */
   readonly announceMail?: (line: string) => void
-  /** In tests: replaces DNS and the trusted certificate authorities for fetching client documents. */
-  readonly documents?: Pick<DocumentFetcherOptions, 'ca' | 'resolve'>
+  /** In tests: replaces DNS, the trusted certificate authorities and the timeout for fetching client documents. */
+  readonly documents?: Pick<DocumentFetcherOptions, 'ca' | 'resolve' | 'timeoutMs'>
   /** In tests: replaces the sign-in pages, or the function that finds apps. */
   readonly apps?: { find?: FindAppClient; signIn?(interactions: Interactions, stores: Stores): RawRoute[] }
 }

@@ -15,7 +15,7 @@ export interface AgentDocuments extends AsyncDisposable {
   /** The settings with which an instance can fetch from this server. */
   readonly settings: { readonly AUTH_CLIENT_DOCUMENT_TEST_HOSTS: string }
   /** The value of `StartOptions.documents` that makes an instance trust this server's certificate. */
-  readonly documentOverrides: { readonly ca: string }
+  readonly documentOverrides: { readonly ca: string; readonly timeoutMs?: number }
   /** Serves the document of a new agent, by default at a new URL. The returned `key` is the first of the keys. */
   publish<Key extends PublicPart = KeyPair>(keys: readonly Key[], options?: PublishOptions): UrlAgent<Key>
 }

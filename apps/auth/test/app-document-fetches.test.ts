@@ -88,7 +88,7 @@ test('the page says that the redirect URI is foreign to an app that is stored or
   expect(await authorize(app.client_id, CALLBACK)).toMatchObject({ status: 303 })
   for (const id of [app.client_id, LISTED_APP])
     await expectErrorPage(await authorize(id, UNLISTED_URI), FOREIGN_REDIRECT_URI)
-  clock.now = new Date(clock.now.getTime() + RULES.verificationMs)
+  clock.now = new Date(clock.now.getTime() + RULES.documentLongestMs + RULES.verificationMs)
   await expectErrorPage(await authorize(app.client_id, UNLISTED_URI), UNKNOWN_APP)
   expect(app.countFetches()).toBe(1)
   expect(await authorize(app.client_id, CALLBACK)).toMatchObject({ status: 303 })

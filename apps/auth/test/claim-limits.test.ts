@@ -138,7 +138,7 @@ describe('a network address that several clients share', () => {
     expect((await requestVerificationFrom(auth, SHARED_ADDRESS, newClient)).status).toBe(202)
   })
 
-  test('is limited to ten renewals, and apart from them to ten mails to others, if all its clients are verified', async () => {
+  test('is limited to ten renewals and, counted separately, ten mails to others, if all its clients are verified', async () => {
     await using system = await startVerificationSystem({ env: SETTINGS })
     const { auth, clock } = system
     const createVerifiedClient = async () => {

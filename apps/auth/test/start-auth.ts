@@ -39,7 +39,7 @@ export interface StartOptions {
   now?: () => Date
   /** Settings that are added to the usual settings, or replace them. */
   env?: Record<string, string>
-  /** Replaces DNS and the trusted certificate authorities for fetching client documents. */
+  /** Replaces DNS, the trusted certificate authorities and the timeout for fetching client documents. */
   documents?: RuntimeDependencies['documents']
   /** Replaces the function that finds OAuth app clients, or the sign-in pages. */
   apps?: RuntimeDependencies['apps']

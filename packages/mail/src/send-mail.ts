@@ -74,8 +74,8 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     const verdict = await deps.db.transaction((tx) => countMail(tx, deps, countedMail, deps.now()))
     if (verdict === 'mailbox-full') await settle(deps, mail, 'dropped', 'cap-mailbox')
     if (verdict !== 'counted') return
-    // A released mail that is counted again, because it could not be sent for a day.
-    releasedAt &&= deps.now()
+    // A released mail is counted again if it could not be sent for a day.
+    if (releasedAt) releasedAt = deps.now()
   }
   if (releasedAt) await handler.renew?.(mail.about, deps.now())
   // Checked after the caps, so that unwanted mails wait like wanted mails. Waiting then does not reveal which mails are wanted.

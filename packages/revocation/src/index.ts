@@ -7,6 +7,7 @@ export {
 export {
   getRevocationChannel,
   getRevocationKey,
+  MAX_INTROSPECTION_AGE_MS,
   REVOCATION,
   type RevocationIntervals,
   type RevocationOptions,

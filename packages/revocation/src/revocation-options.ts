@@ -21,6 +21,12 @@ export interface RevocationOptions {
   readonly intervals: RevocationIntervals
 }
 
+/**
+ * How long an API may use a cached introspection, even while its lease is valid. So a revocation that could not be published, and
+ * ended in a 503, takes effect within this time.
+ */
+export const MAX_INTROSPECTION_AGE_MS = 30_000
+
 /** The production values. Tests use their own names and shorter intervals. */
 export const REVOCATION: RevocationOptions = {
   name: 'revocation',

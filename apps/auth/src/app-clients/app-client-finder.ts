@@ -83,11 +83,10 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
     const storedClient = await appClients.find(id)
     if (storedClient && isFresh(storedClient, now())) return toAppClient(id, storedClient, 'document')
     const copy = copies.get(id)
-    const usesExpired = storedClient && (copy || mayHaveConnections(storedClient, now()))
-    const expiredApp = usesExpired ? toAppClient(id, storedClient, 'document') : undefined
-    const pinnedApp = copy && !storedClient ? toAppClient(id, copy, 'pinned') : undefined
-    const hasExpiredKeys = expiredApp?.authMethod === 'private_key_jwt'
-    const fallback = hasExpiredKeys ? undefined : (expiredApp ?? pinnedApp)
+    const chosen = chooseFallback(storedClient, copy, now())
+    const chosenApp = chosen && toAppClient(id, chosen.metadata, chosen.source)
+    const hasExpiredKeys = chosenApp?.authMethod === 'private_key_jwt'
+    const fallback = hasExpiredKeys ? undefined : chosenApp
     if (!mayFetch) return fallback
     try {
       const fetched = await fetchDocument(ctx, id, !storedClient && !copy)
@@ -117,9 +116,20 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
 const isFresh = ({ documentExpiresAt }: StoredAppClient, now: Date) =>
   documentExpiresAt !== undefined && documentExpiresAt > now
 
-/** Returns true if a connection may still exist that was made when the stored document was fetched. */
+/** Chooses what is used if an app's document cannot be fetched. Uses the copy in the list of hosts only if no document is stored. */
+function chooseFallback(
+  expired: StoredAppClient | undefined,
+  copy: AppMetadata | undefined,
+  now: Date,
+): { readonly metadata: AppMetadata; readonly source: 'document' | 'pinned' } | undefined {
+  if (!expired) return copy && { metadata: copy, source: 'pinned' }
+  return copy || mayHaveConnections(expired, now) ? { metadata: expired, source: 'document' } : undefined
+}
+
+/** Returns true if a connection may still exist that was made while the stored document was valid. */
 const mayHaveConnections = ({ documentFetchedAt }: StoredAppClient, now: Date) =>
-  documentFetchedAt !== undefined && now.getTime() - documentFetchedAt.getTime() < RULES.verificationMs
+  documentFetchedAt !== undefined &&
+  now.getTime() - documentFetchedAt.getTime() < RULES.documentLongestMs + RULES.verificationMs
 
 /**
  * Creates the problem for an app whose keys have expired while its document cannot be fetched. After `invalid-client`, apps discard

@@ -1,4 +1,4 @@
-import { type AgentId, err } from '@plainpath/domain'
+import type { AgentId } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
 import { toAuthenticatedAgent } from '../clients/credential-version.ts'
@@ -22,9 +22,9 @@ export const createAssertionRoutes = (deps: AssertionRouteDeps): Route[] => [
     async handle({ caller }) {
       const agent = toAuthenticatedAgent(caller)
       const verification = await deps.stores.verifications.findLive(agent.id, deps.now())
-      const assertion = verification ? await issueAssertion(deps, agent, verification) : err('ended')
-      if (assertion.ok) return { status: 200, body: assertion.value }
-      if (assertion.error === 'inactive') throw createInvalidClientProblem()
+      const assertion = verification && (await issueAssertion(deps, agent, verification))
+      if (assertion?.ok) return { status: 200, body: assertion.value }
+      if (assertion?.error === 'inactive') throw createInvalidClientProblem()
       throw await createNoClaimProblem(deps.stores, agent.id)
     },
   }),

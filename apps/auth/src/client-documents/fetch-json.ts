@@ -45,6 +45,8 @@ export interface FetchOptions {
   readonly ca?: string | undefined
   /** Replaces DNS, for tests. */
   readonly resolve?: ResolveHost | undefined
+  /** Replaces `TIMEOUT_MS`, for tests. */
+  readonly timeoutMs?: number | undefined
 }
 
 /**
@@ -59,7 +61,7 @@ export async function fetchJson(
 ): Promise<Result<FetchedJson, FetchFault>> {
   const isTestHost = options.testHosts.includes(url.host)
   if (!isFetchableUrl(url, isTestHost)) return err('url')
-  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const signal = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS)
   const resolve = options.resolve ?? (isTestHost ? resolveToLoopback : resolveByDns)
   const addresses = isIP(url.hostname)
     ? [url.hostname]

@@ -20,7 +20,8 @@ export const mayBeApp = (form: URLSearchParams): boolean =>
  * whose document says `private_key_jwt` signs an assertion (RFC 7523). The assertion's audience can be the issuer or the
  * token endpoint, since hosts send either.
  *
- * The returned function throws the problems `invalid-client` and `rate-limited`.
+ * The returned function throws the problems `invalid-client`, `rate-limited` and, if the app's keys have expired and its document
+ * cannot be fetched, `unavailable`.
  */
 export function createAppAuthenticator(deps: {
   findAppClient: FindAppClient

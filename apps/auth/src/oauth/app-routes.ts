@@ -234,7 +234,7 @@ const INVALID_GRANT_DETAIL =
  * Revokes a token of an app (RFC 7009). Revoking a refresh token revokes the whole connection, and notifies the person by mail.
  * An access token is revoked alone.
  *
- * @throws {Problem} `invalid-client`, `invalid-request` or `foreign-token`
+ * @throws {Problem} a problem of `authenticateApp`, `invalid-request` or `foreign-token`
  */
 export async function serveAppRevocation(
   ctx: Context,

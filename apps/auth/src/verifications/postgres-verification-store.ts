@@ -7,7 +7,11 @@ import type { TokenStore } from '../tokens/token-store.ts'
 import { ERASE_PERSONAL_DATA_SQL, findAttempt, isMailboxBlocked, supersedeAttempts } from './attempt-row.ts'
 import { decryptEmail, findPerson } from './confirmed-person.ts'
 import { deriveStoredRevocationSecret } from './revocation-link.ts'
-import { addRevocationMails, revokeVerifications } from './revoke-verifications.ts'
+import {
+  addRevocationMails,
+  revokeVerifications,
+  revokeVerificationsByAddress,
+} from './revoke-verifications.ts'
 import { Verification } from './verification.ts'
 import { decideRedemption, type TryRefusal } from './verification-attempt.ts'
 import type { VerificationStoreBaseDeps } from './verification-attempt-store.ts'
@@ -40,7 +44,7 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
    * Runs a change that may revoke verifications. Revokes their tokens before the commit and again after it, because the token
    * store may have lost the first change in between. Then publishes the revocations. `emit` runs after the commit.
    */
-  const changeAndRevoke = async <T>(
+  const changeVerificationsAndRevoke = async <T>(
     change: (tx: Database) => Promise<ChangeResult<T>>,
     emit: (result: T, revoked: readonly RevokedVerification[]) => void,
   ): Promise<T> => {
@@ -51,31 +55,32 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
       return changeResult
     })
     emit(result, revoked)
-    await publishRevocations(revoked)
+    await revokeTokensAndPublish(revoked)
     return result
   }
-  const publishRevocations = async (verifications: readonly RevokedVerification[]) => {
+  const revokeTokensAndPublish = async (verifications: readonly RevokedVerification[]) => {
     for (const { id } of verifications) await revokeTokens(id)
+    // One after another. Only the first has to wait for an API that does not respond, since the wait removes its subscription.
     for (const id of new Set(verifications.map(({ agentId }) => agentId)))
       await revocationPublisher.publish({ kind: 'client', id })
   }
   /** Publishes again the revocations that match a condition, in SQL that is not escaped, with one value ($1). */
-  const republish = async (where: string, value: string, now: Date) => {
+  const republishWhere = async (where: string, value: string, now: Date) => {
     // No token is valid for longer than `appTokenMs`.
     const { rows } = await db.query<RevokedVerification>(
       `select id, agent_id as "agentId" from claims where ${where} and ended_at > $2`,
       [value, new Date(now.getTime() - RULES.appTokenMs)],
     )
-    await publishRevocations(rows)
+    await revokeTokensAndPublish(rows)
   }
-  const republishRevocations = (agentId: string, now: Date) => republish('agent_id = $1', agentId, now)
+  const republishRevocations = (agentId: string, now: Date) => republishWhere('agent_id = $1', agentId, now)
   const find = async (where: string, values: readonly unknown[]) => {
     const { rows } = await db.query(`select ${VerificationRow.columns} from claims where ${where}`, values)
     return rows[0] && VerificationRow.parse(rows[0])
   }
   return {
     redeem: (verification) =>
-      changeAndRevoke(
+      changeVerificationsAndRevoke(
         (tx) => redeemLocked(tx, deps, verification),
         (result, revoked) => {
           if (!result.ok) return
@@ -131,7 +136,7 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
     },
     findPerson: (id, now) => findPerson(deps, id, now),
     async revoke(id, by, now, { mail = true } = {}) {
-      const isRevoked = await changeAndRevoke(
+      const isRevoked = await changeVerificationsAndRevoke(
         async (tx) => {
           const revoked = await revokeVerifications(tx, 'id = $1 and expires_at > $2', [id, now], by)
           if (mail) await addRevocationMails(tx, deps, revoked, { by, now })
@@ -143,13 +148,13 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
       )
       // If the verification had already been revoked, that revocation is published again, because publishing it may have failed.
       const earlierRevocation = isRevoked ? undefined : await find('id = $1', [id])
-      if (earlierRevocation) await publishRevocations([earlierRevocation])
+      if (earlierRevocation) await revokeTokensAndPublish([earlierRevocation])
       return isRevoked
     },
     async revokeAllByAddress(id, now) {
-      const revoked = await changeAndRevoke(
+      const revoked = await changeVerificationsAndRevoke(
         async (tx) => {
-          const rows = await revokeVerifications(tx, SAME_ADDRESS_SQL, [id, now], 'person')
+          const rows = await revokeVerificationsByAddress(tx, id, now)
           await addRevocationMails(tx, deps, rows, { by: 'person', now })
           return { result: rows, revoked: rows }
         },
@@ -159,11 +164,11 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
       )
       if (revoked.length > 0) return true
       // All that one call revoked have the same time.
-      await republish('ended_at = (select ended_at from claims where id = $1)', id, now)
+      await republishWhere('ended_at = (select ended_at from claims where id = $1)', id, now)
       return false
     },
     async revokeByAgent(agent, now) {
-      const outcome = await changeAndRevoke<'inactive' | 'revoked' | 'unchanged'>(
+      const outcome = await changeVerificationsAndRevoke<'inactive' | 'revoked' | 'unchanged'>(
         async (tx) => {
           if (!(await lockActiveAgent(tx, agent))) return { result: 'inactive', revoked: [] }
           await supersedeAttempts(tx, [agent.id])
@@ -211,10 +216,6 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
     },
   }
 }
-
-/** SQL that matches the live verifications for the address of a live verification ($1) at a time ($2). */
-const SAME_ADDRESS_SQL = `expires_at > $2 and (email_hash, email_hash_key) =
-  (select email_hash, email_hash_key from claims where id = $1 and expires_at > $2)`
 
 /** SQL that selects the verifications of connections. */
 const GRANTS_SQL = `(select claims.*, app_host, app_client_id from claims join agents on agents.id = agent_id

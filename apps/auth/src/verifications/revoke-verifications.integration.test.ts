@@ -1,6 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '@plainpath/domain'
+import { waitForBlockedSessions } from '@plainpath/postgres/testing'
 import { createSealer, generateKeyEncryptionKey } from '@plainpath/sealing'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createExampleAgent, createExampleHashKey } from '../../test/example-agent.ts'
 import { at, createAttempt, createLinkMail, createRedemption, START } from '../../test/example-claim.ts'
 import { createMailRecorder } from '../../test/mail-recorder.ts'
@@ -31,12 +32,17 @@ async function registerAgent(): Promise<string> {
   return record.agent.id
 }
 let mailboxCount = 0
-/** Begins an attempt of the agent and redeems it, so that it becomes a verification. */
-async function verify(agentId: string, email = `ana${mailboxCount++}@example.org`): Promise<NewAttempt> {
+/** Begins an attempt of the agent, and shows its code. */
+async function beginAndShowCode(agentId: string, email: string): Promise<NewAttempt> {
   const attempts = createVerificationAttemptStore(createDeps())
   const attempt = createAttempt(agentId, { email })
   await attempts.begin(attempt, createLinkMail(attempt))
   await attempts.showCode(attempt.id, codeHash, START)
+  return attempt
+}
+/** Begins an attempt of the agent and redeems it, so that it becomes a verification. */
+async function verify(agentId: string, email = `ana${mailboxCount++}@example.org`): Promise<NewAttempt> {
+  const attempt = await beginAndShowCode(agentId, email)
   expect((await createVerifications().redeem(createRedemption(attempt, codeHash, START))).ok).toBe(true)
   return attempt
 }
@@ -86,4 +92,37 @@ test('revokes a verification without a mail if its address can no longer be decr
   expect(await storeWithOtherKeys.revoke(attempt.registrationId, 'person', START)).toBe(true)
   expect(findRevocationMails(attempt)).toEqual([])
   expect(await readEndedBy(attempt)).toBe('person')
+})
+
+describe('all verifications for an address are revoked, also one that is being renewed,', () => {
+  test.for(['renewed', 'other'] as const)('with the link of the %s verification', async (link) => {
+    const agentId = await registerAgent()
+    const renewed = await verify(agentId)
+    const { email } = renewed
+    const other = await verify(await registerAgent(), email)
+    const stranger = await verify(await registerAgent())
+    const renewal = await beginAndShowCode(agentId, email)
+    const mayCommit = Promise.withResolvers<void>()
+    const isInserted = Promise.withResolvers<void>()
+    const slowVerifications = createVerifications({
+      addMail: async () => {
+        isInserted.resolve()
+        await mayCommit.promise
+      },
+    })
+    const renewing = slowVerifications.redeem(createRedemption(renewal, codeHash, START))
+    await isInserted.promise
+    const { registrationId } = { renewed, other }[link]
+    const revoking = createVerifications().revokeAllByAddress(registrationId, at(MINUTE_MS))
+    await waitForBlockedSessions(stores.db, 1)
+    mayCommit.resolve()
+    expect((await renewing).ok).toBe(true)
+    expect(await revoking).toBe(true)
+    expect(await Promise.all([renewed, renewal, other, stranger].map(readEndedBy))).toEqual([
+      'superseded',
+      'person',
+      'person',
+      undefined,
+    ])
+  })
 })

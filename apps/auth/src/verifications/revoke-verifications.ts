@@ -1,6 +1,6 @@
 /*
- * Revokes verifications in the caller's transaction, and queues mails to the people. The tokens are revoked elsewhere:
- * `postgres-verification-store.ts` and `deactivate-agent.ts` do that.
+ * Revokes or deletes verifications in the caller's transaction, and queues mails to the people whose verifications were revoked.
+ * The tokens are revoked elsewhere: `postgres-verification-store.ts` and `agents/change-and-revoke.ts` do that.
  */
 import type { Database } from '@plainpath/postgres'
 import { unsealIfPossible } from '@plainpath/sealing'
@@ -27,26 +27,54 @@ type RevokedRow = z.infer<typeof RevokedRow>
  * the verifications in the same order.
  *
  * @param where the condition, in SQL that is not escaped
- * @param values the value in the condition ($1) and the current time ($2)
+ * @param values the first value in the condition ($1), the current time ($2), and the other values in the condition
  * @returns the revoked verifications with their addresses
  */
 export async function revokeVerifications(
   tx: Database,
   where: string,
-  values: readonly [string, Date],
+  values: readonly [string | Buffer, Date, ...string[]],
   by: NonNullable<Verification['endedBy']>,
 ): Promise<RevokedRow[]> {
   const { rows } = await tx.query(
     `with live as (
        select id, email_sealed, email_hash from claims where ${where} and ended_at is null
        order by id for no key update)
-     update claims set ended_at = $2, ended_by = $3, email_sealed = null, email_hash = null, email_hash_key = null
+     update claims set ended_at = $2, ended_by = $${values.length + 1}, email_sealed = null, email_hash = null, email_hash_key = null
      from live where claims.id = live.id
      returning claims.id, agent_id as "agentId", verified_at as "verifiedAt", expires_at as "expiresAt",
        live.email_sealed as "emailSealed", live.email_hash as "emailHash"`,
     [...values, by],
   )
   return rows.map((row) => RevokedRow.parse(row))
+}
+
+/**
+ * Revokes the live verifications for the address of a live verification, that one included, for the person.
+ *
+ * The agents are locked first, as in `redeem`. Without this, a renewal that commits meanwhile would replace a verification by one
+ * that this function does not find.
+ *
+ * @returns none if the given verification is not live
+ */
+export async function revokeVerificationsByAddress(
+  tx: Database,
+  id: string,
+  now: Date,
+): Promise<RevokedRow[]> {
+  const isLive = 'ended_at is null and expires_at > $2'
+  const { rows } = await tx.query<{ hash: Buffer; keyId: string }>(
+    `select email_hash as hash, email_hash_key as "keyId" from claims where id = $1 and ${isLive}`,
+    [id, now],
+  )
+  if (!rows[0]) return []
+  const values = [rows[0].hash, now, rows[0].keyId] as const
+  const isForAddress = 'email_hash = $1 and expires_at > $2 and email_hash_key = $3'
+  await tx.query(
+    `select from agents where id in (select agent_id from claims where ${isForAddress}) order by id for no key update`,
+    values,
+  )
+  return await revokeVerifications(tx, isForAddress, values, 'person')
 }
 
 type RevocationMailDeps = Pick<VerificationStoreBaseDeps, 'addMail' | 'sealer'>

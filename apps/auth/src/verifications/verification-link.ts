@@ -1,4 +1,5 @@
-import { err, MAX_CLOCK_SKEW_MS, MINUTE_MS, ok, type Result, RULES } from '@plainpath/domain'
+import { err, MAX_CLOCK_SKEW_MS, ok, type Result, RULES } from '@plainpath/domain'
+import { MAX_INTROSPECTION_AGE_MS } from '@plainpath/revocation'
 import { type HashKey, sha256 } from '@plainpath/sealing'
 import { isVerificationLive } from './verification.ts'
 import { type ClosedState, canDecline, computeState, isOpen } from './verification-attempt.ts'
@@ -137,10 +138,10 @@ export async function declineVerification(
 export type RevocationRefusal = 'unknown' | 'already-ended'
 
 /**
- * How long the page of a link offers to repeat a revocation, because publishing it may have failed. APIs cache an introspection
- * for 30 s, and the clocks of two instances can differ by as much as `MAX_CLOCK_SKEW_MS` twice.
+ * How long the page of a link offers to repeat a revocation, because publishing it may have failed: as long as an API may still
+ * use a cached introspection. The clocks of two instances can differ by as much as `MAX_CLOCK_SKEW_MS` twice.
  */
-const REPEATABLE_MS = MINUTE_MS / 2 + 2 * MAX_CLOCK_SKEW_MS
+const REPEATABLE_MS = MAX_INTROSPECTION_AGE_MS + 2 * MAX_CLOCK_SKEW_MS
 
 /**
  * Finds at most 100 live verifications for the address of the linked verification, which comes first. The link can revoke them

@@ -43,7 +43,7 @@ export interface NewVerification {
  * verification has expired.
  *
  * A revocation also revokes the tokens of the verification, before the commit and again after it, and is then published to the
- * APIs. `change-and-revoke.ts` gives the reasons. If the first step fails, the verification stays live. The same transaction queues
+ * APIs, as `agents/change-and-revoke.ts` does for agents. That file gives the reasons. If the first step fails, the verification stays live. The same transaction queues
  * the mail to the person, so simultaneous requests send only one.
  */
 export interface VerificationStore {
@@ -98,6 +98,9 @@ export interface VerificationStore {
    * Revokes all live verifications for the address of a live verification, that one included, for the person, in one
    * transaction. If it had already ended, the revocations of all that ended at the same time are published again, since an
    * earlier call may have failed to publish them. They are not published if no token of them can be valid any more.
+   *
+   * An earlier revocation of another verification for the address is not published again, because its address has been erased.
+   * The page of that verification's own link offers this.
    *
    * @returns false if there is no such verification, or it had already ended
    */

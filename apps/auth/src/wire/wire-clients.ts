@@ -27,7 +27,7 @@ interface WireClientsDeps {
   readonly events: AuthEvents
   readonly now: () => Date
   /** In tests, replacements for DNS and the trusted certificate authorities. */
-  readonly documentOverrides: Pick<DocumentFetcherOptions, 'ca' | 'resolve'> | undefined
+  readonly documentOverrides: Pick<DocumentFetcherOptions, 'ca' | 'resolve' | 'timeoutMs'> | undefined
 }
 
 interface Clients {
