@@ -53,6 +53,8 @@ const NEW_AUTHORS = [...'nopqrsuvwxyz1234'].flatMap(readExamples).filter(isHeldO
 const PLAIN = readExamples('plain')
 /** Questions by β and γ that state something in one sentence and ask about something else. No model learns from them. */
 const EVENT_BESIDE_QUESTION = ['beta', 'gamma'].flatMap(readExamples)
+/** Questions by ε, as people type them into a search box. No model learns from them. */
+const SEARCHES = readExamples('epsilon')
 const UNSEEN_AUTHORS = ['lower-r', 'lower-s', 'lower-z', 'lower-f'].flatMap(readExamples).filter(isHeldOut)
 
 /** The sets of questions with their floors. The set of I, J and K has only held-out and out-of-scope questions. */
@@ -70,6 +72,7 @@ const SETS = [
   ['authors r, s, z and f', UNSEEN_AUTHORS, UNSEEN_AUTHORS_FLOORS] as const,
   ['α', PLAIN, SECTION_FLOORS] as const,
   ['β and γ', EVENT_BESIDE_QUESTION, SECTION_FLOORS] as const,
+  ['ε', SEARCHES, SECTION_FLOORS] as const,
 ]
 
 const readings = new Map<string, QuestionReading>()
@@ -157,6 +160,13 @@ describe.for([
     minCovered: 0.97,
     maxFalseHandOffs: 0.08,
   },
+  {
+    set: 'ε’s',
+    questions: SEARCHES,
+    minRecall: 0.95,
+    minCovered: 0.98,
+    maxFalseHandOffs: 0.04,
+  },
 ])('$set questions', ({ questions, minRecall, minCovered, maxFalseHandOffs }) => {
   const results = questions.map((example) => {
     const { matches, suggestedChecks } = readOnce(example).triggers
@@ -185,6 +195,18 @@ describe.for([
   test('that a guide answers seldom state a trigger that is not accepted', () => {
     expect(computeShare(answerable, ({ hasOtherTrigger }) => hasOtherTrigger)).toBeLessThan(maxFalseHandOffs)
   })
+})
+
+test('of ε’s answers, enough mark a section as the answer, and most of these are right', () => {
+  const answers = SEARCHES.filter(({ sections }) => sections.length > 0).map((example) => {
+    const { outcome, passages } = answerReading(readOnce(example), knowledge, TODAY)
+    const [best] = passages
+    return { outcome, isMarked: best?.answers, isRight: best && example.sections.includes(best.id) }
+  })
+  const information = answers.filter(({ outcome }) => outcome === 'information')
+  const marked = information.filter(({ isMarked }) => isMarked)
+  expect(marked.length / information.length).toBeGreaterThan(0.6)
+  expect(computeShare(marked, ({ isRight }) => isRight === true)).toBeGreaterThan(0.92)
 })
 
 test('answers match their schema, and each sentence comes from a guide, a trigger file or a fixed text', () => {

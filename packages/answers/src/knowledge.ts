@@ -17,7 +17,7 @@ import { loadSharedWords } from './triggers/shared-words.ts'
 import { computeTriggerVersion, loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
 /** The revision of the code and the models, as a part of `answersVersion`. It must increase with each change of them that changes answers. */
-const RULES_REVISION = 18
+const RULES_REVISION = 19
 
 /** The sections and triggers that operators have disabled. */
 export interface Switches {

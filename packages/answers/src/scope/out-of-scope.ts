@@ -56,8 +56,9 @@ export const mayBeOtherSubject = (probability: number): boolean =>
 
 /**
  * The guides cover a question if its evidence is at least `MIN_EVIDENCE`. The evidence is `SIMILARITY_WEIGHT` times the
- * question's similarity, less the log-odds of another subject, and less `WEAK_RULE_WEIGHT` if a weak rule matches. The numbers
- * were fitted to labelled questions, leaving out one group of authors at a time.
+ * question's similarity, less the log-odds of another subject, and less `WEAK_RULE_WEIGHT` if a weak rule matches. A question
+ * with a certain phrase counts as one about immigration, whatever the model's probability of another subject is. The numbers were
+ * fitted to labelled questions, leaving out one group of authors at a time.
  */
 const SIMILARITY_WEIGHT = 20
 const WEAK_RULE_WEIGHT = 1.7
@@ -80,9 +81,12 @@ export function findUncovered(
 ): OutOfScopeMatch | undefined {
   const words = toScopeWords(question)
   const weakRule = scope.rules.find(({ weak, matches }) => weak && matches(words))
+  const otherSubject = scope.isCertain(words)
+    ? Math.min(probability, MIN_OTHER_SUBJECT_PROBABILITY)
+    : probability
   const evidence =
     SIMILARITY_WEIGHT * similarity -
-    computeLogOdds(probability) -
+    computeLogOdds(otherSubject) -
     (weakRule === undefined ? 0 : WEAK_RULE_WEIGHT)
   if (evidence >= MIN_EVIDENCE) return undefined
   if (weakRule !== undefined) return { reason: weakRule.reason, rule: weakRule.id }

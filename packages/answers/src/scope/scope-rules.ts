@@ -83,6 +83,8 @@ export interface ScopeRules {
   readonly rules: readonly ScopeRule[]
   /** Returns whether words in the form that `toScopeWords` returns are about US immigration. */
   readonly isAboutImmigration: (words: string) => boolean
+  /** Returns whether words contain a phrase, such as a form number, that leaves no doubt about that. */
+  readonly isCertain: (words: string) => boolean
 }
 
 /** Converts a question to the form that rules match: its words, separated by one space, with a space at each end. */
@@ -104,6 +106,7 @@ export function loadScopeRules(): ScopeRules {
   loadedRules = {
     data: scope,
     isAboutImmigration: (words) => immigrationPhrases.test(words),
+    isCertain: (words) => certainPhrases.test(words),
     rules: scope.rules.map(({ says, with: requiredLists, unless, ...rule }) => {
       const statedPhrases = compile(says)
       const requiredPhrases = requiredLists.map(compile)

@@ -19,7 +19,10 @@ const CHANGES_KEY = 'what-changes-often-check-here'
  * The requirements for a section to count as the answer: the share of its nearest ask that is in the question, and the ratios of
  * its score to the second and third scores. If sections compete, each covers at most a part of the question.
  */
-const ANSWER_REQUIREMENTS = { minAskShare: 0.5, minLeadOverSecond: 1.04, minLeadOverThird: 1.3 }
+const ANSWER_REQUIREMENTS = { minAskShare: 0.5, minLeadOverSecond: 1.2, minLeadOverThird: 1.3 }
+
+/** A question counts as an ask in other words if what they share is at least these parts of their information. */
+const SAME_QUESTION = { minAskShare: 0.8, minQuestionShare: 0.5 }
 
 /**
  * Chooses the sections to show, best first and five at most: up to three from the best section's guide, and one each from up to
@@ -42,7 +45,8 @@ export function choosePassages({ hits, types, questionCount }: SectionReading): 
   }
   const isWholeQuestionAnswered =
     questionCount <= 1 &&
-    [...types].every((type) => bestHit.section.types.has(type) && !NEVER_COVERED.has(type)) &&
+    ![...types].some((type) => NEVER_COVERED.has(type)) &&
+    (isAskInOtherWords(bestHit, types) || givesEachType(bestHit, types)) &&
     isClearlyBest(hits)
   return chosenHits.map((hit) => ({
     section: hit.section,
@@ -50,15 +54,25 @@ export function choosePassages({ hits, types, questionCount }: SectionReading): 
   }))
 }
 
+/**
+ * Returns whether the question is the nearest ask of the section in other words, and asks for no other type of information. Then
+ * even an introduction may answer it.
+ */
+const isAskInOtherWords = (
+  { askShare, questionShare, askTypes }: SectionHit,
+  types: ReadonlySet<QuestionType>,
+): boolean =>
+  askShare >= SAME_QUESTION.minAskShare &&
+  questionShare >= SAME_QUESTION.minQuestionShare &&
+  [...types].every((type) => askTypes.has(type))
+
+/** Returns whether a section gives each requested type of information. An introduction only mentions its subject. */
+const givesEachType = ({ section }: SectionHit, types: ReadonlySet<QuestionType>): boolean =>
+  section.key !== INTRO && [...types].every((type) => section.types.has(type))
+
 /** Returns whether the best section answers an ask that is near the question, and clearly leads the next two sections. */
 function isClearlyBest([best, second, third]: readonly SectionHit[]): boolean {
-  if (
-    best === undefined ||
-    !best.isAskAnswered ||
-    best.section.key === CHANGES_KEY ||
-    best.section.key === INTRO
-  )
-    return false
+  if (best === undefined || !best.isAskAnswered || best.section.key === CHANGES_KEY) return false
   return (
     best.askShare >= ANSWER_REQUIREMENTS.minAskShare &&
     best.score >= ANSWER_REQUIREMENTS.minLeadOverSecond * (second?.score ?? 0) &&

@@ -41,8 +41,12 @@ export interface SectionHit {
   readonly scoreParts: { readonly section: number; readonly ask: number; readonly guide: number }
   /** True if the section answers its nearest ask. */
   readonly isAskAnswered: boolean
+  /** The types of information that the nearest ask asks for. */
+  readonly askTypes: ReadonlySet<QuestionType>
   /** The share of the nearest ask's information that is in the question, from 0 to 1. */
   readonly askShare: number
+  /** The share of the question's information that is in the nearest ask, from 0 to 1. */
+  readonly questionShare: number
   /** True if the section gives a requested type of information. */
   readonly typeMatches: boolean
 }
@@ -96,6 +100,7 @@ const LIKELY_SECTION_GAIN = 1.3
 const OTHER_SUBJECT_FACTOR = 0.8
 /** The score factor for a guide's introduction, which mentions its subject but answers little. */
 const INTRO_FACTOR = 0.7
+const NO_TYPES: ReadonlySet<QuestionType> = new Set()
 /** Further words of a question are ignored. */
 const MAX_WORDS = 200
 
@@ -128,7 +133,12 @@ export function createSectionIndex(
   }[] = []
   const guideTexts: SearchableText<keyof typeof GUIDE_FIELD_WEIGHTS>[] = []
   const vocabulary: string[] = [...SYNONYM_WORDS]
-  const indexedAsks: { section: string; isAnswered: boolean; terms: ReadonlySet<string> }[] = []
+  const indexedAsks: {
+    section: string
+    isAnswered: boolean
+    types: ReadonlySet<QuestionType>
+    terms: ReadonlySet<string>
+  }[] = []
   /** The number of sections that contain each term. */
   const sectionCounts = new Map<string, number>()
   /** The section ids by `guide#anchor` of their level-3 headings. */
@@ -166,6 +176,7 @@ export function createSectionIndex(
         indexedAsks.push({
           section: section.id,
           isAnswered: !nearAsks.includes(ask),
+          types: detectQuestionTypes(ask),
           terms: new Set(parseCachedTerms(ask)),
         })
     }
@@ -234,7 +245,9 @@ export function createSectionIndex(
             (section.key === INTRO ? INTRO_FACTOR : 1),
           scoreParts,
           isAskAnswered: ask?.isAnswered ?? false,
+          askTypes: ask?.types ?? NO_TYPES,
           askShare: ask?.share ?? 0,
+          questionShare: ask?.questionShare ?? 0,
           typeMatches,
         }
       })
