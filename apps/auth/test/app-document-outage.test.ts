@@ -78,7 +78,6 @@ const FAULTS: [string, (app: DocumentApp) => void][] = [
   ['responds with 500', ({ published }) => published.setHandler(respondWith(500))],
   ['responds with 404', ({ published }) => published.setHandler(respondWith(404))],
   ['does not respond', ({ published }) => published.hang()],
-  ['responds with another document', ({ published }) => published.setDocument({ client_id: 'other' })],
 ]
 
 describe('a public app whose stored document has expired', () => {
@@ -119,6 +118,14 @@ describe('a public app whose stored document has expired', () => {
       status: 400,
       text: expect.stringContaining('Remove this connection in the app, and add it again.'),
     })
+  })
+
+  test('is refused if its host serves the document of another client', async () => {
+    const app = publish('none')
+    const tokens = await connectDocumentApp(auth, app, clock)
+    expireDocument()
+    app.published.setDocument({ ...app.document, client_id: 'https://other.example/app' })
+    expectProblem(await refreshDocumentApp(auth, app, clock, tokens.refresh), INVALID_CLIENT)
   })
 
   test('is refused if its document has an invalid member, and if its domain is blocked', async () => {

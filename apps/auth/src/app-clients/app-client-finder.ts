@@ -91,7 +91,8 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
     try {
       const fetched = await fetchDocument(ctx, id, !storedClient && !copy)
       if (fetched.ok) return toAppClient(id, fetched.value.metadata, 'document')
-      if (fetched.error.kind === 'member') return undefined
+      // The host serves something else, so this is no outage.
+      if (fetched.error.kind === 'member' || fetched.error.kind === 'other-client') return undefined
     } catch (error) {
       // An app with a fallback can be used although a fetch of its document would exceed a limit.
       if (!fallback || !(error instanceof Problem)) throw error

@@ -287,8 +287,8 @@ describe('a document', () => {
   })
 
   test.for<[string, object, string]>([
-    ['another client_id', { client_id: 'https://apps.example/other.json' }, 'unusable'],
-    ['no client_id', { client_id: undefined }, 'unusable'],
+    ['another client_id', { client_id: 'https://apps.example/other.json' }, 'other-client'],
+    ['no client_id', { client_id: undefined }, 'other-client'],
     ['a secret', { client_secret: 'canary' }, 'client_secret'],
     ['no redirect URI', { redirect_uris: undefined }, 'redirect_uris'],
     ['no acceptable redirect URI', { redirect_uris: ['https://evil.example/cb'] }, 'redirect_uris'],
@@ -304,7 +304,7 @@ describe('a document', () => {
     const refusal = parseDocument(members)
     expect(refusal).toMatchObject({
       ok: false,
-      error: fault === 'unusable' ? { kind: 'unusable' } : { kind: 'member', member: fault },
+      error: fault === 'other-client' ? { kind: fault } : { kind: 'member', member: fault },
     })
     expect(JSON.stringify(refusal)).not.toContain('canary')
   })

@@ -108,7 +108,7 @@ export function parseAppDocument(
   hosts: ChatHosts,
 ): Result<ParsedAppDocument, DocumentFault> {
   const parsed = Metadata.safeParse(json)
-  if (!parsed.success || parsed.data['client_id'] !== url) return err({ kind: 'unusable' })
+  if (!parsed.success || parsed.data['client_id'] !== url) return err({ kind: 'other-client' })
   const members = parsed.data
   for (const member of ['client_secret', 'client_secret_expires_at'])
     if (members[member] !== undefined) return refuseMember(member, 'must be absent')

@@ -28,10 +28,11 @@ export interface ClientDocument {
  *
  * - `unusable` covers every failure before the document is known to name this client, and a failed fetch of its
  *   `jwks_uri`, so callers cannot probe URLs.
+ * - `other-client`: the document of an app does not have its URL as `client_id`. Callers get the same response as for `unusable`.
  * - `member`: a member of the client's own document is invalid.
  * - `busy`: too many fetches are in flight; a later request may succeed.
  */
-export type DocumentFault = { readonly kind: 'unusable' } | { readonly kind: 'busy' } | MemberFault
+export type DocumentFault = { readonly kind: 'unusable' | 'other-client' | 'busy' } | MemberFault
 
 export interface MemberFault {
   readonly kind: 'member'

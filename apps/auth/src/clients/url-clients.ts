@@ -222,7 +222,7 @@ const readCallerAddress = (ctx: Context) => String(ctx.state['address'])
  */
 function createDocumentProblem(fault: DocumentFault): Problem {
   if (fault.kind === 'busy') return createBusyProblem()
-  if (fault.kind === 'unusable') return createInvalidClientProblem(UNUSABLE_DOCUMENT_DETAIL)
+  if (fault.kind !== 'member') return createInvalidClientProblem(UNUSABLE_DOCUMENT_DETAIL)
   return createInvalidClientProblem(`In the document at your client_id, ${fault.member} ${fault.detail}.`)
 }
 

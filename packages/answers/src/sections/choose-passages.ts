@@ -21,8 +21,11 @@ const CHANGES_KEY = 'what-changes-often-check-here'
  */
 const ANSWER_REQUIREMENTS = { minAskShare: 0.5, minLeadOverSecond: 1.2, minLeadOverThird: 1.3 }
 
-/** A question counts as an ask in other words if what they share is at least these parts of their information. */
-const SAME_QUESTION = { minAskShare: 0.8, minQuestionShare: 0.5 }
+/**
+ * A question counts as an ask in other words if what they share is at least these parts of their information. The section of the
+ * ask then needs less of a lead over the second.
+ */
+const SAME_QUESTION = { minAskShare: 0.8, minQuestionShare: 0.5, minLeadOverSecond: 1.04 }
 
 /**
  * Chooses the sections to show, best first and five at most: up to three from the best section's guide, and one each from up to
@@ -46,8 +49,9 @@ export function choosePassages({ hits, types, questionCount }: SectionReading): 
   const isWholeQuestionAnswered =
     questionCount <= 1 &&
     ![...types].some((type) => NEVER_COVERED.has(type)) &&
-    (isAskInOtherWords(bestHit, types) || givesEachType(bestHit, types)) &&
-    isClearlyBest(hits)
+    (isAskInOtherWords(bestHit, types)
+      ? isClearlyBest(hits, SAME_QUESTION.minLeadOverSecond)
+      : givesEachType(bestHit, types) && isClearlyBest(hits, ANSWER_REQUIREMENTS.minLeadOverSecond))
   return chosenHits.map((hit) => ({
     section: hit.section,
     answers: hit === bestHit && isWholeQuestionAnswered,
@@ -71,11 +75,11 @@ const givesEachType = ({ section }: SectionHit, types: ReadonlySet<QuestionType>
   section.key !== INTRO && [...types].every((type) => section.types.has(type))
 
 /** Returns whether the best section answers an ask that is near the question, and clearly leads the next two sections. */
-function isClearlyBest([best, second, third]: readonly SectionHit[]): boolean {
+function isClearlyBest([best, second, third]: readonly SectionHit[], minLeadOverSecond: number): boolean {
   if (best === undefined || !best.isAskAnswered || best.section.key === CHANGES_KEY) return false
   return (
     best.askShare >= ANSWER_REQUIREMENTS.minAskShare &&
-    best.score >= ANSWER_REQUIREMENTS.minLeadOverSecond * (second?.score ?? 0) &&
+    best.score >= minLeadOverSecond * (second?.score ?? 0) &&
     best.score >= ANSWER_REQUIREMENTS.minLeadOverThird * (third?.score ?? 0)
   )
 }
