@@ -17,7 +17,7 @@ import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { isSecretAccepted } from './agent-secret.ts'
-import { type AgentRecord } from './agent-store.ts'
+import type { AgentRecord } from './agent-store.ts'
 import { unbindContact } from './contact-binding.ts'
 import { deactivateAgent } from './deactivate-agent.ts'
 import {

@@ -5,9 +5,8 @@
  * Each token records the credential version of its agent (column `generation`). If the version of the agent rises, its earlier
  * tokens are revoked.
  */
-
-import { type Agent, AgentId, type AgentKey, type Result } from '@plainpath/domain'
-import { type AuthenticatedAgent, type ChangedAgent } from '../clients/credential-version.ts'
+import type { Agent, AgentId, AgentKey, Result } from '@plainpath/domain'
+import type { AuthenticatedAgent, ChangedAgent } from '../clients/credential-version.ts'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 import type { AgentSecret } from './agent-secret.ts'
 

@@ -3,9 +3,8 @@
  * (RFC 9449) with that scope, it receives no bearer token with the scope until it clears the lock. Nobody can therefore
  * use a token for that scope without the key to which the token is bound.
  */
-
 import type { AgentId } from '@plainpath/domain'
-import { type AuthenticatedAgent } from '../clients/credential-version.ts'
+import type { AuthenticatedAgent } from '../clients/credential-version.ts'
 import type { AgentCache } from './agent-cache.ts'
 import { changeAndRevoke, type RevocationDeps } from './change-and-revoke.ts'
 import type { ContactBindingStore } from './contact-binding-store.ts'

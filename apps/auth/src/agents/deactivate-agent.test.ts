@@ -1,6 +1,6 @@
 import { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import { type ChangedAgent } from '../clients/credential-version.ts'
+import type { ChangedAgent } from '../clients/credential-version.ts'
 import { deactivateAgent } from './deactivate-agent.ts'
 
 const ID = AgentId.parse(`agt_${'a'.repeat(22)}`)

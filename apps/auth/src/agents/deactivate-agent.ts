@@ -1,4 +1,4 @@
-import { type ChangedAgent } from '../clients/credential-version.ts'
+import type { ChangedAgent } from '../clients/credential-version.ts'
 import type { AgentStore } from './agent-store.ts'
 import { changeAndRevoke, type RevocationDeps } from './change-and-revoke.ts'
 

@@ -1,5 +1,5 @@
 import { type AgentKey, err, type Result } from '@plainpath/domain'
-import { type AuthenticatedAgent } from '../clients/credential-version.ts'
+import type { AuthenticatedAgent } from '../clients/credential-version.ts'
 import { type KeyProofFault, verifyKeyProofs } from '../clients/key-proof.ts'
 import type { AgentStore, ReplacedKeys, ReplaceKeysFault } from './agent-store.ts'
 import { changeAndRevoke, type RevocationDeps } from './change-and-revoke.ts'

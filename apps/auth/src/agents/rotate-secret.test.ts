@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createExampleAgent } from '../../test/example-agent.ts'
-import { type ChangedAgent } from '../clients/credential-version.ts'
+import type { ChangedAgent } from '../clients/credential-version.ts'
 import type { RevokedSubject } from '../tokens/token-store.ts'
 import type { SecretRemoval } from './agent-store.ts'
 import { removeSecret } from './rotate-secret.ts'

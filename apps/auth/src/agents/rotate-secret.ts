@@ -1,6 +1,6 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { HashKey } from '@plainpath/sealing'
-import { type AuthenticatedAgent, type ChangedAgent } from '../clients/credential-version.ts'
+import type { AuthenticatedAgent, ChangedAgent } from '../clients/credential-version.ts'
 import type { AgentCache } from './agent-cache.ts'
 import type { AgentSecret } from './agent-secret.ts'
 import type { AddSecretRefusal, AgentStore, SecretRemoval } from './agent-store.ts'

@@ -9,7 +9,7 @@ import {
 } from '@plainpath/domain'
 import { AGENT_GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
-import { type AuthenticatedAgent } from '../clients/credential-version.ts'
+import type { AuthenticatedAgent } from '../clients/credential-version.ts'
 import type { KeyFollower } from '../keys/key-follower.ts'
 import type { Stores } from '../stores.ts'
 import { signAssertion } from './identity-assertion.ts'

@@ -3,7 +3,6 @@
  * identity assertion that this server issued. `oauth-routes.ts` has authenticated the agent, counted the request and checked
  * `resource`. oidc-provider serves the grants of apps.
  */
-
 import { type Agent, type AgentId, type LiveVerification, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import {
@@ -17,7 +16,7 @@ import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
 import type { AgentRecord } from '../agents/agent-store.ts'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
-import { type AuthenticatedAgent } from '../clients/credential-version.ts'
+import type { AuthenticatedAgent } from '../clients/credential-version.ts'
 import { createInvalidClientProblem } from '../clients/invalid-client.ts'
 import type { AuthEvents } from '../events.ts'
 import type { NewToken, TokenStore } from '../tokens/token-store.ts'

@@ -3,7 +3,6 @@
  * limits. The introspection route authenticates the resource server. Then `issue-agent-token.ts` issues tokens to agents,
  * `introspect-token.ts` describes tokens to resource servers, and `app-routes.ts` serves apps.
  */
-
 import { AgentId } from '@plainpath/domain'
 import {
   allowPublicCaching,
@@ -209,8 +208,11 @@ async function readOAuthForm(ctx: Context, hint: string): Promise<URLSearchParam
     throw new Problem('invalid-request', {
       detail: 'A parameter occurs more than once (RFC 6749, section 3.2).',
     })
-  const assertion = parseAssertion(form.get('client_assertion') ?? '')
-  if (assertion.ok && !form.get('client_id')) form.set('client_id', assertion.value.claims.sub)
+  const clientAssertion = form.get('client_assertion')
+  if (clientAssertion !== null && !form.get('client_id')) {
+    const assertion = parseAssertion(clientAssertion)
+    if (assertion.ok) form.set('client_id', assertion.value.claims.sub)
+  }
   return form
 }
 

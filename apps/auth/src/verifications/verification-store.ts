@@ -1,5 +1,5 @@
 import type { Result } from '@plainpath/domain'
-import { type AuthenticatedAgent } from '../clients/credential-version.ts'
+import type { AuthenticatedAgent } from '../clients/credential-version.ts'
 import type { ConfirmedPerson } from './confirmed-person.ts'
 import type { Verification } from './verification.ts'
 import type { TryRefusal } from './verification-attempt.ts'
