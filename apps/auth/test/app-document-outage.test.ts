@@ -23,7 +23,7 @@ import {
   startDocumentInstance,
 } from './document-app.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { expectProblem, type Refusal, UNAVAILABLE } from './expect-refusal.ts'
+import { expectProblem, INVALID_CLIENT, type Refusal, UNAVAILABLE } from './expect-refusal.ts'
 import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import type { RunningAuth } from './start-auth.ts'
@@ -34,7 +34,6 @@ import type { Clock } from './url-agent.ts'
  * again, so a short outage must not cause it.
  */
 
-const INVALID_CLIENT: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 /** The instance does not fetch the document again for a minute after a failure. */
 const TRY_LATER: Refusal = { ...UNAVAILABLE, headers: { 'retry-after': /^60$/ } }
 

@@ -13,7 +13,7 @@ import {
   startDocumentInstance,
 } from './document-app.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { expectProblem, type Refusal } from './expect-refusal.ts'
+import { expectProblem, INVALID_CLIENT } from './expect-refusal.ts'
 import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import type { RunningAuth } from './start-auth.ts'
@@ -21,7 +21,6 @@ import { type Clock, getUrlToken } from './url-agent.ts'
 
 /* How an app whose document says `private_key_jwt` authenticates at the token and revocation endpoints. */
 
-const INVALID_CLIENT: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 /** The app leaves `client_id` out: RFC 7521 §4.2 makes it optional beside an assertion. */
 const NO_CLIENT_ID = { ...NO_RESOURCE, client_id: undefined }
 

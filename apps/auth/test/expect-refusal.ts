@@ -29,6 +29,9 @@ export const UNAVAILABLE: Refusal = {
   headers: { 'retry-after': /^[1-9][0-9]*$/ },
 }
 
+/** The refusal of credentials. */
+export const INVALID_CLIENT: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
+
 /** The refusal of a code or refresh token. */
 export const INVALID_GRANT: Refusal = { status: 400, code: 'invalid-grant', error: 'invalid_grant' }
 

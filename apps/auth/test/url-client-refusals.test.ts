@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { basicAuth } from './agent-client.ts'
 import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { createDpopProof, PROOF_REQUIRED } from './dpop-client.ts'
-import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
+import { expectProblem, expectRefusal, INVALID_CLIENT, type Refusal } from './expect-refusal.ts'
 import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed } from './open-auth-testbed.ts'
 import { type HttpResponse, send } from './send.ts'
@@ -16,7 +16,6 @@ import {
   startUrlInstance,
 } from './url-agent.ts'
 
-const INVALID_CLIENT: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 const UNPROVEN: Refusal = { ...INVALID_CLIENT, says: /^The signature cannot be verified/ }
 const UNUSABLE: Refusal = { ...INVALID_CLIENT, says: /^There is no usable document at your client_id/ }
 

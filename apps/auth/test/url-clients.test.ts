@@ -7,7 +7,7 @@ import { createEvents } from '../src/events.ts'
 import { isActive } from './agent-client.ts'
 import { type AgentDocuments, createDocument, startAgentDocuments, type UrlAgent } from './agent-documents.ts'
 import { expectNoConfidentialValues } from './expect-no-confidential-values.ts'
-import { countStored, expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
+import { countStored, expectProblem, expectRefusal, INVALID_CLIENT, type Refusal } from './expect-refusal.ts'
 import { generateTestKeyPair, type KeyPair } from './key-agent.ts'
 import { type AuthTestbed, openAuthTestbed, TOKEN_STORES } from './open-auth-testbed.ts'
 import { parseSecurityEvents } from './parse-security-events.ts'
@@ -24,7 +24,6 @@ import {
   startUrlInstance,
 } from './url-agent.ts'
 
-const INVALID_CLIENT: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 const UNPROVEN: Refusal = { ...INVALID_CLIENT, says: /^The signature cannot be verified/ }
 const UNUSABLE: Refusal = { ...INVALID_CLIENT, says: /^There is no usable document at your client_id/ }
 const AUDIT = { actor: { user: 'test', host: 'test' }, reason: 'test' }
